@@ -1,0 +1,1 @@
+//! The engine: event loops, clients as state machines, pacing, retries, and what they record.

@@ -1,0 +1,3 @@
+//! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
+
+fn main() {}

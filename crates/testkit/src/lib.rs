@@ -1,0 +1,1 @@
+//! What the tests share: a real PostgreSQL, stock pgbench, recording proxies, skips that are counted.
