@@ -1,1 +1,18 @@
-//! What depends on the operating system: readiness, clocks, users, child processes, file systems.
+//! What depends on the operating system (Linux): CPU time, users, child processes,
+//! file systems, addresses, interrupts, the terminal, limits and facts about the host.
+//!
+//! The one crate with `unsafe` code; what it offers to the others is safe. It knows nothing
+//! of PostgreSQL or of measuring.
+
+#![allow(unsafe_code)]
+
+pub mod address;
+pub mod child;
+pub mod cpu_time;
+pub mod file_system;
+pub mod host;
+pub mod interrupt;
+pub mod io;
+pub mod limits;
+pub mod terminal;
+pub mod user;

@@ -1,1 +1,27 @@
-//! What the tests share: a real PostgreSQL, stock pgbench, recording proxies, skips that are counted.
+//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, skips that are
+//! counted. For tests only: what goes wrong here panics, with the reason.
+//!
+//! ```no_run
+//! // In a test: a server that all tests of this process share …
+//! let url = pgdyno_testkit::postgres().address().url();
+//! // … or one of its own.
+//! let server = pgdyno_testkit::postgres_with(&["default_transaction_isolation=serializable"]);
+//! // What a client sends, message by message.
+//! let proxy = pgdyno_testkit::RecordingProxy::start(server.address().socket_path());
+//! let client_connects_to = proxy.tcp_address();
+//! let sent = proxy.connections();
+//! ```
+
+mod messages;
+mod postgres;
+mod proxy;
+mod skips;
+mod stock;
+mod tools;
+
+pub use messages::{Connection, Kind, Message};
+pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
+pub use proxy::{RecordingProxy, Upstream};
+pub use skips::record_skip;
+pub use stock::{stock_bindir, stock_pgbench};
+pub use tools::tools_dir;

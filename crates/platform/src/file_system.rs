@@ -1,0 +1,65 @@
+//! What lies under a path: a file system in memory or one that can keep data, and its room.
+
+use std::io;
+use std::path::Path;
+
+/// What kind of file system a path lies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// tmpfs or ramfs: nothing there survives a power cut, and an fsync costs nothing.
+    Memory,
+    /// Any other.
+    Other,
+}
+
+/// The kind of file system that `path` (which must exist) lies on.
+///
+/// # Errors
+/// When the path does not exist or cannot be reached.
+pub fn kind(path: &Path) -> io::Result<Kind> {
+    // The numbers are TMPFS_MAGIC and RAMFS_MAGIC of statfs(2). overlayfs (containers) hides
+    // what is under it and counts as other.
+    const TMPFS: u32 = 0x0102_1994;
+    const RAMFS: u32 = 0x8584_58f6;
+    let magic = rustix::fs::statfs(path)?.f_type as u32;
+    Ok(match magic {
+        TMPFS | RAMFS => Kind::Memory,
+        _ => Kind::Other,
+    })
+}
+
+/// Bytes that an unprivileged user may still write on the file system of `path`.
+///
+/// # Errors
+/// As [`kind`].
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_memory_and_the_root_of_proc_is_not() {
+        assert_eq!(kind(Path::new("/dev/shm")).expect("exists"), Kind::Memory);
+        assert_eq!(kind(Path::new("/proc")).expect("exists"), Kind::Other);
+    }
+
+    #[test]
+    fn a_path_that_does_not_exist_is_an_error() {
+        let nowhere = Path::new("/no/such/path");
+        assert_eq!(
+            kind(nowhere).expect_err("not there").kind(),
+            io::ErrorKind::NotFound
+        );
+        assert!(free_bytes(nowhere).is_err());
+    }
+
+    #[test]
+    fn free_room_is_counted() {
+        assert!(free_bytes(Path::new("/tmp")).expect("exists") > 0);
+    }
+}

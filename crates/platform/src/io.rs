@@ -1,0 +1,68 @@
+//! Sockets as seen by an event loop: a small trait that readiness (epoll) and completion (io_uring)
+//! both fit, and the epoll backend.
+//!
+//! The trait speaks of bytes that have arrived and bytes to be sent, never of readiness, so that a
+//! completion-based backend needs no change above it. A backend belongs to one thread; only its
+//! [`Waker`] may be used from another.
+
+mod epoll;
+mod socket;
+mod waker;
+
+pub use epoll::Epoll;
+pub use socket::{Socket, TcpOptions, connect_tcp, connect_unix};
+pub use waker::Waker;
+
+use std::io;
+use std::time::Duration;
+
+/// Names a connection within one event loop. The user of the loop chooses it, small and dense
+/// (it indexes a table).
+pub type Key = u32;
+
+/// What became of a connection since it was last looked at.
+#[derive(Debug)]
+pub enum Event {
+    /// A connection that was being opened is open.
+    Connected,
+    /// So many bytes have arrived and stand at the start of the buffer given to [`Io::next`].
+    Received(usize),
+    /// The peer has closed the connection; nothing more will arrive.
+    Closed,
+    /// The connection could not be opened, or broke.
+    Failed(io::Error),
+}
+
+/// The sockets of one event loop.
+pub trait Io {
+    /// Takes over a socket under `key`. A socket that is still connecting is reported by
+    /// [`Event::Connected`] or [`Event::Failed`].
+    ///
+    /// # Errors
+    /// What the operating system says when the socket cannot be watched.
+    fn open(&mut self, key: Key, socket: Socket) -> io::Result<()>;
+
+    /// Closes the socket under `key`, if there is one. Events that it still had are dropped, also
+    /// when `key` is used again at once.
+    fn close(&mut self, key: Key);
+
+    /// Sends `bytes`, in order, behind all that was sent before. What the kernel does not take now
+    /// is kept and sent when it does.
+    ///
+    /// # Errors
+    /// The connection is broken. The caller closes it.
+    fn send(&mut self, key: Key, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until something happens, at most for `timeout` (for ever without one). Call
+    /// [`Io::next`] until it gives `None` before waiting again.
+    ///
+    /// # Errors
+    /// What the operating system says; an interrupted wait is no error.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()>;
+
+    /// The next thing that happened, its bytes in `buffer`.
+    fn next(&mut self, buffer: &mut [u8]) -> Option<(Key, Event)>;
+
+    /// Ends a [`Io::wait`] from another thread.
+    fn waker(&self) -> Waker;
+}

@@ -1,0 +1,408 @@
+//! [`Io`] over epoll, edge-triggered: one registration a connection, and after that one system
+//! call to send, one to wait and one to receive.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::{Event, Io, Key, Socket, Waker};
+
+/// How many events one wait may bring; more wait for the next.
+const EVENTS_MAX: usize = 256;
+/// The waker's token; no connection has it, because generations start at 1.
+const WAKER: u64 = 0;
+
+/// The sockets of one event loop, watched by epoll.
+pub struct Epoll {
+    epoll: OwnedFd,
+    waker: Waker,
+    connections: Vec<Connection>,
+    /// What the last wait brought, and how much of it has been looked at.
+    events: Vec<epoll::Event>,
+    seen: usize,
+}
+
+/// One connection's place in the table. `generation` grows with each socket that has this key, so
+/// that an event of an earlier socket is told apart.
+#[derive(Debug, Default)]
+struct Connection {
+    socket: Option<OwnedFd>,
+    generation: u32,
+    connecting: bool,
+    /// What the kernel has not taken yet.
+    unsent: Vec<u8>,
+    /// Whether epoll tells when there is room to send.
+    awaits_room: bool,
+}
+
+/// What a connection is watched for. Room to send only while something waits for it: a server that
+/// reads from a Unix socket makes room each time, and each time would wake us for nothing.
+fn interest(awaits_room: bool) -> epoll::EventFlags {
+    let always = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    if awaits_room {
+        always | epoll::EventFlags::OUT
+    } else {
+        always
+    }
+}
+
+fn token(key: Key, generation: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(key)
+}
+
+impl Epoll {
+    /// # Errors
+    /// No file descriptor to be had.
+    pub fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let waker = Waker::new()?;
+        epoll::add(
+            &epoll,
+            waker.fd(),
+            epoll::EventData::new_u64(WAKER),
+            epoll::EventFlags::IN,
+        )?;
+        let events = Vec::with_capacity(EVENTS_MAX);
+        Ok(Self {
+            epoll,
+            waker,
+            connections: Vec::new(),
+            events,
+            seen: 0,
+        })
+    }
+
+    fn connection(&mut self, key: Key) -> &mut Connection {
+        let index = key as usize;
+        if index >= self.connections.len() {
+            self.connections.resize_with(index + 1, Connection::default);
+        }
+        &mut self.connections[index]
+    }
+}
+
+impl Connection {
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(socket) = &self.socket else {
+            return Ok(());
+        };
+        let sent = send_some(socket, &self.unsent)?;
+        self.unsent.drain(..sent);
+        Ok(())
+    }
+
+    /// Makes epoll tell of room to send as long as there is something to send, and no longer.
+    fn watch(&mut self, epoll: &OwnedFd, key: Key) -> io::Result<()> {
+        let awaits_room = self.connecting || !self.unsent.is_empty();
+        if let Some(socket) = &self.socket
+            && awaits_room != self.awaits_room
+        {
+            let data = epoll::EventData::new_u64(token(key, self.generation));
+            // What is ready already is reported again: no edge is lost in between.
+            epoll::modify(epoll, socket, data, interest(awaits_room))?;
+            self.awaits_room = awaits_room;
+        }
+        Ok(())
+    }
+}
+
+/// Sends what the kernel takes now and says how much that was.
+fn send_some(socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        match send(socket, &bytes[sent..], SendFlags::NOSIGNAL) {
+            Ok(count) => sent += count,
+            Err(Errno::AGAIN) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(sent)
+}
+
+impl Io for Epoll {
+    fn open(&mut self, key: Key, socket: Socket) -> io::Result<()> {
+        self.close(key);
+        let connection = self.connection(key);
+        connection.generation = connection.generation.wrapping_add(1).max(1);
+        connection.connecting = socket.connecting;
+        connection.awaits_room = socket.connecting;
+        let generation = connection.generation;
+        let flags = interest(socket.connecting);
+        epoll::add(
+            &self.epoll,
+            &socket.fd,
+            epoll::EventData::new_u64(token(key, generation)),
+            flags,
+        )?;
+        self.connection(key).socket = Some(socket.fd);
+        Ok(())
+    }
+
+    fn close(&mut self, key: Key) {
+        let connection = self.connection(key);
+        // Closing the last descriptor takes it out of epoll's set as well.
+        connection.socket = None;
+        connection.unsent.clear();
+    }
+
+    fn send(&mut self, key: Key, bytes: &[u8]) -> io::Result<()> {
+        let connection = &mut self.connections[key as usize];
+        let Some(socket) = &connection.socket else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let sent = if connection.unsent.is_empty() && !connection.connecting {
+            send_some(socket, bytes)?
+        } else {
+            0
+        };
+        if sent < bytes.len() {
+            connection.unsent.extend_from_slice(&bytes[sent..]);
+            connection.watch(&self.epoll, key)?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        debug_assert!(
+            self.seen >= self.events.len(),
+            "events of the last wait left unseen"
+        );
+        self.events.clear();
+        self.seen = 0;
+        let timeout = timeout.map(|time| Timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        });
+        match epoll::wait(
+            &self.epoll,
+            spare_capacity(&mut self.events),
+            timeout.as_ref(),
+        ) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn next(&mut self, buffer: &mut [u8]) -> Option<(Key, Event)> {
+        while let Some(event) = self.events.get(self.seen) {
+            let (token, flags) = (event.data.u64(), event.flags);
+            if token == WAKER {
+                self.waker.drain();
+                self.seen += 1;
+                continue;
+            }
+            let key = token as u32;
+            let connection = &mut self.connections[key as usize];
+            if connection.generation != (token >> 32) as u32 || connection.socket.is_none() {
+                self.seen += 1;
+                continue;
+            }
+            if connection.connecting {
+                let Some(socket) = &connection.socket else {
+                    continue;
+                };
+                connection.connecting = false;
+                return Some(match Socket::pending_error(socket) {
+                    Ok(()) => (key, Event::Connected),
+                    Err(error) => {
+                        self.seen += 1;
+                        (key, Event::Failed(error))
+                    }
+                });
+            }
+            if flags.contains(epoll::EventFlags::OUT)
+                && let Err(error) = connection
+                    .flush()
+                    .and_then(|()| connection.watch(&self.epoll, key))
+            {
+                self.seen += 1;
+                return Some((key, Event::Failed(error)));
+            }
+            if !flags.intersects(
+                epoll::EventFlags::IN
+                    | epoll::EventFlags::RDHUP
+                    | epoll::EventFlags::HUP
+                    | epoll::EventFlags::ERR,
+            ) {
+                self.seen += 1;
+                continue;
+            }
+            let Some(socket) = &connection.socket else {
+                continue;
+            };
+            match recv(socket, &mut *buffer, RecvFlags::empty()) {
+                Ok((_, 0)) => {
+                    self.seen += 1;
+                    return Some((key, Event::Closed));
+                }
+                Ok((_, count)) => {
+                    // A buffer not filled means that the socket is empty: with edge triggering the
+                    // next byte makes a new event. A full one, or a peer that has hung up behind
+                    // its last words, is looked at again.
+                    let more = count == buffer.len()
+                        || flags.intersects(
+                            epoll::EventFlags::RDHUP
+                                | epoll::EventFlags::HUP
+                                | epoll::EventFlags::ERR,
+                        );
+                    if !more {
+                        self.seen += 1;
+                    }
+                    return Some((key, Event::Received(count)));
+                }
+                Err(Errno::AGAIN) => self.seen += 1,
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    self.seen += 1;
+                    return Some((key, Event::Failed(error.into())));
+                }
+            }
+        }
+        None
+    }
+
+    fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{TcpOptions, connect_tcp, connect_unix};
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    fn until(io: &mut Epoll, buffer: &mut [u8], mut stop: impl FnMut(Key, &Event, &[u8]) -> bool) {
+        for _ in 0..10_000 {
+            io.wait(Some(Duration::from_secs(5))).unwrap();
+            while let Some((key, event)) = io.next(buffer) {
+                let got = if let Event::Received(count) = event {
+                    count
+                } else {
+                    0
+                };
+                if stop(key, &event, &buffer[..got]) {
+                    return;
+                }
+            }
+        }
+        panic!("the event that was waited for never came");
+    }
+
+    #[test]
+    fn more_than_the_socket_holds_is_sent_in_order_and_received_whole() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let echo = std::thread::spawn(move || {
+            let (mut peer, _) = listener.accept().unwrap();
+            let mut all = vec![0; 8 << 20];
+            peer.read_exact(&mut all).unwrap();
+            peer.write_all(&all).unwrap();
+        });
+        let mut io = Epoll::new().unwrap();
+        let mut buffer = vec![0; 4096];
+        io.open(7, connect_tcp(address, &TcpOptions::default()).unwrap())
+            .unwrap();
+        let sent: Vec<u8> = (0..8usize << 20).map(|i| (i % 251) as u8).collect();
+        // Sent before the connection stands: kept until it does.
+        io.send(7, &sent).unwrap();
+        let mut got = Vec::new();
+        until(&mut io, &mut buffer, |key, event, bytes| {
+            assert_eq!(key, 7);
+            assert!(!matches!(event, Event::Failed(_)), "{event:?}");
+            got.extend_from_slice(bytes);
+            matches!(event, Event::Closed)
+        });
+        assert!(got == sent, "what came back differs");
+        echo.join().unwrap();
+    }
+
+    #[test]
+    fn last_words_before_a_hang_up_are_delivered_before_the_end() {
+        let dir = std::env::temp_dir().join(format!("pgdyno-epoll-{}", std::process::id()));
+        let listener = UnixListener::bind(&dir).unwrap();
+        let mut io = Epoll::new().unwrap();
+        io.open(0, connect_unix(&dir).unwrap()).unwrap();
+        std::fs::remove_file(&dir).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(b"FATAL").unwrap();
+        drop(peer);
+        let mut words = Vec::new();
+        until(&mut io, &mut [0; 64], |_, event, bytes| {
+            words.extend_from_slice(bytes);
+            matches!(event, Event::Closed)
+        });
+        assert_eq!(words, b"FATAL");
+    }
+
+    #[test]
+    fn a_refused_connection_is_an_event_or_an_immediate_error() {
+        let closed = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let mut io = Epoll::new().unwrap();
+        let error = match connect_tcp(closed, &TcpOptions::default()) {
+            Err(error) => error,
+            Ok(socket) => {
+                io.open(0, socket).unwrap();
+                let mut error = None;
+                until(&mut io, &mut [0; 64], |_, event, _| {
+                    if let Event::Failed(reason) = event {
+                        error = Some(io::Error::from(reason.kind()));
+                    }
+                    true
+                });
+                error.expect("a failure")
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn events_of_a_closed_socket_do_not_reach_its_successor() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut io = Epoll::new().unwrap();
+        io.open(0, connect_tcp(address, &TcpOptions::default()).unwrap())
+            .unwrap();
+        until(&mut io, &mut [0; 64], |_, event, _| {
+            matches!(event, Event::Connected)
+        });
+        while io.next(&mut [0; 64]).is_some() {}
+        let (mut first, _) = listener.accept().unwrap();
+        first.write_all(b"old").unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        io.wait(Some(Duration::from_secs(5))).unwrap();
+        io.open(0, connect_tcp(address, &TcpOptions::default()).unwrap())
+            .unwrap();
+        let (mut second, _) = listener.accept().unwrap();
+        second.write_all(b"new").unwrap();
+        let mut buffer = [0; 64];
+        while io.next(&mut buffer).is_some() {}
+        let mut got = Vec::new();
+        until(&mut io, &mut buffer, |_, event, bytes| {
+            got.extend_from_slice(bytes);
+            matches!(event, Event::Received(_))
+        });
+        assert_eq!(got, b"new");
+    }
+
+    #[test]
+    fn a_waker_ends_a_wait_without_an_event() {
+        let mut io = Epoll::new().unwrap();
+        let waker = io.waker();
+        let other = std::thread::spawn(move || waker.wake());
+        io.wait(Some(Duration::from_secs(60))).unwrap();
+        assert!(io.next(&mut [0; 8]).is_none());
+        other.join().unwrap();
+    }
+}

@@ -1,0 +1,56 @@
+//! Creating a database cluster.
+
+use std::fs::{self, File};
+
+use pgdyno_platform::child::{self, Signal};
+
+use crate::account::Account;
+use crate::address::SUPERUSER;
+use crate::error::{Error, Result};
+use crate::installation::Installation;
+use crate::instance::Instance;
+use crate::postmaster::last_words;
+
+/// Creates the instance's cluster: superuser `postgres`, encoding UTF8, locale C, everybody
+/// trusted who gets as far as the socket. The files are not synced to disk one by one, which
+/// matters to nobody: a cluster that a power cut spoils is created anew. The server's own
+/// durability is not touched by that.
+pub(crate) fn run(
+    installation: &Installation,
+    account: &Account,
+    instance: &Instance,
+) -> Result<()> {
+    let new = instance.new_data_dir(account)?;
+    let log_path = instance.initdb_log_path();
+    let log = File::create(&log_path).map_err(Error::file("create", &log_path))?;
+    let log_too = log
+        .try_clone()
+        .map_err(Error::file("write to", &log_path))?;
+    let program = installation.program("initdb");
+    let mut command = account.command(&program);
+    command
+        .arg("--pgdata")
+        .arg(&new)
+        .args(["--username", SUPERUSER, "--auth", "trust"])
+        .args(["--encoding", "UTF8", "--locale", "C", "--no-sync"])
+        .stdin(std::process::Stdio::null())
+        .stdout(log)
+        .stderr(log_too);
+    child::new_session(&mut command);
+    child::inherit(&mut command, instance.lock());
+    child::die_with_parent(&mut command, Signal::Terminate);
+    let status = child::spawn_from_lasting_thread(command)
+        .and_then(|mut child| child.wait())
+        .map_err(|source| Error::Run {
+            path: program,
+            source,
+        })?;
+    if !status.success() {
+        return Err(Error::Initdb {
+            path: instance.data_dir(),
+            said: last_words(&log_path),
+        });
+    }
+    let data_dir = instance.data_dir();
+    fs::rename(&new, &data_dir).map_err(Error::file("move the new cluster to", &data_dir))
+}

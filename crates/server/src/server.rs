@@ -1,0 +1,212 @@
+//! A server that lives as long as its [`Server`] value, and never longer than this process.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use crate::account::Account;
+use crate::address::{Address, Listen};
+use crate::cache::Cache;
+use crate::error::{Error, Result};
+use crate::initdb;
+use crate::installation::{Installation, Version};
+use crate::instance::{self, Instance};
+use crate::postmaster::{self, Life, Plan};
+use crate::setting::Setting;
+use crate::step::Step;
+
+/// The port of a server whose socket has a directory of its own.
+const USUAL_PORT: u16 = 5432;
+
+/// How to start a server. The default is right for most.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Directory of the programs (`--pg-bindir`); none: see [`Installation::find`].
+    pub bindir: Option<PathBuf>,
+    /// User to run it as when we are root (`--pg-user`); none: see [`Account::choose`].
+    pub user: Option<String>,
+    /// Settings (`--pg-set`), the last of a name wins. What differs from PostgreSQL's defaults
+    /// without them: `max_connections` is 1000, so that usual numbers of clients fit, and
+    /// `cluster_name` is pgdyno. Durability is PostgreSQL's own: everything on.
+    pub settings: Vec<Setting>,
+    /// Whether it listens on TCP too.
+    pub listen: Listen,
+    /// Directory in which the server's directory is made; none: in the cache, or in /var/tmp
+    /// when the cache lies in memory.
+    pub data_parent: Option<PathBuf>,
+    /// The cache; none: [`Cache::from_env`].
+    pub cache: Option<Cache>,
+    /// How long the server may take until it is ready.
+    pub start_limit: Duration,
+    /// Asked while there is something to wait for; true gives up with [`Error::Interrupted`].
+    pub interrupted: fn() -> bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            bindir: None,
+            user: None,
+            settings: Vec::new(),
+            listen: Listen::SocketOnly,
+            data_parent: None,
+            cache: None,
+            start_limit: Duration::from_secs(60),
+            interrupted: || false,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn cache(&self) -> Result<Cache> {
+        self.cache.clone().map_or_else(Cache::from_env, Ok)
+    }
+
+    /// Where instances are made.
+    pub(crate) fn parent(&self, cache: &Cache) -> Result<PathBuf> {
+        match &self.data_parent {
+            Some(path) => instance::named_parent(path),
+            None => cache.servers(),
+        }
+    }
+
+    /// Where the server of `instance` is to listen.
+    pub(crate) fn address(&self, instance: &Instance) -> Result<Address> {
+        let socket_dir = instance.socket_dir();
+        let (port, loopback) = match self.listen {
+            Listen::SocketOnly => (USUAL_PORT, false),
+            Listen::Loopback(0) => (free_port()?, true),
+            Listen::Loopback(port) => (port, true),
+        };
+        Ok(Address {
+            socket_dir,
+            port,
+            loopback,
+        })
+    }
+}
+
+/// A port that was free a moment ago. Somebody else may take it before the server does; then the
+/// server says so.
+fn free_port() -> Result<u16> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(Error::file("find a free port on", Path::new("127.0.0.1")))
+}
+
+/// A running PostgreSQL with a fresh, empty cluster.
+///
+/// Dropped, it is stopped at once and its data are removed. When this process ends without that,
+/// be it by SIGKILL, the kernel stops the server, and the next start removes the data.
+#[derive(Debug)]
+pub struct Server {
+    // `drop` ends the processes; the instance, dropped after it, removes the directory.
+    child: Child,
+    instance: Instance,
+    installation: Installation,
+    address: Address,
+}
+
+impl Server {
+    /// Finds the programs, creates a cluster, starts the server, and returns when it takes
+    /// connections. `on_step` is told what is being done.
+    ///
+    /// # Errors
+    /// All that can go wrong on that way; no process and no directory is left then.
+    pub fn start(options: &Options, on_step: &mut dyn FnMut(Step)) -> Result<Server> {
+        let account = Account::choose(options.user.as_deref())?;
+        let cache = options.cache()?;
+        let bindir = options.bindir.as_deref();
+        let installation =
+            Installation::find(bindir, &account, &cache, options.interrupted, on_step)?;
+        let instance = Instance::create(&options.parent(&cache)?, &account)?;
+        on_step(Step::Initialising);
+        initdb::run(&installation, &account, &instance)?;
+        if (options.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        on_step(Step::Starting);
+        let address = options.address(&instance)?;
+        let plan = Plan {
+            installation: &installation,
+            account: &account,
+            settings: &options.settings,
+            address: &address,
+            life: Life::WithUs,
+            limit: options.start_limit,
+            interrupted: options.interrupted,
+        };
+        let child = postmaster::start(&plan, &instance)?;
+        Ok(Server {
+            child,
+            instance,
+            installation,
+            address,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Process id of its first process, the postmaster.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its version.
+    pub fn version(&self) -> &Version {
+        &self.installation.version
+    }
+
+    /// Its programs.
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// Its data directory.
+    pub fn data_dir(&self) -> PathBuf {
+        self.instance.data_dir()
+    }
+
+    /// Whether its data lie in memory, which makes figures for anything that writes worthless.
+    pub fn data_in_memory(&self) -> bool {
+        instance::is_in_memory(self.instance.dir())
+    }
+
+    /// What it said last.
+    pub fn last_words(&self) -> String {
+        postmaster::last_words(&self.instance.log_path())
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Stops it at once and removes its data.
+    ///
+    /// # Errors
+    /// When it does not end; its data stay then.
+    pub fn stop(mut self) -> Result<()> {
+        if postmaster::end(&mut self.child) {
+            return Ok(());
+        }
+        Err(Error::Stop {
+            pid: self.child.id(),
+            limit: Duration::from_secs(10),
+            reason: "not even SIGKILL ended it".into(),
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if !postmaster::end(&mut self.child) {
+            self.instance.leave(); // The next start sweeps it, when its processes are gone.
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What is being done, for whoever waits for it.
+
+use std::fmt;
+use std::time::Duration;
+
+/// One step on the way to a running server. `Display` is a line to show as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Another pgdyno fetches PostgreSQL; its work will serve both.
+    WaitingForDownload,
+    /// Fetching PostgreSQL; told again about once a second.
+    Downloading {
+        /// Which version.
+        version: String,
+        /// About how much there is to fetch, bytes.
+        about_bytes: u64,
+        /// Time since it began.
+        elapsed: Duration,
+    },
+    /// Unpacking what was fetched.
+    Unpacking,
+    /// Creating a database cluster (initdb).
+    Initialising,
+    /// Starting the server and waiting until it takes connections.
+    Starting,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::WaitingForDownload => {
+                write!(f, "waiting for another pgdyno that downloads PostgreSQL")
+            }
+            Step::Downloading {
+                version,
+                about_bytes,
+                elapsed,
+            } => {
+                let megabytes = about_bytes.div_ceil(1_000_000);
+                write!(f, "downloading PostgreSQL {version} (about {megabytes} MB")?;
+                match elapsed.as_secs() {
+                    0 => write!(f, ")"),
+                    seconds => write!(f, ", {seconds} s)"),
+                }
+            }
+            Step::Unpacking => write!(f, "unpacking PostgreSQL"),
+            Step::Initialising => write!(f, "creating a database cluster"),
+            Step::Starting => write!(f, "starting PostgreSQL"),
+        }
+    }
+}

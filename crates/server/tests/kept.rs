@@ -1,0 +1,150 @@
+//! The server that stays across runs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+
+use pgdyno_platform::child::{self, Signal};
+use pgdyno_server::kept::{self, Kept};
+use pgdyno_server::{Cache, Error, Options};
+
+/// A cache of the test's own.
+struct Place {
+    cache: Cache,
+    _dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+        Place {
+            cache: Cache::at(dir.path()).expect("absolute"),
+            _dir: dir,
+        }
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            cache: Some(self.cache.clone()),
+            bindir: Some(pgdyno_testkit::installation().bindir.clone()),
+            ..Options::default()
+        }
+    }
+
+    fn start(&self) -> (kept::Running, bool) {
+        kept::start(&self.options(), &mut |_| {}).expect("it starts")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // A test that fails must not leave a server either.
+        let _ = kept::stop(&self.cache, true);
+    }
+}
+
+#[test]
+fn a_kept_server_stays_until_it_is_stopped() {
+    let place = Place::new();
+    assert_eq!(kept::status(&place.cache), Kept::Stopped { data_dir: None });
+    let (running, started) = place.start();
+    assert!(started);
+    UnixStream::connect(running.address.socket_path()).expect("it listens");
+    assert_eq!(kept::status(&place.cache), Kept::Running(running.clone()));
+    let (again, started) = place.start();
+    assert!(!started, "one is enough");
+    assert_eq!(again, running);
+
+    let before = kept::stop(&place.cache, false).expect("it stops");
+    assert_eq!(before, Kept::Running(running.clone()));
+    assert!(!child::is_running(running.pid));
+    let stopped = Kept::Stopped {
+        data_dir: Some(running.data_dir),
+    };
+    assert_eq!(kept::status(&place.cache), stopped);
+    assert_eq!(kept::stop(&place.cache, false).expect("again"), stopped);
+}
+
+#[test]
+fn data_stay_for_the_next_start_unless_discarded() {
+    let place = Place::new();
+    let (running, _) = place.start();
+    let token = running.data_dir.join("token");
+    fs::write(&token, "").expect("root's or ours");
+    kept::stop(&place.cache, false).expect("it stops");
+    place.start();
+    assert!(token.exists(), "the same data");
+    kept::stop(&place.cache, true).expect("it stops");
+    assert!(!running.data_dir.exists());
+    assert_eq!(kept::status(&place.cache), Kept::Stopped { data_dir: None });
+}
+
+#[test]
+fn a_server_that_was_killed_is_recognised_and_started_again() {
+    let place = Place::new();
+    let (running, _) = place.start();
+    child::send_signal(running.pid, Signal::Kill).expect("ours");
+    // Its children notice and end; the lock is free when the last has.
+    let gone = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        matches!(kept::status(&place.cache), Kept::Stopped { .. })
+    });
+    assert!(gone, "{:?}", kept::status(&place.cache));
+    let (again, started) = place.start();
+    assert!(started);
+    assert_ne!(again.pid, running.pid);
+}
+
+#[test]
+fn a_state_that_makes_no_sense_is_no_state() {
+    let place = Place::new();
+    fs::write(place.cache.path().join("kept.json"), "{ half").expect("ours");
+    assert_eq!(kept::status(&place.cache), Kept::Stopped { data_dir: None });
+    place.start();
+}
+
+#[test]
+fn data_of_another_version_are_refused_with_the_way_out() {
+    let place = Place::new();
+    let (running, _) = place.start();
+    kept::stop(&place.cache, false).expect("it stops");
+    fs::write(running.data_dir.join("PG_VERSION"), "9.6\n").expect("root's or ours");
+    let error = kept::start(&place.options(), &mut |_| {}).expect_err("other version");
+    assert!(matches!(error, Error::OtherVersion { .. }), "{error}");
+    assert!(error.to_string().contains("--discard"), "{error}");
+}
+
+/// Set when the test below is run by itself as a pgdyno that starts a kept server and ends.
+const STARTERS_CACHE: &str = "PGDYNO_TEST_STARTERS_CACHE";
+
+fn start_and_end(cache: &Path) {
+    let options = Options {
+        cache: Some(Cache::at(cache).expect("absolute")),
+        bindir: Some(pgdyno_testkit::installation().bindir.clone()),
+        ..Options::default()
+    };
+    kept::start(&options, &mut |_| {}).expect("it starts");
+}
+
+#[test]
+fn a_kept_server_outlives_the_pgdyno_that_started_it() {
+    if let Some(cache) = std::env::var_os(STARTERS_CACHE) {
+        return start_and_end(Path::new(&cache));
+    }
+    let place = Place::new();
+    let this_test = "a_kept_server_outlives_the_pgdyno_that_started_it";
+    let status = Command::new(std::env::current_exe().expect("known"))
+        .args(["--exact", this_test])
+        .env(STARTERS_CACHE, place.cache.path())
+        .stdout(std::process::Stdio::null())
+        .status()
+        .expect("the starter starts");
+    assert!(status.success());
+    let Kept::Running(running) = kept::status(&place.cache) else {
+        panic!("{:?}", kept::status(&place.cache));
+    };
+    UnixStream::connect(running.address.socket_path()).expect("it listens");
+}

@@ -1,0 +1,75 @@
+//! Real servers for tests.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use pgdyno_server::{Account, Cache, Installation, Listen, Options, Server};
+
+/// The server that all tests of this process share: started when first asked for, ended with
+/// the process. It listens on its Unix socket and on loopback TCP. Tests share its databases
+/// too: create objects under names of your own, or a database of your own.
+///
+/// # Panics
+/// When no server can be started.
+pub fn postgres() -> &'static Server {
+    static SHARED: OnceLock<Server> = OnceLock::new();
+    SHARED.get_or_init(|| postgres_with(&[]))
+}
+
+/// A server of the test's own with these settings (`name=value`), ended when dropped. Like
+/// [`postgres`] it does not sync to disk (`fsync=off`) unless a setting says otherwise: tests
+/// measure nothing.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn postgres_with(settings: &[&str]) -> Server {
+    let settings = ["fsync=off"].iter().chain(settings).map(|text| {
+        text.parse()
+            .unwrap_or_else(|e| panic!("test's own setting: {e}"))
+    });
+    let options = Options {
+        bindir: Some(installation().bindir.clone()),
+        settings: settings.collect(),
+        listen: Listen::Loopback(0),
+        cache: Some(cache()),
+        ..Options::default()
+    };
+    Server::start(&options, &mut |_| {}).unwrap_or_else(|e| panic!("no server to test with: {e}"))
+}
+
+/// The binaries that tests run on: stock PostgreSQL 18 when `make test` has fetched it, else
+/// what pgdyno finds or fetches.
+///
+/// # Panics
+/// When there are none and none can be fetched.
+pub fn installation() -> &'static Installation {
+    static FOUND: OnceLock<Installation> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let account = Account::choose(None).unwrap_or_else(|e| panic!("{e}"));
+        let bindir: Option<PathBuf> = crate::stock_bindir();
+        Installation::find(bindir.as_deref(), &account, &cache(), || false, &mut |_| {})
+            .unwrap_or_else(|e| panic!("{e}"))
+    })
+}
+
+/// Programs of a server that speaks TLS, which the stock build does not: a distribution's, or those
+/// that pgdyno fetches.
+///
+/// # Panics
+/// When there are none and none can be fetched.
+pub fn installation_with_tls() -> &'static Installation {
+    static FOUND: OnceLock<Installation> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let account = Account::choose(None).unwrap_or_else(|e| panic!("{e}"));
+        Installation::find(None, &account, &cache(), || false, &mut |_| {})
+            .unwrap_or_else(|e| panic!("{e}"))
+    })
+}
+
+/// The cache for tests, kept across runs and apart from the user's own.
+///
+/// # Panics
+/// When the working directory is gone.
+pub fn cache() -> Cache {
+    Cache::at(&crate::tools_dir().join("cache")).unwrap_or_else(|e| panic!("{e}"))
+}
