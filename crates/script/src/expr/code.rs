@@ -1,0 +1,348 @@
+//! The form an expression is evaluated in: steps for a small stack machine.
+//!
+//! A flat list instead of a tree, so that neither a long expression nor a deep one can exhaust the
+//! thread's stack, and evaluating allocates nothing.
+
+use super::function::Function;
+use crate::hash::{fnv1a, murmur2, permute};
+use crate::prng::{MAX_ZIPFIAN_PARAM, MIN_GAUSSIAN_PARAM, MIN_ZIPFIAN_PARAM};
+use crate::{DebugOutput, EvalError, Prng, Slot, Value, Vars};
+
+/// More arguments than this are refused when the call is evaluated.
+pub(crate) const MAX_FUNCTION_ARGS: usize = 16;
+
+/// One step. Jumps are forward and relative: 0 goes on with the next step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Step {
+    /// Push a constant.
+    Constant(Value),
+    /// Push a variable's value.
+    Variable(Slot),
+    /// Replace the two topmost values by the operator's result.
+    Binary(Binary),
+    /// Replace the topmost value by its negation.
+    Not,
+    /// Replace the topmost value by whether it is this very NULL or boolean.
+    Is(Value),
+    /// The left operand of AND is topmost: if it decides, jump, else drop it.
+    AndLeft(u32),
+    /// The left operand of OR is topmost: if it decides, jump, else drop it.
+    OrLeft(u32),
+    /// The right operand of AND or OR is topmost and decides.
+    LogicRight,
+    /// Drop the topmost value and jump unless it is true.
+    Unless(u32),
+    /// Jump.
+    Jump(u32),
+    /// Replace the topmost values by the function's result.
+    Call(Function, u8),
+    /// Fail: a call has more than [`MAX_FUNCTION_ARGS`] arguments, the first of which have been
+    /// evaluated.
+    TooManyArguments,
+}
+
+/// Operators with two operands that are always both evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+impl Step {
+    /// By how much the stack grows when the step is passed (not jumped from) in program order.
+    fn growth(self) -> isize {
+        match self {
+            Step::Constant(_) | Step::Variable(_) => 1,
+            Step::Not | Step::Is(_) | Step::LogicRight => 0,
+            // A jump leaves behind the value of a CASE's branch; the next branch starts without it.
+            Step::Binary(_)
+            | Step::AndLeft(_)
+            | Step::OrLeft(_)
+            | Step::Unless(_)
+            | Step::Jump(_) => -1,
+            Step::Call(_, arguments) => 1 - arguments as isize,
+            Step::TooManyArguments => 1 - MAX_FUNCTION_ARGS as isize,
+        }
+    }
+}
+
+/// How many values the steps need room for.
+pub(crate) fn depth(steps: &[Step]) -> usize {
+    let mut depth = 0_isize;
+    let mut deepest = 0;
+    for step in steps {
+        depth += step.growth();
+        deepest = deepest.max(depth);
+    }
+    deepest as usize
+}
+
+/// Values on their way.
+struct Stack<'a> {
+    values: &'a mut [Value],
+    used: usize,
+}
+
+impl Stack<'_> {
+    #[inline]
+    fn push(&mut self, value: Value) {
+        self.values[self.used] = value;
+        self.used += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Value {
+        self.used -= 1;
+        self.values[self.used]
+    }
+
+    #[inline]
+    fn top(&mut self) -> &mut Value {
+        &mut self.values[self.used - 1]
+    }
+}
+
+/// Runs steps on a stack that has room for [`depth`] values.
+pub(crate) fn run(
+    steps: &[Step],
+    stack: &mut [Value],
+    vars: &Vars,
+    prng: &mut Prng,
+    debug: &mut dyn FnMut(DebugOutput),
+) -> Result<Value, EvalError> {
+    let mut stack = Stack {
+        values: stack,
+        used: 0,
+    };
+    let mut at = 0;
+    while let Some(&step) = steps.get(at) {
+        at += 1;
+        match step {
+            Step::Constant(value) => stack.push(value),
+            Step::Variable(slot) => stack.push(vars.value(slot)?),
+            Step::Binary(operator) => {
+                let right = stack.pop();
+                let left = stack.top();
+                *left = binary(operator, *left, right)?;
+            }
+            Step::Not => {
+                let top = stack.top();
+                if *top != Value::Null {
+                    *top = Value::Bool(!top.to_bool()?);
+                }
+            }
+            Step::Is(what) => {
+                let top = stack.top();
+                *top = Value::Bool(*top == what);
+            }
+            Step::AndLeft(jump) | Step::OrLeft(jump) => {
+                let decides = matches!(step, Step::OrLeft(_));
+                let left = *stack.top();
+                if left == Value::Null || left.to_bool()? == decides {
+                    at += jump as usize;
+                } else {
+                    stack.pop();
+                }
+            }
+            Step::LogicRight => {
+                let right = *stack.top();
+                if right != Value::Null {
+                    right.to_bool()?;
+                }
+            }
+            Step::Unless(jump) => {
+                if !stack.pop().is_true() {
+                    at += jump as usize;
+                }
+            }
+            Step::Jump(jump) => at += jump as usize,
+            Step::Call(function, count) => {
+                let first = stack.used - usize::from(count);
+                let arguments = &stack.values[first..stack.used];
+                let result = call(function, arguments, prng, debug)?;
+                stack.used = first;
+                stack.push(result);
+            }
+            Step::TooManyArguments => {
+                return Err(EvalError::TooManyArguments(MAX_FUNCTION_ARGS));
+            }
+        }
+    }
+    Ok(stack.pop())
+}
+
+#[inline]
+fn binary(operator: Binary, left: Value, right: Value) -> Result<Value, EvalError> {
+    use Binary::*;
+    if left == Value::Null || right == Value::Null {
+        return Ok(Value::Null);
+    }
+    let has_double = matches!(left, Value::Double(_)) || matches!(right, Value::Double(_));
+    let for_integers = matches!(
+        operator,
+        Modulo | BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight
+    );
+    if has_double && !for_integers {
+        let (left, right) = (left.to_double()?, right.to_double()?);
+        return Ok(match operator {
+            Add => Value::Double(left + right),
+            Subtract => Value::Double(left - right),
+            Multiply => Value::Double(left * right),
+            Divide => Value::Double(left / right),
+            Equal => Value::Bool(left == right),
+            NotEqual => Value::Bool(left != right),
+            Less => Value::Bool(left < right),
+            // What is left of the operators that get here.
+            _ => Value::Bool(left <= right),
+        });
+    }
+    let (left, right) = (left.to_int()?, right.to_int()?);
+    let checked =
+        |result: Option<i64>, name| result.map(Value::Int).ok_or(EvalError::Overflow(name));
+    Ok(match operator {
+        Add => return checked(left.checked_add(right), "add"),
+        Subtract => return checked(left.checked_sub(right), "sub"),
+        Multiply => return checked(left.checked_mul(right), "mul"),
+        Divide | Modulo if right == 0 => return Err(EvalError::DivisionByZero),
+        Divide => return checked(left.checked_div(right), "div"),
+        // The remainder of the least integer by -1 is 0, whatever the processor thinks.
+        Modulo => Value::Int(left.wrapping_rem(right)),
+        Equal => Value::Bool(left == right),
+        NotEqual => Value::Bool(left != right),
+        Less => Value::Bool(left < right),
+        LessEqual => Value::Bool(left <= right),
+        BitAnd => Value::Int(left & right),
+        BitOr => Value::Int(left | right),
+        BitXor => Value::Int(left ^ right),
+        // The shift count counts modulo 64, as processors do it.
+        ShiftLeft => Value::Int(left.wrapping_shl(right as u32)),
+        ShiftRight => Value::Int(left.wrapping_shr(right as u32)),
+    })
+}
+
+fn call(
+    function: Function,
+    arguments: &[Value],
+    prng: &mut Prng,
+    debug: &mut dyn FnMut(DebugOutput),
+) -> Result<Value, EvalError> {
+    if function == Function::Debug {
+        debug(DebugOutput(arguments[0]));
+        return Ok(arguments[0]);
+    }
+    if arguments.contains(&Value::Null) {
+        return Ok(Value::Null);
+    }
+    let int = |index: usize| arguments[index].to_int();
+    let double = |index: usize| arguments[index].to_double();
+    Ok(match function {
+        Function::Debug => arguments[0],
+        Function::Abs => match arguments[0] {
+            Value::Int(int) => Value::Int(int.wrapping_abs()),
+            // pgbench takes a boolean's bits for a double; an error is worth more.
+            other => Value::Double(other.to_double()?.abs()),
+        },
+        Function::Int => Value::Int(int(0)?),
+        Function::Double => Value::Double(double(0)?),
+        Function::Sqrt => Value::Double(double(0)?.sqrt()),
+        Function::Ln => Value::Double(double(0)?.ln()),
+        Function::Exp => Value::Double(double(0)?.exp()),
+        Function::Pi => Value::Double(std::f64::consts::PI),
+        Function::Power => Value::Double(double(0)?.powf(double(1)?)),
+        Function::Mod => return binary(Binary::Modulo, arguments[0], arguments[1]),
+        Function::Least | Function::Greatest => return extreme(function, arguments),
+        Function::HashFnv1a => Value::Int(fnv1a(int(0)?, int(1)?)),
+        Function::HashMurmur2 => Value::Int(murmur2(int(0)?, int(1)?)),
+        Function::Permute => {
+            let (value, size, seed) = (int(0)?, int(1)?, int(2)?);
+            if size <= 0 {
+                return Err(EvalError::PermuteSize);
+            }
+            Value::Int(permute(value, size, seed))
+        }
+        Function::Random
+        | Function::RandomExponential
+        | Function::RandomGaussian
+        | Function::RandomZipfian => return random(function, arguments, prng),
+    })
+}
+
+fn extreme(function: Function, arguments: &[Value]) -> Result<Value, EvalError> {
+    let least = function == Function::Least;
+    let has_double = arguments.iter().any(|v| matches!(v, Value::Double(_)));
+    if has_double {
+        let mut extreme = arguments[0].to_double()?;
+        for argument in &arguments[1..] {
+            let next = argument.to_double()?;
+            // Spelled out because of NaN: the later one wins any comparison that is false.
+            let keep = if least {
+                extreme < next
+            } else {
+                extreme > next
+            };
+            extreme = if keep { extreme } else { next };
+        }
+        return Ok(Value::Double(extreme));
+    }
+    let mut extreme = arguments[0].to_int()?;
+    for argument in &arguments[1..] {
+        let next = argument.to_int()?;
+        extreme = if least {
+            extreme.min(next)
+        } else {
+            extreme.max(next)
+        };
+    }
+    Ok(Value::Int(extreme))
+}
+
+fn random(function: Function, arguments: &[Value], prng: &mut Prng) -> Result<Value, EvalError> {
+    let (low, high) = (arguments[0].to_int()?, arguments[1].to_int()?);
+    if low > high {
+        return Err(EvalError::EmptyRange);
+    }
+    if high
+        .checked_sub(low)
+        .and_then(|d| d.checked_add(1))
+        .is_none()
+    {
+        return Err(EvalError::RangeTooLarge);
+    }
+    if function == Function::Random {
+        return Ok(Value::Int(prng.range(low, high)));
+    }
+    let parameter = arguments[2].to_double()?;
+    Ok(Value::Int(match function {
+        Function::RandomGaussian => {
+            if parameter < MIN_GAUSSIAN_PARAM {
+                return Err(EvalError::GaussianParameter(parameter));
+            }
+            prng.gaussian(low, high, parameter)
+        }
+        Function::RandomZipfian => {
+            // A NaN, which pgbench lets pass, would be drawn for ever.
+            if !(MIN_ZIPFIAN_PARAM..=MAX_ZIPFIAN_PARAM).contains(&parameter) {
+                return Err(EvalError::ZipfianParameter(parameter));
+            }
+            prng.zipfian(low, high, parameter)
+        }
+        _ => {
+            if parameter <= 0.0 {
+                return Err(EvalError::ExponentialParameter(parameter));
+            }
+            prng.exponential(low, high, parameter)
+        }
+    }))
+}

@@ -1,0 +1,170 @@
+//! The values of the language and how one type is taken for another.
+
+use std::fmt;
+
+use crate::EvalError;
+use crate::number::General;
+
+/// What an expression gives and a variable holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Value {
+    /// SQL's NULL.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A 64-bit integer.
+    Int(i64),
+    /// A double.
+    Double(f64),
+}
+
+impl Value {
+    /// The type's name in pgbench's messages.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Int(_) => "int",
+            Value::Double(_) => "double",
+        }
+    }
+
+    /// The value as a condition (`\if`, `\elif`, CASE): numbers other than zero are true, NULL is
+    /// false.
+    pub fn is_true(self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(bool) => bool,
+            Value::Int(int) => int != 0,
+            Value::Double(double) => double != 0.0,
+        }
+    }
+
+    /// As a boolean; only booleans are.
+    #[inline]
+    pub(crate) fn to_bool(self) -> Result<bool, EvalError> {
+        match self {
+            Value::Bool(bool) => Ok(bool),
+            _ => Err(self.cannot_become("boolean")),
+        }
+    }
+
+    /// As an integer; doubles are rounded, halves to the even neighbour.
+    #[inline]
+    pub(crate) fn to_int(self) -> Result<i64, EvalError> {
+        match self {
+            Value::Int(int) => Ok(int),
+            Value::Double(double) => {
+                let rounded = double.round_ties_even();
+                // Both limits are powers of two, which doubles represent exactly.
+                const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+                if (-LIMIT..LIMIT).contains(&rounded) {
+                    Ok(rounded as i64)
+                } else {
+                    Err(EvalError::DoubleToInt(rounded))
+                }
+            }
+            _ => Err(self.cannot_become("int")),
+        }
+    }
+
+    /// As a double.
+    #[inline]
+    pub(crate) fn to_double(self) -> Result<f64, EvalError> {
+        match self {
+            Value::Double(double) => Ok(double),
+            Value::Int(int) => Ok(int as f64),
+            _ => Err(self.cannot_become("double")),
+        }
+    }
+
+    #[cold]
+    fn cannot_become(self, target: &'static str) -> EvalError {
+        EvalError::Coerce {
+            from: self.type_name(),
+            to: target,
+        }
+    }
+}
+
+/// The text of the value in SQL: `NULL`, `true`, `false`, digits, and doubles as `%.15g`.
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => out.write_str("NULL"),
+            Value::Bool(bool) => write!(out, "{bool}"),
+            Value::Int(int) => write!(out, "{int}"),
+            Value::Double(double) => General(*double).fmt(out),
+        }
+    }
+}
+
+/// What `debug()` prints after its `debug(script=S,command=C): `; the numbers are the caller's to
+/// know (S counts scripts from 0, C commands from 1).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DebugOutput(pub Value);
+
+impl fmt::Display for DebugOutput {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Null => out.write_str("null"),
+            value => write!(out, "{} {value}", value.type_name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_pgbenchs_texts() {
+        let values = [
+            (Value::Null, "NULL", "null"),
+            (Value::Bool(true), "true", "boolean true"),
+            (Value::Int(-3), "-3", "int -3"),
+            (Value::Double(0.1), "0.1", "double 0.1"),
+        ];
+        for (value, sql, debug) in values {
+            assert_eq!(value.to_string(), sql);
+            assert_eq!(DebugOutput(value).to_string(), debug);
+        }
+    }
+
+    #[test]
+    fn conditions_are_true_for_numbers_other_than_zero() {
+        for value in [Value::Bool(true), Value::Int(-1), Value::Double(0.1)] {
+            assert!(value.is_true());
+        }
+        for value in [
+            Value::Null,
+            Value::Bool(false),
+            Value::Int(0),
+            Value::Double(-0.0),
+        ] {
+            assert!(!value.is_true());
+        }
+    }
+
+    #[test]
+    fn doubles_become_integers_by_rounding_halves_to_even() {
+        for (double, int) in [
+            (2.5, 2),
+            (3.5, 4),
+            (-2.5, -2),
+            (1e15 + 0.4, 1_000_000_000_000_000),
+        ] {
+            assert_eq!(Value::Double(double).to_int().unwrap(), int);
+        }
+        for double in [9.3e18, f64::NAN, f64::INFINITY, 9_223_372_036_854_775_808.0] {
+            assert!(Value::Double(double).to_int().is_err());
+        }
+        assert_eq!(
+            Value::Double(-9_223_372_036_854_775_808.0)
+                .to_int()
+                .unwrap(),
+            i64::MIN
+        );
+    }
+}

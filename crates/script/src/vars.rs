@@ -1,0 +1,321 @@
+//! One client's variables: values and texts by slot.
+//!
+//! A variable assigned by `\set` has a value, and its text is made when SQL needs it. One that
+//! came from outside (`-D`, `\gset`, `\aset`) has a text, which stays as it is in SQL, and its
+//! value is found when an expression needs it.
+
+use std::cell::Cell;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use crate::names::{Name, Names};
+use crate::number::{BigintError, looks_like_int, parse_bigint, parse_double};
+use crate::{EvalError, Slot, Value};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Unset,
+    /// Assigned as a value; the text is not used.
+    Value(Value),
+    /// Assigned as a text not yet looked at.
+    Text,
+    /// Assigned as a text whose value is known.
+    TextOf(Value),
+}
+
+#[derive(Debug, Clone)]
+struct Var {
+    state: Cell<State>,
+    text: Vec<u8>,
+}
+
+impl Var {
+    fn unset() -> Self {
+        Self {
+            state: Cell::new(State::Unset),
+            text: Vec::new(),
+        }
+    }
+}
+
+/// The variables of one client.
+#[derive(Debug, Clone)]
+pub struct Vars {
+    vars: Vec<Var>,
+    names: Arc<Vec<Name>>,
+}
+
+impl Vars {
+    /// All names of `names`, none of them set. To be made when all scripts are parsed: a slot that
+    /// comes later works, but has no name in messages.
+    pub fn new(names: &Names) -> Self {
+        Self {
+            vars: vec![Var::unset(); names.len()],
+            names: names.shared(),
+        }
+    }
+
+    fn var_mut(&mut self, slot: Slot) -> &mut Var {
+        if slot.index() >= self.vars.len() {
+            self.vars.resize(slot.index() + 1, Var::unset());
+        }
+        &mut self.vars[slot.index()]
+    }
+
+    fn state(&self, slot: Slot) -> State {
+        self.vars
+            .get(slot.index())
+            .map_or(State::Unset, |var| var.state.get())
+    }
+
+    /// The name of a slot, for messages.
+    pub fn name(&self, slot: Slot) -> &str {
+        self.names.get(slot.index()).map_or("", |name| &name.text)
+    }
+
+    /// Sets a variable to a value, whatever its name is. For names that a script gives, use
+    /// [`Vars::assign`].
+    pub fn set(&mut self, slot: Slot, value: Value) {
+        self.var_mut(slot).state.set(State::Value(value));
+    }
+
+    /// Sets a variable to a value as `\set` and `\setshell` do: refuses names that no variable can
+    /// have. `context` is the command's word, for the message.
+    pub fn assign(&mut self, context: &str, slot: Slot, value: Value) -> Result<(), EvalError> {
+        if self.state(slot) == State::Unset && !self.names.get(slot.index()).is_none_or(|n| n.valid)
+        {
+            return Err(EvalError::InvalidName {
+                context: context.into(),
+                name: self.name(slot).into(),
+            });
+        }
+        self.set(slot, value);
+        Ok(())
+    }
+
+    /// Sets a variable to a text, kept as it is (a NULL that `\gset` stores is the empty text).
+    pub fn set_text(&mut self, slot: Slot, text: impl AsRef<[u8]>) {
+        let var = self.var_mut(slot);
+        var.text.clear();
+        var.text.extend_from_slice(text.as_ref());
+        var.state.set(State::Text);
+    }
+
+    /// Whether the variable has a value or text.
+    pub fn is_set(&self, slot: Slot) -> bool {
+        self.state(slot) != State::Unset
+    }
+
+    /// The variable's value for an expression. A text is looked at once: `null`, booleans (`true`,
+    /// `yes`, `false`, `no` and their beginnings, `on`, `off`, `of`), integers, doubles.
+    #[inline]
+    pub fn value(&self, slot: Slot) -> Result<Value, EvalError> {
+        match self.state(slot) {
+            State::Value(value) | State::TextOf(value) => Ok(value),
+            State::Text => self.value_of_text(slot),
+            State::Unset => Err(EvalError::Undefined(self.name(slot).into())),
+        }
+    }
+
+    #[cold]
+    fn value_of_text(&self, slot: Slot) -> Result<Value, EvalError> {
+        let var = &self.vars[slot.index()];
+        let value = value_of(&var.text, self.name(slot))?;
+        var.state.set(State::TextOf(value));
+        Ok(value)
+    }
+
+    /// Appends the text that stands for the variable in SQL; does nothing and says `false` when it
+    /// is not set. Allocates only when `out` must grow.
+    pub fn write_text(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
+        match self.state(slot) {
+            State::Unset => return false,
+            State::Text | State::TextOf(_) => {
+                out.extend_from_slice(&self.vars[slot.index()].text);
+            }
+            State::Value(Value::Int(int)) => write_int(int, out),
+            State::Value(value) => {
+                // Writing to a Vec cannot fail.
+                let _ = write!(out, "{value}");
+            }
+        }
+        true
+    }
+}
+
+fn write_int(int: i64, out: &mut Vec<u8>) {
+    let mut digits = [0_u8; 20];
+    let mut at = digits.len();
+    let mut rest = int.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if int < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Whether `text` is the beginning of `word` or all of it, in any case.
+fn begins(word: &[u8], text: &[u8]) -> bool {
+    text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text)
+}
+
+fn value_of(text: &[u8], name: &str) -> Result<Value, EvalError> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+    let shown = || Box::from(String::from_utf8_lossy(text));
+    if text.is_empty() {
+        return Err(EvalError::EmptyVariable);
+    }
+    if is("null") {
+        return Ok(Value::Null);
+    }
+    if begins(b"true", text) || begins(b"yes", text) || is("on") {
+        return Ok(Value::Bool(true));
+    }
+    if begins(b"false", text) || begins(b"no", text) || is("off") || is("of") {
+        return Ok(Value::Bool(false));
+    }
+    if looks_like_int(text) {
+        return parse_bigint(text).map(Value::Int).map_err(|why| match why {
+            BigintError::OutOfRange => EvalError::BigintRange(shown()),
+            BigintError::InvalidSyntax => EvalError::BigintSyntax(shown()),
+        });
+    }
+    parse_double(text)
+        .map(Value::Double)
+        .ok_or_else(|| EvalError::Malformed {
+            name: name.into(),
+            text: shown(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one() -> (Vars, Slot) {
+        let mut names = Names::new();
+        let slot = names.intern("x");
+        (Vars::new(&names), slot)
+    }
+
+    fn text(vars: &Vars, slot: Slot) -> String {
+        let mut out = b"<".to_vec();
+        assert!(vars.write_text(slot, &mut out));
+        String::from_utf8(out).unwrap()[1..].to_owned()
+    }
+
+    #[test]
+    fn an_unset_variable_is_undefined_and_writes_nothing() {
+        let (vars, x) = one();
+        assert!(!vars.is_set(x));
+        let error = vars.value(x).unwrap_err();
+        assert_eq!(error.to_string(), "undefined variable \"x\"");
+        let mut out = Vec::new();
+        assert!(!vars.write_text(x, &mut out));
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn values_have_their_sql_texts() {
+        let (mut vars, x) = one();
+        for (value, sql) in [
+            (Value::Int(0), "0"),
+            (Value::Int(i64::MIN), "-9223372036854775808"),
+            (Value::Int(i64::MAX), "9223372036854775807"),
+            (Value::Double(2.5e-9), "2.5e-09"),
+            (Value::Null, "NULL"),
+            (Value::Bool(false), "false"),
+        ] {
+            vars.set(x, value);
+            assert_eq!(text(&vars, x), sql);
+            assert_eq!(vars.value(x).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn a_text_from_outside_is_kept_and_typed_when_asked() {
+        let (mut vars, x) = one();
+        for (given, value) in [
+            ("NuLL", Value::Null),
+            ("t", Value::Bool(true)),
+            ("TRUE", Value::Bool(true)),
+            ("ye", Value::Bool(true)),
+            ("on", Value::Bool(true)),
+            ("f", Value::Bool(false)),
+            ("n", Value::Bool(false)),
+            ("No", Value::Bool(false)),
+            ("of", Value::Bool(false)),
+            ("OFF", Value::Bool(false)),
+            (" +007", Value::Int(7)),
+            ("1e2", Value::Double(100.0)),
+            (" 0x10", Value::Double(16.0)),
+        ] {
+            vars.set_text(x, given);
+            assert_eq!(vars.value(x).unwrap(), value, "{given}");
+            assert_eq!(text(&vars, x), given);
+        }
+    }
+
+    #[test]
+    fn texts_without_a_value_are_errors_in_pgbenchs_words() {
+        let (mut vars, x) = one();
+        for (given, message) in [
+            ("", ""),
+            ("o", "malformed variable \"x\" value: \"o\""),
+            ("truth", "malformed variable \"x\" value: \"truth\""),
+            // Neither an integer nor a double may have spaces behind it.
+            ("-1 ", "malformed variable \"x\" value: \"-1 \""),
+            ("1 2", "malformed variable \"x\" value: \"1 2\""),
+            ("1e999", "malformed variable \"x\" value: \"1e999\""),
+            (
+                "9223372036854775808",
+                "value \"9223372036854775808\" is out of range for type bigint",
+            ),
+            ("+", "invalid input syntax for type bigint: \"+\""),
+            ("  ", "invalid input syntax for type bigint: \"  \""),
+        ] {
+            vars.set_text(x, given);
+            assert_eq!(vars.value(x).unwrap_err().to_string(), message, "{given:?}");
+            assert_eq!(text(&vars, x), given);
+        }
+    }
+
+    #[test]
+    fn only_valid_names_can_be_assigned() {
+        let mut names = Names::new();
+        let bad = names.intern("1x");
+        let mut vars = Vars::new(&names);
+        let error = vars.assign("set", bad, Value::Int(1)).unwrap_err();
+        assert_eq!(error.to_string(), "set: invalid variable name: \"1x\"");
+        assert!(!vars.is_set(bad));
+        let (mut vars, x) = one();
+        vars.assign("set", x, Value::Int(1)).unwrap();
+        assert_eq!(vars.value(x).unwrap(), Value::Int(1));
+    }
+
+    #[test]
+    fn a_slot_interned_later_can_be_set() {
+        let mut names = Names::new();
+        let mut vars = Vars::new(&names);
+        let late = names.intern("late");
+        assert!(!vars.is_set(late));
+        vars.set(late, Value::Int(3));
+        assert_eq!(vars.value(late).unwrap(), Value::Int(3));
+    }
+
+    #[test]
+    fn a_clone_is_independent() {
+        let (mut vars, x) = one();
+        vars.set(x, Value::Int(1));
+        let saved = vars.clone();
+        vars.set(x, Value::Int(2));
+        assert_eq!(saved.value(x).unwrap(), Value::Int(1));
+    }
+}
