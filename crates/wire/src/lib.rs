@@ -1,1 +1,31 @@
 //! The frontend side of PostgreSQL's protocol 3.0 as bytes in, events out. No sockets, no files.
+//!
+//! - [`frontend`] appends messages to a buffer, [`backend`] takes the server's bytes apart in place.
+//! - [`Candidate`] says where and as whom to connect; [`Connecting`] is the whole start-up
+//!   (encryption, authentication, checks of the session) as a state machine.
+//! - [`Channel`] is what bytes pass through afterwards, plain or TLS.
+//!
+//! Reading host names, files and the environment is the session crate's job.
+
+pub mod backend;
+mod candidate;
+mod channel;
+mod connecting;
+mod cursor;
+mod error;
+pub mod frontend;
+mod login;
+mod require_auth;
+mod sasl;
+mod server_error;
+pub mod tls;
+mod x509;
+
+pub use candidate::{Addr, Candidate, PASS, next_candidate, shuffle};
+pub use channel::{Channel, ChannelError};
+pub use connecting::{Connecting, Established};
+pub use error::{ConnectError, ConnectErrorKind, Retry};
+pub use login::{ChannelBinding, Encryption, Login, ProtocolVersion, Secret, SessionAttrs};
+pub use pgdyno_platform::io::TcpOptions;
+pub use require_auth::RequireAuth;
+pub use server_error::{Notice, ServerError};

@@ -1,0 +1,131 @@
+//! What a client says about itself and demands of the server when a session starts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::require_auth::RequireAuth;
+use crate::tls::TlsConfig;
+
+/// Everything that start-up needs to know, resolved: no file or environment is read later.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// The role.
+    pub user: String,
+    /// Its password, if one is known.
+    pub password: Option<Secret>,
+    /// The password file it was read from: worth naming when the server refuses the password.
+    pub password_file: Option<String>,
+    /// Start-up parameters beside `user`: `database`, `application_name`, `options`…
+    pub parameters: Vec<(String, String)>,
+    /// Plain or TLS.
+    pub encryption: Encryption,
+    /// Whether SCRAM must be bound to the TLS channel.
+    pub channel_binding: ChannelBinding,
+    /// Authentication methods that the server may ask for.
+    pub require_auth: RequireAuth,
+    /// What the session must be able to do.
+    pub session_attrs: SessionAttrs,
+    /// Oldest protocol version to accept.
+    pub min_protocol: ProtocolVersion,
+    /// Protocol version to ask for.
+    pub max_protocol: ProtocolVersion,
+}
+
+impl Login {
+    /// A login without password, TLS or demands.
+    pub fn new(user: impl Into<String>, database: impl Into<String>) -> Login {
+        Login {
+            user: user.into(),
+            password: None,
+            password_file: None,
+            parameters: vec![("database".to_owned(), database.into())],
+            encryption: Encryption::Plain,
+            channel_binding: ChannelBinding::Prefer,
+            require_auth: RequireAuth::default(),
+            session_attrs: SessionAttrs::Any,
+            min_protocol: ProtocolVersion::V3_0,
+            max_protocol: ProtocolVersion::V3_0,
+        }
+    }
+}
+
+/// Text that never shows in `Debug` output and has no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides `text`.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The hidden text; keep it out of messages.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// How the connection is to be encrypted. The modes of `sslmode` unfold to one or two of these,
+/// each an attempt of its own.
+#[derive(Clone, Debug)]
+pub enum Encryption {
+    /// Not at all.
+    Plain,
+    /// With TLS if the server speaks it, else plain on the same connection.
+    TlsIfOffered(Arc<TlsConfig>),
+    /// With TLS or not at all.
+    Tls(Arc<TlsConfig>),
+}
+
+/// Channel binding of SCRAM (`tls-server-end-point`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ChannelBinding {
+    /// Not used.
+    Disable,
+    /// Used where the server offers it.
+    #[default]
+    Prefer,
+    /// No session without it.
+    Require,
+}
+
+/// What the session must be able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SessionAttrs {
+    /// Anything.
+    #[default]
+    Any,
+    /// Write.
+    ReadWrite,
+    /// Only read.
+    ReadOnly,
+    /// Be on a server that is not in hot standby.
+    Primary,
+    /// Be on a server in hot standby.
+    Standby,
+}
+
+/// A minor version of protocol 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProtocolVersion {
+    /// The version every server speaks.
+    V3_0,
+    /// PostgreSQL 18's, with long cancel keys.
+    V3_2,
+}
+
+impl ProtocolVersion {
+    /// The number after the point.
+    pub fn minor(self) -> u16 {
+        match self {
+            ProtocolVersion::V3_0 => 0,
+            ProtocolVersion::V3_2 => 2,
+        }
+    }
+}

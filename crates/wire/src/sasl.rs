@@ -1,0 +1,125 @@
+//! The client's side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS: which mechanism, and its exchange.
+
+use postgres_protocol::authentication::sasl::{
+    ChannelBinding as Binding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
+};
+
+use crate::backend::Mechanisms;
+use crate::channel::Channel;
+use crate::error::{ConnectError, ConnectErrorKind, Retry};
+use crate::login::{ChannelBinding, Login};
+use crate::require_auth::Method;
+use crate::x509;
+use crate::{frontend, login::Secret};
+
+/// An exchange under way.
+pub(crate) struct Exchange {
+    scram: ScramSha256,
+    pub(crate) bound: bool,
+}
+
+fn refuse(text: impl Into<String>) -> ConnectError {
+    ConnectError::new(ConnectErrorKind::AuthNotAllowed(text.into()), Retry::Stop)
+}
+
+fn failed(text: impl Into<String>) -> ConnectError {
+    ConnectError::new(ConnectErrorKind::Authentication(text.into()), Retry::Stop)
+}
+
+impl Exchange {
+    /// Chooses a mechanism and appends the first message.
+    pub(crate) fn begin(
+        login: &Login,
+        password: Option<&Secret>,
+        channel: &Channel,
+        offered: Mechanisms<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Exchange, ConnectError> {
+        if login.channel_binding == ChannelBinding::Require && channel.is_plain() {
+            return Err(refuse("channel binding required, but SSL not in use"));
+        }
+        let (mut plain, mut plus) = (false, false);
+        for name in offered {
+            plain |= name == SCRAM_SHA_256.as_bytes();
+            plus |= name == SCRAM_SHA_256_PLUS.as_bytes();
+        }
+        if plus && channel.is_plain() {
+            // The server only offers it over TLS: somebody between took TLS off.
+            return Err(refuse(
+                "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection",
+            ));
+        }
+        let bind = plus && login.channel_binding != ChannelBinding::Disable;
+        if !bind && !plain {
+            return Err(refuse(
+                "none of the server's SASL authentication mechanisms are supported",
+            ));
+        }
+        let mechanism = if bind {
+            SCRAM_SHA_256_PLUS
+        } else {
+            SCRAM_SHA_256
+        };
+        if !login.require_auth.allows(Method::ScramSha256) {
+            return Err(refuse(format!(
+                "authentication method requirement \"{}\" failed: server requested {mechanism} authentication",
+                login.require_auth.text()
+            )));
+        }
+        if login.channel_binding == ChannelBinding::Require && !bind {
+            return Err(refuse(
+                "channel binding is required, but server did not offer an authentication method that \
+                 supports channel binding",
+            ));
+        }
+        let password = password
+            .filter(|p| !p.expose().is_empty())
+            .ok_or_else(|| ConnectError::new(ConnectErrorKind::PasswordMissing, Retry::Stop))?;
+        let binding = if bind {
+            Binding::tls_server_end_point(end_point_hash(channel)?)
+        } else if !channel.is_plain() && login.channel_binding != ChannelBinding::Disable {
+            // "I could, but you do not": a server that could knows then that somebody interfered.
+            Binding::unrequested()
+        } else {
+            Binding::unsupported()
+        };
+        let scram = ScramSha256::new(password.expose().as_bytes(), binding);
+        frontend::sasl_initial(out, mechanism, scram.message());
+        Ok(Exchange { scram, bound: bind })
+    }
+
+    /// Answers the server's challenge.
+    pub(crate) fn advance(
+        &mut self,
+        challenge: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConnectError> {
+        self.scram
+            .update(challenge)
+            .map_err(|e| failed(format!("malformed SCRAM message from server: {e}")))?;
+        frontend::sasl_response(out, self.scram.message());
+        Ok(())
+    }
+
+    /// Checks the server's proof that it knows the password too.
+    pub(crate) fn finish(&mut self, outcome: &[u8]) -> Result<(), ConnectError> {
+        self.scram.finish(outcome).map_err(|e| {
+            failed(format!("incorrect server signature: the server did not prove that it knows the password ({e})"))
+        })
+    }
+}
+
+/// The hash of the server's certificate as RFC 5929 (tls-server-end-point) wants it.
+fn end_point_hash(channel: &Channel) -> Result<Vec<u8>, ConnectError> {
+    let certificate = channel
+        .connection()
+        .and_then(|tls| tls.peer_certificates())
+        .and_then(|chain| chain.first())
+        .ok_or_else(|| failed("the server sent no certificate to bind the channel to"))?;
+    x509::end_point_hash(certificate).ok_or_else(|| {
+        failed(
+            "could not determine server certificate signature algorithm for channel binding; \
+             channel_binding=disable does without",
+        )
+    })
+}
