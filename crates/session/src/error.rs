@@ -1,0 +1,73 @@
+//! What can go wrong in a session, in words that users of libpq and psql know.
+
+use std::time::Duration;
+
+use pgdyno_wire::backend::ProtocolError;
+use pgdyno_wire::{ChannelError, ConnectError, ServerError};
+
+/// A session could not be started, or a request in it failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No candidate led to a session.
+    #[error("{}", attempts.join("\n"))]
+    Connect {
+        /// Each attempt with its endpoint and reason, in libpq's words.
+        attempts: Vec<String>,
+        /// The last attempt's failure.
+        last: Box<ConnectError>,
+    },
+    /// The server refused a request. The session goes on unless the severity is FATAL or PANIC.
+    #[error("{0}")]
+    Server(Box<ServerError>),
+    /// The connection was lost.
+    #[error("{0}")]
+    Lost(String),
+    /// The server did not answer in time. The session cannot be used any more.
+    #[error("no answer from the server within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// What arrived is not the protocol.
+    #[error("{0}")]
+    Protocol(String),
+    /// The request does not fit the call, for example a query without rows where one is needed.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl Error {
+    /// What the server said, when or after connecting.
+    pub fn server(&self) -> Option<&ServerError> {
+        match self {
+            Error::Server(error) => Some(error),
+            Error::Connect { last, .. } => last.server(),
+            _ => None,
+        }
+    }
+
+    /// The server's SQLSTATE, if it sent one.
+    pub fn sqlstate(&self) -> Option<&str> {
+        self.server()
+            .map(ServerError::sqlstate)
+            .filter(|s| !s.is_empty())
+    }
+
+    pub(crate) fn closed() -> Error {
+        Error::Lost(
+            "server closed the connection unexpectedly\n\tThis probably means the server terminated \
+             abnormally\n\tbefore or while processing the request."
+                .to_owned(),
+        )
+    }
+}
+
+impl From<ProtocolError> for Error {
+    fn from(error: ProtocolError) -> Error {
+        Error::Protocol(error.to_string())
+    }
+}
+
+impl From<ChannelError> for Error {
+    fn from(error: ChannelError) -> Error {
+        Error::Lost(error.to_string())
+    }
+}

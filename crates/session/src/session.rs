@@ -1,0 +1,661 @@
+//! One blocking conversation with a server in the simple query protocol.
+
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pgdyno_wire::backend::{self, Frame, Message, TransactionStatus};
+use pgdyno_wire::{
+    Candidate, Channel, ConnectError, Connecting, Encryption, Established, Login, Notice,
+    ServerError, frontend, next_candidate,
+};
+
+use crate::copy::CopyIn;
+use crate::error::Error;
+use crate::socket::Socket;
+
+/// Bytes asked of the socket at once.
+const READ_BYTES: usize = 64 * 1024;
+/// How long a cancel request may take.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A column of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type's OID.
+    pub type_oid: u32,
+}
+
+/// What one statement returned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its columns; none if it returns no rows.
+    pub columns: Vec<Column>,
+    /// Its rows in text format, `None` for NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// The command tag, such as `INSERT 0 5`; empty for an empty statement.
+    pub tag: String,
+    /// Rows affected or returned, where the tag says so.
+    pub affected: Option<u64>,
+}
+
+type NoticeHandler = Box<dyn FnMut(&Notice) + Send>;
+
+/// A session with a server.
+pub struct Session {
+    socket: Socket,
+    channel: Channel,
+    inbox: Vec<u8>,
+    /// How much of `inbox` was taken.
+    taken: usize,
+    outbox: Vec<u8>,
+    read_buffer: Vec<u8>,
+    candidate: Candidate,
+    parameters: Vec<(String, String)>,
+    cancel: (i32, Vec<u8>),
+    status: TransactionStatus,
+    notices: Vec<Notice>,
+    notice_handler: Option<NoticeHandler>,
+    answer_timeout: Option<Duration>,
+    broken: bool,
+}
+
+impl Session {
+    /// Tries the candidates in order, by libpq's rules for what may follow which failure. Each
+    /// address gets its own `connect_timeout` or else `timeout`.
+    pub fn connect(candidates: &[Candidate], timeout: Option<Duration>) -> Result<Session, Error> {
+        let mut attempts: Vec<String> = Vec::new();
+        let mut at = 0;
+        let mut limit: Option<((usize, usize), Option<Instant>)> = None;
+        loop {
+            let Some(candidate) = candidates.get(at) else {
+                return Err(Error::Usage(
+                    "there is no candidate to connect to".to_owned(),
+                ));
+            };
+            let address = (candidate.host_index, candidate.address_index);
+            let deadline = match limit {
+                Some((same, deadline)) if same == address => deadline,
+                _ => candidate
+                    .connect_timeout
+                    .or(timeout)
+                    .and_then(|t| Instant::now().checked_add(t)),
+            };
+            limit = Some((address, deadline));
+            match start(candidate, deadline) {
+                Ok((socket, established)) => {
+                    return Ok(Session::new(candidate, socket, established));
+                }
+                Err(error) => {
+                    attempts.push(candidate.failure(&error));
+                    match next_candidate(candidates, at, &error) {
+                        Some(next) => at = next,
+                        None => {
+                            return Err(Error::Connect {
+                                attempts,
+                                last: Box::new(error),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn new(candidate: &Candidate, socket: Socket, established: Established) -> Session {
+        Session {
+            socket,
+            channel: established.channel,
+            inbox: established.leftover,
+            taken: 0,
+            outbox: Vec::new(),
+            read_buffer: vec![0; READ_BYTES],
+            candidate: candidate.clone(),
+            parameters: established.parameters,
+            cancel: (established.backend_pid, established.cancel_key),
+            status: TransactionStatus::Idle,
+            notices: established.notices,
+            notice_handler: None,
+            answer_timeout: None,
+            broken: false,
+        }
+    }
+
+    /// Runs one or several statements and returns what each returned. The first error ends it, and
+    /// what came before it is dropped with the transaction that held it.
+    pub fn simple_query(&mut self, sql: &str) -> Result<Vec<Outcome>, Error> {
+        self.start_query(sql)?;
+        let mut outcomes = Vec::new();
+        let mut current = Outcome::default();
+        let mut failed: Option<Error> = None;
+        loop {
+            let range = self.next_message()?;
+            match self.parse(&range)? {
+                Message::ReadyForQuery(status) => {
+                    self.status = status;
+                    return match failed {
+                        Some(error) => Err(error),
+                        None => Ok(outcomes),
+                    };
+                }
+                Message::ErrorResponse(fields) => {
+                    let error = Error::Server(Box::new(ServerError::new(fields)));
+                    failed.get_or_insert(error);
+                }
+                Message::RowDescription(columns) => {
+                    let columns: Result<_, _> = columns
+                        .map(|column| {
+                            column.map(|c| Column {
+                                name: String::from_utf8_lossy(c.name).into_owned(),
+                                type_oid: c.type_oid,
+                            })
+                        })
+                        .collect();
+                    current.columns = columns?;
+                }
+                Message::DataRow(row) => {
+                    let values: Result<_, _> = row
+                        .map(|value| {
+                            value.map(|v| v.map(|v| String::from_utf8_lossy(v).into_owned()))
+                        })
+                        .collect();
+                    current.rows.push(values?);
+                }
+                Message::CommandComplete(complete) => {
+                    current.tag = complete.text().into_owned();
+                    current.affected = complete.rows();
+                    outcomes.push(std::mem::take(&mut current));
+                }
+                Message::EmptyQueryResponse => outcomes.push(std::mem::take(&mut current)),
+                Message::CopyInResponse { .. } => {
+                    failed.get_or_insert(usage("COPY FROM STDIN needs copy_in()"));
+                    self.send(|out| frontend::copy_fail(out, "no data is sent in a simple query"))?;
+                }
+                Message::CopyOutResponse { .. } => {
+                    failed.get_or_insert(usage("COPY TO STDOUT is not supported"));
+                }
+                Message::CopyData(_) | Message::CopyDone => {}
+                _ => return Err(self.unexpected(&range)),
+            }
+        }
+    }
+
+    /// Runs statements and returns what the last one returned.
+    pub fn query(&mut self, sql: &str) -> Result<Outcome, Error> {
+        self.simple_query(sql)
+            .map(|mut outcomes| outcomes.pop().unwrap_or_default())
+    }
+
+    /// Runs statements and returns how many rows the last one affected.
+    pub fn execute(&mut self, sql: &str) -> Result<u64, Error> {
+        self.query(sql).map(|outcome| outcome.affected.unwrap_or(0))
+    }
+
+    /// The first value of the only row.
+    pub fn query_one_value(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        let mut outcome = self.query(sql)?;
+        match (outcome.rows.len(), outcome.rows.pop()) {
+            (1, Some(row)) => row
+                .into_iter()
+                .next()
+                .ok_or_else(|| usage(&format!("the query has no column: {sql}"))),
+            (rows, _) => Err(usage(&format!(
+                "the query returned {rows} rows in place of one: {sql}"
+            ))),
+        }
+    }
+
+    /// Starts a `COPY … FROM STDIN`. Other statements may stand before it in `sql`.
+    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
+        self.start_query(sql)?;
+        let mut failed: Option<Error> = None;
+        loop {
+            let range = self.next_message()?;
+            match self.parse(&range)? {
+                Message::CopyInResponse { .. } => return Ok(CopyIn::new(self)),
+                Message::ReadyForQuery(status) => {
+                    self.status = status;
+                    return Err(failed.unwrap_or_else(|| {
+                        usage(&format!("the statement is not a COPY FROM STDIN: {sql}"))
+                    }));
+                }
+                Message::ErrorResponse(fields) => {
+                    let error = Error::Server(Box::new(ServerError::new(fields)));
+                    failed.get_or_insert(error);
+                }
+                Message::CommandComplete(_)
+                | Message::EmptyQueryResponse
+                | Message::RowDescription(_)
+                | Message::DataRow(_)
+                | Message::CopyOutResponse { .. }
+                | Message::CopyData(_)
+                | Message::CopyDone => {}
+                _ => return Err(self.unexpected(&range)),
+            }
+        }
+    }
+
+    /// Says farewell and ends the session.
+    pub fn close(self) {
+        // Dropping does it.
+    }
+
+    /// A setting that the server reports, such as `server_version`, in its latest value.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// All settings that the server reports.
+    pub fn parameters(&self) -> &[(String, String)] {
+        &self.parameters
+    }
+
+    /// The candidate that led to this session.
+    pub fn candidate(&self) -> &Candidate {
+        &self.candidate
+    }
+
+    /// The server process's id.
+    pub fn backend_pid(&self) -> i32 {
+        self.cancel.0
+    }
+
+    /// TLS version and cipher suite; `None` if the session is not encrypted.
+    pub fn tls_description(&self) -> Option<String> {
+        self.channel.description()
+    }
+
+    /// Where the session stands: in no transaction, in one, or in a failed one.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.status
+    }
+
+    /// Whether the session cannot be used any more.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The notices that arrived since the last call. None while a handler takes them.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Has every further notice given to `handler` instead of being collected.
+    pub fn on_notice(&mut self, handler: impl FnMut(&Notice) + Send + 'static) {
+        self.notice_handler = Some(Box::new(handler));
+    }
+
+    /// Limits how long the server may stay silent while an answer is due. Past it the session is
+    /// broken. `None`, as at first, is no limit.
+    pub fn set_answer_timeout(&mut self, timeout: Option<Duration>) {
+        self.answer_timeout = timeout;
+    }
+
+    /// What another thread needs to cancel this session's running statement.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        let mut candidate = self.candidate.clone();
+        let mut login = (*candidate.login).clone();
+        login.encryption = match login.encryption {
+            Encryption::TlsIfOffered(tls) if !self.channel.is_plain() => Encryption::Tls(tls),
+            Encryption::TlsIfOffered(_) => Encryption::Plain,
+            other => other,
+        };
+        login.password = None;
+        candidate.login = Arc::new(login);
+        CancelHandle {
+            candidate,
+            backend_pid: self.cancel.0,
+            key: self.cancel.1.clone(),
+        }
+    }
+
+    fn start_query(&mut self, sql: &str) -> Result<(), Error> {
+        self.send(|out| frontend::query(out, sql.as_bytes()))
+    }
+
+    /// Sends what `write` appends. Reads meanwhile, so that a server that waits for its own bytes
+    /// to be taken cannot block both sides.
+    pub(crate) fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
+        if self.broken {
+            return Err(Error::closed());
+        }
+        let result = self.try_send(write);
+        self.broken |= result.is_err();
+        result
+    }
+
+    fn try_send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
+        if self.channel.is_plain() {
+            write(&mut self.outbox);
+        } else {
+            let mut plain = Vec::new();
+            write(&mut plain);
+            self.channel.seal(&plain, &mut self.outbox)?;
+        }
+        let mut sent = 0;
+        while sent < self.outbox.len() {
+            match self.socket.write(&self.outbox[sent..]) {
+                Ok(bytes) => sent += bytes,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    let deadline = self.deadline();
+                    let ready = self
+                        .socket
+                        .wait(true, deadline)
+                        .map_err(|e| self.lost(&e))?;
+                    if ready.readable {
+                        self.read_available()?;
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => {
+                    // The server may have said why before it hung up.
+                    let error = self.lost(&e);
+                    return Err(self.last_words().unwrap_or(error));
+                }
+            }
+        }
+        self.outbox.clear();
+        Ok(())
+    }
+
+    /// The error that the server sent before it closed the connection.
+    fn last_words(&mut self) -> Option<Error> {
+        while self.read_available().is_ok() {
+            self.socket
+                .wait(false, Instant::now().checked_add(Duration::from_secs(1)))
+                .ok()?;
+        }
+        loop {
+            let frame = backend::split(&self.inbox[self.taken..]).ok()??;
+            let error = match frame.parse().ok()? {
+                Message::ErrorResponse(fields) => Some(ServerError::new(fields)),
+                _ => None,
+            };
+            self.taken += frame.len;
+            if let Some(error) = error {
+                return Some(Error::Server(Box::new(error)));
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.answer_timeout
+            .and_then(|t| Instant::now().checked_add(t))
+    }
+
+    fn lost(&self, error: &io::Error) -> Error {
+        match (error.kind(), self.answer_timeout) {
+            (ErrorKind::TimedOut, Some(timeout)) => Error::TimedOut(timeout),
+            (ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof, _) => {
+                Error::closed()
+            }
+            _ => Error::Lost(format!("connection to server was lost: {error}")),
+        }
+    }
+
+    /// Reads once; an error when the peer hung up. Nothing to read is no error.
+    fn read_available(&mut self) -> Result<(), Error> {
+        match self.socket.read(&mut self.read_buffer) {
+            Ok(0) => Err(Error::closed()),
+            Ok(bytes) => {
+                if self.taken == self.inbox.len() {
+                    self.inbox.clear();
+                    self.taken = 0;
+                }
+                self.channel
+                    .open(&self.read_buffer[..bytes], &mut self.inbox)?;
+                Ok(())
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
+            Err(e) => Err(self.lost(&e)),
+        }
+    }
+
+    /// The next message that is an answer, as its place in `inbox`; notices, settings and
+    /// notifications are dealt with on the way.
+    pub(crate) fn next_message(&mut self) -> Result<Range<usize>, Error> {
+        loop {
+            if let Some(range) = self.buffered_message()? {
+                return Ok(range);
+            }
+            let deadline = self.deadline();
+            let waited = self.socket.wait(false, deadline).map_err(|e| self.lost(&e));
+            let result = waited.and_then(|_| self.read_available());
+            self.broken |= result.is_err();
+            result?;
+        }
+    }
+
+    /// The next answer among the bytes that are here already.
+    fn buffered_message(&mut self) -> Result<Option<Range<usize>>, Error> {
+        loop {
+            let start = self.taken;
+            let frame = match backend::split(&self.inbox[start..]) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => {
+                    self.inbox.drain(..self.taken);
+                    self.taken = 0;
+                    return Ok(None);
+                }
+                Err(error) => {
+                    self.broken = true;
+                    return Err(error.into());
+                }
+            };
+            let range = start..start + frame.len;
+            self.taken = range.end;
+            match frame.tag {
+                backend::tag::NOTICE_RESPONSE
+                | backend::tag::PARAMETER_STATUS
+                | backend::tag::NOTIFICATION_RESPONSE => self.take_asynchronous(&range)?,
+                _ => return Ok(Some(range)),
+            }
+        }
+    }
+
+    fn take_asynchronous(&mut self, range: &Range<usize>) -> Result<(), Error> {
+        match self.parse(range)? {
+            Message::NoticeResponse(fields) => {
+                let notice = Notice::new(fields);
+                match &mut self.notice_handler {
+                    Some(handler) => handler(&notice),
+                    None => self.notices.push(notice),
+                }
+            }
+            Message::ParameterStatus { name, value } => {
+                let name = String::from_utf8_lossy(name).into_owned();
+                let value = String::from_utf8_lossy(value).into_owned();
+                match self.parameters.iter_mut().find(|(n, _)| *n == name) {
+                    Some((_, old)) => *old = value,
+                    None => self.parameters.push((name, value)),
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The message at a place that [`Session::next_message`] returned.
+    pub(crate) fn parse(&self, range: &Range<usize>) -> Result<Message<'_>, Error> {
+        let bytes = &self.inbox[range.clone()];
+        let frame = Frame {
+            tag: bytes[0],
+            body: &bytes[5..],
+            len: bytes.len(),
+        };
+        Ok(frame.parse()?)
+    }
+
+    pub(crate) fn unexpected(&mut self, range: &Range<usize>) -> Error {
+        self.broken = true;
+        let tag = self.inbox[range.start].escape_ascii();
+        Error::Protocol(format!(
+            "unexpected response from server; first received character was \"{tag}\""
+        ))
+    }
+
+    pub(crate) fn set_status(&mut self, status: TransactionStatus) {
+        self.status = status;
+    }
+
+    /// Whether an answer is here without waiting for one.
+    pub(crate) fn answer_is_here(&mut self) -> Result<Option<Range<usize>>, Error> {
+        if self.socket.readable().map_err(|e| self.lost(&e))? {
+            let result = self.read_available();
+            self.broken |= result.is_err();
+            result?;
+        }
+        self.buffered_message()
+    }
+}
+
+fn usage(text: &str) -> Error {
+    Error::Usage(text.to_owned())
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.broken {
+            return;
+        }
+        let mut out = Vec::new();
+        let mut farewell = Vec::new();
+        frontend::terminate(&mut farewell);
+        if self.channel.seal(&farewell, &mut out).is_ok() {
+            self.channel.close(&mut out);
+            // A full socket is closed without a word: nobody is to wait for that.
+            let _ = self.socket.write(&out);
+        }
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Session({}, process {})", self.candidate, self.cancel.0)
+    }
+}
+
+/// Cancels the statement that a session is running, from any thread.
+#[derive(Clone)]
+pub struct CancelHandle {
+    candidate: Candidate,
+    backend_pid: i32,
+    key: Vec<u8>,
+}
+
+impl CancelHandle {
+    /// Asks the server to cancel, encrypted where the session is. Success means that the server
+    /// took the request, not that it found something to cancel.
+    pub fn cancel(&self) -> Result<(), Error> {
+        let deadline = Instant::now().checked_add(CANCEL_TIMEOUT);
+        let run = || -> Result<(), ConnectError> {
+            let mut socket = connect(&self.candidate, deadline)?;
+            let login = self.candidate.login.clone();
+            let mut connecting = Connecting::for_cancel(login, self.backend_pid, &self.key);
+            drive(&mut socket, &mut connecting, deadline).map(|_| ())
+        };
+        run().map_err(|error| Error::Connect {
+            attempts: vec![self.candidate.failure(&error)],
+            last: Box::new(error),
+        })
+    }
+}
+
+impl std::fmt::Debug for CancelHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "CancelHandle({}, process {})",
+            self.candidate, self.backend_pid
+        )
+    }
+}
+
+fn connect(candidate: &Candidate, deadline: Option<Instant>) -> Result<Socket, ConnectError> {
+    Socket::connect(candidate, deadline).map_err(|error| match error.kind() {
+        // The system's own limit for TCP is ETIMEDOUT, which has a number.
+        ErrorKind::TimedOut if error.raw_os_error().is_none() => ConnectError::timed_out(),
+        _ => {
+            ConnectError::unreachable(&error, matches!(candidate.addr, pgdyno_wire::Addr::Unix(_)))
+        }
+    })
+}
+
+/// One attempt, from the socket to the session.
+fn start(
+    candidate: &Candidate,
+    deadline: Option<Instant>,
+) -> Result<(Socket, Established), ConnectError> {
+    let mut socket = connect(candidate, deadline)?;
+    let login: Arc<Login> = candidate.login.clone();
+    let mut connecting = Connecting::new(login);
+    match drive(&mut socket, &mut connecting, deadline)? {
+        Some(established) => Ok((socket, established)),
+        None => Err(connecting.closed()),
+    }
+}
+
+/// Runs a start-up to its end: a session, or for a cancel request the peer's hang-up.
+fn drive(
+    socket: &mut Socket,
+    connecting: &mut Connecting,
+    deadline: Option<Instant>,
+) -> Result<Option<Established>, ConnectError> {
+    let mut out = Vec::new();
+    let mut buffer = vec![0; READ_BYTES];
+    connecting.start(&mut out)?;
+    let mut sent = 0;
+    let io_error = |connecting: &Connecting, error: &io::Error| match error.kind() {
+        ErrorKind::TimedOut if error.raw_os_error().is_none() => ConnectError::timed_out(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => connecting.closed(),
+        _ => ConnectError::broken(error),
+    };
+    loop {
+        while sent < out.len() {
+            match socket.write(&out[sent..]) {
+                Ok(bytes) => sent += bytes,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                // The server may have refused and hung up; what it said is still to be read.
+                Err(_) => sent = out.len(),
+            }
+        }
+        let ready = socket
+            .wait(sent < out.len(), deadline)
+            .map_err(|e| io_error(connecting, &e))?;
+        if !ready.readable {
+            continue;
+        }
+        match socket.read(&mut buffer) {
+            Ok(0) if connecting.cancel_sent() => return Ok(None),
+            Ok(0) => return Err(connecting.closed()),
+            Ok(bytes) => {
+                if sent == out.len() {
+                    out.clear();
+                    sent = 0;
+                }
+                let result = connecting.received(&buffer[..bytes], &mut out);
+                match result {
+                    Ok(None) => {}
+                    Ok(Some(established)) => return Ok(Some(established)),
+                    Err(error) => {
+                        // A farewell or an alert; the attempt is over whether it arrives or not.
+                        let _ = socket.write(&out[sent..]);
+                        return Err(error);
+                    }
+                }
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(e) if connecting.cancel_sent() && e.kind() == ErrorKind::ConnectionReset => {
+                return Ok(None);
+            }
+            Err(e) => return Err(io_error(connecting, &e)),
+        }
+    }
+}
