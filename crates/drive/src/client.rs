@@ -1,0 +1,348 @@
+//! One client: a state machine that takes scripts through a connection, transaction after
+//! transaction. It never blocks: it says what it waits for, and its event loop comes back.
+
+mod connect;
+mod error;
+mod link;
+mod meta;
+mod reply;
+mod state;
+
+use pgdyno_script::{Op, Prng, Vars};
+use pgdyno_wire::backend::TransactionStatus;
+
+use crate::clock::Nanos;
+use crate::event_loop::Context;
+use crate::record::{Ended, Failure, Outcome};
+use error::TransactionError;
+use link::Link;
+use pgdyno_platform::io::Io;
+use reply::Reply;
+use state::State;
+pub(crate) use state::Wait;
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// Its number among all clients, as users see it.
+    id: usize,
+    /// Its number in its event loop.
+    key: u32,
+    state: State,
+    link: Option<Link>,
+    vars: Vars,
+    random: Prng,
+    /// The random state at the beginning of the transaction: retries draw the same numbers.
+    random_at_begin: Prng,
+    script: usize,
+    command: usize,
+    tries: u32,
+    /// Whether `\startpipeline` has been executed and `\endpipeline` has not.
+    in_pipeline: bool,
+    scheduled: Nanos,
+    begun: Nanos,
+    command_begun: Nanos,
+    sleep_until: Nanos,
+    /// Why the present try has failed.
+    error: Option<TransactionError>,
+    /// What the server said before it ended the connection, and at which query.
+    last_words: Option<(u32, String)>,
+    reply: Reply,
+    /// Whether anything was waited for since the present transaction began.
+    has_waited: bool,
+    /// Transactions that count for `-t`.
+    ended_transactions: u64,
+    /// Whether it ended because of its connection.
+    pub(crate) is_disconnected: bool,
+}
+
+impl Client {
+    pub(crate) fn new(id: usize, key: u32, vars: Vars, random: Prng) -> Self {
+        Self {
+            id,
+            key,
+            state: State::Idle,
+            link: None,
+            vars,
+            random_at_begin: random.clone(),
+            random,
+            script: 0,
+            command: 0,
+            tries: 1,
+            in_pipeline: false,
+            scheduled: 0,
+            begun: 0,
+            command_begun: 0,
+            sleep_until: 0,
+            error: None,
+            last_words: None,
+            reply: Reply::default(),
+            has_waited: false,
+            ended_transactions: 0,
+            is_disconnected: false,
+        }
+    }
+
+    /// The run has begun.
+    pub(crate) fn begin(&mut self) {
+        self.state = State::Choose;
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        matches!(self.state, State::Aborted)
+    }
+
+    /// Goes on until it has to wait.
+    pub(crate) fn advance<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
+        loop {
+            match self.state {
+                State::Idle | State::Preparing | State::WaitResult | State::RollingBack => {
+                    self.has_waited = true;
+                    return Wait::Input;
+                }
+                State::Connecting(ref attempt) => {
+                    self.has_waited = true;
+                    return attempt.wait();
+                }
+                State::Choose => self.choose(cx),
+                State::Schedule => self.schedule(cx),
+                State::Throttled => {
+                    if cx.is_time_up() {
+                        self.finish(cx);
+                    } else if cx.now < self.scheduled {
+                        return Wait::Until(self.scheduled);
+                    } else {
+                        self.state = State::Begin;
+                    }
+                }
+                State::Begin => self.begin_transaction(cx),
+                State::Command => self.execute(cx),
+                State::Sleeping => {
+                    if cx.now < self.sleep_until {
+                        self.has_waited = true;
+                        return Wait::Until(self.sleep_until);
+                    }
+                    self.state = State::EndCommand;
+                }
+                State::EndCommand => self.end_command(cx),
+                State::Error => self.clean_up(cx),
+                State::Retry => self.retry(cx),
+                State::Failed => self.fail_transaction(cx),
+                State::EndTransaction => {
+                    self.end_transaction(cx);
+                    // A script that never waits must not keep the other clients from working.
+                    if !self.has_waited {
+                        return Wait::Turn;
+                    }
+                }
+                State::Finished | State::Aborted => return Wait::Ended,
+            }
+        }
+    }
+
+    fn choose<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.script = cx.choose_script();
+        self.tries = 1;
+        if cx.is_time_up() {
+            self.finish(cx);
+        } else if cx.schedule.is_some() {
+            self.state = State::Schedule;
+        } else {
+            self.state = State::Begin;
+        }
+    }
+
+    fn schedule<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let Some(schedule) = &mut cx.schedule else {
+            return self.state = State::Begin;
+        };
+        self.scheduled = schedule.next();
+        if cx
+            .latency_limit
+            .is_some_and(|limit| self.scheduled + limit < cx.now)
+        {
+            let (scheduled, at) = (self.scheduled, cx.now);
+            let ended = Ended {
+                outcome: Outcome::Skipped,
+                tries: 1,
+                scheduled,
+                begun: scheduled,
+                at,
+            };
+            self.book(cx, ended);
+            if cx.is_time_up() || self.has_ended_all(cx) {
+                self.finish(cx);
+            }
+        } else if self.scheduled > cx.end {
+            self.finish(cx);
+        } else {
+            self.state = State::Throttled;
+        }
+    }
+
+    fn begin_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.link.is_none() {
+            self.begun = cx.now;
+            return self.connect(cx);
+        }
+        self.random_at_begin = self.random.clone();
+        self.begun = cx.now;
+        if cx.schedule.is_none() {
+            self.scheduled = cx.now;
+        }
+        self.command = 0;
+        self.has_waited = false;
+        self.state = State::Command;
+    }
+
+    fn execute<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let program = cx.program(self.script);
+        let Some(op) = program.op(self.command) else {
+            return if self.in_pipeline {
+                let text = "aborted: end of script reached with pipeline open";
+                self.abort(cx, Failure::Script, text);
+            } else {
+                self.state = State::EndTransaction;
+            };
+        };
+        self.command_begun = cx.now;
+        match op {
+            Op::Sql(_) => self.send_statement(cx),
+            meta => self.execute_meta(cx, meta),
+        }
+    }
+
+    fn send_statement<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let program = cx.program(self.script);
+        let (Some(statement), Some(link)) = (program.statement(self.command), &mut self.link)
+        else {
+            return self.abort_disconnected(cx, "no connection");
+        };
+        if let (true, Some(gset)) = (self.in_pipeline, &statement.gset) {
+            let word = gset.name();
+            let text = format!("\\{word} is not allowed in pipeline mode");
+            return self.abort_command(cx, word, &text);
+        }
+        if let Some(prepare) = &statement.prepare
+            && !link.is_prepared(prepare.number)
+        {
+            link.prepare(prepare);
+            return self.transmit_and(cx, State::Preparing);
+        }
+        link.statement(statement, &self.vars);
+        if !self.in_pipeline {
+            link.end_statement(program.mode());
+            self.transmit_and(cx, State::WaitResult);
+        } else if link.batch_is_large() {
+            self.transmit_and(cx, State::EndCommand);
+        } else {
+            self.state = State::EndCommand;
+        }
+    }
+
+    fn end_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if cx.program(self.script).is_timed(self.command) {
+            let latency = cx.now.saturating_sub(self.command_begun);
+            cx.recorder.command(self.script, self.command, latency);
+        }
+        self.command += 1;
+        self.state = State::Command;
+    }
+
+    fn end_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.link.as_ref().map(Link::status) != Some(TransactionStatus::Idle) {
+            let text = "aborted: end of script reached without completing the last transaction";
+            return self.abort(cx, Failure::Script, text);
+        }
+        let ended = self.ended(cx, Outcome::Committed);
+        self.book(cx, ended);
+        self.next_transaction(cx);
+    }
+
+    /// After a transaction has been booked.
+    fn next_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if cx.drive.connection_per_transaction {
+            self.disconnect(cx);
+        }
+        if self.has_ended_all(cx) || cx.is_time_up() {
+            self.finish(cx);
+        } else {
+            self.state = State::Choose;
+        }
+    }
+
+    fn has_ended_all<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        cx.transactions
+            .is_some_and(|count| self.ended_transactions >= count.get())
+    }
+
+    fn ended<I: Io>(&self, cx: &Context<'_, I>, outcome: Outcome) -> Ended {
+        let Self {
+            tries,
+            scheduled,
+            begun,
+            ..
+        } = *self;
+        Ended {
+            outcome,
+            tries,
+            scheduled,
+            begun,
+            at: cx.now,
+        }
+    }
+
+    fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, ended: Ended) {
+        cx.recorder.transaction(self.script, ended);
+        if cx.recorder.is_measuring() {
+            self.ended_transactions += 1;
+        }
+    }
+
+    /// Books a transaction that ends before all of its answers have come: failed, unless the server
+    /// may be committing it.
+    fn book_broken_off<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
+        let may_be_committed = self.link.as_ref().is_some_and(Link::may_be_committing);
+        let outcome = if may_be_committed {
+            Outcome::Unknown
+        } else {
+            Outcome::Failed(failure)
+        };
+        let ended = self.ended(cx, outcome);
+        self.book(cx, ended);
+    }
+
+    /// Sends what the link has gathered and goes on in `next`.
+    fn transmit_and<I: Io>(&mut self, cx: &mut Context<'_, I>, next: State) {
+        self.state = next;
+        let Some(link) = &mut self.link else { return };
+        if let Err(reason) = link.transmit(&mut cx.io, self.key, &mut cx.sealed) {
+            self.lose_connection(cx, reason.as_deref());
+        }
+    }
+
+    fn finish<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.disconnect(cx);
+        self.state = State::Finished;
+    }
+
+    fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if let Some(mut link) = self.link.take() {
+            link.say_goodbye(&mut cx.io, self.key, &mut cx.sealed);
+        }
+        cx.io.close(self.key);
+        cx.deadlines.clear(self.key);
+        self.in_pipeline = false;
+    }
+
+    /// The run is stopped: what has not ended is given up.
+    pub(crate) fn give_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        match self.state {
+            State::Finished | State::Aborted => return,
+            State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {}
+            State::Connecting(ref attempt) if attempt.is_before_run() => {}
+            _ => self.book_broken_off(cx, Failure::Interrupted),
+        }
+        self.finish(cx);
+    }
+}

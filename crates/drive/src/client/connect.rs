@@ -1,0 +1,248 @@
+//! Getting a connection: candidates in order, each with its own time, without blocking.
+
+use std::io;
+
+use pgdyno_platform::io::{Io, connect_tcp, connect_unix};
+use pgdyno_wire::{Addr, Candidate, ConnectError, Connecting, next_candidate};
+
+use super::link::Link;
+use super::{Client, State, Wait};
+use crate::clock::{Nanos, nanos};
+use crate::event_loop::Context;
+use crate::run::DriveError;
+
+/// How soon to knock again at a Unix socket whose queue is full.
+const AGAIN_NS: Nanos = 1_000_000;
+/// For how long to do so when the candidate sets no limit.
+const PATIENCE_NS: Nanos = 10_000_000_000;
+
+/// One client on its way to a connection.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    candidate: usize,
+    /// Not there while the server's queue is full.
+    machine: Option<Connecting>,
+    /// When the first candidate was tried.
+    begun: Nanos,
+    deadline: Option<Nanos>,
+    /// When to knock again.
+    again: Option<Nanos>,
+    /// Whether the socket is open.
+    is_open: bool,
+    /// What became of the candidates before, a line each.
+    failures: String,
+    is_before_run: bool,
+}
+
+impl Attempt {
+    pub(super) fn wait(&self) -> Wait {
+        self.again
+            .or(self.deadline)
+            .map_or(Wait::Input, Wait::Until)
+    }
+
+    pub(super) fn is_before_run(&self) -> bool {
+        self.is_before_run
+    }
+}
+
+impl Client {
+    /// Connects before the run begins; the event loop is told how it went.
+    pub(crate) fn connect_before_run<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.connect_first(cx, true);
+    }
+
+    pub(super) fn connect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.connect_first(cx, false);
+    }
+
+    fn connect_first<I: Io>(&mut self, cx: &mut Context<'_, I>, is_before_run: bool) {
+        let begun = cx.clock.now();
+        let attempt = Attempt {
+            candidate: 0,
+            machine: None,
+            begun,
+            deadline: None,
+            again: None,
+            is_open: false,
+            failures: String::new(),
+            is_before_run,
+        };
+        self.begin_candidate(cx, Box::new(attempt));
+    }
+
+    /// Begins with a candidate that has all of its time before it.
+    fn begin_candidate<I: Io>(&mut self, cx: &mut Context<'_, I>, mut attempt: Box<Attempt>) {
+        let candidate = &self.candidates(cx)[attempt.candidate];
+        let limit = candidate.connect_timeout.map(nanos);
+        attempt.deadline = limit.map(|limit| cx.clock.now().saturating_add(limit));
+        self.try_candidate(cx, attempt);
+    }
+
+    fn candidates<'run, I>(&self, cx: &Context<'run, I>) -> &'run [Candidate] {
+        let drive = cx.drive;
+        &drive.endpoints[self.id % drive.endpoints.len()]
+    }
+
+    fn try_candidate<I: Io>(&mut self, cx: &mut Context<'_, I>, mut attempt: Box<Attempt>) {
+        let candidate = &self.candidates(cx)[attempt.candidate];
+        (attempt.again, attempt.is_open) = (None, false);
+        let now = cx.clock.now();
+        let is_unix = matches!(candidate.addr, Addr::Unix(_));
+        let socket = match &candidate.addr {
+            Addr::Tcp(address) => connect_tcp(*address, &candidate.socket),
+            Addr::Unix(path) => connect_unix(path),
+        };
+        let opened = socket.and_then(|socket| {
+            let is_connecting = socket.is_connecting();
+            cx.io.open(self.key, socket).map(|()| is_connecting)
+        });
+        match opened {
+            Ok(is_connecting) => {
+                attempt.machine = Some(Connecting::new(candidate.login.clone()));
+                self.state = State::Connecting(attempt);
+                if !is_connecting {
+                    self.connection_open(cx);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let give_up = attempt.deadline.unwrap_or(attempt.begun + PATIENCE_NS);
+                if now >= give_up {
+                    return self.connect_failed(cx, ConnectError::unreachable(&error, is_unix));
+                }
+                attempt.again = Some((now + AGAIN_NS).min(give_up));
+                self.state = State::Connecting(attempt);
+            }
+            Err(error) => {
+                self.state = State::Connecting(attempt);
+                self.connect_failed(cx, ConnectError::unreachable(&error, is_unix));
+            }
+        }
+    }
+
+    /// The socket is open: start-up begins.
+    pub(crate) fn connection_open<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let State::Connecting(attempt) = &mut self.state else {
+            return;
+        };
+        let Some(machine) = &mut attempt.machine else {
+            return;
+        };
+        attempt.is_open = true;
+        cx.sealed.clear();
+        let started = machine.start(&mut cx.sealed);
+        self.connect_step(cx, started.map(|()| None));
+    }
+
+    pub(super) fn connecting_received<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) {
+        let State::Connecting(attempt) = &mut self.state else {
+            return;
+        };
+        let Some(machine) = &mut attempt.machine else {
+            return;
+        };
+        cx.sealed.clear();
+        let step = machine.received(bytes, &mut cx.sealed);
+        self.connect_step(cx, step);
+    }
+
+    fn connect_step<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        step: Result<Option<pgdyno_wire::Established>, ConnectError>,
+    ) {
+        // What start-up has to say is sent even when it ends with an error (a TLS alert, say).
+        let sent = cx.io.send(self.key, &cx.sealed);
+        match step {
+            Err(error) => self.connect_failed(cx, error),
+            Ok(None) => {
+                if let Err(error) = sent {
+                    self.connect_failed(cx, ConnectError::broken(&error));
+                }
+            }
+            Ok(Some(established)) => {
+                let State::Connecting(attempt) = &self.state else {
+                    return;
+                };
+                cx.deadlines.clear(self.key);
+                cx.now = cx.clock.now();
+                cx.recorder.connected(cx.now.saturating_sub(attempt.begun));
+                let is_before_run = attempt.is_before_run;
+                self.link = Some(Link::new(established));
+                if is_before_run {
+                    self.state = State::Idle;
+                    cx.client_connected();
+                } else {
+                    self.state = State::Begin;
+                }
+            }
+        }
+    }
+
+    pub(super) fn connecting_closed<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        error: Option<&io::Error>,
+    ) {
+        let State::Connecting(attempt) = &self.state else {
+            return;
+        };
+        let error = match (error, &attempt.machine) {
+            (Some(error), _) if attempt.is_open => ConnectError::broken(error),
+            // Only TCP says later how it went.
+            (Some(error), _) => ConnectError::unreachable(error, false),
+            (None, Some(machine)) => machine.closed(),
+            (None, None) => return,
+        };
+        self.connect_failed(cx, error);
+    }
+
+    /// A deadline of an attempt has come.
+    pub(super) fn connecting_due<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Connecting(attempt) if attempt.again.is_some() => {
+                self.try_candidate(cx, attempt)
+            }
+            State::Connecting(attempt) => {
+                self.state = State::Connecting(attempt);
+                self.connect_failed(cx, ConnectError::timed_out());
+            }
+            other => self.state = other,
+        }
+    }
+
+    fn connect_failed<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ConnectError) {
+        cx.io.close(self.key);
+        cx.deadlines.clear(self.key);
+        let State::Connecting(mut attempt) = std::mem::replace(&mut self.state, State::Idle) else {
+            return;
+        };
+        let candidates = self.candidates(cx);
+        let failed = &candidates[attempt.candidate];
+        let mut text = std::mem::take(&mut attempt.failures);
+        text.push_str(&failed.failure(&error));
+        if let Some(next) = next_candidate(candidates, attempt.candidate, &error) {
+            let address = |candidate: &Candidate| (candidate.host_index, candidate.address_index);
+            let is_same_address = address(&candidates[next]) == address(failed);
+            text.push('\n');
+            attempt.failures = text;
+            attempt.candidate = next;
+            attempt.machine = None;
+            // The time is one address's, whatever is tried there.
+            return match is_same_address {
+                true => self.try_candidate(cx, attempt),
+                false => self.begin_candidate(cx, attempt),
+            };
+        }
+        if attempt.is_before_run {
+            self.is_disconnected = true;
+            self.state = State::Aborted;
+            cx.client_not_connected(DriveError::Connect {
+                client: self.id,
+                text,
+            });
+        } else {
+            self.abort_disconnected(cx, &text);
+        }
+    }
+}

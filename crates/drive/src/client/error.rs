@@ -1,0 +1,260 @@
+//! Why a try of a transaction has failed, and how a client goes on: pgbench's rules.
+
+use pgdyno_platform::io::Io;
+use pgdyno_wire::ServerError;
+use pgdyno_wire::backend::{ErrorFields, TransactionStatus};
+
+use super::link::Link;
+use super::{Client, State};
+use crate::drive::{OnError, QueryMode};
+use crate::event_loop::Context;
+use crate::message::Level;
+use crate::record::{Failure, Outcome};
+
+/// What went wrong in a try.
+#[derive(Debug)]
+pub(super) struct TransactionError {
+    pub(super) failure: Failure,
+    /// The number of the query within its command (a command may hold several, or a pipeline).
+    pub(super) query: u32,
+    /// As libpq prints it; empty when nobody will ask for it.
+    pub(super) text: String,
+    /// Whether the text has been told already.
+    pub(super) is_told: bool,
+    /// Whether a statement could not be prepared, and has not been executed yet.
+    pub(super) is_of_preparing: bool,
+}
+
+/// Whether a client goes on after a failed try.
+fn survives<I: Io>(cx: &Context<'_, I>, failure: Failure) -> bool {
+    failure.is_retryable()
+        || (cx.drive.on_error == OnError::Continue && matches!(failure, Failure::Sqlstate(_)))
+}
+
+impl Client {
+    /// What goes through `State::Error`: a whole answer has been read and it held an error.
+    pub(super) fn clean_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.in_pipeline = false;
+        let Some(error) = &self.error else {
+            return self.state = State::EndCommand;
+        };
+        if !survives(cx, error.failure) {
+            let (failure, is_told) = (error.failure, error.is_told);
+            let text = format!(
+                "script {} aborted in command {} query {}: {}",
+                self.script, self.command, error.query, error.text
+            );
+            return if is_told {
+                self.end_aborted(cx, failure)
+            } else {
+                self.abort(cx, failure, &text)
+            };
+        }
+        if cx.drive.verbose_errors {
+            let text = format!(
+                "client {} got an error in command {} (SQL) of script {}; {}",
+                self.id, self.command, self.script, error.text
+            );
+            cx.say(Level::Info, text);
+        }
+        let Some(link) = &mut self.link else {
+            return self.abort_disconnected(cx, "no connection");
+        };
+        if link.status() == TransactionStatus::Idle {
+            self.after_rollback(cx);
+        } else {
+            link.rollback();
+            self.transmit_and(cx, State::RollingBack);
+        }
+    }
+
+    /// The server says that something went wrong.
+    pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
+        let failure = Failure::from_sqlstate(error.sqlstate().unwrap_or_default());
+        let query = self.reply.queries();
+        let severity = error.get(b'V').or_else(|| error.get(b'S'));
+        if matches!(severity, Some(b"FATAL" | b"PANIC")) {
+            // The connection ends with these words, and the transaction with the connection.
+            self.last_words = Some((query, ServerError::new(error).libpq_text(None)));
+            return;
+        }
+        let is_preparing = matches!(self.state, State::Preparing);
+        let survives = survives(cx, failure);
+        // What happens over and over in silence shall not cost memory and formatting.
+        let text = if survives && !cx.drive.verbose_errors {
+            String::new()
+        } else {
+            ServerError::new(error).libpq_text(self.statement_text(cx).as_deref())
+        };
+        match &mut self.link {
+            Some(link) if is_preparing && survives => link.not_prepared(),
+            _ if is_preparing => cx.say(Level::Error, text.clone()),
+            _ => {}
+        }
+        match &mut self.error {
+            // What could not be prepared fails once more when it is executed. pgbench tells the
+            // second error, but the first one is the reason.
+            Some(first) if !is_preparing && first.is_of_preparing => {
+                (first.text, first.query, first.is_of_preparing) = (text, query, false);
+            }
+            // The first one is the reason; what follows in a pipeline is its consequence.
+            Some(_) => {}
+            none => {
+                *none = Some(TransactionError {
+                    failure,
+                    query,
+                    text,
+                    is_told: false,
+                    is_of_preparing: is_preparing,
+                });
+            }
+        }
+    }
+
+    /// The statement that the server speaks of, as it was sent. libpq does not know it when it
+    /// executes what was prepared before; neither is it known here which one of a pipeline it is.
+    fn statement_text<I: Io>(&self, cx: &Context<'_, I>) -> Option<String> {
+        let program = cx.program(self.script);
+        let is_known =
+            program.mode() != QueryMode::Prepared || matches!(self.state, State::Preparing);
+        is_known.then(|| program.statement_text(self.command, &self.vars))?
+    }
+
+    /// All statements that the server was asked to prepare have been answered.
+    pub(super) fn after_preparing<I: Io>(&mut self, cx: &Context<'_, I>) {
+        self.state = match &self.error {
+            Some(error) if survives(cx, error.failure) => State::Error,
+            _ => State::Command,
+        };
+    }
+
+    /// The failed try has been rolled back: once more, or not.
+    pub(super) fn after_rollback<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.link.as_ref().map(Link::status) != Some(TransactionStatus::Idle) {
+            // What comes next would be executed in a block that is not its own.
+            let text = "aborted while rolling back the transaction after an error";
+            return self.abort(cx, Failure::Script, text);
+        }
+        self.state = if self.may_retry(cx) {
+            State::Retry
+        } else {
+            State::Failed
+        };
+    }
+
+    /// pgbench's `doRetry`: only serialization failures and deadlocks, within the tries allowed,
+    /// the latency limit (counted from the scheduled start) and the time of the run.
+    fn may_retry<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        let is_retryable = self
+            .error
+            .as_ref()
+            .is_some_and(|error| error.failure.is_retryable());
+        let max_tries = cx.drive.max_tries;
+        is_retryable
+            && (max_tries == 0 || self.tries < max_tries)
+            && cx
+                .latency_limit
+                .is_none_or(|limit| cx.now.saturating_sub(self.scheduled) <= limit)
+            && !cx.is_time_up()
+    }
+
+    pub(super) fn retry<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.tell_tries(cx, "repeats the transaction after the error");
+        cx.recorder.error(self.script, self.command, true);
+        self.tries += 1;
+        self.random = self.random_at_begin.clone();
+        self.error = None;
+        self.command = 0;
+        self.state = State::Command;
+    }
+
+    pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.tell_tries(cx, "ends the failed transaction");
+        cx.recorder.error(self.script, self.command, false);
+        let failure = self
+            .error
+            .take()
+            .map_or(Failure::Script, |error| error.failure);
+        let ended = self.ended(cx, Outcome::Failed(failure));
+        self.book(cx, ended);
+        self.next_transaction(cx);
+    }
+
+    fn tell_tries<I: Io>(&self, cx: &Context<'_, I>, what: &str) {
+        if !cx.drive.verbose_errors {
+            return;
+        }
+        let mut text = format!("client {} {what} (try {}", self.id, self.tries);
+        if cx.drive.max_tries > 0 {
+            text += &format!("/{}", cx.drive.max_tries);
+        }
+        if let Some(limit) = cx.latency_limit {
+            let used = cx.now.saturating_sub(self.scheduled) as f64 * 100.0 / limit as f64;
+            text += &format!(", {used:.3}% of the maximum time of tries was used");
+        }
+        text.push(')');
+        cx.say(Level::Info, text);
+    }
+
+    /// A command could not be executed; the client ends.
+    pub(super) fn abort_command<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        word: &str,
+        reason: &str,
+    ) {
+        let text = format!(
+            "aborted in command {} ({word}) of script {}; {reason}",
+            self.command, self.script
+        );
+        self.abort(cx, Failure::Script, &text);
+    }
+
+    /// The client ends with its transaction, and says why.
+    pub(super) fn abort<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure, text: &str) {
+        cx.say(Level::Error, format!("client {} {text}", self.id));
+        self.end_aborted(cx, failure);
+    }
+
+    fn end_aborted<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
+        cx.recorder.error(self.script, self.command, false);
+        self.book_broken_off(cx, failure);
+        self.disconnect(cx);
+        self.state = State::Aborted;
+    }
+
+    /// The connection is gone in the middle of a transaction; `reason` says how, if there is more
+    /// to say than that the server closed it.
+    pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
+        let (script, command) = (self.script, self.command);
+        let mut died = "perhaps the backend died while processing".to_owned();
+        if let Some(reason) = reason {
+            died += &format!(": {reason}");
+        }
+        let text = match (&self.state, self.last_words.take()) {
+            (State::RollingBack, words) => format!(
+                "aborted while rolling back the transaction after an error; {}",
+                words.map_or(died, |(_, text)| text)
+            ),
+            (_, Some((query, words))) => {
+                format!("script {script} aborted in command {command} query {query}: {words}")
+            }
+            (_, None) => format!("aborted in command {command} (SQL) of script {script}; {died}"),
+        };
+        self.error = None;
+        cx.say(Level::Error, format!("client {} {text}", self.id));
+        cx.recorder.error(self.script, self.command, false);
+        self.book_broken_off(cx, Failure::ConnectionLost);
+        self.link = None;
+        self.disconnect(cx);
+        self.is_disconnected = true;
+        self.state = State::Aborted;
+    }
+
+    /// There is no connection where one is needed.
+    pub(super) fn abort_disconnected<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: &str) {
+        self.is_disconnected = true;
+        let text = format!("aborted while establishing connection: {reason}");
+        self.abort(cx, Failure::ConnectionRefused, &text);
+    }
+}

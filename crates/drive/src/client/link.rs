@@ -1,0 +1,193 @@
+//! A client's connection once it is established: bytes to be sent, and where the server stands.
+
+use std::collections::VecDeque;
+use std::io;
+
+use pgdyno_platform::io::{Io, Key};
+use pgdyno_script::Vars;
+use pgdyno_wire::backend::TransactionStatus;
+use pgdyno_wire::{Channel, Established, frontend};
+
+use crate::drive::QueryMode;
+use crate::program::{Prepare, Statement};
+
+/// Beyond so many bytes a pipeline is sent before its end.
+const BATCH_BYTES_MAX: usize = 64 << 10;
+
+/// One established connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    channel: Channel,
+    /// Messages gathered and not yet sent.
+    batch: Vec<u8>,
+    /// The beginning of a message whose end has not arrived.
+    pub(super) partial: Vec<u8>,
+    status: TransactionStatus,
+    /// How many ReadyForQuery messages are still to come.
+    awaited: u32,
+    /// By statement number, whether the server has it prepared.
+    prepared: Vec<bool>,
+    /// The statements that the server is asked to prepare, in order.
+    preparing: VecDeque<usize>,
+    /// Whether a transaction block will be open when all that was gathered has been executed.
+    will_be_in_block: bool,
+    /// Whether something gathered may commit.
+    may_commit: bool,
+    /// Whether something sent and not answered yet may commit.
+    may_be_committing: bool,
+}
+
+impl Link {
+    pub(super) fn new(established: Established) -> Self {
+        Self {
+            channel: established.channel,
+            batch: Vec::new(),
+            partial: established.leftover,
+            status: TransactionStatus::Idle,
+            awaited: 0,
+            prepared: Vec::new(),
+            preparing: VecDeque::new(),
+            will_be_in_block: false,
+            may_commit: false,
+            may_be_committing: false,
+        }
+    }
+
+    pub(super) fn status(&self) -> TransactionStatus {
+        self.status
+    }
+
+    /// Whether the server may commit something that it has not answered yet.
+    pub(super) fn may_be_committing(&self) -> bool {
+        self.may_be_committing
+    }
+
+    pub(super) fn is_prepared(&self, number: usize) -> bool {
+        self.prepared.get(number).copied().unwrap_or(false)
+    }
+
+    /// Gathers what prepares a statement.
+    pub(super) fn prepare(&mut self, prepare: &Prepare) {
+        if self.prepared.len() <= prepare.number {
+            self.prepared.resize(prepare.number + 1, false);
+        }
+        self.prepared[prepare.number] = true;
+        self.preparing.push_back(prepare.number);
+        self.batch.extend_from_slice(&prepare.message);
+        self.sync();
+    }
+
+    /// The statement whose preparation was asked for first could not be prepared.
+    pub(super) fn not_prepared(&mut self) {
+        if let Some(number) = self.preparing.front() {
+            self.prepared[*number] = false;
+        }
+    }
+
+    pub(super) fn batch_is_large(&self) -> bool {
+        self.batch.len() > BATCH_BYTES_MAX
+    }
+
+    /// Gathers a Sync, which the server answers with ReadyForQuery.
+    pub(super) fn sync(&mut self) {
+        frontend::sync(&mut self.batch);
+        self.awaited += 1;
+    }
+
+    /// Gathers a ROLLBACK in the simple protocol.
+    pub(super) fn rollback(&mut self) {
+        frontend::query(&mut self.batch, b"ROLLBACK");
+        self.awaited += 1;
+    }
+
+    /// Gathers a statement with the client's values.
+    pub(super) fn statement(&mut self, statement: &Statement, vars: &Vars) {
+        let effect = statement.effects.when(self.will_be_in_block);
+        self.may_commit |= effect.may_commit;
+        self.will_be_in_block = effect.in_block;
+        statement.write(vars, &mut self.batch);
+    }
+
+    /// Ends a statement that is not part of a pipeline: a message of the simple protocol is
+    /// answered with ReadyForQuery of itself, those of the extended protocol are not.
+    pub(super) fn end_statement(&mut self, mode: QueryMode) {
+        match mode {
+            QueryMode::Simple => self.awaited += 1,
+            QueryMode::Extended | QueryMode::Prepared => self.sync(),
+        }
+    }
+
+    /// Takes note of a ReadyForQuery; true when it was the last one awaited.
+    pub(super) fn ready(&mut self, status: TransactionStatus) -> bool {
+        self.status = status;
+        self.awaited = self.awaited.saturating_sub(1);
+        self.preparing.pop_front();
+        let is_last = self.awaited == 0;
+        if is_last {
+            self.may_be_committing = false;
+            self.will_be_in_block = status != TransactionStatus::Idle;
+        }
+        is_last
+    }
+
+    /// Sends what was gathered. When that is not possible, the error says why if there is more to
+    /// say than that the server has closed the connection.
+    pub(super) fn transmit<I: Io>(
+        &mut self,
+        sockets: &mut I,
+        key: Key,
+        sealed: &mut Vec<u8>,
+    ) -> Result<(), Option<String>> {
+        let bytes = if self.channel.is_plain() {
+            &self.batch
+        } else {
+            sealed.clear();
+            self.channel
+                .seal(&self.batch, sealed)
+                .map_err(|error| Some(error.to_string()))?;
+            sealed
+        };
+        let sent = sockets.send(key, bytes);
+        self.batch.clear();
+        let may_commit = std::mem::take(&mut self.may_commit);
+        match sent {
+            // Closed some time ago: the server has seen nothing of it.
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Err(None),
+            sent => {
+                self.may_be_committing |= may_commit;
+                sent.map_err(|error| Some(format!("could not send data to server: {error}")))
+            }
+        }
+    }
+
+    /// The contents of bytes that arrived: themselves on a plain channel, else what `plain` then
+    /// holds.
+    pub(super) fn open<'bytes>(
+        &mut self,
+        bytes: &'bytes [u8],
+        plain: &'bytes mut Vec<u8>,
+    ) -> Result<&'bytes [u8], String> {
+        if self.channel.is_plain() {
+            return Ok(bytes);
+        }
+        plain.clear();
+        self.channel
+            .open(bytes, plain)
+            .map_err(|error| error.to_string())?;
+        Ok(plain)
+    }
+
+    /// Tells the server that this was all, as libpq does. Whether it still hears it does not
+    /// matter.
+    pub(super) fn say_goodbye<I: Io>(&mut self, sockets: &mut I, key: Key, sealed: &mut Vec<u8>) {
+        self.batch.clear();
+        self.may_commit = false;
+        frontend::terminate(&mut self.batch);
+        let _ = self.transmit(sockets, key, sealed);
+        sealed.clear();
+        self.channel.close(sealed);
+        if !sealed.is_empty() {
+            let _ = sockets.send(key, sealed);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Commands that the client itself executes.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use pgdyno_platform::io::Io;
+use pgdyno_script::{EvalError, Expr, Op, ShellArgs, Sleep, Slot, Value};
+
+use super::{Client, State};
+use crate::drive::QueryMode;
+use crate::event_loop::Context;
+use crate::message::Level;
+
+/// So much of what `\setshell` runs is read; pgbench looks at the first line only.
+const OUTPUT_BYTES_MAX: u64 = 4096;
+
+/// What is wrong when a command cannot be executed, for the line that says that the client ends.
+type Done = Result<(), &'static str>;
+
+const EVALUATION: &str = "evaluation of meta-command failed";
+const EXECUTION: &str = "execution of meta-command failed";
+
+impl Client {
+    pub(super) fn execute_meta<I: Io>(&mut self, cx: &mut Context<'_, I>, op: &Op) {
+        // What comes after a command is the next one, unless a command says otherwise.
+        self.state = State::EndCommand;
+        let (word, done) = match op {
+            Op::Set { slot, expr } => ("set", self.set(cx, *slot, expr)),
+            Op::If { cond, .. } => self.branch(cx, cond),
+            // Only the end of a taken branch comes here; `branch` evaluates conditions.
+            Op::Elif { end, .. } | Op::Else { end } => {
+                self.jump(*end);
+                ("else", Ok(()))
+            }
+            Op::Sleep(sleep) => ("sleep", self.sleep(cx, sleep)),
+            Op::Shell { args } => ("shell", self.shell(cx, args)),
+            Op::SetShell { slot, args } => ("setshell", self.set_shell(cx, *slot, args)),
+            Op::StartPipeline => ("startpipeline", self.start_pipeline(cx)),
+            Op::SyncPipeline => ("syncpipeline", self.sync_pipeline()),
+            Op::EndPipeline => ("endpipeline", self.end_pipeline(cx)),
+            // `Op` may grow; an unknown command must not be passed over in silence.
+            Op::EndIf => ("endif", Ok(())),
+            _ => ("command", Err("this command is not known to the engine")),
+        };
+        if let Err(reason) = done {
+            self.abort_command(cx, word, reason);
+        }
+    }
+
+    fn set<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, expr: &Expr) -> Done {
+        let value = self.evaluate(cx, expr)?;
+        let assigned = self.vars.assign("set", slot, value);
+        told(cx, assigned).map_err(|()| "assignment of meta-command failed")
+    }
+
+    fn evaluate<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        expr: &Expr,
+    ) -> Result<Value, &'static str> {
+        let (script, command) = (self.script, self.command + 1);
+        let value = expr.eval(&self.vars, &mut self.random, &mut |debug| {
+            cx.say(
+                Level::Debug,
+                format!("debug(script={script},command={command}): {debug}"),
+            );
+        });
+        told(cx, value).map_err(|()| EVALUATION)
+    }
+
+    /// Goes into the first branch whose condition holds: of the `\if`, then of its `\elif`s.
+    fn branch<I: Io>(&mut self, cx: &mut Context<'_, I>, cond: &Expr) -> (&'static str, Done) {
+        let program = cx.program(self.script);
+        let (mut word, mut cond) = ("if", cond);
+        loop {
+            match self.evaluate(cx, cond) {
+                Ok(value) if value.is_true() => return (word, Ok(())),
+                Ok(_) => {}
+                Err(reason) => return (word, Err(reason)),
+            }
+            let Some((next, elif)) = program.when_false(self.command) else {
+                return (word, Err("this command has no condition"));
+            };
+            self.command = next;
+            match elif {
+                Some(elif) => (word, cond) = ("elif", elif),
+                None => {
+                    self.state = State::Command;
+                    return (word, Ok(()));
+                }
+            }
+        }
+    }
+
+    /// Goes on at another command.
+    fn jump(&mut self, to: usize) {
+        self.command = to;
+        self.state = State::Command;
+    }
+
+    fn sleep<I: Io>(&mut self, cx: &mut Context<'_, I>, sleep: &Sleep) -> Done {
+        let duration_us = told(cx, sleep.duration_us(&self.vars)).map_err(|()| EXECUTION)?;
+        cx.now = cx.clock.now();
+        self.sleep_until = cx.now.saturating_add(duration_us.saturating_mul(1000));
+        self.state = State::Sleeping;
+        Ok(())
+    }
+
+    /// Runs a shell command and waits for it. As in pgbench this holds up the thread's other
+    /// clients.
+    fn shell<I: Io>(&mut self, cx: &mut Context<'_, I>, args: &ShellArgs) -> Done {
+        let line = told(cx, args.command_line(&self.vars)).map_err(|()| EXECUTION)?;
+        let status = shell_command(&line).status();
+        cx.now = cx.clock.now();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            _ => {
+                cx.say(
+                    Level::Error,
+                    format!("{}: could not launch shell command", args.name),
+                );
+                Err(EXECUTION)
+            }
+        }
+    }
+
+    fn set_shell<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, args: &ShellArgs) -> Done {
+        let line = told(cx, args.command_line(&self.vars)).map_err(|()| EXECUTION)?;
+        let run = run_for_output(&line);
+        cx.now = cx.clock.now();
+        let problem = match run {
+            Err(_) => "could not launch shell command",
+            Ok(output) if output.is_empty() => "could not read result of shell command",
+            Ok(output) => {
+                let value = told(cx, args.result(&output)).map_err(|()| EXECUTION)?;
+                let assigned = self.vars.assign("setshell", slot, Value::Int(value));
+                return told(cx, assigned).map_err(|()| EXECUTION);
+            }
+        };
+        cx.say(Level::Error, format!("{}: {problem}", args.name));
+        Err(EXECUTION)
+    }
+
+    fn start_pipeline<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Done {
+        let program = cx.program(self.script);
+        if program.mode() == QueryMode::Simple {
+            return Err("cannot use pipeline mode with the simple query protocol");
+        }
+        if self.in_pipeline {
+            return Err("already in pipeline mode");
+        }
+        let Some(link) = &mut self.link else {
+            return Err("there is no connection");
+        };
+        // Statements are prepared before the pipeline begins: preparing inside it could take a
+        // snapshot before BEGIN has set the isolation level.
+        let mut is_preparing = false;
+        for statement in program.pipeline_after(self.command) {
+            if let Some(prepare) = &statement.prepare
+                && !link.is_prepared(prepare.number)
+            {
+                link.prepare(prepare);
+                is_preparing = true;
+            }
+        }
+        if is_preparing {
+            // Comes back to this command, and then there is nothing left to prepare.
+            self.transmit_and(cx, State::Preparing);
+        } else {
+            self.in_pipeline = true;
+        }
+        Ok(())
+    }
+
+    fn sync_pipeline(&mut self) -> Done {
+        match &mut self.link {
+            Some(link) if self.in_pipeline => {
+                link.sync();
+                Ok(())
+            }
+            _ => Err("not in pipeline mode"),
+        }
+    }
+
+    fn end_pipeline<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Done {
+        self.sync_pipeline()?;
+        self.in_pipeline = false;
+        self.transmit_and(cx, State::WaitResult);
+        Ok(())
+    }
+}
+
+/// Tells why something could not be evaluated, if it has a text.
+fn told<T, I: Io>(cx: &Context<'_, I>, result: Result<T, EvalError>) -> Result<T, ()> {
+    result.map_err(|error| {
+        let text = error.to_string();
+        if !text.is_empty() {
+            cx.say(Level::Error, text);
+        }
+    })
+}
+
+fn shell_command(line: &[u8]) -> Command {
+    use std::os::unix::ffi::OsStrExt;
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(std::ffi::OsStr::from_bytes(line));
+    command
+}
+
+/// What a shell command prints, whatever its exit status, which pgbench does not look at either.
+fn run_for_output(line: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut child = shell_command(line).stdout(Stdio::piped()).spawn()?;
+    let mut output = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut output)?;
+    }
+    child.wait()?;
+    Ok(output)
+}

@@ -1,0 +1,331 @@
+//! Reading the server's answers: counted, not decoded, unless the script asks for values.
+
+use std::io;
+
+use pgdyno_platform::io::Io;
+use pgdyno_script::{Gset, GsetKind};
+use pgdyno_wire::backend::{self, Frame, Message, tag};
+
+use super::error::TransactionError;
+use super::{Client, State, Wait};
+use crate::event_loop::Context;
+use crate::message::Level;
+use crate::program::Program;
+use crate::record::Failure;
+
+/// What of an answer has been seen so far. Rows are kept only while a script asks for values, and
+/// then as they came, in buffers that are used again.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    /// Results that have ended.
+    queries: u32,
+    /// The present or last result.
+    has_columns: bool,
+    columns: Vec<u8>,
+    rows: u64,
+    last_row: Vec<u8>,
+    /// Whether a result has ended since the last columns came.
+    is_over: bool,
+}
+
+impl Reply {
+    /// The number of the query that is being answered, as pgbench counts within what its client
+    /// library takes for one answer.
+    pub(super) fn queries(&self) -> u32 {
+        self.queries
+    }
+}
+
+impl Client {
+    /// Bytes have come.
+    pub(crate) fn received<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> Wait {
+        if matches!(self.state, State::Connecting(_)) {
+            self.connecting_received(cx, bytes);
+            return self.advance(cx);
+        }
+        if self.read(cx, bytes) {
+            self.advance(cx)
+        } else {
+            self.wait_on()
+        }
+    }
+
+    /// The connection has ended, with an error or without.
+    pub(crate) fn closed<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        error: Option<&io::Error>,
+    ) -> Wait {
+        match self.state {
+            State::Connecting(_) => self.connecting_closed(cx, error),
+            State::Finished | State::Aborted => {}
+            // Between transactions nothing is lost but the connection: the next one will find out.
+            State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {
+                cx.io.close(self.key);
+                return self.wait_on();
+            }
+            _ => {
+                let reason =
+                    error.map(|error| format!("could not receive data from server: {error}"));
+                self.lose_connection(cx, reason.as_deref());
+            }
+        }
+        self.advance(cx)
+    }
+
+    /// A deadline has come.
+    pub(crate) fn due<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
+        if matches!(self.state, State::Connecting(_)) {
+            self.connecting_due(cx);
+        }
+        self.advance(cx)
+    }
+
+    fn wait_on(&self) -> Wait {
+        match self.state {
+            State::Throttled => Wait::Until(self.scheduled),
+            State::Sleeping => Wait::Until(self.sleep_until),
+            State::Finished | State::Aborted => Wait::Ended,
+            _ => Wait::Input,
+        }
+    }
+
+    /// Takes messages apart; true when what the client waits for is complete.
+    fn read<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
+        let Some(link) = &mut self.link else {
+            return false;
+        };
+        let mut opened = std::mem::take(&mut cx.opened);
+        let is_complete = match link.open(bytes, &mut opened) {
+            Ok(bytes) => self.read_plain(cx, bytes),
+            Err(reason) => {
+                self.lose_connection(cx, Some(&reason));
+                true
+            }
+        };
+        cx.opened = opened;
+        is_complete
+    }
+
+    /// Takes messages apart that stand in `bytes` after what is left of the last ones.
+    fn read_plain<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
+        let Some(link) = &mut self.link else {
+            return false;
+        };
+        let mut partial = std::mem::take(&mut link.partial);
+        let mut is_complete = false;
+        let used = if partial.is_empty() {
+            let used = self.read_frames(cx, bytes, &mut is_complete);
+            partial.extend_from_slice(&bytes[used..]);
+            0
+        } else {
+            partial.extend_from_slice(bytes);
+            self.read_frames(cx, &partial, &mut is_complete)
+        };
+        partial.drain(..used);
+        if let Some(link) = &mut self.link {
+            link.partial = partial;
+        }
+        is_complete
+    }
+
+    /// Takes the whole messages at the beginning of `bytes` and says how long they are.
+    fn read_frames<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        bytes: &[u8],
+        is_complete: &mut bool,
+    ) -> usize {
+        let mut used = 0;
+        loop {
+            match backend::split(&bytes[used..]) {
+                Ok(Some(frame)) => {
+                    used += frame.len;
+                    *is_complete |= self.frame(cx, frame);
+                    if self.link.is_none() {
+                        return bytes.len();
+                    }
+                }
+                Ok(None) => return used,
+                Err(error) => {
+                    self.lose_connection(cx, Some(&error.to_string()));
+                    *is_complete = true;
+                    return bytes.len();
+                }
+            }
+        }
+    }
+
+    /// One message; true when what the client waits for is complete.
+    fn frame<I: Io>(&mut self, cx: &mut Context<'_, I>, frame: Frame<'_>) -> bool {
+        match frame.tag {
+            tag::READY_FOR_QUERY => match frame.parse() {
+                Ok(Message::ReadyForQuery(status)) => {
+                    let Some(link) = &mut self.link else {
+                        return true;
+                    };
+                    if link.ready(status) {
+                        self.answered(cx);
+                        return true;
+                    }
+                    // To pgbench a synchronisation within a pipeline is a query of the next answer.
+                    self.reply.queries += 1;
+                }
+                _ => {
+                    self.lose_connection(
+                        cx,
+                        Some("the server sent a malformed ReadyForQuery message"),
+                    );
+                    return true;
+                }
+            },
+            tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => self.result_ended(cx),
+            tag::ERROR_RESPONSE => {
+                if let Ok(Message::ErrorResponse(fields)) = frame.parse() {
+                    self.server_error(cx, fields);
+                }
+            }
+            tag::ROW_DESCRIPTION | tag::DATA_ROW => self.rows(cx, frame),
+            tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
+                cx.say(
+                    Level::Error,
+                    "COPY is not supported in pgbench, aborting".to_owned(),
+                );
+                let text = format!(
+                    "aborted in command {} (SQL) of script {}; COPY is not supported in scripts",
+                    self.command, self.script
+                );
+                self.abort(cx, Failure::Script, &text);
+                return true;
+            }
+            // Everything else tells nothing that a script could ask for.
+            _ => {}
+        }
+        false
+    }
+
+    /// Where the present command's values go, if the script asks for them.
+    fn gset<'run>(&self, program: &'run Program) -> Option<&'run Gset> {
+        match self.state {
+            State::WaitResult => program.statement(self.command)?.gset.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Columns or a row of a result.
+    fn rows<I: Io>(&mut self, cx: &Context<'_, I>, frame: Frame<'_>) {
+        if self.gset(cx.program(self.script)).is_none() {
+            return;
+        }
+        let reply = &mut self.reply;
+        let kept = if frame.tag == tag::ROW_DESCRIPTION {
+            (reply.has_columns, reply.rows, reply.is_over) = (true, 0, false);
+            &mut reply.columns
+        } else {
+            reply.rows += 1;
+            &mut reply.last_row
+        };
+        kept.clear();
+        kept.extend_from_slice(frame.body);
+    }
+
+    /// A result has ended.
+    fn result_ended<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let program = cx.program(self.script);
+        let Some(gset) = self.gset(program) else {
+            // In a pipeline each query is an answer of its own.
+            let is_of_pipeline = program.statement(self.command).is_none();
+            self.reply.queries = if is_of_pipeline {
+                0
+            } else {
+                self.reply.queries + 1
+            };
+            return;
+        };
+        if self.reply.is_over {
+            // This one had no columns; those kept are of a result before it.
+            (self.reply.has_columns, self.reply.rows) = (false, 0);
+        }
+        self.reply.is_over = true;
+        if gset.kind == GsetKind::Aset && self.reply.rows > 0 {
+            self.store_row(cx, gset);
+        }
+        self.reply.queries += 1;
+    }
+
+    /// The last ReadyForQuery of the answer has come.
+    fn answered<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let program = cx.program(self.script);
+        if self.error.is_none()
+            && let Some(gset) = self.gset(program)
+            && gset.kind == GsetKind::Gset
+        {
+            self.reply.queries = self.reply.queries.saturating_sub(1);
+            let rows = if self.reply.has_columns {
+                self.reply.rows
+            } else {
+                0
+            };
+            if rows == 1 {
+                self.store_row(cx, gset);
+            } else {
+                self.gset_error(cx, &format!("expected one row, got {rows}"));
+            }
+        }
+        self.reply.queries = 0;
+        (self.reply.has_columns, self.reply.rows, self.reply.is_over) = (false, 0, false);
+        let has_failed = self.error.is_some();
+        self.state = match self.state {
+            State::Preparing => return self.after_preparing(cx),
+            State::WaitResult if has_failed => State::Error,
+            State::WaitResult => State::EndCommand,
+            State::RollingBack => return self.after_rollback(cx),
+            _ => return,
+        };
+    }
+
+    fn store_row<I: Io>(&mut self, cx: &mut Context<'_, I>, gset: &Gset) {
+        let columns = Frame {
+            tag: tag::ROW_DESCRIPTION,
+            body: &self.reply.columns,
+            len: 0,
+        };
+        let row = Frame {
+            tag: tag::DATA_ROW,
+            body: &self.reply.last_row,
+            len: 0,
+        };
+        let (Ok(Message::RowDescription(columns)), Ok(Message::DataRow(row))) =
+            (columns.parse(), row.parse())
+        else {
+            return self.gset_error(cx, "the server sent a malformed row");
+        };
+        for (column, value) in columns.flatten().zip(row.flatten()) {
+            let name = String::from_utf8_lossy(column.name);
+            match gset.variable(&name, &cx.drive.names) {
+                Ok(Some(slot)) => self.vars.set_text(slot, value.unwrap_or_default()),
+                Ok(None) => {}
+                Err(error) => {
+                    cx.say(Level::Error, error.to_string());
+                    let text = format!("error storing into variable {}{name}", gset.prefix);
+                    return self.gset_error(cx, &text);
+                }
+            }
+        }
+    }
+
+    fn gset_error<I: Io>(&mut self, cx: &mut Context<'_, I>, text: &str) {
+        let query = self.reply.queries;
+        let (id, script, command) = (self.id, self.script, self.command);
+        let text = format!("client {id} script {script} command {command} query {query}: {text}");
+        cx.say(Level::Error, text.clone());
+        let failure = Failure::Script;
+        self.error.get_or_insert(TransactionError {
+            failure,
+            query,
+            text,
+            is_told: true,
+            is_of_preparing: false,
+        });
+    }
+}

@@ -1,0 +1,72 @@
+//! Where a client can stand, and what it waits for there.
+
+use super::connect::Attempt;
+use crate::clock::Nanos;
+
+/// What a client waits for when its event loop turns to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Bytes of the server, or the end of its connection.
+    Input,
+    /// A moment. (Bytes may come before.)
+    Until(Nanos),
+    /// Nothing; others first.
+    Turn,
+    /// Nothing ever again.
+    Ended,
+}
+
+/// Where a client stands. Each state says what it waits for and where it goes next.
+#[derive(Debug)]
+pub(super) enum State {
+    /// No connection and none wanted yet, or connected. Waits for the start of the run, when
+    /// [`super::Client::begin`] goes to `Choose`.
+    Idle,
+    /// Waits for the socket to open and for the server's side of start-up, at most until the
+    /// attempt's deadline. Then `Idle` (before the run) or `Begin`; without success `Aborted`.
+    Connecting(Box<Attempt>),
+    /// Draws a script. Waits for nothing; then `Schedule` with a rate, else `Begin`, or `Finished`
+    /// when time is up.
+    Choose,
+    /// Draws the scheduled start. Waits for nothing; then `Throttled`, itself again when that start
+    /// is too late to be kept, or `Finished` when it lies beyond the end.
+    Schedule,
+    /// Waits for the scheduled start. Then `Begin`, or `Finished` when time is up.
+    Throttled,
+    /// First try of a transaction: remembers the random state and the time. Waits for nothing, or
+    /// goes through `Connecting` first; then `Command`.
+    Begin,
+    /// Executes the present command. Waits for nothing; then `WaitResult`, `Preparing`,
+    /// `Sleeping`, `EndCommand`, itself after a jump, at the script's end `EndTransaction`, or
+    /// `Aborted`.
+    Command,
+    /// Waits until the server has prepared statements. Then `Command`, the same one, or `Error`
+    /// when one could not be prepared and the client is to live on.
+    Preparing,
+    /// Waits for the whole answer to a command (at `\endpipeline`: to all since
+    /// `\startpipeline`). Then `EndCommand`, or `Error`.
+    WaitResult,
+    /// Waits for the end of `\sleep`. Then `EndCommand`.
+    Sleeping,
+    /// Books the command. Waits for nothing; then `Command`, the next one.
+    EndCommand,
+    /// A try has failed. Waits for nothing; then `RollingBack`, `Retry` or `Failed`, or `Aborted`
+    /// after an error that a client does not survive.
+    Error,
+    /// Waits for the answer to ROLLBACK. Then `Retry` or `Failed`, or `Aborted` when not even that
+    /// is possible.
+    RollingBack,
+    /// The same transaction again, with the same random numbers. Waits for nothing; then `Command`,
+    /// the first one.
+    Retry,
+    /// Books a failed transaction. Waits for nothing; then as after `EndTransaction`.
+    Failed,
+    /// Books a committed transaction. Waits for nothing, but gives way to others when the whole
+    /// transaction waited for nothing; then `Choose`, or `Finished`, or `Aborted` when the script
+    /// has left a transaction block open.
+    EndTransaction,
+    /// Did all it was told to do. The connection is closed.
+    Finished,
+    /// Ended before its time. The connection is closed.
+    Aborted,
+}

@@ -1,0 +1,143 @@
+//! What the engine is told to do.
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pgdyno_script::{Names, Value};
+use pgdyno_wire::Candidate;
+
+use crate::program::{CompileError, Program};
+
+/// How statements travel (pgbench's `--protocol`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueryMode {
+    /// One text with the values in it: the simple query protocol.
+    #[default]
+    Simple,
+    /// Parse, Bind and Execute each time.
+    Extended,
+    /// Parse once a connection, then Bind and Execute.
+    Prepared,
+}
+
+/// When a run ends of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Each client has ended so many transactions (failed and skipped ones count).
+    Transactions(NonZeroU64),
+    /// No transaction starts after so much time; what has started is finished.
+    Elapsed(Duration),
+}
+
+/// What a client does after an error that is neither a serialization failure nor a deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The client ends, as with pgbench.
+    #[default]
+    EndClient,
+    /// The transaction has failed; the client goes on (pgbench 19's `--continue-on-error`).
+    Continue,
+}
+
+/// A compiled script and how often it is chosen.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// What to run.
+    pub program: Arc<Program>,
+    /// Its share among the weights of all scripts.
+    pub weight: u64,
+}
+
+/// A variable that every client has from the start.
+#[derive(Clone, Debug)]
+pub enum Setup {
+    /// A value of the script language.
+    Value(Value),
+    /// Text as the user gave it (pgbench's `-D`).
+    Text(String),
+}
+
+/// One run of the engine.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// Where client *i* connects: the candidates at `i` modulo the number of endpoints, tried in
+    /// order. At least one endpoint with one candidate.
+    pub endpoints: Vec<Vec<Candidate>>,
+    /// At least one.
+    pub scripts: Vec<Script>,
+    /// The names of all variables of all scripts.
+    pub names: Names,
+    /// Variables set before the first transaction. Those that a run defines itself (`client_id`,
+    /// `random_seed`, `default_seed`) are set unless they stand here.
+    pub variables: Vec<(String, Setup)>,
+    /// How statements travel.
+    pub query_mode: QueryMode,
+    /// Connections, each with its own client. At least one.
+    pub clients: usize,
+    /// Event loops; more than there are clients are not started.
+    pub threads: usize,
+    /// When the run ends of itself.
+    pub until: Until,
+    /// Measured apart, before the figures that count. `Until` counts from its end.
+    pub warmup: Duration,
+    /// Transactions a second, over all clients: an open loop. Without it each client starts the
+    /// next transaction when the last has ended.
+    pub rate: Option<f64>,
+    /// A transaction that takes longer is late; with a rate, one that is so late before it starts
+    /// is skipped.
+    pub latency_limit: Option<Duration>,
+    /// Tries after a serialization failure or a deadlock, the first included; 0 sets no limit.
+    pub max_tries: u32,
+    /// What to do after other errors.
+    pub on_error: OnError,
+    /// Each transaction on a connection of its own (pgbench's `--connect`).
+    pub connection_per_transaction: bool,
+    /// Tell each error that is retried (pgbench's `--verbose-errors`).
+    pub verbose_errors: bool,
+    /// Where the random numbers come from: the same seed gives the same transactions.
+    pub seed: i64,
+    /// How long transactions in flight may take to finish after [`crate::Control::finish`].
+    pub grace: Duration,
+}
+
+impl Drive {
+    /// A run of these scripts with pgbench's defaults: one client, ten transactions, one try.
+    pub fn new(endpoints: Vec<Vec<Candidate>>, scripts: Vec<Script>, names: Names) -> Self {
+        Self {
+            endpoints,
+            scripts,
+            names,
+            variables: Vec::new(),
+            query_mode: QueryMode::Simple,
+            clients: 1,
+            threads: 1,
+            until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
+            warmup: Duration::ZERO,
+            rate: None,
+            latency_limit: None,
+            max_tries: 1,
+            on_error: OnError::EndClient,
+            connection_per_transaction: false,
+            verbose_errors: false,
+            seed: 0,
+            grace: Duration::from_secs(5),
+        }
+    }
+
+    /// Compiles scripts with their weights, in order.
+    ///
+    /// # Errors
+    /// A script that cannot be sent in this mode.
+    pub fn compile(
+        scripts: Vec<(pgdyno_script::Script, u64)>,
+        mode: QueryMode,
+    ) -> Result<Vec<Script>, CompileError> {
+        let mut prepared = 0;
+        let compile = |(script, weight)| {
+            let program = Arc::new(Program::compile(script, mode, &mut prepared)?);
+            Ok(Script { program, weight })
+        };
+        scripts.into_iter().map(compile).collect()
+    }
+}

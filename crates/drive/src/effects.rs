@@ -1,0 +1,203 @@
+//! What a SQL command does to the transaction block, read off its first words: needed only to tell
+//! a lost transaction (rolled back with its connection) from an unknown one (it may have been
+//! committed when the connection broke).
+
+/// What happens to the transaction block when a command runs, for each state it may find.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Effects {
+    outside: Effect,
+    inside: Effect,
+}
+
+/// The effect in one state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Effect {
+    /// Something may have been committed when the command is done.
+    pub(crate) may_commit: bool,
+    /// Whether a block is open afterwards.
+    pub(crate) in_block: bool,
+}
+
+impl Effects {
+    pub(crate) fn of(sql: &str) -> Self {
+        Self {
+            outside: simulate(sql, false),
+            inside: simulate(sql, true),
+        }
+    }
+
+    pub(crate) fn when(self, in_block: bool) -> Effect {
+        if in_block { self.inside } else { self.outside }
+    }
+}
+
+fn simulate(sql: &str, mut in_block: bool) -> Effect {
+    let mut may_commit = false;
+    for statement in statements(sql) {
+        let mut words = Words(statement);
+        let Some(first) = words.next() else {
+            match words.0.bytes().next() {
+                None => {}
+                // A variable in simple mode: it may be anything, COMMIT too.
+                Some(b':') => may_commit = true,
+                Some(_) => may_commit |= !in_block,
+            }
+            continue;
+        };
+        match first.to_ascii_uppercase().as_str() {
+            "BEGIN" | "START" => in_block = true,
+            "COMMIT" | "END" => {
+                may_commit = true;
+                in_block = false;
+            }
+            "PREPARE"
+                if words
+                    .next()
+                    .is_some_and(|w| w.eq_ignore_ascii_case("transaction")) =>
+            {
+                may_commit = true;
+                in_block = false;
+            }
+            "ABORT" => in_block = false,
+            "ROLLBACK" => {
+                // ROLLBACK [WORK | TRANSACTION] TO SAVEPOINT stays inside the block.
+                let to = words.by_ref().take(2).any(|w| w.eq_ignore_ascii_case("to"));
+                in_block &= to;
+            }
+            _ if in_block => {}
+            _ => may_commit = true,
+        }
+    }
+    Effect {
+        may_commit,
+        in_block,
+    }
+}
+
+/// The statements of a command: split at semicolons outside quotes and comments.
+fn statements(sql: &str) -> impl Iterator<Item = &str> {
+    let mut rest = sql;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = skip_to_semicolon(rest);
+        let statement = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or("");
+        Some(statement)
+    })
+}
+
+fn skip_to_semicolon(sql: &str) -> usize {
+    let bytes = sql.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b';' => return at,
+            quote @ (b'\'' | b'"') => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != quote {
+                    at += 1;
+                }
+            }
+            b'$' => {
+                let tag_length = bytes[at + 1..]
+                    .iter()
+                    .position(|b| !(b.is_ascii_alphanumeric() || *b == b'_'))
+                    .filter(|length| bytes[at + 1 + length] == b'$');
+                if let Some(length) = tag_length {
+                    let tag = &sql[at..at + length + 2];
+                    let body = at + tag.len();
+                    at = sql[body..]
+                        .find(tag)
+                        .map_or(bytes.len(), |end| body + end + tag.len() - 1);
+                }
+            }
+            b'-' | b'/' => at += comment(&sql[at..]).saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// The length of the comment that `sql` begins with, 0 when it begins with none.
+fn comment(sql: &str) -> usize {
+    if sql.starts_with("--") {
+        sql.find('\n').unwrap_or(sql.len())
+    } else if sql.starts_with("/*") {
+        sql.find("*/").map_or(sql.len(), |end| end + 2)
+    } else {
+        0
+    }
+}
+
+/// The words a statement begins with, over white space and comments, up to anything else.
+struct Words<'a>(&'a str);
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        loop {
+            self.0 = self.0.trim_start();
+            match comment(self.0) {
+                0 => break,
+                length => self.0 = &self.0[length..],
+            }
+        }
+        let end = self
+            .0
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let (word, rest) = self.0.split_at(end.unwrap_or(self.0.len()));
+        self.0 = rest;
+        (!word.is_empty()).then_some(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effect(sql: &str, in_block: bool) -> (bool, bool) {
+        let effect = Effects::of(sql).when(in_block);
+        (effect.may_commit, effect.in_block)
+    }
+
+    #[test]
+    fn only_what_may_commit_is_said_to() {
+        assert_eq!(effect("BEGIN", false), (false, true));
+        assert_eq!(effect("update t set a = 1", true), (false, true));
+        assert_eq!(effect("update t set a = 1", false), (true, false));
+        assert_eq!(effect("END", true), (true, false));
+        assert_eq!(effect("commit and chain", true), (true, false));
+        assert_eq!(effect("ROLLBACK", true), (false, false));
+        assert_eq!(effect("ROLLBACK TO SAVEPOINT a", true), (false, true));
+        assert_eq!(effect("rollback transaction to a", true), (false, true));
+        assert_eq!(effect("prepare transaction 'x'", true), (true, false));
+        assert_eq!(effect("prepare p as select 1", true), (false, true));
+    }
+
+    #[test]
+    fn a_batch_is_followed_statement_by_statement() {
+        assert_eq!(
+            effect("BEGIN; UPDATE t SET a = ';'; ROLLBACK", false),
+            (false, false)
+        );
+        assert_eq!(effect("begin; select 1; commit", false), (true, false));
+        assert_eq!(
+            effect("/* x; */ begin -- commit;\n; select $a$;end;$a$", false),
+            (false, true)
+        );
+        assert_eq!(effect("select 'unterminated", true), (false, true));
+        assert_eq!(effect("", true), (false, true));
+        assert_eq!(effect(" -- nothing\n;", false), (false, false));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_taken_for_a_commit_where_it_may_be_one() {
+        assert_eq!(effect(":statement", true), (true, true));
+        assert_eq!(effect("(select f())", false), (true, false));
+        assert_eq!(effect("(select f())", true), (false, true));
+    }
+}

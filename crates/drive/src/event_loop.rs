@@ -1,0 +1,369 @@
+//! One thread: its clients, their sockets and deadlines, its randomness and its books.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use pgdyno_platform::io::{Event, Io};
+use pgdyno_script::Prng;
+
+use crate::client::{Client, Wait};
+use crate::clock::{Clock, Nanos, nanos};
+use crate::control::{Control, Stop};
+use crate::deadlines::Deadlines;
+use crate::drive::{Drive, Until};
+use crate::message::{Level, Message};
+use crate::program::Program;
+use crate::record::{Finished, Interval, Recorder};
+use crate::run::DriveError;
+use crate::schedule::Schedule;
+
+/// Received bytes pass through one buffer a thread, so that it stays in the cache.
+const BUFFER_BYTES: usize = 64 << 10;
+/// So many clients of a thread connect at the same time before a run: more would only overflow the
+/// server's queue.
+const CONNECTING_MAX: usize = 32;
+
+/// What a thread tells the collector.
+pub(crate) enum Report {
+    /// All clients of this thread are connected, or one could not be.
+    Connected(Result<(), DriveError>),
+    /// A client says something.
+    Message(Message),
+    /// An interval of this thread is over.
+    Interval(usize, Box<Interval>),
+    /// All clients of the thread have ended.
+    Finished(usize, Box<ThreadEnd>),
+}
+
+/// A thread's last words.
+pub(crate) struct ThreadEnd {
+    pub(crate) finished: Finished,
+    pub(crate) aborted: usize,
+    pub(crate) disconnected: usize,
+    /// The event loop itself broke.
+    pub(crate) error: Option<std::io::Error>,
+}
+
+/// What a thread needs to begin.
+pub(crate) struct Setup<'run> {
+    pub(crate) drive: &'run Drive,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) clock: Clock,
+    pub(crate) control: Control,
+    pub(crate) choose: Prng,
+    pub(crate) schedule: Option<Schedule>,
+    pub(crate) recorder: Recorder,
+    pub(crate) reports: Sender<Report>,
+    /// The moment at which the run begins; closed when it does not.
+    pub(crate) go: Receiver<Nanos>,
+}
+
+/// What clients share with their event loop.
+pub(crate) struct Context<'run, I> {
+    pub(crate) drive: &'run Drive,
+    pub(crate) io: I,
+    pub(crate) clock: Clock,
+    /// The time, as of the last event; read once for all that follows from it.
+    pub(crate) now: Nanos,
+    /// No transaction starts after this.
+    pub(crate) end: Nanos,
+    pub(crate) latency_limit: Option<Nanos>,
+    pub(crate) transactions: Option<NonZeroU64>,
+    pub(crate) schedule: Option<Schedule>,
+    pub(crate) recorder: Recorder,
+    pub(crate) deadlines: Deadlines,
+    /// Bytes on their way to the socket that are not a link's own.
+    pub(crate) sealed: Vec<u8>,
+    /// Decrypted bytes that are being read.
+    pub(crate) opened: Vec<u8>,
+    choose: Prng,
+    weights: u64,
+    stop: Stop,
+    reports: Sender<Report>,
+    connected: usize,
+    connect_error: Option<DriveError>,
+}
+
+impl<'run, I: Io> Context<'run, I> {
+    pub(crate) fn program(&self, script: usize) -> &'run Program {
+        &self.drive.scripts[script].program
+    }
+
+    /// A script, by weight; drawn as pgbench draws it.
+    pub(crate) fn choose_script(&mut self) -> usize {
+        let scripts = &self.drive.scripts;
+        if scripts.len() == 1 {
+            return 0;
+        }
+        let mut left = self.choose.range(0, self.weights as i64 - 1) as u64;
+        for (index, script) in scripts.iter().enumerate() {
+            if left < script.weight {
+                return index;
+            }
+            left -= script.weight;
+        }
+        scripts.len() - 1
+    }
+
+    /// Whether no transaction may start any more.
+    pub(crate) fn is_time_up(&self) -> bool {
+        self.now >= self.end || self.stop > Stop::No
+    }
+
+    pub(crate) fn say(&self, level: Level, text: String) {
+        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        let _ = self.reports.send(Report::Message(Message { level, text }));
+    }
+
+    pub(crate) fn client_connected(&mut self) {
+        self.connected += 1;
+    }
+
+    pub(crate) fn client_not_connected(&mut self, error: DriveError) {
+        self.connect_error.get_or_insert(error);
+    }
+}
+
+/// Runs one thread's clients from connecting to the end. The sockets' backend is made here because
+/// it belongs to the thread that uses it.
+pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
+    let io = match new_io() {
+        Ok(io) => io,
+        Err(error) => {
+            let _ = setup
+                .reports
+                .send(Report::Connected(Err(DriveError::EventLoop(error))));
+            return;
+        }
+    };
+    setup.control.wakes(io.waker());
+    let Setup {
+        drive,
+        mut clients,
+        clock,
+        control,
+        choose,
+        schedule,
+        recorder,
+        reports,
+        go,
+    } = setup;
+    let transactions = match drive.until {
+        Until::Transactions(count) => Some(count),
+        Until::Elapsed(_) => None,
+    };
+    let context = Context {
+        drive,
+        io,
+        clock,
+        now: clock.now(),
+        end: Nanos::MAX,
+        latency_limit: drive.latency_limit.map(nanos),
+        transactions,
+        schedule,
+        recorder,
+        deadlines: Deadlines::for_clients(clients.len()),
+        sealed: Vec::new(),
+        opened: Vec::new(),
+        choose,
+        weights: drive.scripts.iter().map(|script| script.weight).sum(),
+        stop: Stop::No,
+        reports: reports.clone(),
+        connected: 0,
+        connect_error: None,
+    };
+    let mut event_loop = EventLoop {
+        cx: context,
+        control,
+        ready: VecDeque::new(),
+        is_ended: vec![false; clients.len()],
+        ended: 0,
+        buffer: vec![0; BUFFER_BYTES],
+    };
+    let connected = event_loop.connect(&mut clients);
+    let failed = connected.is_err();
+    let _ = reports.send(Report::Connected(connected));
+    let begin = if failed { None } else { go.recv().ok() };
+    let error = begin.and_then(|begin| event_loop.work(&mut clients, begin).err());
+    event_loop.finish(clients, error);
+}
+
+struct EventLoop<'run, I> {
+    cx: Context<'run, I>,
+    control: Control,
+    /// Clients that wait for nothing.
+    ready: VecDeque<u32>,
+    is_ended: Vec<bool>,
+    /// How many have ended.
+    ended: usize,
+    buffer: Vec<u8>,
+}
+
+impl<I: Io> EventLoop<'_, I> {
+    /// Connects all clients, a few at a time.
+    fn connect(&mut self, clients: &mut [Client]) -> Result<(), DriveError> {
+        if self.cx.drive.connection_per_transaction {
+            return Ok(());
+        }
+        let mut begun = 0;
+        while self.cx.connected < clients.len() {
+            while begun < clients.len() && begun - self.cx.connected < CONNECTING_MAX {
+                clients[begun].connect_before_run(&mut self.cx);
+                let wait = clients[begun].advance(&mut self.cx);
+                self.note(begun as u32, wait);
+                begun += 1;
+            }
+            if self.control.is_stopping() {
+                return Err(DriveError::Interrupted);
+            }
+            if let Some(error) = self.cx.connect_error.take() {
+                return Err(error);
+            }
+            if self.cx.connected < clients.len() {
+                self.turn(clients).map_err(DriveError::EventLoop)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// From the start of the run until all clients have ended.
+    fn work(&mut self, clients: &mut [Client], begin: Nanos) -> std::io::Result<()> {
+        let drive = self.cx.drive;
+        let warmup = nanos(drive.warmup);
+        self.cx.now = self.cx.clock.now();
+        self.cx.recorder.begin(begin, warmup);
+        if let Some(schedule) = &mut self.cx.schedule {
+            schedule.begin(begin);
+        }
+        if let Until::Elapsed(duration) = drive.until {
+            self.cx.end = begin + warmup + nanos(duration);
+        }
+        for (index, client) in clients.iter_mut().enumerate() {
+            client.begin();
+            self.ready.push_back(index as u32);
+        }
+        let mut give_up_at = None;
+        while self.ended < clients.len() {
+            self.cx.stop = self.control.stop();
+            if self.cx.stop > Stop::No && give_up_at.is_none() {
+                self.cx.now = self.cx.clock.now();
+                give_up_at = Some(self.cx.now + nanos(drive.grace));
+                // Those that only wait for their next transaction need not.
+                self.ready.extend(0..clients.len() as u32);
+            }
+            if self.cx.stop == Stop::Now || give_up_at.is_some_and(|at| self.cx.now >= at) {
+                self.cx.now = self.cx.clock.now();
+                for client in clients.iter_mut() {
+                    client.give_up(&mut self.cx);
+                }
+                break;
+            }
+            for _ in 0..self.ready.len() {
+                let Some(index) = self.ready.pop_front() else {
+                    break;
+                };
+                self.cx.now = self.cx.clock.now();
+                let wait = clients[index as usize].advance(&mut self.cx);
+                self.note(index, wait);
+            }
+            self.turn_until(clients, give_up_at)?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, clients: &mut [Client]) -> std::io::Result<()> {
+        self.turn_until(clients, None)
+    }
+
+    /// Waits for the next event or deadline and lets the clients concerned go on.
+    fn turn_until(&mut self, clients: &mut [Client], limit: Option<Nanos>) -> std::io::Result<()> {
+        if self.ended == clients.len() {
+            return Ok(());
+        }
+        let timeout = self.timeout(limit);
+        self.cx.io.wait(timeout)?;
+        while let Some((key, event)) = self.cx.io.next(&mut self.buffer) {
+            self.cx.now = self.cx.clock.now();
+            let client = &mut clients[key as usize];
+            let wait = match event {
+                Event::Received(length) => client.received(&mut self.cx, &self.buffer[..length]),
+                Event::Connected => {
+                    client.connection_open(&mut self.cx);
+                    client.advance(&mut self.cx)
+                }
+                Event::Closed => client.closed(&mut self.cx, None),
+                Event::Failed(error) => client.closed(&mut self.cx, Some(&error)),
+            };
+            self.note(key, wait);
+        }
+        if self.cx.deadlines.next().is_some() || self.cx.recorder.boundary < Nanos::MAX {
+            self.cx.now = self.cx.clock.now();
+        }
+        while let Some((index, at)) = self.cx.deadlines.due(self.cx.now) {
+            self.cx.recorder.lagged(self.cx.now - at);
+            let wait = clients[index as usize].due(&mut self.cx);
+            self.note(index, wait);
+            self.cx.now = self.cx.clock.now();
+        }
+        self.cx.recorder.rotate(self.cx.now);
+        Ok(())
+    }
+
+    fn timeout(&mut self, limit: Option<Nanos>) -> Option<Duration> {
+        if !self.ready.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let next = [
+            self.cx.deadlines.next(),
+            limit,
+            Some(self.cx.recorder.boundary),
+        ];
+        let next = next
+            .into_iter()
+            .flatten()
+            .min()
+            .filter(|at| *at < Nanos::MAX)?;
+        Some(Duration::from_nanos(
+            next.saturating_sub(self.cx.clock.now()),
+        ))
+    }
+
+    fn note(&mut self, index: u32, wait: Wait) {
+        match wait {
+            Wait::Input => {}
+            Wait::Until(at) => self.cx.deadlines.set(index, at),
+            Wait::Turn => self.ready.push_back(index),
+            Wait::Ended => {
+                let was_ended = std::mem::replace(&mut self.is_ended[index as usize], true);
+                self.ended += usize::from(!was_ended);
+            }
+        }
+    }
+
+    fn finish(mut self, mut clients: Vec<Client>, error: Option<std::io::Error>) {
+        let thread = self.cx.recorder.thread();
+        self.cx.now = self.cx.clock.now();
+        let mut aborted = clients.iter().filter(|client| client.is_aborted()).count();
+        if error.is_some() {
+            aborted += clients.len() - self.ended;
+            clients
+                .iter_mut()
+                .for_each(|client| client.give_up(&mut self.cx));
+        }
+        let end = ThreadEnd {
+            aborted,
+            disconnected: clients
+                .iter()
+                .filter(|client| client.is_disconnected)
+                .count(),
+            error,
+            finished: self.cx.recorder.finish(self.cx.now),
+        };
+        let _ = self
+            .cx
+            .reports
+            .send(Report::Finished(thread, Box::new(end)));
+    }
+}

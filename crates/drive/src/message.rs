@@ -1,0 +1,21 @@
+//! What a client has to say while it runs, in pgbench's words. The door decides where it goes.
+
+/// How grave a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// What a script's `debug()` has to say; printed as it is.
+    Debug,
+    /// Worth knowing when asked for (`--verbose-errors`).
+    Info,
+    /// A client ended, or something it was told to do could not be done.
+    Error,
+}
+
+/// A message of one client, without the program's name in front.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// How grave it is.
+    pub level: Level,
+    /// One or more lines, without a final line end.
+    pub text: String,
+}

@@ -1,0 +1,281 @@
+//! A script made ready to run: commands in order, jumps resolved, messages built as far as they
+//! can be without values.
+
+use pgdyno_script::{Expr, Gset, Op, Piece, Slot, Sql, Vars};
+use pgdyno_wire::frontend;
+
+use crate::drive::QueryMode;
+use crate::effects::Effects;
+
+/// A compiled script. Commands have pgbench's numbers.
+#[derive(Debug)]
+pub struct Program {
+    script: pgdyno_script::Script,
+    /// By command; `None` for those that do not go to the server.
+    statements: Vec<Option<Statement>>,
+    /// By command: whether a condition that does not hold leads to an `\elif` of its own, which is
+    /// to be evaluated then. (It may also lead past its `\endif` to an `\elif` of an outer `\if`
+    /// whose branch has been taken.)
+    leads_to_elif: Vec<bool>,
+    mode: QueryMode,
+}
+
+/// Why a script cannot be run as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("script \"{script}\", line {line}: {reason}")]
+pub struct CompileError {
+    script: String,
+    line: u32,
+    reason: String,
+}
+
+/// A SQL command's messages.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    /// Prepared mode: what makes the statement known to a new connection, and its number among
+    /// all prepared statements of the run.
+    pub(crate) prepare: Option<Prepare>,
+    body: Body,
+    /// Where results go, if anywhere.
+    pub(crate) gset: Option<Gset>,
+    /// What it does to the transaction block.
+    pub(crate) effects: Effects,
+}
+
+#[derive(Debug)]
+pub(crate) struct Prepare {
+    pub(crate) number: usize,
+    /// Parse, without Sync.
+    pub(crate) message: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// No values in it: always the same bytes.
+    Fixed(Vec<u8>),
+    /// A Query message, put together from text and values each time.
+    Text(Sql),
+    /// `before`, a Bind message with values, `after`.
+    Bound {
+        before: Vec<u8>,
+        name: String,
+        parameters: Vec<Slot>,
+        after: Vec<u8>,
+    },
+}
+
+impl Program {
+    /// Makes the messages for one query mode. `prepared` counts prepared statements over all
+    /// scripts of a run.
+    ///
+    /// # Errors
+    /// A statement with more parameters than pgbench admits.
+    pub fn compile(
+        script: pgdyno_script::Script,
+        mode: QueryMode,
+        prepared: &mut usize,
+    ) -> Result<Self, CompileError> {
+        let mut statements = Vec::with_capacity(script.commands.len());
+        for command in &script.commands {
+            let Op::Sql(sql) = &command.op else {
+                statements.push(None);
+                continue;
+            };
+            let failed = |reason: String| CompileError {
+                script: script.name.clone(),
+                line: command.line,
+                reason,
+            };
+            let (prepare, body) = match mode {
+                QueryMode::Simple => (None, simple(sql)),
+                QueryMode::Extended => {
+                    let (numbered, slots) = sql.numbered().map_err(|e| failed(e.to_string()))?;
+                    let mut parse = Vec::new();
+                    frontend::parse(&mut parse, "", numbered.as_bytes(), &[])
+                        .map_err(|e| failed(e.to_string()))?;
+                    (None, bound(parse, "", slots))
+                }
+                QueryMode::Prepared => {
+                    let (numbered, slots) = sql.numbered().map_err(|e| failed(e.to_string()))?;
+                    let number = *prepared;
+                    *prepared += 1;
+                    let name = format!("P_{number}");
+                    let mut message = Vec::new();
+                    frontend::parse(&mut message, &name, numbered.as_bytes(), &[])
+                        .map_err(|e| failed(e.to_string()))?;
+                    (
+                        Some(Prepare { number, message }),
+                        bound(Vec::new(), &name, slots),
+                    )
+                }
+            };
+            let effects = Effects::of(&sql.text);
+            statements.push(Some(Statement {
+                prepare,
+                body,
+                gset: sql.gset.clone(),
+                effects,
+            }));
+        }
+        Ok(Self {
+            leads_to_elif: leads_to_elif(&script.commands),
+            script,
+            statements,
+            mode,
+        })
+    }
+
+    /// The script it was made from.
+    pub fn script(&self) -> &pgdyno_script::Script {
+        &self.script
+    }
+
+    /// How many commands it has.
+    pub fn commands(&self) -> usize {
+        self.statements.len()
+    }
+
+    pub(crate) fn mode(&self) -> QueryMode {
+        self.mode
+    }
+
+    pub(crate) fn op(&self, command: usize) -> Option<&Op> {
+        self.script.commands.get(command).map(|command| &command.op)
+    }
+
+    pub(crate) fn statement(&self, command: usize) -> Option<&Statement> {
+        self.statements.get(command)?.as_ref()
+    }
+
+    /// A SQL command as it is sent, for messages about it.
+    pub(crate) fn statement_text(&self, command: usize, vars: &Vars) -> Option<String> {
+        let Op::Sql(sql) = self.op(command)? else {
+            return None;
+        };
+        if self.mode != QueryMode::Simple {
+            return sql.numbered().ok().map(|(text, _)| text);
+        }
+        let mut text = Vec::new();
+        sql.write_simple(vars, &mut text);
+        String::from_utf8(text).ok()
+    }
+
+    /// Whether the command takes time of its own that is worth a figure: what only computes does
+    /// not, and a clock call for it would cost more than it does.
+    pub(crate) fn is_timed(&self, command: usize) -> bool {
+        let op = self.op(command);
+        !matches!(
+            op,
+            None | Some(
+                Op::Set { .. } | Op::If { .. } | Op::Elif { .. } | Op::Else { .. } | Op::EndIf
+            )
+        )
+    }
+
+    /// Where to go on when the condition of `command` does not hold; with the condition there, if
+    /// that is the next `\elif` of the same `\if`.
+    pub(crate) fn when_false(&self, command: usize) -> Option<(usize, Option<&Expr>)> {
+        let (Op::If { on_false, .. } | Op::Elif { on_false, .. }) = self.op(command)? else {
+            return None;
+        };
+        let elif = match self.op(*on_false) {
+            Some(Op::Elif { cond, .. }) if self.leads_to_elif[command] => Some(cond),
+            _ => None,
+        };
+        Some((*on_false, elif))
+    }
+
+    /// The statements between `\startpipeline` at `command` and its end, in order.
+    pub(crate) fn pipeline_after(&self, command: usize) -> impl Iterator<Item = &Statement> {
+        let ends = |command: &pgdyno_script::Command| matches!(command.op, Op::EndPipeline);
+        let rest = &self.script.commands[command + 1..];
+        let length = rest.iter().position(ends).unwrap_or(rest.len());
+        self.statements[command + 1..][..length].iter().flatten()
+    }
+}
+
+fn leads_to_elif(commands: &[pgdyno_script::Command]) -> Vec<bool> {
+    let mut leads = vec![false; commands.len()];
+    let mut open = Vec::new();
+    for (index, command) in commands.iter().enumerate() {
+        match command.op {
+            Op::If { .. } => open.push(index),
+            Op::Elif { .. } => {
+                if let Some(condition) = open.last_mut() {
+                    leads[*condition] = true;
+                    *condition = index;
+                }
+            }
+            Op::EndIf => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    leads
+}
+
+fn simple(sql: &Sql) -> Body {
+    if !sql
+        .pieces
+        .iter()
+        .all(|piece| matches!(piece, Piece::Text(_)))
+    {
+        return Body::Text(sql.clone());
+    }
+    let mut message = Vec::new();
+    frontend::query(&mut message, sql.text.as_bytes());
+    Body::Fixed(message)
+}
+
+/// Bind, Describe and Execute, the messages that libpq sends.
+fn bound(before: Vec<u8>, name: &str, parameters: Vec<Slot>) -> Body {
+    let mut after = Vec::new();
+    frontend::describe(&mut after, frontend::Target::Portal, "");
+    frontend::execute(&mut after, "", 0);
+    let name = name.to_owned();
+    if !parameters.is_empty() {
+        return Body::Bound {
+            before,
+            name,
+            parameters,
+            after,
+        };
+    }
+    let mut message = before;
+    // Without parameters there cannot be too many.
+    let _ = frontend::bind(&mut message, "", &name, |_| {});
+    message.extend_from_slice(&after);
+    Body::Fixed(message)
+}
+
+impl Statement {
+    /// Appends the messages with the client's values; Sync is left to the caller.
+    pub(crate) fn write(&self, vars: &Vars, out: &mut Vec<u8>) {
+        match &self.body {
+            Body::Fixed(message) => out.extend_from_slice(message),
+            Body::Text(sql) => frontend::query_with(out, |out| sql.write_simple(vars, out)),
+            Body::Bound {
+                before,
+                name,
+                parameters,
+                after,
+            } => {
+                out.extend_from_slice(before);
+                // At most 255 parameters: `numbered` admits no more.
+                let _ = frontend::bind(out, "", name, |values| {
+                    for slot in parameters {
+                        if vars.is_set(*slot) {
+                            values.text(|out| {
+                                vars.write_text(*slot, out);
+                            });
+                        } else {
+                            values.null();
+                        }
+                    }
+                });
+                out.extend_from_slice(after);
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What a run produced: every transaction started is booked once, latencies go into histograms.
+//!
+//! Each thread fills an [`Interval`] without locks and hands it over once a second; the collector
+//! merges the threads' intervals into [`Second`]s and into a [`Phase`] for warm-up and one for the
+//! measured time.
+
+mod interval;
+mod latencies;
+mod outcome;
+mod recorder;
+mod recording;
+
+pub use interval::{Interval, ScriptInterval};
+pub use latencies::{Latencies, Packed};
+pub use outcome::{Counts, Failure, Outcome};
+pub(crate) use recorder::{Ended, Finished, Recorder};
+pub use recording::{
+    ClientsEnd, Connections, End, Phase, Recording, ScriptRecord, Second, StatementRecord,
+    StatementTotals, ThreadUse,
+};

@@ -1,0 +1,93 @@
+//! What happened within one second (or what was left of it) on one thread, or on all of them.
+
+use super::{Counts, Latencies};
+
+/// One script's part of an [`Interval`].
+#[derive(Clone, Debug, Default)]
+pub struct ScriptInterval {
+    /// Transactions by how they ended.
+    pub counts: Counts,
+    /// From the start of a committed transaction's first try to its end.
+    pub service: Latencies,
+    /// From the *scheduled* start of a committed transaction to its end; with a rate only.
+    pub response: Option<Latencies>,
+    /// How late transactions started; with a rate only.
+    pub lag: Option<Latencies>,
+}
+
+/// Everything of one stretch of time, by script.
+#[derive(Clone, Debug, Default)]
+pub struct Interval {
+    /// The length in nanoseconds.
+    pub(crate) length_ns: u64,
+    /// When it began, in nanoseconds since clients began to work.
+    pub(crate) start_ns: u64,
+    /// Whether it belongs to the warm-up.
+    pub warmup: bool,
+    /// In the order of the scripts.
+    pub scripts: Vec<ScriptInterval>,
+}
+
+impl Interval {
+    pub(crate) fn for_scripts(count: usize, with_rate: bool) -> Self {
+        let script = ScriptInterval {
+            response: with_rate.then(Latencies::default),
+            lag: with_rate.then(Latencies::default),
+            ..ScriptInterval::default()
+        };
+        Self {
+            scripts: vec![script; count],
+            ..Self::default()
+        }
+    }
+
+    /// When it began, in seconds since clients began to work.
+    pub fn start_s(&self) -> f64 {
+        self.start_ns as f64 / 1e9
+    }
+
+    /// Its length in seconds.
+    pub fn length_s(&self) -> f64 {
+        self.length_ns as f64 / 1e9
+    }
+
+    /// All scripts as one.
+    pub fn all(&self) -> ScriptInterval {
+        let mut all = ScriptInterval::default();
+        self.scripts.iter().for_each(|script| all.merge(script));
+        all
+    }
+
+    /// Adds what happened in the same stretch of time elsewhere.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        for script in &mut self.scripts {
+            script.counts = Counts::default();
+            script.service.clear();
+            script.response.iter_mut().for_each(Latencies::clear);
+            script.lag.iter_mut().for_each(Latencies::clear);
+        }
+    }
+}
+
+impl ScriptInterval {
+    /// Adds another's transactions.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.merge(&other.counts);
+        self.service.merge(&other.service);
+        merge_optional(&mut self.response, other.response.as_ref());
+        merge_optional(&mut self.lag, other.lag.as_ref());
+    }
+}
+
+fn merge_optional(mine: &mut Option<Latencies>, theirs: Option<&Latencies>) {
+    if let Some(theirs) = theirs {
+        mine.get_or_insert_default().merge(theirs);
+    }
+}

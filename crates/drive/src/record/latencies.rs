@@ -1,0 +1,220 @@
+//! Latencies of many transactions: an HDR histogram, and exact sums beside it.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+
+/// The longest latency told apart: one hour. Longer ones count as this long in percentiles; the
+/// maximum and the sums stay exact.
+const LATENCY_US_MAX: u64 = 3_600_000_000;
+/// Significant decimal digits of a histogram's values.
+const DIGITS: u8 = 3;
+
+/// Latencies in microseconds. Memory for the histogram (188 KB) is taken with the first one: most
+/// commands of a script never have any.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latencies {
+    histogram: Option<Histogram<u64>>,
+    sum_us: u64,
+    sum_squares_us2: u128,
+    max_us: u64,
+}
+
+fn empty() -> Histogram<u64> {
+    let histogram = Histogram::new_with_bounds(1, LATENCY_US_MAX, DIGITS);
+    // The bounds are constants that satisfy the constructor's conditions.
+    histogram.expect("valid bounds")
+}
+
+impl Latencies {
+    /// Adds one latency in microseconds.
+    pub fn record(&mut self, latency_us: u64) {
+        let histogram = self.histogram.get_or_insert_with(empty);
+        histogram.saturating_record(latency_us);
+        self.sum_us += latency_us;
+        self.sum_squares_us2 += u128::from(latency_us) * u128::from(latency_us);
+        self.max_us = self.max_us.max(latency_us);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// The sum in microseconds, exact.
+    pub fn sum_us(&self) -> u64 {
+        self.sum_us
+    }
+
+    /// The longest in microseconds, exact; 0 when there is none.
+    pub fn max_us(&self) -> u64 {
+        self.max_us
+    }
+
+    /// The mean in microseconds, from the exact sum.
+    pub fn mean_us(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.sum_us as f64 / self.count() as f64)
+    }
+
+    /// The standard deviation in microseconds over all values (not an estimate from a sample), as
+    /// pgbench prints it.
+    pub fn stddev_us(&self) -> Option<f64> {
+        let mean = self.mean_us()?;
+        let mean_square = self.sum_squares_us2 as f64 / self.count() as f64;
+        Some((mean_square - mean * mean).max(0.0).sqrt())
+    }
+
+    /// The `percent`ile in microseconds, when at least ten values lie beyond it: with fewer it
+    /// would say more about chance than about the server.
+    pub fn percentile_us(&self, percent: f64) -> Option<u64> {
+        let beyond = self.count() as f64 * (1.0 - percent / 100.0);
+        // A tolerance for products such as 1000 × 0.01, which floating point puts below ten.
+        let histogram = self.histogram.as_ref().filter(|_| beyond + 1e-6 >= 10.0)?;
+        Some(
+            histogram
+                .value_at_quantile(percent / 100.0)
+                .min(self.max_us),
+        )
+    }
+
+    /// The histogram, for readers that need all of it; `None` when there was never a value.
+    pub fn histogram(&self) -> Option<&Histogram<u64>> {
+        self.histogram.as_ref()
+    }
+
+    /// Adds another's values.
+    pub fn merge(&mut self, other: &Self) {
+        if let Some(theirs) = &other.histogram {
+            let mine = self.histogram.get_or_insert_with(empty);
+            mine.add(theirs).expect("histograms of the same bounds");
+        }
+        self.sum_us += other.sum_us;
+        self.sum_squares_us2 += other.sum_squares_us2;
+        self.max_us = self.max_us.max(other.max_us);
+    }
+
+    /// Forgets all values and keeps the memory.
+    pub fn clear(&mut self) {
+        if self.count() == 0 {
+            return;
+        }
+        self.histogram.iter_mut().for_each(Histogram::reset);
+        (self.sum_us, self.sum_squares_us2, self.max_us) = (0, 0, 0);
+    }
+
+    /// The same values in little memory.
+    pub fn pack(&self) -> Packed {
+        let mut histogram = Vec::new();
+        if let Some(values) = self.histogram.as_ref().filter(|values| !values.is_empty()) {
+            let written = V2Serializer::new().serialize(values, &mut histogram);
+            // Writing to memory fails only when there is none.
+            written.expect("a histogram that fits in memory");
+            histogram.shrink_to_fit();
+        }
+        let Self {
+            sum_us,
+            sum_squares_us2,
+            max_us,
+            ..
+        } = *self;
+        Packed {
+            histogram,
+            sum_us,
+            sum_squares_us2,
+            max_us,
+        }
+    }
+}
+
+/// [`Latencies`] as they are kept for each second: HdrHistogram's V2 encoding, which leaves empty
+/// buckets out, instead of 188 KB.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    histogram: Vec<u8>,
+    sum_us: u64,
+    sum_squares_us2: u128,
+    max_us: u64,
+}
+
+impl Packed {
+    /// The values again.
+    pub fn unpack(&self) -> Latencies {
+        let histogram = (!self.histogram.is_empty()).then(|| {
+            let read = Deserializer::new().deserialize(&mut self.histogram.as_slice());
+            // The bytes were made by `pack`, which is the only way to get here.
+            let read: Histogram<u64> = read.expect("bytes made by pack");
+            let mut histogram = empty();
+            histogram.add(read).expect("histograms of the same bounds");
+            histogram
+        });
+        Latencies {
+            histogram,
+            sum_us: self.sum_us,
+            sum_squares_us2: self.sum_squares_us2,
+            max_us: self.max_us,
+        }
+    }
+
+    /// HdrHistogram's V2 encoding; nothing when there is no value.
+    pub fn bytes(&self) -> &[u8] {
+        &self.histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_ten_values_beyond_it() {
+        let mut latencies = Latencies::default();
+        for latency_us in 1..=999 {
+            latencies.record(latency_us);
+        }
+        assert_eq!(latencies.percentile_us(99.0), None);
+        latencies.record(1000);
+        assert_eq!(latencies.percentile_us(99.0), Some(990));
+        assert_eq!(latencies.percentile_us(50.0), Some(500));
+        assert_eq!(latencies.percentile_us(99.9), None);
+    }
+
+    #[test]
+    fn sums_are_exact_and_a_percentile_never_exceeds_the_maximum() {
+        let mut latencies = Latencies::default();
+        for _ in 0..100 {
+            latencies.record(1_000_001);
+        }
+        latencies.record(2 * LATENCY_US_MAX);
+        assert_eq!(latencies.sum_us(), 100 * 1_000_001 + 2 * LATENCY_US_MAX);
+        assert_eq!(latencies.max_us(), 2 * LATENCY_US_MAX);
+        let mut even = Latencies::default();
+        (0..1000).for_each(|_| even.record(1_000_001));
+        assert_eq!(even.percentile_us(50.0), Some(1_000_001));
+        assert_eq!(even.stddev_us(), Some(0.0));
+    }
+
+    #[test]
+    fn packed_latencies_unpack_to_the_same() {
+        let mut latencies = Latencies::default();
+        for latency_us in [0, 1, 17, 1000, 123_456, 9_999_999] {
+            latencies.record(latency_us);
+        }
+        let packed = latencies.pack();
+        assert!(packed.bytes().len() < 200, "{} bytes", packed.bytes().len());
+        let unpacked = packed.unpack();
+        assert_eq!(unpacked.count(), 6);
+        assert_eq!(unpacked.max_us(), 9_999_999);
+        assert_eq!(unpacked.histogram(), latencies.histogram());
+        let nothing = Latencies::default();
+        assert_eq!(nothing.pack().unpack(), nothing);
+        let mut cleared = unpacked;
+        cleared.clear();
+        assert_eq!(
+            (
+                cleared.count(),
+                cleared.sum_us(),
+                cleared.percentile_us(0.0)
+            ),
+            (0, 0, None)
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! How transactions end, and how many of each kind there were.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why a transaction failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// The server refused a statement with this SQLSTATE (five ASCII characters).
+    Sqlstate([u8; 5]),
+    /// The connection broke where nothing can have been committed.
+    ConnectionLost,
+    /// No connection was to be had for the transaction.
+    ConnectionRefused,
+    /// A command of the script itself went wrong (`\set`, `\shell`, `\gset`…).
+    Script,
+    /// The run was stopped in its middle.
+    Interrupted,
+}
+
+impl Failure {
+    /// SQLSTATE 40001.
+    pub const SERIALIZATION: Self = Self::Sqlstate(*b"40001");
+    /// SQLSTATE 40P01.
+    pub const DEADLOCK: Self = Self::Sqlstate(*b"40P01");
+
+    /// Whether pgbench's rules allow another try.
+    pub fn is_retryable(self) -> bool {
+        self == Self::SERIALIZATION || self == Self::DEADLOCK
+    }
+
+    /// The class as reports name it: the SQLSTATE, or a word.
+    pub fn code(&self) -> &str {
+        match self {
+            // See `from_sqlstate`, which admits ASCII only.
+            Self::Sqlstate(code) => std::str::from_utf8(code).unwrap_or("?????"),
+            Self::ConnectionLost => "connection-lost",
+            Self::ConnectionRefused => "connection-refused",
+            Self::Script => "script",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The failure that a server's SQLSTATE stands for; a malformed one becomes `XX000`
+    /// (internal error).
+    pub fn from_sqlstate(code: &str) -> Self {
+        match <[u8; 5]>::try_from(code.as_bytes()) {
+            Ok(bytes) if bytes.is_ascii() => Self::Sqlstate(bytes),
+            _ => Self::Sqlstate(*b"XX000"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match *self {
+            Self::SERIALIZATION => "serialization failure",
+            Self::DEADLOCK => "deadlock",
+            Self::Sqlstate(_) => return write!(f, "SQLSTATE {}", self.code()),
+            Self::ConnectionLost => "connection lost",
+            Self::ConnectionRefused => "no connection",
+            Self::Script => "script error",
+            Self::Interrupted => "interrupted",
+        };
+        f.write_str(text)
+    }
+}
+
+/// How one transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of the script was executed.
+    Committed,
+    /// Not all of the script was executed, and no block that was open has been committed. (What
+    /// the script did before outside a block is committed all the same.)
+    Failed(Failure),
+    /// Not started: it was already later than the latency limit.
+    Skipped,
+    /// The connection broke while a commit was under way: the server knows, the client does not.
+    Unknown,
+}
+
+/// Transactions by how they ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Ended well.
+    pub committed: u64,
+    /// By reason.
+    pub failed: BTreeMap<Failure, u64>,
+    /// Never started.
+    pub skipped: u64,
+    /// Perhaps committed, perhaps not.
+    pub unknown: u64,
+    /// Tries beyond the first, of all transactions.
+    pub retries: u64,
+    /// Transactions that were tried more than once.
+    pub retried: u64,
+    /// Committed, but later than the latency limit.
+    pub late: u64,
+}
+
+impl Counts {
+    /// Books one transaction after so many tries.
+    pub fn book(&mut self, outcome: Outcome, tries: u32) {
+        if tries > 1 {
+            self.retries += u64::from(tries - 1);
+            self.retried += 1;
+        }
+        match outcome {
+            Outcome::Committed => self.committed += 1,
+            Outcome::Failed(failure) => *self.failed.entry(failure).or_default() += 1,
+            Outcome::Skipped => self.skipped += 1,
+            Outcome::Unknown => self.unknown += 1,
+        }
+    }
+
+    /// Failed transactions of all reasons.
+    pub fn failed_total(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    /// Transactions booked: committed, failed, skipped and unknown.
+    pub fn total(&self) -> u64 {
+        self.committed + self.failed_total() + self.skipped + self.unknown
+    }
+
+    /// Adds what another has counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.committed += other.committed;
+        self.skipped += other.skipped;
+        self.unknown += other.unknown;
+        self.retries += other.retries;
+        self.retried += other.retried;
+        self.late += other.late;
+        for (failure, count) in &other.failed {
+            *self.failed.entry(*failure).or_default() += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_booked_transaction_is_in_the_total_once() {
+        let mut counts = Counts::default();
+        counts.book(Outcome::Committed, 3);
+        counts.book(Outcome::Failed(Failure::SERIALIZATION), 2);
+        counts.book(Outcome::Failed(Failure::from_sqlstate("23505")), 1);
+        counts.book(Outcome::Skipped, 1);
+        counts.book(Outcome::Unknown, 1);
+        let mut sum = counts.clone();
+        sum.merge(&counts);
+        assert_eq!((sum.total(), sum.failed_total()), (10, 4));
+        assert_eq!((sum.retries, sum.retried), (6, 4));
+        assert_eq!(sum.failed[&Failure::SERIALIZATION], 2);
+    }
+
+    #[test]
+    fn a_malformed_sqlstate_is_an_internal_error() {
+        assert_eq!(Failure::from_sqlstate("4000").code(), "XX000");
+        assert_eq!(Failure::from_sqlstate("é000").code(), "XX000");
+        assert_eq!(Failure::from_sqlstate("40P01"), Failure::DEADLOCK);
+    }
+}

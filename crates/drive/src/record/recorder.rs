@@ -1,0 +1,238 @@
+//! One thread's books. Nothing here locks; memory is exchanged with the collector once a second.
+
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender};
+
+use super::{Interval, Latencies, Outcome, StatementTotals, ThreadUse};
+use crate::clock::{Nanos, micros};
+use crate::event_loop::Report;
+use crate::program::Program;
+
+const SECOND_NS: Nanos = 1_000_000_000;
+
+/// One thread's books of the present second, and of the statements of the whole phase.
+pub(crate) struct Recorder {
+    thread: usize,
+    interval: Box<Interval>,
+    statements: Vec<Vec<StatementTotals>>,
+    connects: Latencies,
+    lag_max_ns: Nanos,
+    with_rate: bool,
+    latency_limit_us: Option<u64>,
+    /// The thread's CPU time at the beginning of the measured phase.
+    used: ThreadUse,
+    /// When clients began to work; intervals are counted from here.
+    begin: Nanos,
+    /// When the present phase began.
+    phase_begin: Nanos,
+    warmup_end: Nanos,
+    /// When the present interval ends.
+    pub(crate) boundary: Nanos,
+    reports: Sender<Report>,
+    recycled: Receiver<Box<Interval>>,
+}
+
+/// What a thread hands over when all of its clients have ended.
+pub(crate) struct Finished {
+    pub(crate) statements: Vec<Vec<StatementTotals>>,
+    pub(crate) connects: Latencies,
+    pub(crate) used: ThreadUse,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        thread: usize,
+        programs: &[&Program],
+        with_rate: bool,
+        latency_limit_us: Option<u64>,
+        reports: Sender<Report>,
+        recycled: Receiver<Box<Interval>>,
+    ) -> Self {
+        let totals = |program: &&Program| vec![StatementTotals::default(); program.commands()];
+        Self {
+            thread,
+            interval: Box::new(Interval::for_scripts(programs.len(), with_rate)),
+            statements: programs.iter().map(totals).collect(),
+            connects: Latencies::default(),
+            lag_max_ns: 0,
+            with_rate,
+            latency_limit_us,
+            used: ThreadUse::default(),
+            begin: 0,
+            phase_begin: 0,
+            warmup_end: 0,
+            boundary: Nanos::MAX,
+            reports,
+            recycled,
+        }
+    }
+
+    /// Clients begin to work at `begin`, the first `warmup` of it for warming up.
+    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos) {
+        self.begin = begin;
+        self.phase_begin = begin;
+        self.warmup_end = begin + warmup;
+        self.interval.warmup = warmup > 0;
+        self.interval.start_ns = 0;
+        self.boundary = self.next_boundary(begin);
+        self.used = cpu_now();
+    }
+
+    /// The number of the thread it belongs to.
+    pub(crate) fn thread(&self) -> usize {
+        self.thread
+    }
+
+    pub(crate) fn is_measuring(&self) -> bool {
+        !self.interval.warmup
+    }
+
+    /// Books the end of a transaction. All times are on the run's clock.
+    pub(crate) fn transaction(&mut self, script: usize, end: Ended) {
+        if end.at >= self.boundary {
+            self.rotate(end.at);
+        }
+        let interval = &mut self.interval.scripts[script];
+        interval.counts.book(end.outcome, end.tries);
+        if end.outcome != Outcome::Committed {
+            return;
+        }
+        interval.service.record(micros(end.at - end.begun));
+        let response_us = micros(end.at.saturating_sub(end.scheduled));
+        if let Some(response) = &mut interval.response {
+            response.record(response_us);
+        }
+        if let Some(lag) = &mut interval.lag {
+            lag.record(micros(end.begun.saturating_sub(end.scheduled)));
+        }
+        if self
+            .latency_limit_us
+            .is_some_and(|limit_us| response_us > limit_us)
+        {
+            interval.counts.late += 1;
+        }
+    }
+
+    /// Books one execution of a command that went well.
+    pub(crate) fn command(&mut self, script: usize, command: usize, latency: Nanos) {
+        self.statements[script][command]
+            .latencies
+            .record(micros(latency));
+    }
+
+    /// Books an error in a command.
+    pub(crate) fn error(&mut self, script: usize, command: usize, is_retried: bool) {
+        // A script may also go wrong at its end, which is no command.
+        let Some(totals) = self.statements[script].get_mut(command) else {
+            return;
+        };
+        if is_retried {
+            totals.retries += 1;
+        } else {
+            totals.failures += 1;
+        }
+    }
+
+    /// Books a connection that took so long to make.
+    pub(crate) fn connected(&mut self, latency: Nanos) {
+        self.connects.record(micros(latency));
+    }
+
+    /// Books that the event loop was so late for a deadline.
+    pub(crate) fn lagged(&mut self, lag: Nanos) {
+        self.lag_max_ns = self.lag_max_ns.max(lag);
+    }
+
+    /// Hands over the intervals that have ended by `now`.
+    pub(crate) fn rotate(&mut self, now: Nanos) {
+        while now >= self.boundary {
+            let end = self.boundary;
+            self.hand_over(end);
+            if end == self.warmup_end && self.interval.warmup {
+                self.end_warmup(end);
+            }
+            self.boundary = self.next_boundary(end);
+        }
+    }
+
+    /// Hands over what there is; all clients of the thread have ended.
+    pub(crate) fn finish(mut self, now: Nanos) -> Finished {
+        let has_begun = self.boundary < Nanos::MAX;
+        if has_begun {
+            self.rotate(now);
+            self.hand_over(now);
+        }
+        let used = cpu_now();
+        let used = ThreadUse {
+            wall_us: micros(now.saturating_sub(self.phase_begin)),
+            user_us: used.user_us.saturating_sub(self.used.user_us),
+            system_us: used.system_us.saturating_sub(self.used.system_us),
+            waited_us: used.waited_us.saturating_sub(self.used.waited_us),
+            lag_max_us: micros(self.lag_max_ns),
+        };
+        Finished {
+            statements: self.statements,
+            connects: self.connects,
+            used,
+        }
+    }
+
+    fn hand_over(&mut self, end: Nanos) {
+        let start_ns = self.interval.start_ns;
+        let warmup = self.interval.warmup;
+        self.interval.length_ns = (end - self.begin).saturating_sub(start_ns);
+        let next = self.recycled.try_recv().unwrap_or_else(|_| {
+            Box::new(Interval::for_scripts(
+                self.interval.scripts.len(),
+                self.with_rate,
+            ))
+        });
+        let ended = mem::replace(&mut self.interval, next);
+        self.interval.clear();
+        self.interval.start_ns = end - self.begin;
+        self.interval.warmup = warmup;
+        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        let _ = self.reports.send(Report::Interval(self.thread, ended));
+    }
+
+    fn end_warmup(&mut self, now: Nanos) {
+        self.interval.warmup = false;
+        self.phase_begin = now;
+        self.used = cpu_now();
+        self.lag_max_ns = 0;
+        for totals in self.statements.iter_mut().flatten() {
+            totals.latencies.clear();
+            (totals.retries, totals.failures) = (0, 0);
+        }
+    }
+
+    /// Seconds are counted from the beginning of a phase; the warm-up's end is a boundary.
+    fn next_boundary(&self, now: Nanos) -> Nanos {
+        let second = now + SECOND_NS;
+        if self.interval.warmup {
+            second.min(self.warmup_end)
+        } else {
+            second
+        }
+    }
+}
+
+/// How and when a transaction ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) tries: u32,
+    pub(crate) scheduled: Nanos,
+    pub(crate) begun: Nanos,
+    pub(crate) at: Nanos,
+}
+
+fn cpu_now() -> ThreadUse {
+    let cpu = pgdyno_platform::cpu_time::thread();
+    ThreadUse {
+        user_us: cpu.user_us,
+        system_us: cpu.system_us,
+        waited_us: pgdyno_platform::cpu_time::thread_waited_us().unwrap_or(0),
+        ..ThreadUse::default()
+    }
+}

@@ -1,0 +1,220 @@
+//! The whole of a run, as reports and stores read it.
+
+use std::time::SystemTime;
+
+use super::{Counts, Interval, Latencies, Packed, ScriptInterval};
+
+/// Everything that a run produced.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// When clients began to work (connections stood).
+    pub started: SystemTime,
+    /// What was run, in the order that every list by script has.
+    pub scripts: Vec<ScriptRecord>,
+    /// Warm-up, when there was one: never part of the figures.
+    pub warmup: Option<Phase>,
+    /// The figures.
+    pub measured: Phase,
+    /// Second by second, warm-up included.
+    pub seconds: Vec<Second>,
+    /// By script and command, over the measured phase. A command that is no SQL statement has its
+    /// own execution time.
+    pub statements: Vec<Vec<StatementTotals>>,
+    /// Connections made, apart from all latencies.
+    pub connections: Connections,
+    /// What the threads of the engine used during the measured phase.
+    pub threads: Vec<ThreadUse>,
+    /// How the clients ended.
+    pub clients: ClientsEnd,
+    /// How the run ended.
+    pub end: End,
+}
+
+/// A script that was run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptRecord {
+    /// Its name.
+    pub name: String,
+    /// Its weight.
+    pub weight: u64,
+    /// Its commands.
+    pub statements: Vec<StatementRecord>,
+}
+
+/// A command of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementRecord {
+    /// As reports print it.
+    pub text: String,
+    /// Whether it goes to the server.
+    pub is_sql: bool,
+}
+
+/// Totals of a stretch of the run.
+#[derive(Clone, Debug, Default)]
+pub struct Phase {
+    /// From its beginning to the end of its last transaction.
+    pub elapsed_us: u64,
+    /// By script.
+    pub scripts: Vec<ScriptInterval>,
+}
+
+impl Phase {
+    /// All scripts as one.
+    pub fn all(&self) -> ScriptInterval {
+        let mut all = ScriptInterval::default();
+        self.scripts.iter().for_each(|script| all.merge(script));
+        all
+    }
+
+    /// Committed transactions a second.
+    pub fn goodput_per_s(&self) -> f64 {
+        let committed: u64 = self
+            .scripts
+            .iter()
+            .map(|script| script.counts.committed)
+            .sum();
+        if self.elapsed_us == 0 {
+            0.0
+        } else {
+            committed as f64 * 1e6 / self.elapsed_us as f64
+        }
+    }
+
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        for (mine, theirs) in self.scripts.iter_mut().zip(&interval.scripts) {
+            mine.merge(theirs);
+        }
+        self.elapsed_us += interval.length_ns / 1000;
+    }
+}
+
+/// One second of a run (shorter at the end of a phase), all threads together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Second {
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
+    /// Its length in microseconds.
+    pub length_us: u64,
+    /// Whether it belongs to the warm-up.
+    pub warmup: bool,
+    /// By script.
+    pub scripts: Vec<ScriptSecond>,
+}
+
+/// One script's part of a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptSecond {
+    /// Transactions by how they ended.
+    pub counts: Counts,
+    /// Service times of committed transactions.
+    pub service: Packed,
+    /// Response times from the schedule; with a rate only.
+    pub response: Option<Packed>,
+    /// How late transactions started; with a rate only.
+    pub lag: Option<Packed>,
+}
+
+impl From<&Interval> for Second {
+    fn from(interval: &Interval) -> Self {
+        let script = |script: &ScriptInterval| ScriptSecond {
+            counts: script.counts.clone(),
+            service: script.service.pack(),
+            response: script.response.as_ref().map(Latencies::pack),
+            lag: script.lag.as_ref().map(Latencies::pack),
+        };
+        Self {
+            start_us: interval.start_ns / 1000,
+            length_us: interval.length_ns / 1000,
+            warmup: interval.warmup,
+            scripts: interval.scripts.iter().map(script).collect(),
+        }
+    }
+}
+
+/// One command over the measured phase.
+#[derive(Clone, Debug, Default)]
+pub struct StatementTotals {
+    /// From sending to the end of the answer; of executions that went well.
+    pub latencies: Latencies,
+    /// Errors here after which the transaction was tried again.
+    pub retries: u64,
+    /// Errors here that ended the transaction.
+    pub failures: u64,
+}
+
+impl StatementTotals {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.latencies.merge(&other.latencies);
+        self.retries += other.retries;
+        self.failures += other.failures;
+    }
+}
+
+/// How long connecting took.
+#[derive(Clone, Debug, Default)]
+pub struct Connections {
+    /// From the beginning until all clients were connected; 0 with a connection per transaction.
+    pub initial_us: u64,
+    /// Each connection, from opening the socket until the server was ready.
+    pub latencies: Latencies,
+}
+
+/// What one thread of the engine used in the measured phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadUse {
+    /// Wall time in microseconds.
+    pub wall_us: u64,
+    /// CPU time in user mode.
+    pub user_us: u64,
+    /// CPU time in the kernel.
+    pub system_us: u64,
+    /// Time in which it could have run and had no CPU; 0 where the kernel does not tell.
+    pub waited_us: u64,
+    /// How late the event loop was for a deadline, at worst.
+    pub lag_max_us: u64,
+}
+
+impl ThreadUse {
+    /// The share of wall time that the thread was on a CPU, 0 to 1.
+    pub fn busy_share(&self) -> f64 {
+        self.share(self.user_us + self.system_us)
+    }
+
+    /// The share of wall time that the thread was on a CPU or waited for one, 0 to 1. Near 1 the
+    /// thread itself was the limit, or whoever took the CPU from it.
+    pub fn wanted_share(&self) -> f64 {
+        self.share(self.user_us + self.system_us + self.waited_us)
+    }
+
+    fn share(&self, part_us: u64) -> f64 {
+        if self.wall_us == 0 {
+            0.0
+        } else {
+            part_us as f64 / self.wall_us as f64
+        }
+    }
+}
+
+/// How the clients ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientsEnd {
+    /// All clients.
+    pub total: usize,
+    /// Those that ended before their time, because of an error.
+    pub aborted: usize,
+    /// Of these, those whose connection broke or could not be made.
+    pub disconnected: usize,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// It ran to its end.
+    #[default]
+    Complete,
+    /// Somebody stopped it.
+    Interrupted,
+    /// Every client had ended before its time.
+    AllClientsAborted,
+}

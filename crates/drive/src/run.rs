@@ -1,0 +1,368 @@
+//! A run from beginning to end: threads are started, what they record is collected, and what a
+//! person wants to see meanwhile is told to a [`Live`].
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::SystemTime;
+
+use pgdyno_platform::io::Epoll;
+use pgdyno_script::{Seeds, Vars};
+
+use crate::client::Client;
+use crate::clock::{Clock, Nanos, nanos};
+use crate::control::Control;
+use crate::drive::{Drive, Setup as Variable};
+use crate::event_loop::{self, Report, Setup, ThreadEnd};
+use crate::message::{Level, Message};
+use crate::program::Program;
+use crate::record::{
+    ClientsEnd, Connections, End, Interval, Phase, Recorder, Recording, ScriptInterval,
+    ScriptRecord, Second, StatementRecord, StatementTotals, ThreadUse,
+};
+use crate::schedule::Schedule;
+
+/// Why there is nothing to show for a run.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// A client could not be connected before the run.
+    #[error("could not create connection for client {client}: {text}")]
+    Connect {
+        /// The client's number.
+        client: usize,
+        /// Endpoint and reason.
+        text: String,
+    },
+    /// It was stopped before it began.
+    #[error("interrupted before the run began")]
+    Interrupted,
+    /// The operating system did not give what an event loop needs.
+    #[error("the event loop cannot work: {0}")]
+    EventLoop(#[source] io::Error),
+    /// It makes no sense as it stands.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// Who watches a run. Called by the thread that called [`Drive::run`].
+pub trait Live {
+    /// All clients are connected; the clock runs.
+    fn begun(&mut self) {}
+    /// A second (or the rest of one) is over, all threads together.
+    fn second(&mut self, interval: &Interval);
+    /// A client has something to say.
+    fn message(&mut self, message: &Message);
+}
+
+impl Drive {
+    /// Does it. Returns when all clients have ended.
+    ///
+    /// # Errors
+    /// [`DriveError`] only when nothing was measured; whatever goes wrong later is in the
+    /// [`Recording`].
+    pub fn run(&self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
+        self.check()?;
+        let threads = self.threads.min(self.clients);
+        let clock = Clock::start();
+        let given = |name: &str| self.variables.iter().any(|(given, _)| given == name);
+        let seeds = Seeds::deal(
+            self.seed as u64,
+            self.clients,
+            threads,
+            given("default_seed"),
+        );
+        let (reports, inbox) = channel();
+        thread::scope(|scope| {
+            let mut clients = seeds.clients.iter().enumerate();
+            let mut links = Vec::with_capacity(threads);
+            for (index, seeds_of_thread) in seeds.threads.iter().enumerate() {
+                // As pgbench deals clients: the first threads get one more when they do not divide.
+                let share = clients.len().div_ceil(threads - index);
+                let clients =
+                    (0u32..)
+                        .zip(clients.by_ref().take(share))
+                        .map(|(key, (id, random))| {
+                            Client::new(id, key, self.vars(id, &seeds), random.clone())
+                        });
+                let clients: Vec<Client> = clients.collect();
+                let (recycle, recycled) = channel();
+                let (start, go) = channel();
+                let programs: Vec<&Program> =
+                    self.scripts.iter().map(|script| &*script.program).collect();
+                let recorder = Recorder::new(
+                    index,
+                    &programs,
+                    self.rate.is_some(),
+                    self.latency_limit.map(|limit| limit.as_micros() as u64),
+                    reports.clone(),
+                    recycled,
+                );
+                let schedule = self
+                    .rate
+                    .map(|rate| Schedule::new(rate, threads, seeds_of_thread.throttle.clone()));
+                let setup = Setup {
+                    drive: self,
+                    clients,
+                    clock,
+                    control: control.clone(),
+                    choose: seeds_of_thread.choose.clone(),
+                    schedule,
+                    recorder,
+                    reports: reports.clone(),
+                    go,
+                };
+                thread::Builder::new()
+                    .name(format!("clients-{index}"))
+                    .spawn_scoped(scope, move || event_loop::run(setup, Epoll::new))
+                    .map_err(DriveError::EventLoop)?;
+                links.push(Link {
+                    start,
+                    recycle,
+                    progress: 0,
+                });
+            }
+            drop(reports);
+            Collector {
+                drive: self,
+                clock,
+                links,
+                inbox,
+            }
+            .collect(control, live)
+        })
+    }
+
+    fn check(&self) -> Result<(), DriveError> {
+        let invalid = |text: &str| Err(DriveError::Invalid(text.to_owned()));
+        if self.scripts.iter().all(|script| script.weight == 0) {
+            return invalid("there is no script to run: every weight is zero");
+        }
+        if self.endpoints.is_empty() || self.endpoints.iter().any(Vec::is_empty) {
+            return invalid("there is no endpoint to connect to");
+        }
+        if self.clients == 0 || self.threads == 0 {
+            return invalid("there must be at least one client and one thread");
+        }
+        if self
+            .rate
+            .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
+        {
+            return invalid("the rate must be a positive number of transactions a second");
+        }
+        Ok(())
+    }
+
+    /// One client's variables at the start.
+    fn vars(&self, client: usize, seeds: &Seeds) -> Vars {
+        let mut vars = Vars::new(&self.names);
+        let own = [
+            ("client_id", Some(client as i64)),
+            ("random_seed", Some(seeds.random_seed)),
+            ("default_seed", seeds.default_seed),
+        ];
+        for (name, value) in own {
+            if let (Some(slot), Some(value)) = (self.names.get(name), value) {
+                vars.set(slot, pgdyno_script::Value::Int(value));
+            }
+        }
+        for (name, variable) in &self.variables {
+            // A variable without a slot is one that no script speaks of.
+            let Some(slot) = self.names.get(name) else {
+                continue;
+            };
+            match variable {
+                Variable::Value(value) => vars.set(slot, *value),
+                Variable::Text(text) => vars.set_text(slot, text),
+            }
+        }
+        vars
+    }
+}
+
+/// The collector's end of one thread.
+struct Link {
+    start: Sender<Nanos>,
+    recycle: Sender<Box<Interval>>,
+    /// Up to when this thread has reported, in nanoseconds since the run began.
+    progress: Nanos,
+}
+
+impl Link {
+    /// Gives a thread its memory back.
+    fn recycle(&self, mut interval: Box<Interval>) {
+        interval.clear();
+        // A thread that has ended needs no more memory.
+        let _ = self.recycle.send(interval);
+    }
+}
+
+struct Collector<'run> {
+    drive: &'run Drive,
+    clock: Clock,
+    links: Vec<Link>,
+    inbox: Receiver<Report>,
+}
+
+impl Collector<'_> {
+    fn collect(self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
+        let mut recording = empty_recording(self.drive);
+        recording.connections.initial_us = self.start(live)?;
+        let Self {
+            clock,
+            mut links,
+            inbox,
+            ..
+        } = self;
+        live.begun();
+        let mut open = BTreeMap::new();
+        // From here on time counts.
+        recording.started = SystemTime::now();
+        let begin = clock.now();
+        for link in &links {
+            // A thread that is gone says so by its `Finished`.
+            let _ = link.start.send(begin);
+        }
+        for report in inbox {
+            match report {
+                Report::Connected(_) => {}
+                Report::Message(message) => live.message(&message),
+                Report::Interval(thread, interval) => {
+                    links[thread].progress = interval.start_ns + interval.length_ns;
+                    add(&mut open, thread, interval, &links);
+                }
+                Report::Finished(thread, end) => {
+                    links[thread].progress = Nanos::MAX;
+                    finish_thread(&mut recording, *end, live);
+                }
+            }
+            let progress = links
+                .iter()
+                .map(|link| link.progress)
+                .min()
+                .unwrap_or(Nanos::MAX);
+            while let Some(entry) = open.first_entry()
+                && *entry.key() < progress
+            {
+                let (thread, interval) = entry.remove();
+                live.second(&interval);
+                let phase = match (interval.warmup, &mut recording.warmup) {
+                    (true, Some(warmup)) => warmup,
+                    _ => &mut recording.measured,
+                };
+                phase.add(&interval);
+                recording.seconds.push(Second::from(&*interval));
+                links[thread].recycle(interval);
+            }
+        }
+        recording.end = if recording.clients.aborted == recording.clients.total {
+            End::AllClientsAborted
+        } else if control.is_stopping() {
+            End::Interrupted
+        } else {
+            End::Complete
+        };
+        Ok(recording)
+    }
+
+    /// Waits until all threads are connected and says how many microseconds that took.
+    fn start(&self, live: &mut dyn Live) -> Result<u64, DriveError> {
+        let mut failure = None;
+        for _ in 0..self.links.len() {
+            match self.inbox.recv() {
+                Ok(Report::Connected(Ok(()))) => {}
+                Ok(Report::Connected(Err(error))) => {
+                    failure.get_or_insert(error);
+                }
+                Ok(Report::Message(message)) => live.message(&message),
+                Ok(Report::Interval(..) | Report::Finished(..)) | Err(_) => {}
+            }
+        }
+        let now = self.clock.now();
+        let initial_us = if self.drive.connection_per_transaction {
+            0
+        } else {
+            now / 1000
+        };
+        failure.map_or(Ok(initial_us), Err)
+    }
+}
+
+/// Adds a thread's interval to those of the same time.
+fn add(
+    open: &mut BTreeMap<Nanos, (usize, Box<Interval>)>,
+    thread: usize,
+    interval: Box<Interval>,
+    links: &[Link],
+) {
+    match open.get_mut(&interval.start_ns) {
+        None => {
+            open.insert(interval.start_ns, (thread, interval));
+        }
+        Some((_, all)) => {
+            all.merge(&interval);
+            all.length_ns = all.length_ns.max(interval.length_ns);
+            links[thread].recycle(interval);
+        }
+    }
+}
+
+fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live) {
+    if let Some(error) = end.error {
+        let text = format!("an event loop broke, its clients ended: {error}");
+        live.message(&Message {
+            level: Level::Error,
+            text,
+        });
+    }
+    recording.clients.aborted += end.aborted;
+    recording.clients.disconnected += end.disconnected;
+    recording
+        .connections
+        .latencies
+        .merge(&end.finished.connects);
+    recording.threads.push(end.finished.used);
+    let mine = recording.statements.iter_mut().flatten();
+    for (mine, theirs) in mine.zip(end.finished.statements.iter().flatten()) {
+        mine.merge(theirs);
+    }
+}
+
+fn empty_recording(drive: &Drive) -> Recording {
+    let statement = |command: &pgdyno_script::Command| StatementRecord {
+        text: command.text.clone(),
+        is_sql: matches!(command.op, pgdyno_script::Op::Sql(_)),
+    };
+    let script = |script: &crate::drive::Script| ScriptRecord {
+        name: script.program.script().name.clone(),
+        weight: script.weight,
+        statements: script
+            .program
+            .script()
+            .commands
+            .iter()
+            .map(statement)
+            .collect(),
+    };
+    let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(script).collect();
+    let phase = || Phase {
+        scripts: vec![ScriptInterval::default(); scripts.len()],
+        ..Phase::default()
+    };
+    let totals = |script: &ScriptRecord| vec![StatementTotals::default(); script.statements.len()];
+    Recording {
+        started: SystemTime::now(),
+        statements: scripts.iter().map(totals).collect(),
+        warmup: (nanos(drive.warmup) > 0).then(phase),
+        measured: phase(),
+        seconds: Vec::new(),
+        scripts,
+        connections: Connections::default(),
+        threads: Vec::<ThreadUse>::new(),
+        clients: ClientsEnd {
+            total: drive.clients,
+            ..ClientsEnd::default()
+        },
+        end: End::Complete,
+    }
+}

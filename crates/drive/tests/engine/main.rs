@@ -1,0 +1,14 @@
+//! The engine against a real PostgreSQL. One program, so that all tests share one server.
+
+mod commit;
+mod connecting;
+mod control;
+mod meta;
+mod modes;
+mod pipelines;
+mod rate;
+mod retries;
+mod same_statements;
+mod support;
+mod tls;
+mod words;

@@ -1,0 +1,83 @@
+//! Open loops: transactions start by a schedule, however fast the server answers.
+
+use pgdyno_drive::{Drive, Until};
+
+use crate::support::*;
+
+#[test]
+fn transactions_arrive_at_the_rate_whatever_the_number_of_clients() {
+    let recording = run_well(&Drive {
+        clients: 6,
+        threads: 2,
+        rate: Some(300.0),
+        until: Until::Elapsed(millis(2000)),
+        ..drive("select 1;")
+    });
+    let all = recording.measured.all();
+    // Poisson: 600 ± 5 × 24.5.
+    assert!(all.counts.committed.abs_diff(600) < 123, "{:?}", all.counts);
+    let response = all.response.expect("response times");
+    let lag = all.lag.expect("lags");
+    assert_eq!(response.count(), all.counts.committed);
+    assert_eq!(lag.count(), all.counts.committed);
+    assert!(response.sum_us() >= all.service.sum_us());
+    // Each of the three is rounded to a microsecond.
+    let sum = all.service.sum_us() + lag.sum_us();
+    assert!(response.sum_us().abs_diff(sum) <= 2 * response.count());
+    assert!(recording.seconds[0].scripts[0].response.is_some());
+}
+
+#[test]
+fn what_is_too_late_to_be_in_time_is_skipped_and_what_takes_too_long_is_late() {
+    let recording = run(&Drive {
+        rate: Some(200.0),
+        latency_limit: Some(millis(30)),
+        until: Until::Elapsed(millis(1000)),
+        ..drive("select pg_sleep(0.02);")
+    })
+    .0;
+    let counts = counts(&recording);
+    // One client does at most 50 a second; the others are given up.
+    assert!((20..=50).contains(&counts.committed), "{counts:?}");
+    assert_eq!(counts.total(), counts.committed + counts.skipped);
+    assert!(counts.total().abs_diff(200) < 71 + 10, "{counts:?}");
+    assert!(
+        counts.late > 0 && counts.late <= counts.committed,
+        "{counts:?}"
+    );
+    let response = recording.measured.all().response.expect("response times");
+    // At worst it starts when its limit is over.
+    assert!(
+        response.max_us() < 30_000 + 200_000,
+        "{}",
+        response.max_us()
+    );
+}
+
+#[test]
+fn a_closed_loop_has_late_transactions_but_no_schedule() {
+    let recording = run_well(&Drive {
+        latency_limit: Some(millis(5)),
+        until: transactions(4),
+        ..drive("select pg_sleep(0.01);")
+    });
+    let all = recording.measured.all();
+    assert_eq!((all.counts.late, all.counts.skipped), (4, 0));
+    assert!(all.response.is_none() && all.lag.is_none());
+}
+
+#[test]
+fn skipped_transactions_count_for_the_limit_of_transactions() {
+    let recording = run(&Drive {
+        clients: 2,
+        threads: 2,
+        rate: Some(1000.0),
+        latency_limit: Some(millis(1)),
+        until: transactions(40),
+        ..drive("select pg_sleep(0.01);")
+    })
+    .0;
+    let counts = counts(&recording);
+    assert_eq!(counts.committed + counts.skipped, 80);
+    assert!(counts.skipped > 0 && counts.committed > 0, "{counts:?}");
+}

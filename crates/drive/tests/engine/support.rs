@@ -1,0 +1,156 @@
+//! A real PostgreSQL and short ways to run scripts on it.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pgdyno_drive::record::{Counts, Failure, Interval};
+use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Recording, Until};
+use pgdyno_script::Names;
+use pgdyno_session::Session;
+use pgdyno_wire::{Addr, Candidate, Login};
+
+pub const MODES: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
+
+/// The Unix socket of the server that all tests share.
+pub fn socket() -> PathBuf {
+    pgdyno_testkit::postgres().address().socket_path()
+}
+
+/// A way to a server, with server settings (`name=value`) for its sessions.
+pub fn candidate_at(addr: Addr, settings: &[&str]) -> Candidate {
+    let mut login = Login::new("postgres", "postgres");
+    let options: Vec<String> = settings.iter().map(|set| format!("-c {set}")).collect();
+    if !options.is_empty() {
+        let options = ("options".to_owned(), options.join(" "));
+        login.parameters.push(options);
+    }
+    Candidate::new(addr, Arc::new(login))
+}
+
+/// The usual way to the shared server, by a name that `pg_stat_activity` shows.
+pub fn named(application: &str) -> Vec<Vec<Candidate>> {
+    let setting = format!("application_name={application}");
+    vec![vec![candidate_at(Addr::Unix(socket()), &[&setting])]]
+}
+
+/// A session of one's own beside the clients.
+pub fn admin() -> Session {
+    admin_at(socket(), &[])
+}
+
+pub fn admin_at(socket: PathBuf, settings: &[&str]) -> Session {
+    let candidate = candidate_at(Addr::Unix(socket), settings);
+    Session::connect(&[candidate], None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs SQL for its effect on the shared server.
+pub fn sql(text: &str) {
+    let done = admin().simple_query(text);
+    done.unwrap_or_else(|error| panic!("{text}: {error}"));
+}
+
+/// The value that a query gives on the shared server.
+pub fn value(query: &str) -> i64 {
+    value_of(&mut admin(), query)
+}
+
+pub fn value_of(session: &mut Session, query: &str) -> i64 {
+    let value = session.query_one_value(query);
+    let value = value.unwrap_or_else(|error| panic!("{query}: {error}"));
+    value
+        .and_then(|value| value.parse().ok())
+        .expect("a number")
+}
+
+/// Waits until a query gives something other than 0.
+pub fn wait_until(session: &mut Session, query: &str) {
+    let begin = Instant::now();
+    while value_of(session, query) == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "never: {query}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A drive of one script, in simple mode, one client.
+pub fn drive(script: &str) -> Drive {
+    mix(&[(script, 1)], QueryMode::Simple)
+}
+
+/// A drive of one script in some mode.
+pub fn drive_in(mode: QueryMode, script: &str) -> Drive {
+    mix(&[(script, 1)], mode)
+}
+
+/// A drive of these scripts, each with its weight; one client.
+pub fn mix(scripts: &[(&str, u64)], mode: QueryMode) -> Drive {
+    let mut names = Names::new();
+    let parse = |(index, (text, weight)): (usize, &(&str, u64))| {
+        let script = pgdyno_script::parse(&format!("script-{index}"), text, &mut names);
+        (script.expect("a valid script"), *weight)
+    };
+    let scripts = scripts.iter().enumerate().map(parse).collect();
+    let scripts = Drive::compile(scripts, mode).expect("a script that can be sent");
+    Drive {
+        query_mode: mode,
+        seed: 1,
+        until: transactions(1),
+        ..Drive::new(named("engine"), scripts, names)
+    }
+}
+
+pub fn transactions(count: u64) -> Until {
+    Until::Transactions(NonZeroU64::new(count).expect("not zero"))
+}
+
+pub fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub messages: Vec<String>,
+    pub seconds: Vec<(f64, f64, Counts)>,
+}
+
+impl Live for Seen {
+    fn second(&mut self, interval: &Interval) {
+        let counts = interval.all().counts;
+        self.seconds
+            .push((interval.start_s(), interval.length_s(), counts));
+    }
+
+    fn message(&mut self, message: &Message) {
+        self.messages.push(message.text.clone());
+    }
+}
+
+pub fn run(drive: &Drive) -> (Recording, Seen) {
+    run_with(drive, &Control::default())
+}
+
+pub fn run_with(drive: &Drive, control: &Control) -> (Recording, Seen) {
+    let mut seen = Seen::default();
+    let recording = drive.run(control, &mut seen);
+    (recording.unwrap_or_else(|e| panic!("{e}")), seen)
+}
+
+/// Runs what must go well: every transaction is committed at once and nobody complains.
+pub fn run_well(drive: &Drive) -> Recording {
+    let (recording, seen) = run(drive);
+    let counts = recording.measured.all().counts;
+    assert_eq!(seen.messages, Vec::<String>::new());
+    assert_eq!(counts.committed, counts.total(), "{counts:?}");
+    assert_eq!(recording.clients.aborted, 0);
+    recording
+}
+
+pub fn counts(recording: &Recording) -> Counts {
+    recording.measured.all().counts
+}
+
+/// How many transactions failed for this reason.
+pub fn failed(recording: &Recording, failure: Failure) -> u64 {
+    counts(recording).failed.get(&failure).copied().unwrap_or(0)
+}
