@@ -1,0 +1,71 @@
+//! `--json`, the same on every native verb.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::exit::{Exit, Failure};
+use crate::say::write_answer;
+
+/// Where the result goes for programs.
+#[derive(Debug, Clone, Default, Args)]
+pub struct JsonArg {
+    /// All of the result as JSON: to FILE beside the text, or without one to standard output
+    /// instead of it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub json: Option<Option<PathBuf>>,
+}
+
+/// Opened before the run: a name that cannot be written to must not cost a measurement.
+pub enum Sink {
+    /// Not asked for.
+    None,
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File(PathBuf, File),
+}
+
+impl JsonArg {
+    /// Whether standard output is to have nothing else on it.
+    pub fn replaces_text(&self) -> bool {
+        matches!(self.json, Some(None))
+    }
+
+    /// # Errors
+    /// The file cannot be created.
+    pub fn open(&self) -> Result<Sink, Failure> {
+        match &self.json {
+            None => Ok(Sink::None),
+            Some(None) => Ok(Sink::Stdout),
+            Some(Some(path)) => match File::create(path) {
+                Ok(file) => Ok(Sink::File(path.clone(), file)),
+                Err(error) => {
+                    let text = format!("--json: could not create {}: {error}", path.display());
+                    Err(Failure::with(Exit::Usage, text))
+                }
+            },
+        }
+    }
+}
+
+impl Sink {
+    /// Writes the document.
+    ///
+    /// # Errors
+    /// A full disk.
+    pub fn write(self, document: &Value) -> Result<(), Failure> {
+        let text = format!("{document:#}\n");
+        match self {
+            Self::None => Ok(()),
+            Self::Stdout => write_answer(format_args!("{text}")),
+            Self::File(path, mut file) => file.write_all(text.as_bytes()).map_err(|error| {
+                let place = path.display();
+                Failure::new(format!("--json: could not write to {place}: {error}"))
+            }),
+        }
+    }
+}

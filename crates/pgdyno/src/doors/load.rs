@@ -1,0 +1,109 @@
+//! `pgdyno load`: a workload's tables and nothing else.
+
+use clap::Args;
+
+use super::Talk;
+use super::pack_args::PackArgs;
+use super::target_args::TargetArgs;
+use crate::exit::{Exit, Failure};
+use crate::say::answer;
+use crate::target::open;
+use crate::workload::loader::{self, How, Loaded, Request, Watch};
+use crate::workload::params::Params;
+use crate::workload::resolve;
+
+/// What to load, and where.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno server start                             a server that keeps what is loaded
+  pgdyno load tpcb --param scale=100
+  pgdyno load tpcb --param scale=200 --replace    instead of what pgdyno loaded before
+  pgdyno load ./mine --url postgresql://me@db1/bench
+
+Tables that pgdyno did not make (by `pgbench -i`, say) are used when they fit, and
+dropped only when --drop-tables names them.")]
+pub struct LoadArgs {
+    /// A workload's name (`pgdyno pack list`), or the path of a folder with a pack.toml
+    #[arg(value_name = "WORKLOAD")]
+    pub pack: String,
+
+    /// Drop the workload's tables that pgdyno made earlier, and load anew
+    #[arg(long)]
+    pub replace: bool,
+
+    /// Drop these tables of the workload, whoever made them, and load anew
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub drop_tables: Vec<String>,
+
+    /// How the workload is to be.
+    #[command(flatten)]
+    pub workload: PackArgs,
+
+    /// Where the database is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+/// Does it.
+pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
+    let pack = resolve::pack(&args.pack).map_err(|e| Failure::new(e.to_string()))?;
+    let params =
+        Params::parse(&pack, &args.workload.param).map_err(|e| Failure::with(Exit::Usage, e))?;
+    let Some(target) = open::existing(&args.target.wanted())? else {
+        return Err(Failure::new(
+            "nothing names a server, and one of pgdyno's own would end with this command",
+        )
+        .hint("start one that stays: pgdyno server start")
+        .hint("or name one: --url, PGHOST"));
+    };
+    let mut session = target.connect()?;
+    let interrupts = super::interrupts()?;
+    let mut progress = talk.progress();
+    let request = Request {
+        pack: &pack,
+        params: &params,
+        replace: args.replace,
+        drop_tables: &args.drop_tables,
+    };
+    let mut watch = Watch {
+        progress: &mut progress,
+        interrupts: Some(interrupts),
+    };
+    let loaded = loader::load(&mut session, &request, &mut watch)?;
+    if !talk.quiet {
+        answer!("{}", summary(pack.name(), &loaded))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn summary(name: &str, loaded: &Loaded) -> String {
+    let values: Vec<_> = loaded
+        .variables
+        .iter()
+        .map(|(k, v)| format!("{k} = {v}"))
+        .collect();
+    let values = if values.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", values.join(", "))
+    };
+    let mut text = match loaded.how {
+        How::NoTables => format!("{name} needs no tables"),
+        How::LoadedBefore => format!("{name} is already loaded{values}"),
+        How::MadeByOthers => {
+            format!("{name}: the tables are there, not made by pgdyno, and fit{values}")
+        }
+        How::LoadedNow => {
+            let rows: u64 = loaded.rows.iter().map(|(_, n)| n).sum();
+            format!(
+                "{name} is loaded{values}: {rows} rows in {:.1} s",
+                loaded.elapsed.as_secs_f64()
+            )
+        }
+    };
+    for remark in &loaded.remarks {
+        text += &format!("\nnote: {remark}");
+    }
+    text
+}

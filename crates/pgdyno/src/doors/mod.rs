@@ -1,0 +1,136 @@
+//! The command line: what the user typed, verb by verb. A door translates and prints; it has no
+//! engine of its own.
+
+pub mod json_arg;
+pub mod load;
+pub mod own_args;
+pub mod pack;
+pub mod pack_args;
+pub mod run;
+pub mod server;
+pub mod target_args;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_platform::terminal;
+
+use crate::exit::{self, Exit, Failure};
+use crate::report::live::Form;
+use crate::workload::progress::Progress;
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pgdyno",
+    version,
+    about = "A dynamometer for databases that speak PostgreSQL's protocol",
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = after_help()
+)]
+pub struct Cli {
+    /// How much to say.
+    #[command(flatten)]
+    pub talk: Talk,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// How much to say on standard error; results are printed either way.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Talk {
+    /// Say more; twice for all
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// No progress, only results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+impl Talk {
+    /// How a run is shown while it goes on.
+    pub fn screen(self) -> Form {
+        match (self.quiet, terminal::stderr_is_terminal()) {
+            (true, _) => Form::Quiet,
+            (false, true) => Form::Bar,
+            (false, false) => Form::Lines,
+        }
+    }
+
+    /// How a load reports.
+    pub fn progress(self) -> Progress {
+        if self.quiet {
+            Progress::quiet()
+        } else {
+            Progress::new(terminal::stderr_is_terminal())
+        }
+    }
+}
+
+/// Catches Ctrl-C and SIGTERM from here on, so that they end what is under way in good order.
+pub fn interrupts() -> Result<&'static Interrupts, Failure> {
+    Interrupts::install().map_err(|e| Failure::new(format!("could not catch interrupts: {e}")))
+}
+
+/// What pgdyno can be told to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Measure a workload: load what is missing, run it, report
+    Run(run::RunArgs),
+    /// Create and fill a workload's tables, without running it
+    Load(load::LoadArgs),
+    /// List the workloads, or show one to copy and change
+    #[command(subcommand)]
+    Pack(pack::PackVerb),
+    /// Keep a PostgreSQL server of pgdyno's own across runs
+    #[command(subcommand)]
+    Server(server::ServerVerb),
+}
+
+fn after_help() -> String {
+    format!(
+        "\
+Examples:
+  pgdyno run tpcb                             load and measure a server of pgdyno's own
+  pgdyno run tpcb -c 8 -T 60 --url postgresql://me@db1/bench
+  pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
+  pgdyno load tpcb --param scale=100          create and fill the tables only
+  pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
+  pgdyno server start                         a server that stays for the next runs
+
+{}",
+        exit::HELP
+    )
+}
+
+/// Does what the command line says.
+pub fn open(cli: Cli) -> Result<Exit, Failure> {
+    match cli.verb {
+        Verb::Run(args) => run::open(&args, cli.talk),
+        Verb::Load(args) => load::open(&args, cli.talk),
+        Verb::Pack(verb) => pack::open(&verb, cli.talk),
+        Verb::Server(verb) => server::open(&verb, cli.talk),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_mistyped_verb_or_option_is_answered_with_the_right_one() {
+        let e = Cli::try_parse_from(["pgdyno", "laod", "tpcb"]).unwrap_err();
+        assert!(e.to_string().contains("'load'"), "{e}");
+        let e = Cli::try_parse_from(["pgdyno", "load", "tpcb", "--parm", "scale=1"]).unwrap_err();
+        assert!(e.to_string().contains("'--param'"), "{e}");
+        assert_eq!(e.exit_code(), i32::from(Exit::Usage.code()));
+    }
+}

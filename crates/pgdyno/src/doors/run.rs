@@ -1,0 +1,220 @@
+//! `pgdyno run`: one measured run.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, ValueEnum};
+use pgdyno_drive::record::End;
+use pgdyno_drive::{Control, OnError, QueryMode, Until};
+use pgdyno_platform::interrupt::Interrupts;
+
+use super::Talk;
+use super::json_arg::JsonArg;
+use super::pack_args::PackArgs;
+use super::target_args::TargetArgs;
+use crate::exit::{Exit, Failure};
+use crate::plan::brake::Brake;
+use crate::plan::duration;
+use crate::plan::prepare::prepare;
+use crate::plan::trial::{self, Outcome, Trial};
+use crate::report::live::{Length, Screen};
+use crate::report::{json, summary};
+use crate::say::write_answer;
+
+/// How long a run lasts when the user does not say: long enough for a p99 at a few hundred
+/// transactions a second.
+const DURATION_DEFAULT: Duration = Duration::from_secs(10);
+
+/// What to run, and how.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno run tpcb                                one client for ten seconds
+  pgdyno run tpcb -c 8 -T 1m --param scale=10    8 clients for a minute, scale 10
+  pgdyno run select-only -c 64 -j 2 --query-mode prepared
+  pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
+  pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
+  pgdyno run tpcb --json=result.json             everything measured, for programs
+
+Percentiles are shown only where at least ten transactions lie beyond them.")]
+pub struct RunArgs {
+    /// A workload's name (`pgdyno pack list`), the path of a folder with a pack.toml, or script
+    /// files in pgbench's language, each with its weight
+    #[arg(value_name = "WORKLOAD|SCRIPT[@WEIGHT]", required = true)]
+    pub workload: Vec<String>,
+
+    /// One of the workload's mixes, instead of its scripts' own weights
+    #[arg(long, value_name = "NAME")]
+    pub mix: Option<String>,
+
+    /// Clients that run at the same time, each on a connection of its own
+    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: u32,
+
+    /// Threads that drive them [default: one a CPU, at most one a client]
+    #[arg(short = 'j', long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+
+    /// How long to measure: 60, 60s, 2m [default: 10s]
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions")]
+    pub duration: Option<Duration>,
+
+    /// Transactions of each client, instead of a duration
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub transactions: Option<u64>,
+
+    /// Transactions a second over all clients, started by a Poisson schedule whether or not the
+    /// server keeps up (open loop); latency is then measured from the schedule too
+    #[arg(short = 'R', long, value_name = "PER_SECOND", value_parser = rate)]
+    pub rate: Option<f64>,
+
+    /// Run so long before measuring; shown apart and never part of the figures
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0")]
+    pub warmup: Duration,
+
+    /// Count transactions that take longer as late; with a rate, skip those that are so late
+    /// before they start
+    #[arg(short = 'L', long, value_name = "TIME", value_parser = duration::parse_positive)]
+    pub latency_limit: Option<Duration>,
+
+    /// Tries of a transaction after serialization failures and deadlocks; 0: as many as it takes
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub max_tries: u32,
+
+    /// Go on after errors that are not retried: the transaction has failed, the client has not
+    #[arg(long)]
+    pub continue_on_error: bool,
+
+    /// Tell every error, also those that are retried
+    #[arg(long)]
+    pub verbose_errors: bool,
+
+    /// How statements travel
+    #[arg(short = 'M', long, value_enum, default_value_t = Mode::Simple)]
+    pub query_mode: Mode,
+
+    /// A new connection for each transaction
+    #[arg(short = 'C', long)]
+    pub connect: bool,
+
+    /// Where the random numbers come from: the same seed gives the same transactions
+    /// [default: from the clock]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+
+    /// Where machines find the result.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// How the workload is to be.
+    #[command(flatten)]
+    pub pack: PackArgs,
+
+    /// Where the database is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+/// The query modes by pgbench's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Values stand in the statement's text
+    Simple,
+    /// Parsed each time, values apart
+    Extended,
+    /// Parsed once a connection, values apart
+    Prepared,
+}
+
+impl From<Mode> for QueryMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Simple => Self::Simple,
+            Mode::Extended => Self::Extended,
+            Mode::Prepared => Self::Prepared,
+        }
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if rate > 0.0 && f64::is_finite(rate) => Ok(rate),
+        _ => Err("a rate is a positive number of transactions a second".to_owned()),
+    }
+}
+
+impl RunArgs {
+    fn trial(&self) -> Trial {
+        let counted = self.transactions.and_then(trial::transactions);
+        let timed = Until::Elapsed(self.duration.unwrap_or(DURATION_DEFAULT));
+        Trial {
+            workload: self.workload.clone(),
+            mix: self.mix.clone(),
+            params: self.pack.param.clone(),
+            target: self.target.wanted(),
+            clients: self.clients,
+            threads: self.threads,
+            query_mode: self.query_mode.into(),
+            until: counted.unwrap_or(timed),
+            warmup: self.warmup,
+            rate: self.rate,
+            latency_limit: self.latency_limit,
+            max_tries: self.max_tries,
+            on_error: if self.continue_on_error {
+                OnError::Continue
+            } else {
+                OnError::EndClient
+            },
+            connection_per_transaction: self.connect,
+            verbose_errors: self.verbose_errors,
+            seed: self.seed.unwrap_or_else(seed_from_clock),
+        }
+    }
+}
+
+/// A seed that nobody chose; reports show it, so that the run can be repeated.
+fn seed_from_clock() -> i64 {
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    since_epoch.as_micros() as i64 & i64::from(u32::MAX)
+}
+
+/// Does it.
+pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
+    let json_to = args.json.open()?;
+    let trial = args.trial();
+    let interrupts = super::interrupts()?;
+    let prepared = prepare(&trial, talk.progress(), interrupts)?;
+    let control = Control::default();
+    let mut screen = Screen::new(talk.screen(), Length::of(&trial));
+    let brake = Brake::on(&control, interrupts);
+    let outcome = trial.run(&prepared, &control, &mut screen);
+    drop(brake);
+    screen.close();
+    let outcome = outcome?;
+    if outcome.recording.clients.disconnected > 0
+        && let Some(words) = prepared.target.last_words()
+    {
+        crate::say::remark!("pgdyno: the server's last words:\n{words}");
+    }
+    if args.json.replaces_text() {
+        json_to.write(&json::document(&outcome))?;
+    } else {
+        write_answer(format_args!("{}", summary::text(&outcome)))?;
+        json_to.write(&json::document(&outcome))?;
+    }
+    Ok(exit(&outcome, interrupts))
+}
+
+fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
+    let recording = &outcome.recording;
+    if recording.end == End::Interrupted {
+        Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
+    } else if recording.clients.disconnected > 0 {
+        Exit::Connection
+    } else if recording.clients.aborted > 0 {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    }
+}

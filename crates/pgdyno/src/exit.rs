@@ -1,0 +1,135 @@
+//! How pgdyno ends: its exit codes, and the one form in which every verb reports an error.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Why pgdyno ended; the numbers are documented in `--help` and do not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what was asked.
+    Ok,
+    /// The run, or what it was given, failed.
+    Failed,
+    /// The command line is wrong.
+    Usage,
+    /// The server could not be reached, refused the connection, or was lost.
+    Connection,
+    /// Ended by Ctrl-C (130) or SIGTERM (143), with what was measured until then reported.
+    Interrupted(u8),
+}
+
+/// The table of exit codes for `--help`.
+pub const HELP: &str = "\
+Exit codes:
+  0    it did what was asked
+  1    the run, or what it was given, failed
+  2    the command line is wrong
+  3    the server could not be reached, refused the connection, or was lost
+  130  interrupted by Ctrl-C (143: by SIGTERM); what was measured is reported first";
+
+impl Exit {
+    /// The number that the shell sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Connection => 3,
+            Exit::Interrupted(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// An error as the user sees it: what happened, what is known about it, what to try.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// The exit code that it leads to.
+    pub exit: Exit,
+    /// One sentence that names the thing and the place.
+    pub message: String,
+    /// More of what is known: the server's detail, what was left behind.
+    pub details: Vec<String>,
+    /// What to try.
+    pub hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure with exit code 1 and nothing but a message.
+    pub fn new(message: impl Into<String>) -> Failure {
+        Failure::with(Exit::Failed, message)
+    }
+
+    /// A failure with its exit code.
+    pub fn with(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure {
+            exit,
+            message: message.into(),
+            details: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Adds what is known.
+    pub fn detail(mut self, text: impl Into<String>) -> Failure {
+        self.details.push(text.into());
+        self
+    }
+
+    /// Adds what to try.
+    pub fn hint(mut self, text: impl Into<String>) -> Failure {
+        self.hints.push(text.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    /// As PostgreSQL's own tools print it, each part on a line that names its kind.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pgdyno: error: {}", self.message)?;
+        for detail in &self.details {
+            write!(f, "\npgdyno: detail: {detail}")?;
+        }
+        for hint in &self.hints {
+            write!(f, "\npgdyno: hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_prints_each_part_on_its_line() {
+        let failure = Failure::new("no such table")
+            .detail("it was dropped")
+            .hint("load it");
+        assert_eq!(
+            failure.to_string(),
+            "pgdyno: error: no such table\npgdyno: detail: it was dropped\npgdyno: hint: load it"
+        );
+        assert_eq!(failure.exit.code(), 1);
+    }
+
+    #[test]
+    fn every_documented_exit_code_is_one_that_is_used() {
+        for exit in [
+            Exit::Ok,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Connection,
+            Exit::Interrupted(130),
+        ] {
+            assert!(HELP.contains(&format!("\n  {} ", exit.code())), "{exit:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Ctrl-C during a run: the first lets transactions in flight finish, the second gives them up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use pgdyno_drive::Control;
+use pgdyno_platform::interrupt::Interrupts;
+
+/// How soon the watching thread notices that it is no longer needed. Nobody waits for it.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Passes interrupts on to a run until it is dropped.
+pub struct Brake(Arc<AtomicBool>);
+
+impl Brake {
+    /// Watches from now on.
+    pub fn on(control: &Control, interrupts: &'static Interrupts) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (brake, control) = (Self(is_over.clone()), control.clone());
+        let begun = interrupts.count();
+        thread::spawn(move || {
+            let mut seen = begun;
+            while !is_over.load(Ordering::Relaxed) {
+                let count = interrupts.wait_beyond(seen, LOOK_INTERVAL);
+                if count == seen {
+                    continue;
+                }
+                if count - begun == 1 {
+                    control.finish();
+                } else {
+                    control.stop_now();
+                }
+                seen = count;
+            }
+        });
+        brake
+    }
+}
+
+impl Drop for Brake {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,7 @@
+//! What is to be measured: trials, and the way from a trial to its outcome. Doors make trials;
+//! nothing here knows how they were typed.
+
+pub mod brake;
+pub mod duration;
+pub mod prepare;
+pub mod trial;

@@ -1,0 +1,124 @@
+//! What comes before the first transaction, the same for every verb that runs a workload: what was
+//! typed becomes a workload, a server, filled tables, and what is known about them.
+
+use std::collections::BTreeMap;
+
+use pgdyno_platform::interrupt::Interrupts;
+
+use super::trial::{self, Trial};
+use crate::exit::{Exit, Failure};
+use crate::target::facts::{self, Facts};
+use crate::target::open::{self, Target};
+use crate::target::{contention, own};
+use crate::validity::{self, FewRows, Mismatch, Note, Situation};
+use crate::workload::loader::{self, Watch};
+use crate::workload::params::Params;
+use crate::workload::progress::Progress;
+use crate::workload::resolve::{self, Workload};
+use crate::workload::{params, scale, sql_words};
+
+/// Everything is there to be run.
+pub struct Prepared {
+    /// Where to connect; keeps a server of this run's own alive.
+    pub target: Target,
+    /// The scripts.
+    pub workload: Workload,
+    /// The variables that every client starts with.
+    pub variables: BTreeMap<String, String>,
+    /// What is known about the server.
+    pub facts: Facts,
+    few_rows: Vec<FewRows>,
+    mismatches: Vec<Mismatch>,
+    clients: u32,
+}
+
+/// Does it all. An interrupt ends it in good order.
+pub fn prepare(
+    asked: &Trial,
+    mut progress: Progress,
+    interrupts: &'static Interrupts,
+) -> Result<Prepared, Failure> {
+    // What can be wrong without a server is said before one is started.
+    let workload =
+        resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
+    trial::check(&workload.scripts)?;
+    let usage = |e| Failure::with(Exit::Usage, e);
+    let (given, chosen) = match &workload.pack {
+        Some(pack) => (
+            BTreeMap::new(),
+            Params::parse(pack, &asked.params).map_err(usage)?,
+        ),
+        None => (
+            params::variables(&asked.params).map_err(usage)?,
+            Params::default(),
+        ),
+    };
+    let target = open::open(&asked.target, &mut |step| {
+        own::tell(&step, progress.is_quiet())
+    })?;
+    for warning in &target.warnings {
+        crate::say::remark!("pgdyno: warning: {warning}");
+    }
+    let mut session = target.connect_unless_interrupted(interrupts)?;
+    let mut mismatches = Vec::new();
+    let variables = match &workload.pack {
+        Some(pack) => {
+            let mut watch = Watch {
+                progress: &mut progress,
+                interrupts: Some(interrupts),
+            };
+            let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
+                .map_err(|failure| target.explain(failure))?;
+            for remark in &loaded.remarks {
+                crate::say::remark!("pgdyno: warning: {remark}");
+            }
+            loaded.variables
+        }
+        None => {
+            let mut variables = scale::of_scripts(&mut session, &workload.scripts);
+            for (variable, used) in given {
+                if let Some(loaded) = variables.get(&variable)
+                    && !scale::same(loaded, &used)
+                {
+                    let (variable, used) = (variable.clone(), used.clone());
+                    mismatches.push(Mismatch {
+                        variable,
+                        used,
+                        loaded: loaded.clone(),
+                    });
+                }
+                variables.insert(variable, used);
+            }
+            variables
+        }
+    };
+    let facts = facts::collect(&mut session);
+    let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients);
+    Ok(Prepared {
+        target,
+        workload,
+        variables,
+        facts,
+        few_rows,
+        mismatches,
+        clients: asked.clients,
+    })
+}
+
+impl Prepared {
+    /// The validity notes on a run of this; the share is that of pgdyno's busiest thread.
+    pub fn notes(&self, busiest_thread_wanted_share: Option<f64>) -> Vec<Note> {
+        validity::notes(&Situation {
+            facts: Some(&self.facts),
+            clients: self.clients,
+            writes: self
+                .workload
+                .scripts
+                .iter()
+                .any(|s| sql_words::writes(&s.text)),
+            few_rows: &self.few_rows,
+            mismatches: &self.mismatches,
+            busiest_thread_wanted_share,
+        })
+    }
+}

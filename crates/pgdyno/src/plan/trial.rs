@@ -1,0 +1,197 @@
+//! One measured run: what it is, and running it.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use pgdyno_drive::{Control, Drive, DriveError, Live, OnError, QueryMode, Recording, Setup, Until};
+use pgdyno_platform::host::Host;
+use pgdyno_platform::limits;
+use pgdyno_script::Names;
+use pgdyno_wire::{Candidate, shuffle};
+
+use super::prepare::Prepared;
+use crate::exit::{Exit, Failure};
+use crate::target::facts::Facts;
+use crate::target::open::{Target, Wanted};
+use crate::validity::Note;
+
+/// What one run is to be.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// A workload's name or folder, or script files with weights.
+    pub workload: Vec<String>,
+    /// One of the workload's mixes.
+    pub mix: Option<String>,
+    /// `NAME=VALUE` each.
+    pub params: Vec<String>,
+    /// Where the database is.
+    pub target: Wanted,
+    /// Clients that run at the same time.
+    pub clients: u32,
+    /// Event loops to drive them with; by default one a CPU, and no more than clients.
+    pub threads: Option<u32>,
+    /// How statements travel.
+    pub query_mode: QueryMode,
+    /// When it ends.
+    pub until: Until,
+    /// Measured apart, first.
+    pub warmup: Duration,
+    /// Transactions a second, over all clients.
+    pub rate: Option<f64>,
+    /// Beyond this a transaction is late.
+    pub latency_limit: Option<Duration>,
+    /// Tries of a transaction, 0 for no limit.
+    pub max_tries: u32,
+    /// What a client does after errors that are not to be retried.
+    pub on_error: OnError,
+    /// A connection for each transaction.
+    pub connection_per_transaction: bool,
+    /// Tell every error that is retried.
+    pub verbose_errors: bool,
+    /// Where the random numbers come from.
+    pub seed: i64,
+}
+
+/// What a trial came to.
+pub struct Outcome {
+    /// The trial.
+    pub trial: Trial,
+    /// The workload's name.
+    pub workload: String,
+    /// The pack's content, when it is a pack.
+    pub pack_sha256: Option<String>,
+    /// Variables that every client started with.
+    pub variables: Vec<(String, String)>,
+    /// Threads that ran.
+    pub threads: usize,
+    /// Where it ran, for people.
+    pub target: String,
+    /// Whose server that is.
+    pub target_kind: crate::target::open::Kind,
+    /// What is known about the server.
+    pub facts: Facts,
+    /// The host that pgdyno ran on.
+    pub host: Host,
+    /// What was measured.
+    pub recording: Recording,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+}
+
+impl Trial {
+    /// Threads when the user does not say: one a CPU, and no more than clients.
+    fn threads(&self, host: &Host) -> usize {
+        let wanted = self.threads.map_or(host.cpus, |threads| threads as usize);
+        wanted.clamp(1, self.clients.max(1) as usize)
+    }
+
+    /// Runs what was prepared.
+    ///
+    /// # Errors
+    /// A script with an error, clients that cannot connect: nothing was measured then.
+    pub fn run(
+        self,
+        prepared: &Prepared,
+        control: &Control,
+        live: &mut dyn Live,
+    ) -> Result<Outcome, Failure> {
+        let host = Host::read();
+        // Where it cannot be raised, connecting says which client had no descriptor.
+        let _ = limits::raise_open_files();
+        let threads = self.threads(&host);
+        let drive = self.drive(prepared, threads)?;
+        let recording = drive
+            .run(control, live)
+            .map_err(|error| explain(&error, prepared))?;
+        let busiest = recording.threads.iter().map(|thread| thread.wanted_share());
+        let notes = prepared.notes(busiest.reduce(f64::max));
+        Ok(Outcome {
+            workload: prepared.workload.name.clone(),
+            pack_sha256: prepared
+                .workload
+                .pack
+                .as_ref()
+                .map(|pack| pack.content_hash()),
+            variables: prepared.variables.clone().into_iter().collect(),
+            threads,
+            target: prepared.target.title.clone(),
+            target_kind: prepared.target.kind,
+            facts: prepared.facts.clone(),
+            host,
+            recording,
+            notes,
+            trial: self,
+        })
+    }
+
+    fn drive(&self, prepared: &Prepared, threads: usize) -> Result<Drive, Failure> {
+        let mut names = Names::new();
+        let mut scripts = Vec::new();
+        for script in &prepared.workload.scripts {
+            let parsed = pgdyno_script::parse(&script.name, &script.text, &mut names);
+            let parsed = parsed.map_err(|error| Failure::new(error.to_string()))?;
+            scripts.push((parsed, u64::from(script.weight)));
+        }
+        let scripts = Drive::compile(scripts, self.query_mode);
+        let scripts = scripts.map_err(|error| Failure::new(error.to_string()))?;
+        let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
+        Ok(Drive {
+            variables: prepared.variables.iter().map(text).collect(),
+            query_mode: self.query_mode,
+            clients: self.clients as usize,
+            threads,
+            until: self.until,
+            warmup: self.warmup,
+            rate: self.rate,
+            latency_limit: self.latency_limit,
+            max_tries: self.max_tries,
+            on_error: self.on_error,
+            connection_per_transaction: self.connection_per_transaction,
+            verbose_errors: self.verbose_errors,
+            seed: self.seed,
+            ..Drive::new(self.endpoints(&prepared.target), scripts, names)
+        })
+    }
+
+    /// The same candidates for all clients, or an order of its own for each one.
+    fn endpoints(&self, target: &Target) -> Vec<Vec<Candidate>> {
+        if !target.load_balances {
+            return vec![target.candidates.clone()];
+        }
+        let order = |client| shuffle(&target.candidates, (self.seed as u64).wrapping_add(client));
+        (0..u64::from(self.clients)).map(order).collect()
+    }
+}
+
+/// Checks the scripts before anything is loaded or started.
+pub fn check(scripts: &[crate::workload::mix::WeightedScript]) -> Result<(), Failure> {
+    let mut names = Names::new();
+    for script in scripts {
+        pgdyno_script::parse(&script.file, &script.text, &mut names)
+            .map_err(|error| Failure::new(error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
+    match error {
+        DriveError::Connect { .. } => {
+            let failure = Failure::with(Exit::Connection, error.to_string());
+            match prepared.facts.max_connections.seen() {
+                Some(max) if error.to_string().contains("too many clients") => failure.hint(
+                    format!("max_connections is {max}: use fewer clients, or raise it"),
+                ),
+                _ => failure,
+            }
+        }
+        DriveError::Interrupted => Failure::with(Exit::Interrupted(130), error.to_string()),
+        DriveError::EventLoop(_) => Failure::new(error.to_string())
+            .hint("too many open files? raise the limit (ulimit -n), or use fewer clients"),
+        DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),
+    }
+}
+
+/// `-t` as the engine takes it.
+pub fn transactions(count: u64) -> Option<Until> {
+    NonZeroU64::new(count).map(Until::Transactions)
+}

@@ -1,0 +1,235 @@
+//! The whole result for programs: one document, units in the names, documented in
+//! `docs/json.md`. A percentile with fewer than ten values beyond it is `null`.
+
+use pgdyno_drive::record::{
+    Counts, End, Latencies, Phase, Recording, ScriptInterval, Second, StatementRecord,
+    StatementTotals,
+};
+use pgdyno_drive::{QueryMode, Until};
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::figures::{self, PERCENTILES};
+use crate::plan::trial::{Outcome, Trial};
+
+/// Grows when a field changes its meaning or goes.
+const FORMAT: u32 = 1;
+
+/// The document.
+pub fn document(outcome: &Outcome) -> Value {
+    let recording = &outcome.recording;
+    let started = OffsetDateTime::from(recording.started).format(&Rfc3339);
+    json!({
+        "format": FORMAT,
+        "pgdyno": env!("CARGO_PKG_VERSION"),
+        "started": started.ok(),
+        "workload": {
+            "name": outcome.workload,
+            "pack_sha256": outcome.pack_sha256,
+            "variables": outcome.variables.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        },
+        "trial": trial(&outcome.trial, outcome.threads),
+        "target": {
+            "title": outcome.target,
+            "kind": outcome.target_kind,
+            "facts": outcome.facts,
+        },
+        "host": {
+            "name": outcome.host.name,
+            "kernel": outcome.host.kernel,
+            "cpu_model": outcome.host.cpu_model,
+            "cpus": outcome.host.cpus,
+            "memory_bytes": outcome.host.memory_bytes,
+        },
+        "end": match recording.end {
+            End::Complete => "complete",
+            End::Interrupted => "interrupted",
+            End::AllClientsAborted => "all-clients-aborted",
+        },
+        "measured": phase(recording, &recording.measured),
+        "warmup": recording.warmup.as_ref().map(|warmup| phase(recording, warmup)),
+        "statements": statements(recording),
+        "connections": {
+            "initial_us": recording.connections.initial_us,
+            "latency": latency(&recording.connections.latencies),
+        },
+        "clients": {
+            "total": recording.clients.total,
+            "aborted": recording.clients.aborted,
+            "disconnected": recording.clients.disconnected,
+        },
+        "client_cpu": client_cpu(recording),
+        "notes": outcome.notes,
+        "seconds": recording.seconds.iter().map(|s| second(recording, s)).collect::<Vec<_>>(),
+    })
+}
+
+fn trial(trial: &Trial, threads: usize) -> Value {
+    let (duration_s, transactions) = match trial.until {
+        Until::Elapsed(time) => (Some(time.as_secs_f64()), None),
+        Until::Transactions(count) => (None, Some(count.get())),
+    };
+    json!({
+        "clients": trial.clients,
+        "threads": threads,
+        "query_mode": match trial.query_mode {
+            QueryMode::Simple => "simple",
+            QueryMode::Extended => "extended",
+            QueryMode::Prepared => "prepared",
+        },
+        "duration_s": duration_s,
+        "transactions_per_client": transactions,
+        "warmup_s": trial.warmup.as_secs_f64(),
+        "rate_per_s": trial.rate,
+        "latency_limit_us": trial.latency_limit.map(|limit| limit.as_micros() as u64),
+        "max_tries": trial.max_tries,
+        "continue_on_error": trial.on_error == pgdyno_drive::OnError::Continue,
+        "connection_per_transaction": trial.connection_per_transaction,
+        "seed": trial.seed,
+    })
+}
+
+fn phase(recording: &Recording, phase: &Phase) -> Value {
+    let mut all = script(&phase.all(), phase.elapsed_us);
+    all.insert("elapsed_us".to_owned(), json!(phase.elapsed_us));
+    let scripts = recording
+        .scripts
+        .iter()
+        .zip(&phase.scripts)
+        .map(|(record, interval)| {
+            let mut figures = script(interval, phase.elapsed_us);
+            figures.insert("name".to_owned(), json!(record.name));
+            figures.insert("weight".to_owned(), json!(record.weight));
+            Value::Object(figures)
+        });
+    all.insert("scripts".to_owned(), scripts.collect());
+    Value::Object(all)
+}
+
+fn script(interval: &ScriptInterval, elapsed_us: u64) -> Map<String, Value> {
+    let mut map = counts(&interval.counts);
+    let goodput = interval.counts.committed as f64 * 1e6 / elapsed_us.max(1) as f64;
+    map.insert("goodput_per_s".to_owned(), json!(goodput));
+    map.insert("service".to_owned(), latency(&interval.service));
+    map.insert(
+        "response".to_owned(),
+        interval.response.as_ref().map_or(Value::Null, latency),
+    );
+    map.insert(
+        "schedule_lag".to_owned(),
+        interval.lag.as_ref().map_or(Value::Null, latency),
+    );
+    map
+}
+
+fn counts(counts: &Counts) -> Map<String, Value> {
+    let by_class = counts
+        .failed
+        .iter()
+        .map(|(failure, number)| (failure.code().to_owned(), json!(number)));
+    let value = json!({
+        "committed": counts.committed,
+        "failed": counts.failed_total(),
+        "failed_by_class": by_class.collect::<Map<_, _>>(),
+        "skipped": counts.skipped,
+        "unknown": counts.unknown,
+        "late": counts.late,
+        "retries": counts.retries,
+        "retried": counts.retried,
+    });
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn latency(latencies: &Latencies) -> Value {
+    let percentiles = PERCENTILES.map(|percent| {
+        let name = format!("{}_us", figures::percentile_name(percent).replace('.', "_"));
+        (name, json!(latencies.percentile_us(percent)))
+    });
+    let mut map = Map::from_iter(percentiles);
+    map.insert("count".to_owned(), json!(latencies.count()));
+    map.insert("mean_us".to_owned(), json!(latencies.mean_us()));
+    map.insert("stddev_us".to_owned(), json!(latencies.stddev_us()));
+    map.insert(
+        "max_us".to_owned(),
+        json!((latencies.count() > 0).then(|| latencies.max_us())),
+    );
+    Value::Object(map)
+}
+
+fn statements(recording: &Recording) -> Value {
+    let by_script = recording.scripts.iter().zip(&recording.statements);
+    let by_script = by_script.map(|(record, totals)| {
+        let commands = record.statements.iter().zip(totals).enumerate();
+        let commands =
+            commands.map(|(command, (record, totals))| statement(command, record, totals));
+        json!({ "script": record.name, "commands": commands.collect::<Vec<_>>() })
+    });
+    by_script.collect()
+}
+
+fn statement(command: usize, record: &StatementRecord, totals: &StatementTotals) -> Value {
+    json!({
+        "command": command,
+        "text": record.text,
+        "is_sql": record.is_sql,
+        "latency": latency(&totals.latencies),
+        "retries": totals.retries,
+        "failures": totals.failures,
+    })
+}
+
+fn client_cpu(recording: &Recording) -> Value {
+    let user_us: u64 = recording.threads.iter().map(|thread| thread.user_us).sum();
+    let system_us: u64 = recording
+        .threads
+        .iter()
+        .map(|thread| thread.system_us)
+        .sum();
+    let booked = recording.measured.all().counts.total();
+    let each = (booked > 0).then(|| (user_us + system_us) as f64 / booked as f64);
+    let threads = recording.threads.iter().map(|thread| {
+        json!({
+            "wall_us": thread.wall_us,
+            "user_us": thread.user_us,
+            "system_us": thread.system_us,
+            "waited_us": thread.waited_us,
+            "busy_share": thread.busy_share(),
+            "wanted_share": thread.wanted_share(),
+            "deadline_lag_max_us": thread.lag_max_us,
+        })
+    });
+    json!({
+        "user_us": user_us,
+        "system_us": system_us,
+        "us_per_transaction": each,
+        "threads": threads.collect::<Vec<_>>(),
+    })
+}
+
+fn second(recording: &Recording, second: &Second) -> Value {
+    let scripts = recording
+        .scripts
+        .iter()
+        .zip(&second.scripts)
+        .map(|(record, script)| {
+            let mut map = counts(&script.counts);
+            map.insert("name".to_owned(), json!(record.name));
+            map.insert("service".to_owned(), latency(&script.service.unpack()));
+            let response = script
+                .response
+                .as_ref()
+                .map(|packed| latency(&packed.unpack()));
+            map.insert("response".to_owned(), json!(response));
+            Value::Object(map)
+        });
+    json!({
+        "start_us": second.start_us,
+        "length_us": second.length_us,
+        "warmup": second.warmup,
+        "scripts": scripts.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,164 @@
+//! What a person sees while a run goes on: a bar with the present figures on a terminal, a line a
+//! second elsewhere. It goes to standard error; the result does not.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use pgdyno_drive::record::Interval;
+use pgdyno_drive::{Level, Live, Message, Until};
+
+use super::figures;
+use crate::plan::trial::Trial;
+
+/// After so many messages of clients the rest is only counted: a thousand clients that lose their
+/// server all say the same.
+const MESSAGES_MAX: u64 = 20;
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Only errors.
+    Quiet,
+    /// A line a second.
+    Lines,
+    /// A bar.
+    Bar,
+}
+
+/// When a run will be over.
+#[derive(Debug, Clone, Copy)]
+pub enum Length {
+    /// After so much time, warm-up included.
+    Time(Duration),
+    /// After so many transactions, beside the warm-up.
+    Transactions(u64),
+}
+
+impl Length {
+    /// That of a trial.
+    pub fn of(trial: &Trial) -> Self {
+        match trial.until {
+            Until::Elapsed(duration) => Self::Time(trial.warmup + duration),
+            Until::Transactions(count) => {
+                Self::Transactions(count.get().saturating_mul(u64::from(trial.clients)))
+            }
+        }
+    }
+}
+
+/// The screen of one run.
+pub struct Screen {
+    form: Form,
+    length: Length,
+    bar: Option<ProgressBar>,
+    transactions: u64,
+    messages: u64,
+}
+
+impl Screen {
+    /// Nothing is shown before the run begins.
+    pub fn new(form: Form, length: Length) -> Self {
+        Self {
+            form,
+            length,
+            bar: None,
+            transactions: 0,
+            messages: 0,
+        }
+    }
+
+    /// The run is over: the bar goes, what was held back is told.
+    pub fn close(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        if self.messages > MESSAGES_MAX {
+            crate::say::remark!(
+                "pgdyno: error: and {} more messages of clients",
+                self.messages - MESSAGES_MAX
+            );
+        }
+    }
+
+    fn print(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| crate::say::remark!("{line}")),
+            None => crate::say::remark!("{line}"),
+        }
+    }
+}
+
+impl Live for Screen {
+    fn begun(&mut self) {
+        if self.form != Form::Bar {
+            return;
+        }
+        let (total, template) = match self.length {
+            Length::Time(time) => (
+                time.as_secs().max(1),
+                "{elapsed:>4} {bar:30} {eta:>4} left  {msg}",
+            ),
+            Length::Transactions(count) => (count, "{percent:>3}% {bar:30} {eta:>4} left  {msg}"),
+        };
+        let bar = ProgressBar::new(total);
+        // The template is a constant that parses; a plain bar is the way out if not.
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("━╸─"));
+        }
+        self.bar = Some(bar);
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        let all = interval.all();
+        let counts = &all.counts;
+        self.transactions += counts.total();
+        let elapsed_s = interval.start_s() + interval.length_s();
+        // A rest of a second would show a rate that never was.
+        if interval.length_s() < 0.5 || self.form == Form::Quiet {
+            return;
+        }
+        let mut text = format!(
+            "{} tx/s  p50 {}  p99 {} ms",
+            figures::rate(counts.committed as f64 / interval.length_s()),
+            figures::percentile_ms(&all.service, 50.0),
+            figures::percentile_ms(&all.service, 99.0),
+        );
+        let others = [
+            (counts.failed_total(), "failed"),
+            (counts.retries, "retries"),
+            (counts.skipped, "skipped"),
+            (counts.unknown, "unknown"),
+        ];
+        for (number, what) in others {
+            if number > 0 {
+                text += &format!("  {} {what}", figures::count(number));
+            }
+        }
+        if interval.warmup {
+            text += "  (warm-up)";
+        }
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(match self.length {
+                    Length::Time(_) => elapsed_s.round() as u64,
+                    Length::Transactions(_) => self.transactions,
+                });
+                bar.set_message(text);
+            }
+            None => crate::say::remark!("pgdyno: {elapsed_s:>5.0} s  {text}"),
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        match message.level {
+            Level::Debug => self.print(&message.text),
+            Level::Info => self.print(&format!("pgdyno: {}", message.text)),
+            Level::Error => {
+                self.messages += 1;
+                if self.messages <= MESSAGES_MAX {
+                    self.print(&format!("pgdyno: error: {}", message.text));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The result in the terminal.
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{Counts, End, Failure, Latencies, Phase, Recording, ScriptInterval};
+use pgdyno_drive::{QueryMode, Until};
+use pgdyno_platform::terminal;
+
+use super::figures::{self, PERCENTILES};
+use super::table::Table;
+use crate::plan::trial::Outcome;
+use crate::validity::Severity;
+
+/// Where standard output is no terminal.
+const WIDTH_DEFAULT: usize = 110;
+
+/// All of it, ready to be printed.
+pub fn text(outcome: &Outcome) -> String {
+    let width = terminal::width().map_or(WIDTH_DEFAULT, usize::from);
+    let recording = &outcome.recording;
+    let parts = [
+        heading(outcome),
+        totals(recording),
+        latencies(recording, width),
+        failures(&recording.measured.all().counts),
+        statements(recording, width),
+        client(recording),
+        notes(outcome),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+fn heading(outcome: &Outcome) -> String {
+    let trial = &outcome.trial;
+    let variables = outcome
+        .variables
+        .iter()
+        .map(|(name, value)| format!(", {name} {value}"));
+    let mode = match trial.query_mode {
+        QueryMode::Simple => "simple",
+        QueryMode::Extended => "extended",
+        QueryMode::Prepared => "prepared",
+    };
+    let until = match trial.until {
+        Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),
+        Until::Transactions(count) => format!("{} transactions each", figures::count(count.get())),
+    };
+    let mut how = format!(
+        "{}, {}, {until}, {mode} protocol",
+        plural(u64::from(trial.clients), "client"),
+        plural(outcome.threads as u64, "thread"),
+    );
+    if let Some(rate) = trial.rate {
+        how += &format!(", {} transactions/s scheduled", figures::rate(rate));
+    }
+    if !trial.warmup.is_zero() {
+        how += &format!(
+            ", after {} of warm-up",
+            figures::seconds(trial.warmup.as_secs_f64())
+        );
+    }
+    if trial.connection_per_transaction {
+        how += ", a connection for each transaction";
+    }
+    format!(
+        "{}{} on {}\n{how}, seed {}\n",
+        outcome.workload,
+        variables.collect::<String>(),
+        outcome.target,
+        trial.seed
+    )
+}
+
+fn totals(recording: &Recording) -> String {
+    let measured = &recording.measured;
+    let all = measured.all();
+    let counts = &all.counts;
+    let goodput = figures::rate(measured.goodput_per_s());
+    let mut text = String::new();
+    match recording.end {
+        End::Complete => {}
+        End::Interrupted => text += "INTERRUPTED: this is what was measured until then\n",
+        End::AllClientsAborted => text += "ABORTED: every client ended before its time\n",
+    }
+    if recording.clients.aborted > 0 && recording.end != End::AllClientsAborted {
+        let aborted = plural(recording.clients.aborted as u64, "client");
+        text += &format!(
+            "INCOMPLETE: {aborted} of {} ended early\n",
+            recording.clients.total
+        );
+    }
+    text += &format!(
+        "goodput      {goodput} transactions/s ({} committed in {})\n",
+        figures::count(counts.committed),
+        figures::seconds(measured.elapsed_us as f64 / 1e6)
+    );
+    let others = [
+        ("failed", counts.failed_total()),
+        ("unknown", counts.unknown),
+        ("skipped", counts.skipped),
+        ("late", counts.late),
+    ];
+    let others = others
+        .into_iter()
+        .filter(|(what, number)| *number > 0 || *what == "failed");
+    let others: Vec<String> = others
+        .map(|(what, number)| {
+            let share = figures::percent(number, counts.total());
+            format!("{} {what} ({share})", figures::count(number))
+        })
+        .collect();
+    text += &format!("not good     {}\n", others.join(", "));
+    if counts.retries > 0 {
+        let each = counts.retries as f64 / counts.committed.max(1) as f64;
+        text += &format!(
+            "retries      {} of {} transactions ({each:.2} for each committed one)\n",
+            figures::count(counts.retries),
+            figures::count(counts.retried)
+        );
+    }
+    if let Some(warmup) = &recording.warmup {
+        text += &format!(
+            "warm-up      {} transactions/s, apart from the figures\n",
+            figures::rate(warmup.goodput_per_s())
+        );
+    }
+    text
+}
+
+fn latencies(recording: &Recording, width: usize) -> String {
+    let mut table = Table::default();
+    table.row(heading_of_latencies("latency, ms"));
+    let has_response = recording.measured.all().response.is_some();
+    let mut rows = |name: &str, script: &ScriptInterval| {
+        if has_response {
+            table.row(latency_cells(&format!("{name}: service"), &script.service));
+            let response = script.response.clone().unwrap_or_default();
+            table.row(latency_cells(&format!("{name}: response"), &response));
+            let lag = script.lag.clone().unwrap_or_default();
+            table.row(latency_cells(&format!("{name}: schedule lag"), &lag));
+        } else {
+            table.row(latency_cells(name, &script.service));
+        }
+    };
+    if recording.scripts.len() > 1 {
+        rows("all transactions", &recording.measured.all());
+    }
+    let Phase { scripts, .. } = &recording.measured;
+    for (record, script) in recording.scripts.iter().zip(scripts) {
+        rows(&record.name, script);
+    }
+    let mut text = table.text(width);
+    if text.contains('–') {
+        text += "–: fewer than ten transactions beyond it\n";
+    }
+    text
+}
+
+fn heading_of_latencies(first: &str) -> Vec<String> {
+    let percentiles = PERCENTILES.map(figures::percentile_name);
+    let names = [first, "count", "mean"].map(str::to_owned).into_iter();
+    names.chain(percentiles).chain(["max".to_owned()]).collect()
+}
+
+fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
+    let mean = latencies
+        .mean_us()
+        .map_or_else(|| "–".to_owned(), |us| format!("{:.3}", us / 1e3));
+    let max = if latencies.count() == 0 {
+        "–".to_owned()
+    } else {
+        figures::ms(latencies.max_us())
+    };
+    let mut cells = vec![name.to_owned(), figures::count(latencies.count()), mean];
+    cells.extend(PERCENTILES.map(|percent| figures::percentile_ms(latencies, percent)));
+    cells.push(max);
+    cells
+}
+
+fn failures(counts: &Counts) -> String {
+    let mut reasons: Vec<(&Failure, &u64)> = counts.failed.iter().collect();
+    reasons.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
+    let mut text = String::new();
+    for (failure, number) in reasons {
+        text += &format!(
+            "failed       {} by {} [{}]\n",
+            figures::count(*number),
+            failure,
+            failure.code()
+        );
+    }
+    text
+}
+
+fn statements(recording: &Recording, width: usize) -> String {
+    let mut table = Table::default();
+    let mut heading = heading_of_latencies("statement, ms");
+    let all = recording.statements.iter().flatten();
+    let has_errors = all
+        .clone()
+        .any(|statement| statement.retries + statement.failures > 0);
+    if has_errors {
+        heading.extend(["retries", "failures"].map(str::to_owned));
+    }
+    table.row(heading);
+    for (record, totals) in recording.scripts.iter().zip(&recording.statements) {
+        if recording.scripts.len() > 1 {
+            table.row([format!("{}:", record.name)]);
+        }
+        for (statement, totals) in record.statements.iter().zip(totals) {
+            let has_waited = totals.latencies.count() > 0;
+            if !statement.is_sql && !has_waited {
+                continue;
+            }
+            let mut cells = latency_cells(statement.text.trim_end_matches(';'), &totals.latencies);
+            if has_errors {
+                cells.extend([totals.retries, totals.failures].map(figures::count));
+            }
+            table.row(cells);
+        }
+    }
+    table.text(width)
+}
+
+fn client(recording: &Recording) -> String {
+    let cpu_us: u64 = recording
+        .threads
+        .iter()
+        .map(|t| t.user_us + t.system_us)
+        .sum();
+    let booked = recording.measured.all().counts.total();
+    let busiest = recording
+        .threads
+        .iter()
+        .map(|t| t.busy_share())
+        .fold(0.0, f64::max);
+    let lag_us = recording
+        .threads
+        .iter()
+        .map(|t| t.lag_max_us)
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    if let (Some(mean), count) = (
+        recording.connections.latencies.mean_us(),
+        recording.connections.latencies.count(),
+    ) {
+        text += &format!(
+            "connecting   {} ms each ({})\n",
+            figures::ms(mean as u64),
+            figures::count(count)
+        );
+    }
+    if booked > 0 {
+        text += &format!(
+            "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {:.0} % of a CPU",
+            cpu_us as f64 / booked as f64,
+            busiest * 100.0
+        );
+        if lag_us > 1000 {
+            text += &format!(", late by up to {} ms", figures::ms(lag_us));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn notes(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    let mut by_severity: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for note in &outcome.notes {
+        by_severity
+            .entry(std::cmp::Reverse(note.severity))
+            .or_default()
+            .push(note);
+    }
+    for note in by_severity.into_values().flatten() {
+        let word = match note.severity {
+            Severity::Notice => "note",
+            Severity::Warning => "WARNING",
+            Severity::Serious => "SERIOUS",
+        };
+        text += &format!(
+            "{word} [{}]: {}.\n  {}.\n",
+            note.code,
+            note.sentence,
+            capital(&note.remedy)
+        );
+    }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
+fn plural(number: u64, word: &str) -> String {
+    format!(
+        "{} {word}{}",
+        figures::count(number),
+        if number == 1 { "" } else { "s" }
+    )
+}

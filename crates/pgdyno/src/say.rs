@@ -1,0 +1,40 @@
+//! Text to the user. The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
+//! a measurement must not end because of that.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+
+use crate::exit::Failure;
+
+/// A line on standard error: progress, warnings, errors. Whether anybody reads it does not matter.
+macro_rules! remark {
+    ($($arg:tt)*) => { $crate::say::write_remark(format_args!($($arg)*)) };
+}
+
+/// A line on standard output: a result. It fails as [`write_answer`](crate::say::write_answer)
+/// does.
+macro_rules! answer {
+    ($($arg:tt)*) => { $crate::say::write_answer(format_args!("{}\n", format_args!($($arg)*))) };
+}
+
+pub(crate) use {answer, remark};
+
+/// What [`remark!`] does.
+pub fn write_remark(line: Arguments<'_>) {
+    // In one piece: lines of several threads stay apart.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Writes to standard output, to the end. A reader that has left (`| head`) has what it wanted.
+///
+/// # Errors
+/// A full disk and the like: the result would be lost without a word.
+pub fn write_answer(text: Arguments<'_>) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_fmt(text).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::new(format!(
+            "could not write to standard output: {e}"
+        ))),
+        _ => Ok(()),
+    }
+}

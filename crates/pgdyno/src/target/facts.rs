@@ -1,0 +1,406 @@
+//! What the server says of itself and what can be seen of where it runs, asked once a run. What
+//! may not be seen is a recorded gap with its reason and never a failure.
+//!
+//! Not for: judging (`validity.rs`), series over time (observers).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pgdyno_platform::{address, file_system};
+use pgdyno_session::Session;
+use pgdyno_wire::Addr;
+use serde::{Serialize, Serializer};
+
+use super::admin;
+use super::dialect;
+
+/// Something known, or why it is not.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact<T> {
+    /// Known.
+    Seen(T),
+    /// Not known, with the reason.
+    Unseen(String),
+}
+
+impl<T> Fact<T> {
+    /// The value, if known.
+    pub fn seen(&self) -> Option<&T> {
+        match self {
+            Fact::Seen(value) => Some(value),
+            Fact::Unseen(_) => None,
+        }
+    }
+
+    fn try_map<U>(self, f: impl FnOnce(T) -> Option<U>) -> Fact<U> {
+        match self {
+            Fact::Seen(value) => f(value).map_or_else(
+                || Fact::Unseen("the server's answer is not understood".to_owned()),
+                Fact::Seen,
+            ),
+            Fact::Unseen(why) => Fact::Unseen(why),
+        }
+    }
+}
+
+/// The value itself, or `{"unseen": reason}`.
+impl<T: Serialize> Serialize for Fact<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Fact::Seen(value) => value.serialize(serializer),
+            Fact::Unseen(why) => BTreeMap::from([("unseen", why)]).serialize(serializer),
+        }
+    }
+}
+
+/// What is known about the server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Facts {
+    /// The dialect that is spoken to it.
+    pub dialect: &'static str,
+    /// Whether a dialect is written for this product; else PostgreSQL's is tried.
+    pub dialect_known: bool,
+    /// All of `version()`.
+    pub version: Fact<String>,
+    /// Such as `18.1`.
+    pub server_version: Fact<String>,
+    /// Such as 180001.
+    pub server_version_num: Fact<u32>,
+    /// Setting.
+    pub fsync: Fact<bool>,
+    /// Setting, as this session has it.
+    pub synchronous_commit: Fact<String>,
+    /// Setting.
+    pub full_page_writes: Fact<bool>,
+    /// Whether the server was built with assertions.
+    pub debug_assertions: Fact<bool>,
+    /// Setting, in bytes.
+    pub shared_buffers_bytes: Fact<u64>,
+    /// Setting.
+    pub max_connections: Fact<u32>,
+    /// Setting, as this session has it.
+    pub default_transaction_isolation: Fact<String>,
+    /// Setting, as this session has it.
+    pub read_only: Fact<bool>,
+    /// Whether it is a standby (or still recovering).
+    pub in_recovery: Fact<bool>,
+    /// Size of the database that is measured.
+    pub database_size_bytes: Fact<u64>,
+    /// Where the data directory is on the server's host; for superusers and pg_read_all_settings.
+    pub data_directory: Fact<PathBuf>,
+    /// Whether pgdyno runs on the server's host.
+    pub same_host: Fact<bool>,
+    /// Whether the data directory lies in memory.
+    pub data_in_memory: Fact<bool>,
+}
+
+impl Facts {
+    /// Nothing is known, for this reason.
+    #[cfg(test)]
+    pub fn unseen(why: &str) -> Facts {
+        fn gap<T>(why: &str) -> Fact<T> {
+            Fact::Unseen(why.to_owned())
+        }
+        Facts {
+            dialect: dialect::POSTGRESQL.name,
+            dialect_known: false,
+            version: gap(why),
+            server_version: gap(why),
+            server_version_num: gap(why),
+            fsync: gap(why),
+            synchronous_commit: gap(why),
+            full_page_writes: gap(why),
+            debug_assertions: gap(why),
+            shared_buffers_bytes: gap(why),
+            max_connections: gap(why),
+            default_transaction_isolation: gap(why),
+            read_only: gap(why),
+            in_recovery: gap(why),
+            database_size_bytes: gap(why),
+            data_directory: gap(why),
+            same_host: gap(why),
+            data_in_memory: gap(why),
+        }
+    }
+}
+
+/// Settings asked for; pg_settings leaves out those that the role may not see, where SHOW would fail.
+const SETTINGS: &str = "'server_version_num', 'fsync', 'synchronous_commit', 'full_page_writes', \
+     'debug_assertions', 'shared_buffers', 'max_connections', 'default_transaction_isolation', \
+     'default_transaction_read_only', 'data_directory'";
+
+/// Asks the server and looks around on this host.
+pub fn collect(session: &mut Session) -> Facts {
+    let version = ask(session, "SELECT version()");
+    let known = version.seen().is_some_and(|v| dialect::detect(v).is_some());
+    let server_version = match session.parameter("server_version") {
+        Some(text) => Fact::Seen(text.to_owned()),
+        None => Fact::Unseen("the server did not report server_version".to_owned()),
+    };
+    let settings = Settings::ask(session);
+    let in_recovery = ask(session, "SELECT pg_is_in_recovery()").try_map(|v| boolean(&v));
+    let size = ask(session, "SELECT pg_database_size(current_database())");
+    let same_host = same_host(&session.candidate().addr);
+    let data_directory = settings
+        .get("data_directory")
+        .try_map(|v| Some(PathBuf::from(v)));
+    let data_in_memory = in_memory(&same_host, &data_directory);
+    Facts {
+        dialect: dialect::POSTGRESQL.name,
+        dialect_known: known,
+        version,
+        server_version,
+        server_version_num: settings
+            .get("server_version_num")
+            .try_map(|v| v.parse().ok()),
+        fsync: settings.get("fsync").try_map(|v| boolean(&v)),
+        synchronous_commit: settings.get("synchronous_commit"),
+        full_page_writes: settings.get("full_page_writes").try_map(|v| boolean(&v)),
+        debug_assertions: settings.get("debug_assertions").try_map(|v| boolean(&v)),
+        shared_buffers_bytes: settings.bytes("shared_buffers"),
+        max_connections: settings.get("max_connections").try_map(|v| v.parse().ok()),
+        default_transaction_isolation: settings.get("default_transaction_isolation"),
+        read_only: settings
+            .get("default_transaction_read_only")
+            .try_map(|v| boolean(&v)),
+        in_recovery,
+        database_size_bytes: size.try_map(|v| v.parse().ok()),
+        data_directory,
+        same_host,
+        data_in_memory,
+    }
+}
+
+fn ask(session: &mut Session, sql: &str) -> Fact<String> {
+    match admin::value(session, sql) {
+        Ok(Some(value)) => Fact::Seen(value),
+        Ok(None) => Fact::Unseen("the server gave no value".to_owned()),
+        Err(e) => Fact::Unseen(e.to_string()),
+    }
+}
+
+/// Settings by name, each with its unit.
+struct Settings(Result<BTreeMap<String, (String, String)>, String>);
+
+impl Settings {
+    fn ask(session: &mut Session) -> Settings {
+        let sql = format!("SELECT name, setting, unit FROM pg_settings WHERE name IN ({SETTINGS})");
+        Settings(match admin::rows(session, &sql) {
+            Err(e) => Err(e.to_string()),
+            Ok(rows) => Ok(rows
+                .into_iter()
+                .filter_map(|row| {
+                    let mut row = row.into_iter();
+                    let name = row.next().flatten()?;
+                    let setting = row.next().flatten()?;
+                    Some((name, (setting, row.next().flatten().unwrap_or_default())))
+                })
+                .collect()),
+        })
+    }
+
+    fn entry(&self, name: &str) -> Fact<(String, String)> {
+        match &self.0 {
+            Err(why) => Fact::Unseen(why.clone()),
+            Ok(settings) => match settings.get(name) {
+                Some(entry) => Fact::Seen(entry.clone()),
+                None => Fact::Unseen(format!("the server does not show {name} to this role")),
+            },
+        }
+    }
+
+    fn get(&self, name: &str) -> Fact<String> {
+        self.entry(name).try_map(|(setting, _)| Some(setting))
+    }
+
+    fn bytes(&self, name: &str) -> Fact<u64> {
+        self.entry(name).try_map(|(setting, unit)| {
+            // pg_settings gives memory in units such as "8kB".
+            let digits = unit.trim_end_matches(|c: char| !c.is_ascii_digit());
+            let count: u64 = if digits.is_empty() {
+                1
+            } else {
+                digits.parse().ok()?
+            };
+            let factor = match &unit[digits.len()..] {
+                "B" | "" => 1,
+                "kB" => 1 << 10,
+                "MB" => 1 << 20,
+                "GB" => 1 << 30,
+                _ => return None,
+            };
+            setting
+                .parse::<u64>()
+                .ok()?
+                .checked_mul(count)?
+                .checked_mul(factor)
+        })
+    }
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "on" | "t" | "true" => Some(true),
+        "off" | "f" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// A Unix socket, the loopback and this host's own addresses lead to this host. (A tunnel that ends
+/// here looks the same; that cannot be told from outside.)
+fn same_host(addr: &Addr) -> Fact<bool> {
+    match addr {
+        Addr::Unix(_) => Fact::Seen(true),
+        Addr::Tcp(addr) => match address::is_local(addr.ip()) {
+            Ok(local) => Fact::Seen(local),
+            Err(e) => Fact::Unseen(format!("this host's addresses cannot be listed: {e}")),
+        },
+    }
+}
+
+fn in_memory(same_host: &Fact<bool>, directory: &Fact<PathBuf>) -> Fact<bool> {
+    match (same_host, directory) {
+        (Fact::Seen(true), Fact::Seen(path)) => kind(path),
+        (Fact::Seen(false), _) => Fact::Unseen("the server is on another host".to_owned()),
+        (Fact::Unseen(why), _) | (_, Fact::Unseen(why)) => Fact::Unseen(why.clone()),
+    }
+}
+
+fn kind(path: &Path) -> Fact<bool> {
+    match file_system::kind(path) {
+        Ok(kind) => Fact::Seen(kind == file_system::Kind::Memory),
+        Err(e) => Fact::Unseen(format!("{}: {e}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::open::{self, Kind, Wanted};
+    use crate::validity::{self, Situation};
+    use pgdyno_server::{Options, Server};
+    use std::os::unix::fs::PermissionsExt;
+
+    fn session(url: &str) -> Session {
+        let wanted = Wanted {
+            url: Some(url.to_owned()),
+            ..Wanted::default()
+        };
+        let target = open::existing(&wanted).unwrap().unwrap();
+        assert_eq!(target.kind, Kind::Named);
+        target.connect().unwrap()
+    }
+
+    fn codes(facts: &Facts) -> Vec<&'static str> {
+        let situation = Situation {
+            facts: Some(facts),
+            writes: true,
+            ..Situation::default()
+        };
+        let mut codes: Vec<_> = validity::notes(&situation).iter().map(|n| n.code).collect();
+        codes.sort_unstable();
+        codes
+    }
+
+    #[test]
+    fn a_real_server_tells_its_facts() {
+        let server = pgdyno_testkit::postgres_with(&["fsync=on", "shared_buffers=16MB"]);
+        let facts = collect(&mut session(&server.address().url()));
+        // Distributions add their own version behind it.
+        let version = facts.server_version.seen().unwrap();
+        assert!(version.starts_with(&server.version().text), "{version}");
+        assert!(facts.version.seen().unwrap().starts_with("PostgreSQL "));
+        assert!(facts.server_version_num.seen().is_some_and(|v| *v > 90_000));
+        assert_eq!((facts.dialect, facts.dialect_known), ("postgresql", true));
+        assert_eq!(facts.shared_buffers_bytes, Fact::Seen(16 << 20));
+        assert_eq!(facts.max_connections, Fact::Seen(1000));
+        assert_eq!(
+            facts.default_transaction_isolation,
+            Fact::Seen("read committed".to_owned())
+        );
+        assert_eq!(facts.data_directory, Fact::Seen(server.data_dir()));
+        assert_eq!(facts.data_in_memory, Fact::Seen(server.data_in_memory()));
+        assert_eq!(facts.in_recovery, Fact::Seen(false));
+        assert!(
+            facts
+                .database_size_bytes
+                .seen()
+                .is_some_and(|v| *v > 1 << 20)
+        );
+        assert_eq!(codes(&facts), ["same-host"]);
+        // By TCP it is the same host too.
+        let facts = collect(&mut session(&server.address().loopback_url().unwrap()));
+        assert_eq!(facts.same_host, Fact::Seen(true));
+    }
+
+    #[test]
+    fn settings_that_mislead_become_notes() {
+        let server = pgdyno_testkit::postgres_with(&[
+            "fsync=off",
+            "synchronous_commit=off",
+            "full_page_writes=off",
+            "default_transaction_read_only=on",
+        ]);
+        let facts = collect(&mut session(&server.address().url()));
+        assert_eq!(
+            codes(&facts),
+            [
+                "fsync-off",
+                "full-page-writes-off",
+                "read-only",
+                "same-host",
+                "synchronous-commit-off"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_data_directory_in_memory_becomes_a_note() {
+        // A folder of our own: other users may test on this machine too.
+        let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+        std::fs::set_permissions(memory.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        let options = Options {
+            bindir: Some(pgdyno_testkit::installation().bindir.clone()),
+            cache: Some(pgdyno_testkit::cache()),
+            data_parent: Some(memory.path().to_owned()),
+            ..Options::default()
+        };
+        let server = Server::start(&options, &mut |_| {}).unwrap();
+        let facts = collect(&mut session(&server.address().url()));
+        assert_eq!(codes(&facts), ["data-in-memory", "same-host"]);
+    }
+
+    #[test]
+    fn what_a_role_may_not_see_is_a_gap_with_its_reason() {
+        let server = pgdyno_testkit::postgres();
+        let url = server.address().url();
+        let mut admin = session(&url);
+        admin
+            .simple_query("CREATE ROLE facts_nobody LOGIN")
+            .unwrap();
+        let facts = collect(&mut session(&url.replace("postgres@", "facts_nobody@")));
+        let Fact::Unseen(why) = &facts.data_directory else {
+            panic!("seen: {facts:?}");
+        };
+        assert!(why.contains("data_directory"), "{why}");
+        assert!(matches!(facts.data_in_memory, Fact::Unseen(_)));
+        assert_eq!(facts.fsync, Fact::Seen(false), "the rest is still seen");
+        let json = serde_json::to_value(&facts).unwrap();
+        assert_eq!(json["fsync"], false);
+        assert!(json["data_directory"]["unseen"].is_string(), "{json}");
+    }
+
+    #[test]
+    fn a_lost_session_leaves_gaps_and_no_panic() {
+        let server = pgdyno_testkit::postgres();
+        let mut session = session(&server.address().url());
+        let pid = session.backend_pid();
+        let mut other = self::session(&server.address().url());
+        other
+            .simple_query(&format!("SELECT pg_terminate_backend({pid}, 10000)"))
+            .unwrap();
+        let facts = collect(&mut session);
+        assert!(facts.version.seen().is_none() && facts.fsync.seen().is_none());
+        assert_eq!(facts.same_host, Fact::Seen(true));
+    }
+}

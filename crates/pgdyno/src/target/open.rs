@@ -1,0 +1,214 @@
+//! From what the user said about the target, or did not say, to connection candidates and whatever
+//! must stay alive for them: the server named, the kept one, or one started for this run.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_server::{Cache, Server, Step, kept};
+use pgdyno_session::{Env, Given, Session, names_a_target, resolve};
+use pgdyno_wire::Candidate;
+use serde::Serialize;
+
+use super::own;
+use super::trouble;
+use crate::exit::{Exit, Failure};
+
+/// How long one attempt to connect may take when the user does not say (connect_timeout).
+pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+
+/// What the user said.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// A URL or key=value string.
+    pub url: Option<String>,
+    /// How a server of pgdyno's own is to be.
+    pub own: own::Options,
+}
+
+/// Whose server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The user named it.
+    Named,
+    /// The one that `pgdyno server start` keeps.
+    Kept,
+    /// Started for this run; it ends with the [`Target`].
+    Own,
+}
+
+/// A server to connect to.
+pub struct Target {
+    /// Every attempt worth making, in order; never empty.
+    pub candidates: Vec<Candidate>,
+    /// Whether each client is to have an order of its own (`load_balance_hosts`).
+    pub load_balances: bool,
+    /// Whose it is.
+    pub kind: Kind,
+    /// Host, port, database and user, without secrets, for people.
+    pub title: String,
+    /// What the user should know about how it was named.
+    pub warnings: Vec<String>,
+    /// Keeps a server of this run's own alive.
+    server: Option<Server>,
+}
+
+/// Finds the target; starts a server when nothing names one and none is kept.
+pub fn open(wanted: &Wanted, on_step: &mut dyn FnMut(Step)) -> Result<Target, Failure> {
+    if let Some(target) = existing(wanted)? {
+        return Ok(target);
+    }
+    let server = Server::start(&wanted.own.for_server()?, on_step).map_err(trouble::own_server)?;
+    let title = format!("PostgreSQL {}, started for this run", server.version().text);
+    let mut target = by_url(&server.address().url(), &own_env(), Kind::Own, title)?;
+    target.server = Some(server);
+    Ok(target)
+}
+
+/// The target if there is one without starting a server.
+pub fn existing(wanted: &Wanted) -> Result<Option<Target>, Failure> {
+    let env = Env::of_process();
+    if wanted.url.is_some() || names_a_target(&Given::default(), &env) {
+        if !wanted.own.is_empty() {
+            let named = if wanted.url.is_some() {
+                "--url"
+            } else {
+                "the PG* environment"
+            };
+            return Err(Failure::with(
+                Exit::Usage,
+                format!(
+                    "--pg-bindir, --pg-set and --pg-user are for a server of pgdyno's own, but {named} names another"
+                ),
+            ));
+        }
+        let url = wanted.url.clone().unwrap_or_default();
+        return by_url(&url, &env, Kind::Named, String::new()).map(Some);
+    }
+    let cache = Cache::from_env().map_err(trouble::own_server)?;
+    match kept::status(&cache) {
+        kept::Kept::Running(running) => {
+            if !wanted.own.is_empty() {
+                return Err(Failure::with(
+                    Exit::Usage,
+                    "--pg-bindir, --pg-set and --pg-user cannot change the kept server, which runs already",
+                )
+                .hint("stop it (pgdyno server stop), or start it anew with these options"));
+            }
+            let title = format!("PostgreSQL {}, kept by pgdyno server", running.version);
+            by_url(&running.address.url(), &own_env(), Kind::Kept, title).map(Some)
+        }
+        kept::Kept::Busy { dir } => Err(Failure::with(
+            Exit::Connection,
+            "the kept server is starting, stopping or recovering",
+        )
+        .detail(format!("its files are in {}", dir.display()))
+        .hint("try again in a moment, or stop it: pgdyno server stop")),
+        kept::Kept::Stopped { .. } => Ok(None),
+    }
+}
+
+/// What of the environment applies to a server that the environment does not name.
+fn own_env() -> Env {
+    let process = Env::of_process();
+    ["PGOPTIONS", "PGAPPNAME"]
+        .iter()
+        .fold(Env::empty(), |env, name| match process.var(name) {
+            Some(value) => env.with(name, value),
+            None => env,
+        })
+}
+
+fn by_url(url: &str, env: &Env, kind: Kind, title: String) -> Result<Target, Failure> {
+    let given = Given {
+        target: (!url.is_empty()).then(|| url.to_owned()),
+        fallback_application_name: Some("pgdyno".to_owned()),
+        ..Given::default()
+    };
+    let info = resolve(&given, env).map_err(|e| trouble::conninfo(&e))?;
+    let candidates = info.candidates().map_err(|e| trouble::candidates(&e))?;
+    let title = if title.is_empty() {
+        let hosts: Vec<_> = info.hosts().collect();
+        let hosts = match hosts.join(",") {
+            hosts if hosts.is_empty() => "the local socket".to_owned(),
+            hosts => hosts,
+        };
+        format!(
+            "database {} on {hosts}, port {}, user {}",
+            info.dbname(),
+            info.port(),
+            info.user()
+        )
+    } else {
+        title
+    };
+    Ok(Target {
+        candidates: candidates.list,
+        load_balances: info.load_balances(),
+        kind,
+        title,
+        warnings: info
+            .warnings()
+            .iter()
+            .cloned()
+            .chain(candidates.warnings)
+            .collect(),
+        server: None,
+    })
+}
+
+impl Target {
+    /// An administrative session.
+    pub fn connect(&self) -> Result<Session, Failure> {
+        Session::connect(&self.candidates, Some(CONNECT_LIMIT))
+            .map_err(|e| trouble::connect(&e, self.kind))
+    }
+
+    /// The same, unless an interrupt comes first: a host that does not answer must not hold up
+    /// Ctrl-C for [`CONNECT_LIMIT`].
+    pub fn connect_unless_interrupted(
+        &self,
+        interrupts: &'static Interrupts,
+    ) -> Result<Session, Failure> {
+        let (sender, receiver) = mpsc::channel();
+        let candidates = self.candidates.clone();
+        let seen = interrupts.count();
+        // When interrupted it is left behind, to end with the process.
+        thread::spawn(move || {
+            // Nobody listens any more when interrupted.
+            let _ = sender.send(Session::connect(&candidates, Some(CONNECT_LIMIT)));
+        });
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(50)) {
+                Ok(session) => return session.map_err(|e| trouble::connect(&e, self.kind)),
+                Err(RecvTimeoutError::Timeout) if interrupts.count() > seen => {
+                    let code = interrupts.exit_code().unwrap_or(130);
+                    let text = format!("interrupted while connecting to {}", self.title);
+                    return Err(Failure::with(Exit::Interrupted(code), text));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failure::new("connecting ended without a result"));
+                }
+            }
+        }
+    }
+
+    /// The same failure; when the connection to an own server was lost, with what the server said
+    /// last, since its log goes with it.
+    pub fn explain(&self, failure: Failure) -> Failure {
+        match self.last_words() {
+            Some(words) if failure.exit == Exit::Connection => {
+                failure.detail(format!("the server's last words:\n{words}"))
+            }
+            _ => failure,
+        }
+    }
+
+    /// The last lines of an own server's log, for when it is lost.
+    pub fn last_words(&self) -> Option<String> {
+        self.server.as_ref().map(Server::last_words)
+    }
+}

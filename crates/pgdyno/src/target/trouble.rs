@@ -1,0 +1,120 @@
+//! Errors of the layers below, put as the user sees them: thing, place, detail, hint, exit code.
+
+use pgdyno_session::{ConnInfoError, Error};
+
+use super::open::Kind;
+use crate::exit::{Exit, Failure};
+
+/// What the server's SQLSTATE suggests, where the server itself gives no hint.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "53100",
+        "the server's disk is full: free space on it, or load less",
+    ),
+    (
+        "53300",
+        "the server has no connection left: raise max_connections, or end other clients",
+    ),
+    (
+        "42501",
+        "the role lacks a privilege: ask for it (GRANT CREATE ON SCHEMA …), or connect as another role",
+    ),
+    (
+        "25006",
+        "the server takes no writes (a standby, or default_transaction_read_only): name the primary",
+    ),
+    (
+        "3D000",
+        "create the database (CREATE DATABASE …), or name another",
+    ),
+    (
+        "28P01",
+        "check the password: PGPASSWORD, the password file ~/.pgpass, or the URL",
+    ),
+];
+
+/// A request failed; `doing` says which, as in "could not create the tables".
+pub fn server(error: &Error, doing: &str) -> Failure {
+    let lost = matches!(
+        error,
+        Error::Lost(_) | Error::TimedOut(_) | Error::Protocol(_)
+    ) || error
+        .server()
+        .is_some_and(|e| matches!(e.severity(), "FATAL" | "PANIC"));
+    let exit = if lost { Exit::Connection } else { Exit::Failed };
+    let Some(e) = error.server() else {
+        return Failure::with(exit, format!("{doing}: {}", one_line(&error.to_string())));
+    };
+    let mut failure = Failure::with(
+        exit,
+        format!("{doing}: {} (SQLSTATE {})", e.message(), e.sqlstate()),
+    );
+    for (code, title) in [(b'D', ""), (b'W', "context: ")] {
+        if let Some(text) = e.field(code) {
+            failure = failure.detail(format!("{title}{}", one_line(text)));
+        }
+    }
+    match e.field(b'H') {
+        Some(hint) => failure.hint(hint),
+        None => with_remedy(failure, e.sqlstate()),
+    }
+}
+
+/// No session with the target.
+pub fn connect(error: &Error, kind: Kind) -> Failure {
+    let mut lines = error.to_string();
+    lines.retain(|c| c != '\r');
+    let mut attempts = lines.lines().map(str::trim);
+    let message = attempts.next().unwrap_or_default().to_owned();
+    let mut failure = Failure::with(Exit::Connection, message);
+    for more in attempts {
+        failure = failure.detail(more);
+    }
+    failure = with_remedy(failure, error.sqlstate().unwrap_or_default());
+    match kind {
+        Kind::Named if failure.hints.is_empty() => failure.hint(
+            "name the server with --url or PGHOST; with neither, pgdyno starts one of its own",
+        ),
+        Kind::Kept => failure.hint("see how the kept server is: pgdyno server status"),
+        _ => failure,
+    }
+}
+
+/// The target is named in a way that cannot be understood.
+pub fn conninfo(error: &ConnInfoError) -> Failure {
+    from_lines(Exit::Failed, &error.to_string())
+}
+
+/// The target is named well, but there is no way to it: a host name that nobody knows, a
+/// certificate that is not there.
+pub fn candidates(error: &ConnInfoError) -> Failure {
+    from_lines(Exit::Connection, &error.to_string())
+}
+
+/// A server of pgdyno's own could not be had.
+pub fn own_server(error: pgdyno_server::Error) -> Failure {
+    let exit = match error {
+        pgdyno_server::Error::Interrupted => Exit::Interrupted(130),
+        _ => Exit::Failed,
+    };
+    // The way out stands on lines of its own there.
+    from_lines(exit, &error.to_string())
+}
+
+fn from_lines(exit: Exit, text: &str) -> Failure {
+    let mut lines = text.lines().map(str::trim);
+    let failure = Failure::with(exit, lines.next().unwrap_or_default());
+    lines.fold(failure, Failure::hint)
+}
+
+fn with_remedy(failure: Failure, sqlstate: &str) -> Failure {
+    match REMEDIES.iter().find(|(code, _)| *code == sqlstate) {
+        Some((_, remedy)) => failure.hint(*remedy),
+        None => failure,
+    }
+}
+
+/// Messages of libpq's kind go over several lines.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,413 @@
+//! Validity notes: what a reader must know before believing a result. Pure functions from what is
+//! known about a run to notes that travel with its figures.
+//!
+//! Not for: finding out (`target/facts.rs`, `target/contention.rs`), printing (report).
+
+use serde::Serialize;
+
+use crate::target::facts::{Fact, Facts};
+
+/// How much a note matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; the figures mean what they say.
+    Notice,
+    /// The figures are real but easily taken for something they are not.
+    Warning,
+    /// The figures do not measure what the run was for.
+    Serious,
+}
+
+/// One note. The code is stable: programs may look for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Note {
+    /// Such as `fsync-off`.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is the case, with its figures.
+    pub sentence: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// A table that the workload updates and that has fewer rows than there are clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FewRows {
+    /// As the script names it.
+    pub table: String,
+    /// Its rows.
+    pub rows: u64,
+}
+
+/// A variable that says one thing while the loaded tables have another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mismatch {
+    /// The variable, without its colon.
+    pub variable: String,
+    /// What the scripts see.
+    pub used: String,
+    /// What the tables have.
+    pub loaded: String,
+}
+
+/// What is known about a run once it is over. Each field that is empty leads to no note.
+#[derive(Debug, Default)]
+pub struct Situation<'a> {
+    /// What the server says of itself.
+    pub facts: Option<&'a Facts>,
+    /// Clients that ran at the same time.
+    pub clients: u32,
+    /// Whether the workload changes rows.
+    pub writes: bool,
+    /// Updated tables with fewer rows than clients.
+    pub few_rows: &'a [FewRows],
+    /// Variables that do not fit the tables.
+    pub mismatches: &'a [Mismatch],
+    /// The share of time, 0 to 1, in which pgdyno's busiest thread was on a CPU or waited for one.
+    pub busiest_thread_wanted_share: Option<f64>,
+}
+
+/// From this share of the time on, pgdyno's busiest thread is taken to slow its clients down: a
+/// thread that has work four fifths of the time makes an event wait for others as often as not
+/// (queueing theory: waiting grows as share / (1 - share), here 4 events).
+pub const CLIENT_BOUND_SHARE: f64 = 0.8;
+
+/// All notes on a run, the gravest first.
+pub fn notes(s: &Situation<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    notes.extend(s.few_rows.iter().map(|t| few_rows(t, s.clients)));
+    notes.extend(s.mismatches.iter().map(mismatch));
+    notes.extend(s.busiest_thread_wanted_share.and_then(client_bound));
+    if let Some(facts) = s.facts {
+        notes.extend(durability(facts, s.writes));
+        notes.extend(server(facts, s.writes));
+    }
+    // Stable: within a severity the order above stays.
+    notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
+    notes
+}
+
+fn note(code: &'static str, severity: Severity, sentence: String, remedy: &str) -> Note {
+    Note {
+        code,
+        severity,
+        sentence,
+        remedy: remedy.to_owned(),
+    }
+}
+
+fn few_rows(table: &FewRows, clients: u32) -> Note {
+    let FewRows { table, rows } = table;
+    let only = if *rows == 1 { "row" } else { "rows" };
+    note(
+        "clients-outnumber-rows",
+        Severity::Warning,
+        format!(
+            "{clients} clients update {table}, which has {rows} {only}: they wait for each other's \
+             locks, and that is measured"
+        ),
+        "load more rows (for tpcb a scale of at least the number of clients) or use fewer clients",
+    )
+}
+
+fn mismatch(m: &Mismatch) -> Note {
+    let Mismatch {
+        variable,
+        used,
+        loaded,
+    } = m;
+    note(
+        "scale-differs",
+        Severity::Serious,
+        format!(
+            "the scripts ran with :{variable} = {used}, but the tables were loaded with {loaded}"
+        ),
+        "leave the value out, so that it is taken from the tables, or load the tables that you want",
+    )
+}
+
+fn client_bound(share: f64) -> Option<Note> {
+    (share >= CLIENT_BOUND_SHARE).then(|| {
+        note(
+            "client-bound",
+            Severity::Serious,
+            format!(
+                "for {:.0} % of the time pgdyno's busiest thread was on a CPU or waited for one: the \
+                 figures show the client's limit rather than the server's",
+                share * 100.0
+            ),
+            "give it more threads (-j) or another host",
+        )
+    })
+}
+
+/// Notes on what a commit is worth on this server; of no weight when nothing is written.
+fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
+    let severity = if writes {
+        Severity::Warning
+    } else {
+        Severity::Notice
+    };
+    let mut notes = Vec::new();
+    if facts.fsync == Fact::Seen(false) {
+        notes.push(note(
+            "fsync-off",
+            severity,
+            "fsync is off: commits do not wait for the disk, and a crash can destroy the database"
+                .to_owned(),
+            "set fsync = on for figures that stand for a server whose data matters",
+        ));
+    }
+    // `local` only means less than `on` where there are synchronous standbys.
+    if facts.synchronous_commit.seen().is_some_and(|v| v == "off") {
+        notes.push(note(
+            "synchronous-commit-off",
+            severity,
+            "synchronous_commit is off: a commit is confirmed before it is on disk".to_owned(),
+            "set synchronous_commit = on for durable commits",
+        ));
+    }
+    if facts.full_page_writes == Fact::Seen(false) {
+        notes.push(note(
+            "full-page-writes-off",
+            severity,
+            "full_page_writes is off: less is written after each checkpoint, and a torn page cannot be repaired"
+                .to_owned(),
+            "set full_page_writes = on unless the file system writes pages whole",
+        ));
+    }
+    if facts.data_in_memory == Fact::Seen(true) {
+        notes.push(note(
+            "data-in-memory",
+            severity,
+            "the data directory lies in memory (tmpfs): no disk is part of what is measured"
+                .to_owned(),
+            "put the data directory on a disk",
+        ));
+    }
+    notes
+}
+
+/// Notes on the server and where it runs.
+fn server(facts: &Facts, writes: bool) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if facts.debug_assertions == Fact::Seen(true) {
+        notes.push(note(
+            "assertions-on",
+            Severity::Serious,
+            "the server was built with assertions, which make it much slower".to_owned(),
+            "measure a build without --enable-cassert",
+        ));
+    }
+    if let (false, Some(version)) = (facts.dialect_known, facts.version.seen()) {
+        notes.push(note(
+            "unknown-product",
+            Severity::Notice,
+            format!("pgdyno does not know this product and treats it as PostgreSQL: {version}"),
+            "read the figures of this server with care",
+        ));
+    }
+    if facts.same_host == Fact::Seen(true) {
+        notes.push(note(
+            "same-host",
+            Severity::Notice,
+            "client and server share a host: they compete for its CPUs, and no network is measured"
+                .to_owned(),
+            "run pgdyno on another host for figures of the server alone",
+        ));
+    }
+    let read_only = match (facts.in_recovery.seen(), facts.read_only.seen()) {
+        (Some(true), _) => Some(("standby", "the server is a standby")),
+        (_, Some(true)) => Some(("read-only", "default_transaction_read_only is on")),
+        _ => None,
+    };
+    if let Some((code, what)) = read_only {
+        notes.push(if writes {
+            note(
+                code,
+                Severity::Serious,
+                format!("{what}: every transaction that writes fails"),
+                "name the primary, or run a workload that only reads (select-only)",
+            )
+        } else {
+            note(
+                code,
+                Severity::Notice,
+                format!("{what}: only reads can be measured"),
+                "none needed",
+            )
+        });
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server about which there is nothing to say.
+    fn sound() -> Facts {
+        Facts {
+            fsync: Fact::Seen(true),
+            synchronous_commit: Fact::Seen("on".to_owned()),
+            full_page_writes: Fact::Seen(true),
+            debug_assertions: Fact::Seen(false),
+            in_recovery: Fact::Seen(false),
+            read_only: Fact::Seen(false),
+            same_host: Fact::Seen(false),
+            data_in_memory: Fact::Seen(false),
+            ..Facts::unseen("not asked in this test")
+        }
+    }
+
+    fn codes(facts: &Facts, writes: bool) -> Vec<(&'static str, Severity)> {
+        let situation = Situation {
+            facts: Some(facts),
+            clients: 8,
+            writes,
+            ..Situation::default()
+        };
+        notes(&situation)
+            .iter()
+            .map(|n| (n.code, n.severity))
+            .collect()
+    }
+
+    #[test]
+    fn a_sound_server_and_one_that_tells_nothing_get_no_notes() {
+        assert_eq!(codes(&sound(), true), []);
+        assert_eq!(codes(&Facts::unseen("no privilege"), true), []);
+        assert_eq!(notes(&Situation::default()), []);
+    }
+
+    #[test]
+    fn settings_that_make_commits_cheap_weigh_more_when_the_workload_writes() {
+        type Change = fn(&mut Facts);
+        let cases: [(Change, &str); 4] = [
+            (|f| f.fsync = Fact::Seen(false), "fsync-off"),
+            (
+                |f| f.synchronous_commit = Fact::Seen("off".to_owned()),
+                "synchronous-commit-off",
+            ),
+            (
+                |f| f.full_page_writes = Fact::Seen(false),
+                "full-page-writes-off",
+            ),
+            (|f| f.data_in_memory = Fact::Seen(true), "data-in-memory"),
+        ];
+        for (change, code) in cases {
+            let mut facts = sound();
+            change(&mut facts);
+            assert_eq!(codes(&facts, true), [(code, Severity::Warning)]);
+            assert_eq!(codes(&facts, false), [(code, Severity::Notice)]);
+        }
+    }
+
+    #[test]
+    fn assertions_and_a_shared_host_are_noted() {
+        let facts = Facts {
+            debug_assertions: Fact::Seen(true),
+            ..sound()
+        };
+        assert_eq!(codes(&facts, false), [("assertions-on", Severity::Serious)]);
+        let facts = Facts {
+            same_host: Fact::Seen(true),
+            ..sound()
+        };
+        assert_eq!(codes(&facts, false), [("same-host", Severity::Notice)]);
+    }
+
+    #[test]
+    fn a_product_without_a_dialect_is_noted() {
+        let facts = Facts {
+            version: Fact::Seen("CockroachDB v22".to_owned()),
+            ..sound()
+        };
+        assert_eq!(codes(&facts, true), [("unknown-product", Severity::Notice)]);
+    }
+
+    #[test]
+    fn writing_to_a_standby_or_read_only_server_is_serious() {
+        let facts = Facts {
+            in_recovery: Fact::Seen(true),
+            ..sound()
+        };
+        assert_eq!(codes(&facts, true), [("standby", Severity::Serious)]);
+        assert_eq!(codes(&facts, false), [("standby", Severity::Notice)]);
+        let facts = Facts {
+            read_only: Fact::Seen(true),
+            ..sound()
+        };
+        assert_eq!(codes(&facts, true), [("read-only", Severity::Serious)]);
+    }
+
+    #[test]
+    fn clients_that_outnumber_rows_are_counted() {
+        let few = [FewRows {
+            table: "pgbench_branches".to_owned(),
+            rows: 1,
+        }];
+        let got = notes(&Situation {
+            clients: 8,
+            few_rows: &few,
+            ..Situation::default()
+        });
+        assert_eq!(got.len(), 1);
+        assert_eq!(got[0].code, "clients-outnumber-rows");
+        assert!(
+            got[0]
+                .sentence
+                .starts_with("8 clients update pgbench_branches, which has 1 row:")
+        );
+    }
+
+    #[test]
+    fn a_scale_that_is_not_what_is_loaded_is_serious() {
+        let wrong = [Mismatch {
+            variable: "scale".to_owned(),
+            used: "1".to_owned(),
+            loaded: "100".to_owned(),
+        }];
+        let got = notes(&Situation {
+            mismatches: &wrong,
+            ..Situation::default()
+        });
+        assert_eq!(
+            (got[0].code, got[0].severity),
+            ("scale-differs", Severity::Serious)
+        );
+        assert!(got[0].sentence.contains(":scale = 1") && got[0].sentence.contains("100"));
+    }
+
+    #[test]
+    fn the_client_is_the_limit_from_four_fifths_of_a_cpu_on() {
+        let at = |share| {
+            notes(&Situation {
+                busiest_thread_wanted_share: Some(share),
+                ..Situation::default()
+            })
+            .iter()
+            .map(|n| n.code)
+            .collect::<Vec<_>>()
+        };
+        assert_eq!(at(0.79), Vec::<&str>::new());
+        assert_eq!(at(0.80), ["client-bound"]);
+    }
+
+    #[test]
+    fn the_gravest_note_comes_first() {
+        let facts = Facts {
+            same_host: Fact::Seen(true),
+            fsync: Fact::Seen(false),
+            debug_assertions: Fact::Seen(true),
+            ..sound()
+        };
+        let got: Vec<_> = codes(&facts, true)
+            .into_iter()
+            .map(|(code, _)| code)
+            .collect();
+        assert_eq!(got, ["assertions-on", "fsync-off", "same-host"]);
+    }
+}

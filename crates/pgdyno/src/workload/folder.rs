@@ -1,0 +1,138 @@
+//! A user's own pack: a folder on disk, just as good as a shipped one. `pack show NAME --to DIR`
+//! makes one to start from.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::manifest::{self, ManifestError};
+use super::pack::Pack;
+use super::shipped;
+
+/// No pack is larger; a folder named by mistake is not read to its end.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// How many packs may build on each other; more is a circle.
+const MAX_DEPTH: usize = 8;
+
+/// Whether `path` is a folder with a manifest in it.
+pub fn exists(path: &str) -> bool {
+    Path::new(path).join(manifest::FILE_NAME).is_file()
+}
+
+/// Reads the pack in `path`.
+pub fn find(path: &str) -> Result<Pack, ManifestError> {
+    find_nested(Path::new(path), 0)
+}
+
+fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
+    let place = path.display().to_string();
+    let fail = |file: &Path, message: String| ManifestError {
+        file: file.display().to_string(),
+        message,
+    };
+    if depth > MAX_DEPTH {
+        return Err(fail(path, "uses goes round in a circle".to_owned()));
+    }
+    if !path.is_dir() {
+        return Err(fail(path, "there is no such folder".to_owned()));
+    }
+    let mut files = BTreeMap::new();
+    let entries = fs::read_dir(path).map_err(|e| fail(path, e.to_string()))?;
+    for entry in entries {
+        let file = entry.map_err(|e| fail(path, e.to_string()))?.path();
+        let Some(name) = file.file_name().and_then(|n| n.to_str()) else {
+            continue;
+        };
+        // Whatever else lies around (editor's copies, results) is no part of the pack.
+        let wanted = matches!(
+            file.extension().and_then(|e| e.to_str()),
+            Some("toml" | "sql" | "md")
+        );
+        if name.starts_with('.') || !wanted || !file.is_file() {
+            continue;
+        }
+        let size = file
+            .metadata()
+            .map_err(|e| fail(&file, e.to_string()))?
+            .len();
+        if size > MAX_FILE_BYTES {
+            return Err(fail(
+                &file,
+                format!("{size} bytes are too many for a pack's file"),
+            ));
+        }
+        let text = fs::read_to_string(&file).map_err(|e| fail(&file, e.to_string()))?;
+        files.insert(name.to_owned(), text);
+    }
+    Pack::new(place, files, |uses| {
+        if uses.contains('/') {
+            find_nested(&path.join(uses), depth + 1)
+        } else {
+            shipped::find(uses).map_err(|e| ManifestError {
+                file: path.join(manifest::FILE_NAME).display().to_string(),
+                message: format!("uses = \"{uses}\": {}", e.message),
+            })
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(dir.path().join(name), text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn a_folder_is_read_and_may_use_a_shipped_pack() {
+        let dir = folder(&[
+            (
+                "pack.toml",
+                "name='mine'\nsummary='s'\nuses='tpcb'\nscript=[{name='a',file='a.sql'}]",
+            ),
+            ("a.sql", "SELECT :scale;"),
+            ("notes.txt", "not part of it"),
+            (".hidden.sql", "not part of it"),
+        ]);
+        let pack = find(dir.path().to_str().unwrap()).unwrap();
+        assert_eq!(
+            pack.files.keys().collect::<Vec<_>>(),
+            ["a.sql", "pack.toml"]
+        );
+        assert_eq!(pack.tables_pack().name(), "tpcb");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_folder_is_said() {
+        let e = find("/nowhere/at/all").unwrap_err().to_string();
+        assert_eq!(e, "/nowhere/at/all: there is no such folder");
+        let dir = folder(&[
+            (
+                "pack.toml",
+                "name='x'\nsummary='s'\nuses='tcpb'\nscript=[{name='a',file='a.sql'}]",
+            ),
+            ("a.sql", ""),
+        ]);
+        let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
+        assert!(e.contains("uses = \"tcpb\": there is no such pack"), "{e}");
+        let dir = folder(&[
+            (
+                "pack.toml",
+                "name='x'\nsummary='s'\nuses='./'\nscript=[{name='a',file='a.sql'}]",
+            ),
+            ("a.sql", ""),
+        ]);
+        let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
+        assert!(e.contains("circle"), "{e}");
+        let dir = folder(&[]);
+        fs::write(dir.path().join("a.sql"), b"\xff\xfe").unwrap();
+        let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
+        assert!(e.contains("a.sql: "), "{e}");
+    }
+}

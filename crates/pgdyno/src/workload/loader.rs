@@ -1,0 +1,535 @@
+//! Makes a pack's tables be there: looks, creates and fills what is missing, checks the rest. It
+//! drops only what bears pgdyno's mark, or what the user names.
+//!
+//! A load is: tables created with the mark "loading" (one transaction); each table filled by one
+//! COPY in a transaction that truncates it first, which lets PostgreSQL skip what it would write
+//! for recovery and freeze the rows at once; keys; vacuum and analyze; rows counted; the mark
+//! "complete". Wherever that ends early, the marks tell the next load what it finds.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_session::{Session, quote_literal};
+use sha2::{Digest, Sha256};
+
+use super::mark::{self, Mark};
+use super::pack::Pack;
+use super::params::Params;
+use super::progress::Progress;
+use super::recipe::{Recipe, TableRows};
+use super::scale;
+use super::state::{self, Found, State};
+use super::stop::{Canceller, Stop};
+use crate::exit::{Exit, Failure};
+use crate::target::dialect::{self, Dialect};
+use crate::target::{admin, trouble};
+
+/// Bytes of COPY data made between two looks at the clock and at interrupts.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The workload.
+    pub pack: &'a Pack,
+    /// What the user chose.
+    pub params: &'a Params,
+    /// Drop pgdyno's own tables and load anew.
+    pub replace: bool,
+    /// Tables that may be dropped whoever made them.
+    pub drop_tables: &'a [String],
+}
+
+/// Who watches.
+pub struct Watch<'a> {
+    /// Told what happens.
+    pub progress: &'a mut Progress,
+    /// Asked whether to stop.
+    pub interrupts: Option<&'static Interrupts>,
+}
+
+/// How the tables came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// The pack has no tables.
+    NoTables,
+    /// They were loaded just now.
+    LoadedNow,
+    /// pgdyno loaded them earlier.
+    LoadedBefore,
+    /// Something else made them, such as `pgbench -i`.
+    MadeByOthers,
+}
+
+/// The tables are there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// Every parameter of the pack with the value that its scripts are to see.
+    pub variables: BTreeMap<String, String>,
+    /// How the tables came to be.
+    pub how: How,
+    /// The rows of each table that was filled just now.
+    pub rows: Vec<(String, u64)>,
+    /// How long the load took.
+    pub elapsed: Duration,
+    /// What the user should know; no obstacle.
+    pub remarks: Vec<String>,
+}
+
+/// Loads what is missing, else checks that what is there fits; never drops anything but what an
+/// interrupted load of pgdyno's left.
+pub fn ensure_loaded(
+    session: &mut Session,
+    pack: &Pack,
+    params: &Params,
+    watch: &mut Watch<'_>,
+) -> Result<Loaded, Failure> {
+    let request = Request {
+        pack,
+        params,
+        replace: false,
+        drop_tables: &[],
+    };
+    load(session, &request, watch)
+}
+
+/// As [`ensure_loaded`], with the user's leave to drop.
+pub fn load(
+    session: &mut Session,
+    request: &Request<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Loaded, Failure> {
+    let pack = request.pack;
+    if let Some(name) = request
+        .drop_tables
+        .iter()
+        .find(|n| !pack.tables().iter().any(|t| t.name == **n))
+    {
+        let tables: Vec<_> = pack.tables().iter().map(|t| t.name.as_str()).collect();
+        return Err(Failure::with(
+            Exit::Usage,
+            format!(
+                "--drop-tables {name}: pack {} has no such table (it has: {})",
+                pack.name(),
+                tables.join(", ")
+            ),
+        ));
+    }
+    if pack.tables().is_empty() {
+        return Ok(there(request.params.or_defaults(pack), How::NoTables));
+    }
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let version = admin::value(session, "SELECT version()")
+        .map_err(ask)?
+        .unwrap_or_default();
+    let dialect = dialect::detect(&version).unwrap_or(&dialect::POSTGRESQL);
+    let version_num = admin::value(session, "SHOW server_version_num").map_err(ask)?;
+    let version_num = version_num.and_then(|v| v.parse().ok()).unwrap_or(0);
+    let found = state::find(session, pack).map_err(ask)?;
+    if let Some(loaded) = check(session, request, &found)? {
+        return Ok(loaded);
+    }
+    // Only one load at a time; the other one may have changed what is there.
+    lock(session, pack, dialect)?;
+    let found = state::find(session, pack).map_err(ask)?;
+    let result = match check(session, request, &found) {
+        Ok(None) => {
+            let stop = Stop::new(watch.interrupts);
+            Load {
+                session,
+                request,
+                dialect,
+                version_num,
+                watch,
+                stop,
+            }
+            .run(&found)
+        }
+        Ok(Some(loaded)) => Ok(loaded),
+        Err(failure) => Err(failure),
+    };
+    unlock(session, dialect);
+    result
+}
+
+fn there(variables: BTreeMap<String, String>, how: How) -> Loaded {
+    Loaded {
+        variables,
+        how,
+        rows: Vec::new(),
+        elapsed: Duration::ZERO,
+        remarks: Vec::new(),
+    }
+}
+
+/// `None`: a load is needed and allowed. Otherwise the tables as they are, or why they will not do.
+fn check(
+    session: &mut Session,
+    request: &Request<'_>,
+    found: &[Found],
+) -> Result<Option<Loaded>, Failure> {
+    let pack = request.pack;
+    let name = pack.name();
+    let state = state::judge(pack, found);
+    let wants_new = request.replace || !request.drop_tables.is_empty();
+    if matches!(state, State::Nothing | State::Interrupted) || wants_new {
+        may_drop(request, found, &state)?;
+        return Ok(None);
+    }
+    let (how, mark) = match state {
+        State::Ours(mark) => (How::LoadedBefore, Some(mark)),
+        State::Others => (How::MadeByOthers, None),
+        State::Unusable(why) => {
+            return Err(Failure::new(format!(
+                "pack {name} cannot use the tables in this database: {why}"
+            ))
+            .hint(way_to_drop(request, found)));
+        }
+        // Dealt with above.
+        State::Nothing | State::Interrupted => return Ok(None),
+    };
+    let loaded = scale::of_pack(session, pack)
+        .map_err(|e| trouble::server(&e, "could not tell what the tables were loaded with"))?;
+    let mut variables = BTreeMap::new();
+    for param in pack.params() {
+        let recorded = mark.as_ref().and_then(|m| m.params.get(&param.name));
+        let of_tables = loaded.get(&param.name).or(recorded);
+        let given = request.params.given(&param.name);
+        let value = match (of_tables, given) {
+            (Some(of_tables), Some(given)) if !scale::same(of_tables, given) => {
+                return Err(Failure::new(format!(
+                    "the tables of {name} are loaded with {p} = {of_tables}, not {given}",
+                    p = param.name
+                ))
+                .hint(format!(
+                    "leave out --param {}={given} to run on what is there",
+                    param.name
+                ))
+                .hint(way_to_drop(request, found)));
+            }
+            (Some(of_tables), _) => {
+                param.accept(of_tables).map_err(|why| {
+                    Failure::new(format!(
+                        "the tables of {name} are there, but with {p} = {of_tables}: {why}",
+                        p = param.name
+                    ))
+                    .hint(way_to_drop(request, found))
+                })?;
+                of_tables.clone()
+            }
+            (None, Some(given)) => given.to_owned(),
+            (None, None) => param.default.to_string(),
+        };
+        variables.insert(param.name.clone(), value);
+    }
+    let mut there = there(variables, how);
+    if let Some(mark) = mark
+        && mark.pack_sha256 != pack.tables_pack().content_hash()
+    {
+        there.remarks.push(format!(
+            "the tables were loaded by another version of pack {} (pgdyno {})",
+            mark.pack, mark.pgdyno
+        ));
+    }
+    Ok(Some(there))
+}
+
+/// Every table that is there must be pgdyno's, or named by the user.
+fn may_drop(request: &Request<'_>, found: &[Found], state: &State) -> Result<(), Failure> {
+    let allowed = |f: &Found| {
+        let ours = f.mark.is_some() && (request.replace || *state == State::Interrupted);
+        ours || request.drop_tables.contains(&f.name)
+    };
+    let kept: Vec<_> = found
+        .iter()
+        .filter(|f| !allowed(f))
+        .map(|f| f.name.as_str())
+        .collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let foreign = found.iter().any(|f| f.mark.is_none() && !allowed(f));
+    let why = if foreign {
+        "pgdyno did not make them"
+    } else {
+        "nothing said that they may go"
+    };
+    Err(
+        Failure::new(format!("will not drop {}: {why}", kept.join(", ")))
+            .hint(way_to_drop(request, found)),
+    )
+}
+
+/// The command that makes room.
+fn way_to_drop(request: &Request<'_>, found: &[Found]) -> String {
+    let foreign: Vec<_> = found
+        .iter()
+        .filter(|f| f.mark.is_none())
+        .map(|f| f.name.as_str())
+        .collect();
+    let ours = if foreign.len() < found.len() {
+        " --replace"
+    } else {
+        ""
+    };
+    let mut options: String = request
+        .params
+        .all_given()
+        .map(|(name, value)| format!(" --param {name}={value}"))
+        .collect();
+    options += ours;
+    if !foreign.is_empty() {
+        options += &format!(" --drop-tables {}", foreign.join(","));
+    }
+    format!(
+        "`pgdyno load {}{options}` drops what is there and loads anew",
+        request.pack.place
+    )
+}
+
+/// Taken for the session, so that a lost connection frees it.
+fn lock(session: &mut Session, pack: &Pack, dialect: &Dialect) -> Result<(), Failure> {
+    let Some(query) = dialect.try_lock else {
+        return Ok(());
+    };
+    let query = query.replace("{key}", &lock_key().to_string());
+    let got = admin::value(session, &query)
+        .map_err(|e| trouble::server(&e, "could not lock the load"))?;
+    if got.as_deref() == Some("t") {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "cannot load {}: another pgdyno is loading into this database",
+        pack.tables_pack().name()
+    ))
+    .hint("wait until it is done"))
+}
+
+fn unlock(session: &mut Session, dialect: &Dialect) {
+    if let Some(query) = dialect.unlock {
+        // A connection that is lost has given the lock back already.
+        let _ = admin::run(session, &query.replace("{key}", &lock_key().to_string()));
+    }
+}
+
+/// A number that no other program is likely to lock.
+fn lock_key() -> i64 {
+    let hash = Sha256::digest(b"pgdyno load");
+    i64::from_be_bytes(std::array::from_fn(|i| hash[i]))
+}
+
+/// One load under way.
+struct Load<'s, 'r, 'w, 'p> {
+    session: &'s mut Session,
+    request: &'r Request<'r>,
+    dialect: &'static Dialect,
+    version_num: u32,
+    watch: &'w mut Watch<'p>,
+    stop: Stop,
+}
+
+impl Load<'_, '_, '_, '_> {
+    fn run(mut self, found: &[Found]) -> Result<Loaded, Failure> {
+        let began = Instant::now();
+        let pack = self.request.pack;
+        let variables = self.request.params.or_defaults(pack);
+        let mut recipe =
+            Recipe::new(pack.tables_pack(), self.dialect.name, &variables).map_err(Failure::new)?;
+        let create = recipe.schema().map_err(Failure::new)?;
+        let after_load = recipe.after_load().map_err(Failure::new)?;
+        let canceller = Canceller::start(self.session.cancel_handle(), self.stop);
+        let mut created = false;
+        let result = self.steps(found, &mut recipe, &create, &after_load, &mut created);
+        drop(canceller);
+        self.watch.progress.table_ends();
+        match result {
+            Ok(rows) => Ok(Loaded {
+                variables,
+                how: How::LoadedNow,
+                rows,
+                elapsed: began.elapsed(),
+                remarks: Vec::new(),
+            }),
+            Err(failure) => {
+                // Leave no transaction open; on a lost connection there is none.
+                let _ = admin::run(self.session, "ROLLBACK");
+                let failure = match self.stop.exit_code() {
+                    Some(code) => Failure::with(
+                        Exit::Interrupted(code),
+                        format!("loading {} was interrupted", pack.name()),
+                    ),
+                    None => failure,
+                };
+                Err(self.left_behind(failure, created, found))
+            }
+        }
+    }
+
+    fn left_behind(&self, failure: Failure, created: bool, found: &[Found]) -> Failure {
+        if !created {
+            let what = if found.is_empty() {
+                "no table was created"
+            } else {
+                "the tables are as they were"
+            };
+            return failure.detail(format!("{what}: creating them was rolled back"));
+        }
+        let tables: Vec<_> = self
+            .request
+            .pack
+            .tables()
+            .iter()
+            .map(|t| t.name.as_str())
+            .collect();
+        failure
+            .detail(format!(
+                "left behind, not complete: tables {}",
+                tables.join(", ")
+            ))
+            .hint(format!(
+                "the next `pgdyno load {}` or run of it drops them and starts again",
+                self.request.pack.place
+            ))
+    }
+
+    fn steps(
+        &mut self,
+        found: &[Found],
+        recipe: &mut Recipe,
+        create: &[String],
+        after_load: &[String],
+        created: &mut bool,
+    ) -> Result<Vec<(String, u64)>, Failure> {
+        let tables = self.request.pack.tables();
+        let creating = |e| trouble::server(&e, "could not create the tables");
+        self.watch.progress.step("creating tables");
+        self.sql("BEGIN").map_err(creating)?;
+        if !found.is_empty() {
+            // In one statement, so that keys between the tables do not matter; no CASCADE, so that
+            // nothing else goes with them.
+            let names: Vec<_> = found.iter().map(|f| f.name.as_str()).collect();
+            self.sql(&format!("DROP TABLE {}", names.join(", ")))
+                .map_err(|e| trouble::server(&e, "could not drop the old tables"))?;
+        }
+        for statement in create {
+            self.sql(statement).map_err(creating)?;
+        }
+        self.mark(recipe, mark::State::Loading).map_err(creating)?;
+        self.sql("COMMIT").map_err(creating)?;
+        *created = true;
+
+        let mut filled = Vec::new();
+        for table in &mut recipe.tables {
+            filled.push((table.name.clone(), self.fill(table)?));
+        }
+        if !after_load.is_empty() {
+            self.watch.progress.step("creating keys");
+        }
+        for statement in after_load {
+            self.sql(statement)
+                .map_err(|e| trouble::server(&e, "could not create the keys"))?;
+        }
+        if !self.dialect.after_load.is_empty() {
+            self.watch.progress.step("vacuuming");
+        }
+        for table in tables {
+            for statement in self.dialect.after_load {
+                let statement = statement.replace("{table}", &table.name);
+                self.sql(&statement).map_err(|e| {
+                    trouble::server(&e, &format!("could not tidy up {}", table.name))
+                })?;
+            }
+        }
+        for (table, rows) in &filled {
+            self.count(table, *rows)?;
+        }
+        let finishing = |e| trouble::server(&e, "could not finish the load");
+        self.sql("BEGIN").map_err(finishing)?;
+        self.mark(recipe, mark::State::Complete)
+            .map_err(finishing)?;
+        self.sql("COMMIT").map_err(finishing)?;
+        Ok(filled)
+    }
+
+    fn sql(&mut self, sql: &str) -> Result<(), pgdyno_session::Error> {
+        admin::run(self.session, sql)
+    }
+
+    fn mark(&mut self, recipe: &Recipe, state: mark::State) -> Result<(), pgdyno_session::Error> {
+        let pack = self.request.pack.tables_pack();
+        let mark = Mark {
+            pack: pack.name().to_owned(),
+            state,
+            params: recipe.params.clone(),
+            pack_sha256: pack.content_hash(),
+            pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let comment = quote_literal(&mark.comment());
+        for table in &pack.manifest.tables {
+            self.sql(&format!("COMMENT ON TABLE {} IS {comment}", table.name))?;
+        }
+        Ok(())
+    }
+
+    /// One table's rows by one COPY.
+    fn fill(&mut self, table: &mut TableRows) -> Result<u64, Failure> {
+        let name = table.name.clone();
+        let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
+        let freeze = self
+            .dialect
+            .copy_freeze_since
+            .is_some_and(|since| self.version_num >= since);
+        let options = if freeze { " WITH (FREEZE ON)" } else { "" };
+        let copy = format!("COPY {name} ({}) FROM STDIN{options}", table.column_list());
+        self.watch.progress.table(&name, table.rows);
+        self.sql("BEGIN").map_err(filling)?;
+        self.sql(&format!("TRUNCATE {name}")).map_err(filling)?;
+        let mut copy = self.session.copy_in(&copy).map_err(filling)?;
+        let mut row = 0;
+        while row < table.rows {
+            let mut made = Ok(());
+            copy.write_with(|out| {
+                let end = out.len() + CHUNK_BYTES;
+                while row < table.rows && out.len() < end && made.is_ok() {
+                    row += 1;
+                    made = table.push_row(row, out);
+                }
+            })
+            .map_err(filling)?;
+            if let Err(why) = made {
+                let _ = copy.abort("a row could not be made");
+                return Err(Failure::new(why));
+            }
+            self.watch.progress.rows(row);
+            if self.stop.asked() {
+                let _ = copy.abort("interrupted");
+                return Err(Failure::new("interrupted"));
+            }
+        }
+        let copied = copy.finish().map_err(filling)?;
+        self.sql("COMMIT").map_err(filling)?;
+        self.watch.progress.table_ends();
+        if copied != table.rows {
+            return Err(Failure::new(format!(
+                "the server took {copied} rows of {name} and not {}",
+                table.rows
+            )));
+        }
+        Ok(table.rows)
+    }
+
+    /// The rows must be there, all of them.
+    fn count(&mut self, table: &str, rows: u64) -> Result<(), Failure> {
+        let counted = admin::value(self.session, &format!("SELECT count(*) FROM {table}"))
+            .map_err(|e| trouble::server(&e, &format!("could not count the rows of {table}")))?
+            .unwrap_or_default();
+        if counted == rows.to_string() {
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "{table} has {counted} rows after the load, not {rows}"
+        ))
+        .hint("something else changes the table; load into a database of its own"))
+    }
+}

@@ -1,0 +1,520 @@
+//! `pack.toml`: what a pack says about itself, read strictly. A key that is not known is an error,
+//! so that a typing error never silently changes a measurement.
+//!
+//! Not for: the other files of a pack (`pack.rs`), running or loading anything.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// The manifest's file name inside a pack's folder.
+pub const FILE_NAME: &str = "pack.toml";
+
+/// A manifest that has passed every check that needs no other file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The pack's name; for a shipped pack also its folder's.
+    pub name: String,
+    /// One line for `pack list`.
+    pub summary: String,
+    /// What is measured and what to watch out for, in full sentences.
+    #[serde(default)]
+    pub description: String,
+    /// The pack whose tables and parameters this one works on.
+    pub uses: Option<String>,
+    /// Script that creates the tables, in pgbench's language; a file `STEM.DIALECT.sql` beside it
+    /// takes its place on that dialect.
+    pub schema: Option<String>,
+    /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
+    pub after_load: Option<String>,
+    /// What the user may choose.
+    #[serde(default, rename = "param")]
+    pub params: Vec<Param>,
+    /// The transactions, in the order in which they are drawn.
+    #[serde(default, rename = "script")]
+    pub scripts: Vec<ScriptEntry>,
+    /// Named alternatives to the scripts' own weights.
+    #[serde(default, rename = "mix")]
+    pub mixes: Vec<Mix>,
+    /// The tables, in the order in which they are filled.
+    #[serde(default, rename = "table")]
+    pub tables: Vec<Table>,
+}
+
+/// Something the user may choose with `--param NAME=VALUE`; a variable in every script of the pack.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Param {
+    /// The variable's name.
+    pub name: String,
+    /// Value when the user gives none; its type is the parameter's type.
+    pub default: Scalar,
+    /// One sentence; units included.
+    pub help: String,
+    /// Smallest value, for numbers.
+    pub min: Option<f64>,
+    /// Largest value, for numbers.
+    pub max: Option<f64>,
+    /// A query of one row and column that tells the value which the loaded tables really have.
+    pub loaded: Option<String>,
+}
+
+/// A value as TOML writes it; its text is what scripts see.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an integer, a number, true or false, or a string"
+)]
+pub enum Scalar {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number of 64 bits.
+    Int(i64),
+    /// A number with a fraction.
+    Double(f64),
+    /// Anything else.
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Bool(v) => v.fmt(f),
+            Scalar::Int(v) => v.fmt(f),
+            Scalar::Double(v) => v.fmt(f),
+            Scalar::Text(v) => v.fmt(f),
+        }
+    }
+}
+
+/// One transaction of the workload.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptEntry {
+    /// Its name in results and mixes.
+    pub name: String,
+    /// Its file in the pack's folder.
+    pub file: String,
+    /// How often it is drawn, relative to the others.
+    #[serde(default = "one")]
+    pub weight: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Another set of weights for the same scripts, chosen with `--mix NAME`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mix {
+    /// What `--mix` calls it.
+    pub name: String,
+    /// One sentence.
+    #[serde(default)]
+    pub help: String,
+    /// Weight by script name; a script that is not named is not run.
+    pub weights: BTreeMap<String, u32>,
+}
+
+/// One table and the rows it starts with.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// As in SQL, without quotes: it is looked up through the server's search path.
+    pub name: String,
+    /// An expression in pgbench's language for the number of rows. Without one the table starts
+    /// empty and is the workload's to grow.
+    pub rows: Option<String>,
+    /// The columns that must be there and, when `rows` is given, how each is filled.
+    pub columns: Vec<Column>,
+}
+
+/// One column: `value` is an expression over `:row` (from 1) and the parameters, `text` a constant.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// The column's name.
+    pub name: String,
+    /// An expression in pgbench's language, evaluated for every row.
+    pub value: Option<String>,
+    /// The same text in every row.
+    pub text: Option<String>,
+}
+
+/// What is wrong with a pack, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {message}")]
+pub struct ManifestError {
+    /// The file as the user can find it.
+    pub file: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+/// Reads a manifest; `file` is only for messages.
+pub fn parse(file: &str, text: &str) -> Result<Manifest, ManifestError> {
+    let fail = |message: String| ManifestError {
+        file: file.to_owned(),
+        message,
+    };
+    let manifest: Manifest =
+        toml::from_str(text).map_err(|e| fail(e.to_string().trim_end().to_owned()))?;
+    check(&manifest).map_err(fail)?;
+    Ok(manifest)
+}
+
+/// The rules that TOML's types cannot express.
+fn check(m: &Manifest) -> Result<(), String> {
+    if m.name.is_empty()
+        || !m
+            .name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    {
+        return Err(format!(
+            "name = \"{}\": a pack's name is made of letters, digits, - and _",
+            m.name
+        ));
+    }
+    if m.summary.trim().is_empty() || m.summary.contains('\n') {
+        return Err("summary: one line is wanted".to_owned());
+    }
+    check_params(&m.params)?;
+    check_scripts(m)?;
+    check_tables(m)?;
+    if let Some(base) = &m.uses
+        && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
+    {
+        return Err(format!(
+            "uses = \"{base}\": a pack that works on another pack's tables has no table, schema \
+             or after_load of its own"
+        ));
+    }
+    if m.uses.is_none() && m.tables.is_empty() && (m.schema.is_some() || m.after_load.is_some()) {
+        return Err(
+            "schema: without a [[table]] nothing would be created; name each table that \
+             the schema makes"
+                .to_owned(),
+        );
+    }
+    if !m.tables.is_empty() && m.schema.is_none() {
+        return Err(
+            "schema is missing: a pack with a [[table]] needs the script that creates it, \
+             such as schema = \"schema.sql\""
+                .to_owned(),
+        );
+    }
+    for (key, file) in [("schema", &m.schema), ("after_load", &m.after_load)] {
+        if let Some(file) = file {
+            check_file_name(&format!("{key} = \"{file}\""), file)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_params(params: &[Param]) -> Result<(), String> {
+    no_duplicates("param", params.iter().map(|p| p.name.as_str()))?;
+    for p in params {
+        let at = format!("param \"{}\"", p.name);
+        if !pgdyno_script::is_valid_name(&p.name) {
+            return Err(format!(
+                "{at}: name is not a variable's name (letters, digits and _)"
+            ));
+        }
+        if matches!(
+            p.name.as_str(),
+            "row" | "client_id" | "random_seed" | "default_seed"
+        ) {
+            return Err(format!(
+                "{at}: name is taken: pgdyno itself sets this variable"
+            ));
+        }
+        let numeric = matches!(p.default, Scalar::Int(_) | Scalar::Double(_));
+        if !numeric && (p.min.is_some() || p.max.is_some()) {
+            return Err(format!(
+                "{at}: min and max are for numbers, and default is none"
+            ));
+        }
+        p.accept(&p.default.to_string())
+            .map_err(|why| format!("{at}: default = {}: {why}", p.default))?;
+    }
+    Ok(())
+}
+
+fn check_scripts(m: &Manifest) -> Result<(), String> {
+    if m.scripts.is_empty() {
+        return Err(
+            "script is missing: a pack has at least one [[script]] with name and file".to_owned(),
+        );
+    }
+    no_duplicates("script", m.scripts.iter().map(|s| s.name.as_str()))?;
+    for s in &m.scripts {
+        check_file_name(
+            &format!("script \"{}\": file = \"{}\"", s.name, s.file),
+            &s.file,
+        )?;
+    }
+    if m.scripts.iter().all(|s| s.weight == 0) {
+        return Err("script: every weight is 0, so there is nothing to run".to_owned());
+    }
+    no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
+    for mix in &m.mixes {
+        for script in mix.weights.keys() {
+            if !m.scripts.iter().any(|s| s.name == *script) {
+                return Err(format!(
+                    "mix \"{}\": weights: there is no script \"{script}\" (there are: {})",
+                    mix.name,
+                    list(m.scripts.iter().map(|s| s.name.as_str()))
+                ));
+            }
+        }
+        if mix.weights.values().all(|w| *w == 0) {
+            return Err(format!(
+                "mix \"{}\": weights: at least one must be above 0",
+                mix.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_tables(m: &Manifest) -> Result<(), String> {
+    no_duplicates("table", m.tables.iter().map(|t| t.name.as_str()))?;
+    for t in &m.tables {
+        let at = format!("table \"{}\"", t.name);
+        // Without quoting rules a table is one thing in SQL, in messages and in the catalog.
+        let plain = t
+            .name
+            .bytes()
+            .enumerate()
+            .all(|(i, b)| b.is_ascii_lowercase() || b == b'_' || (i > 0 && b.is_ascii_digit()));
+        if t.name.is_empty() || t.name.len() > 63 || !plain {
+            return Err(format!(
+                "{at}: name: use lower-case letters, digits and _ (up to 63), starting with no digit"
+            ));
+        }
+        if t.columns.is_empty() {
+            return Err(format!("{at}: columns: at least one is needed"));
+        }
+        no_duplicates(
+            &format!("{at}: column"),
+            t.columns.iter().map(|c| c.name.as_str()),
+        )?;
+        for c in &t.columns {
+            let filled = usize::from(c.value.is_some()) + usize::from(c.text.is_some());
+            let at = format!("{at}: column \"{}\"", c.name);
+            match (&t.rows, filled) {
+                (Some(_), 1) | (None, 0) => {}
+                (Some(_), _) => {
+                    return Err(format!(
+                        "{at}: give either value (an expression) or text (a constant)"
+                    ));
+                }
+                (None, _) => {
+                    return Err(format!(
+                        "{at}: value and text are only used when the table has rows"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Packs are flat: a name with a path in it could reach outside the folder.
+fn check_file_name(at: &str, file: &str) -> Result<(), String> {
+    if file.is_empty() || file.starts_with('.') || file.contains(['/', '\\']) {
+        return Err(format!(
+            "{at}: name a file in the pack's own folder, without a path"
+        ));
+    }
+    Ok(())
+}
+
+fn no_duplicates<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut seen = std::collections::BTreeSet::new();
+    for name in names {
+        if name.is_empty() {
+            return Err(format!("{kind}: a name is empty"));
+        }
+        if !seen.insert(name) {
+            return Err(format!("{kind} \"{name}\" is there twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Names in a message.
+pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+impl Param {
+    /// Whether `text` is a value of this parameter; else what is wrong with it.
+    pub fn accept(&self, text: &str) -> Result<(), String> {
+        let number = match self.default {
+            Scalar::Text(_) => return Ok(()),
+            Scalar::Bool(_) => {
+                return match text {
+                    "true" | "false" => Ok(()),
+                    _ => Err("it must be true or false".to_owned()),
+                };
+            }
+            Scalar::Int(_) => {
+                // Beyond 2^53 the comparison below is off by a few units, which no bound minds.
+                text.parse::<i64>()
+                    .map_err(|_| "it must be a whole number".to_owned())? as f64
+            }
+            Scalar::Double(_) => text
+                .parse::<f64>()
+                .ok()
+                .filter(|v| v.is_finite())
+                .ok_or("it must be a number")?,
+        };
+        match (self.min, self.max) {
+            (Some(min), _) if number < min => Err(format!("it must be at least {min}")),
+            (_, Some(max)) if number > max => Err(format!("it must be at most {max}")),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+name = "p"
+summary = "s"
+schema = "schema.sql"
+[[param]]
+name = "scale"
+default = 1
+min = 1
+max = 10
+help = "h"
+[[script]]
+name = "a"
+file = "a.sql"
+[[mix]]
+name = "m"
+weights = { a = 3 }
+[[table]]
+name = "t"
+rows = ":scale"
+columns = [{ name = "x", value = ":row" }]
+"#;
+
+    /// The message for GOOD with one text replaced.
+    fn error(from: &str, to: &str) -> String {
+        assert!(GOOD.contains(from), "{from}");
+        parse("p/pack.toml", &GOOD.replacen(from, to, 1))
+            .expect_err(to)
+            .to_string()
+    }
+
+    #[test]
+    fn a_good_manifest_is_read() {
+        let m = parse("p/pack.toml", GOOD).unwrap();
+        assert_eq!((m.scripts[0].weight, m.mixes[0].weights["a"]), (1, 3));
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_file_the_place_and_what_is_allowed() {
+        let e = error("summary", "sumary");
+        assert!(e.starts_with("p/pack.toml: "), "{e}");
+        assert!(
+            e.contains("line 3") && e.contains("unknown field `sumary`"),
+            "{e}"
+        );
+        assert!(e.contains("`summary`"), "{e}");
+        let e = error("help = \"h\"", "help = \"h\"\nunit = \"MB\"");
+        assert!(
+            e.contains("unknown field `unit`") && e.contains("`loaded`"),
+            "{e}"
+        );
+    }
+
+    #[test]
+    fn each_broken_rule_is_named_with_the_way_out() {
+        for (from, to, want) in [
+            ("name = \"p\"", "name = \"p q\"", "letters, digits"),
+            ("summary = \"s\"", "summary = \" \"", "one line"),
+            (
+                "name = \"scale\"",
+                "name = \"s-c\"",
+                "not a variable's name",
+            ),
+            ("name = \"scale\"", "name = \"client_id\"", "taken"),
+            ("default = 1", "default = 0", "at least 1"),
+            (
+                "default = 1",
+                "default = true",
+                "min and max are for numbers",
+            ),
+            ("default = 1", "default = [1]", "an integer, a number"),
+            ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\nweight = 0",
+                "nothing to run",
+            ),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\nweight = -1",
+                "weight",
+            ),
+            ("{ a = 3 }", "{ b = 3 }", "no script \"b\" (there are: a)"),
+            ("{ a = 3 }", "{ a = 0 }", "above 0"),
+            ("name = \"t\"", "name = \"T\"", "lower-case"),
+            (
+                "value = \":row\"",
+                "value = \":row\", text = \"x\"",
+                "either value",
+            ),
+            (
+                "rows = \":scale\"\n",
+                "",
+                "only used when the table has rows",
+            ),
+            ("schema = \"schema.sql\"", "", "schema is missing"),
+            (
+                "schema = \"schema.sql\"",
+                "schema = \"schema.sql\"\nuses = \"tpcb\"",
+                "of its own",
+            ),
+            (
+                "[[mix]]",
+                "[[script]]\nname = \"a\"\nfile = \"b.sql\"\n[[mix]]",
+                "twice",
+            ),
+        ] {
+            let e = error(from, to);
+            assert!(e.contains(want), "{to}: {e}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_accepts_its_own_type_within_its_bounds() {
+        let p = parse("f", GOOD).unwrap().params.remove(0);
+        assert_eq!(p.accept("10"), Ok(()));
+        assert!(p.accept("11").unwrap_err().contains("at most 10"));
+        assert!(p.accept("0").unwrap_err().contains("at least 1"));
+        assert!(p.accept("1.5").unwrap_err().contains("whole number"));
+        assert!(p.accept("99999999999999999999").is_err());
+        let p = Param {
+            default: Scalar::Double(0.5),
+            ..p
+        };
+        assert_eq!(p.accept("1.5"), Ok(()));
+        assert!(p.accept("nan").is_err());
+        let p = Param {
+            default: Scalar::Bool(true),
+            ..p
+        };
+        assert!(p.accept("yes").unwrap_err().contains("true or false"));
+    }
+}

@@ -1,0 +1,73 @@
+//! The mark that a load leaves on its tables, as their comment: it tells pgdyno's own tables from
+//! all others, and how they were made. Without it nothing is ever dropped.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a comment of pgdyno's begins with; JSON follows.
+const PREFIX: &str = "made by pgdyno: ";
+
+/// How a table was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The pack that describes the table.
+    pub pack: String,
+    /// Whether the load came to its end.
+    pub state: State,
+    /// The parameters that made the tables what they are.
+    pub params: BTreeMap<String, String>,
+    /// [`super::pack::Pack::content_hash`] of the pack.
+    pub pack_sha256: String,
+    /// Version of pgdyno.
+    pub pgdyno: String,
+}
+
+/// How far the load came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Begun: set with the table's creation.
+    Loading,
+    /// Every table filled and counted.
+    Complete,
+}
+
+impl Mark {
+    /// The comment's text.
+    pub fn comment(&self) -> String {
+        // Maps of strings cannot fail to become JSON.
+        let json = serde_json::to_string(self).unwrap_or_default();
+        format!("{PREFIX}{json}")
+    }
+
+    /// Reads a comment; `None` when it is not a mark that this version understands whole.
+    pub fn read(comment: &str) -> Option<Mark> {
+        serde_json::from_str(comment.strip_prefix(PREFIX)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_read_back_and_nothing_else_is_taken_for_one() {
+        let mark = Mark {
+            pack: "tpcb".to_owned(),
+            state: State::Loading,
+            params: BTreeMap::from([("scale".to_owned(), "3".to_owned())]),
+            pack_sha256: "ab".to_owned(),
+            pgdyno: "0.1.0".to_owned(),
+        };
+        assert_eq!(Mark::read(&mark.comment()), Some(mark));
+        for other in [
+            "",
+            "a table",
+            "made by pgdyno: ",
+            "made by pgdyno: {\"pack\":\"x\"}",
+        ] {
+            assert_eq!(Mark::read(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a run draws its transactions from: scripts with weights, wherever they come from.
+
+/// Most scripts of one run, as in pgbench.
+pub const MAX_SCRIPTS: usize = 128;
+
+/// One script of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeightedScript {
+    /// Its name in results.
+    pub name: String,
+    /// Where its text is from, for messages.
+    pub file: String,
+    /// In pgbench's language.
+    pub text: String,
+    /// How often it is drawn, relative to the others.
+    pub weight: u32,
+}

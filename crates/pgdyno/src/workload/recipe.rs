@@ -1,0 +1,449 @@
+//! A pack's tables compiled for one load: the SQL that creates them and the rows that fill them,
+//! for these parameters and this dialect. Needs no server; everything in it is the pack's, written
+//! in pgbench's language and evaluated as in a run.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use pgdyno_script::{self as script, EvalError, Expr, Names, Op, Prng, Script, Slot, Value, Vars};
+use pgdyno_session::quote_ident;
+
+use super::pack::Pack;
+
+/// Seed of the random functions in row expressions: the same parameters make the same rows.
+const ROWS_SEED: u64 = 0;
+
+/// How a pack's tables are made.
+#[derive(Debug)]
+pub struct Recipe {
+    schema: Option<Script>,
+    after_load: Option<Script>,
+    vars: Vars,
+    /// The tables that get rows, in the order in which they are filled.
+    pub tables: Vec<TableRows>,
+    /// The parameters that these tables depend on, with their values.
+    pub params: BTreeMap<String, String>,
+}
+
+/// The rows of one table.
+#[derive(Debug)]
+pub struct TableRows {
+    /// The table's name.
+    pub name: String,
+    /// How many rows.
+    pub rows: u64,
+    place: String,
+    columns: Vec<(String, Maker)>,
+    vars: Vars,
+    row: Slot,
+    prng: Prng,
+}
+
+/// How one column's value is made, as text for COPY.
+#[derive(Debug)]
+enum Maker {
+    Constant(Vec<u8>),
+    RowNumber,
+    Expr(Expr),
+}
+
+impl Recipe {
+    /// Compiles the tables of `pack` (one with tables of its own); `values` has every parameter.
+    pub fn new(
+        pack: &Pack,
+        dialect: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Recipe, String> {
+        let mut names = Names::new();
+        let mut parse_file = |file: &Option<String>| match file {
+            None => Ok(None),
+            Some(file) => parse_file(pack, file, dialect, &mut names),
+        };
+        let schema = parse_file(&pack.manifest.schema)?;
+        let after_load = parse_file(&pack.manifest.after_load)?;
+        let mut expressions = Vec::new();
+        for table in &pack.manifest.tables {
+            let Some(rows) = &table.rows else { continue };
+            let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
+            let rows = expression(&format!("{place}: rows"), rows, &mut names)?;
+            let mut columns = Vec::new();
+            for column in &table.columns {
+                let maker = match (&column.value, &column.text) {
+                    (Some(value), _) => {
+                        let place = format!("{place}: column \"{}\": value", column.name);
+                        maker(&place, value, &mut names)?
+                    }
+                    (None, text) => Maker::Constant(copy_text(text.as_deref().unwrap_or_default())),
+                };
+                columns.push((column.name.clone(), maker));
+            }
+            expressions.push((table.name.clone(), place, rows, columns));
+        }
+
+        let row = names.intern("row");
+        let mut vars = Vars::new(&names);
+        let mut params = BTreeMap::new();
+        for (name, value) in values {
+            // What the tables' files do not mention does not change the tables.
+            if let Some(slot) = names.get(name) {
+                vars.set_text(slot, value);
+                params.insert(name.clone(), value.clone());
+            }
+        }
+        let mut tables = Vec::new();
+        for (name, place, rows, columns) in expressions {
+            let mut prng = Prng::seed(ROWS_SEED);
+            let rows = match evaluate(&rows, &vars, &mut prng) {
+                Ok(Value::Int(rows)) if rows >= 0 => rows as u64,
+                Ok(other) => return Err(format!("{place}: rows: {other} is not a number of rows")),
+                Err(e) => return Err(format!("{place}: rows: {e}")),
+            };
+            tables.push(TableRows {
+                name,
+                rows,
+                place,
+                columns,
+                vars: vars.clone(),
+                row,
+                prng,
+            });
+        }
+        Ok(Recipe {
+            schema,
+            after_load,
+            vars,
+            tables,
+            params,
+        })
+    }
+
+    /// The statements that create the tables.
+    pub fn schema(&self) -> Result<Vec<String>, String> {
+        statements(self.schema.as_ref(), &self.vars)
+    }
+
+    /// The statements that run when the rows are in.
+    pub fn after_load(&self) -> Result<Vec<String>, String> {
+        statements(self.after_load.as_ref(), &self.vars)
+    }
+}
+
+fn parse_file(
+    pack: &Pack,
+    file: &str,
+    dialect: &str,
+    names: &mut Names,
+) -> Result<Option<Script>, String> {
+    let Some((file, text)) = pack.sql_file(file, dialect) else {
+        // Pack::new has made sure that it is there.
+        return Ok(None);
+    };
+    match script::parse(&format!("{}/{file}", pack.place), text, names) {
+        Ok(script) => Ok(Some(script)),
+        // A dialect may need nothing to be done.
+        Err(e) if e.kind == script::ScriptErrorKind::Empty => Ok(None),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// An expression of the manifest, by way of the `\set` that it could stand in.
+fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
+    let line = text.replace(['\n', '\r'], " ");
+    let script =
+        script::parse(place, &format!("\\set it {line}"), names).map_err(|e| e.to_string())?;
+    match script.commands.into_iter().map(|c| c.op).next() {
+        Some(Op::Set { expr, .. }) => Ok(expr),
+        _ => Err(format!("{place}: \"{text}\" is not an expression")),
+    }
+}
+
+/// What `debug()` would print has no place in a load.
+fn evaluate(expr: &Expr, vars: &Vars, prng: &mut Prng) -> Result<Value, EvalError> {
+    expr.eval(vars, prng, &mut |_| {})
+}
+
+fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
+    let expr = expression(place, text, names)?;
+    if text.trim() == ":row" {
+        return Ok(Maker::RowNumber);
+    }
+    // Without variables and functions it is the same in every row.
+    if !text.contains([':', '(']) {
+        let value = evaluate(&expr, &Vars::new(names), &mut Prng::seed(ROWS_SEED))
+            .map_err(|e| format!("{place}: {e}"))?;
+        let mut text = Vec::new();
+        push_value(value, &mut text);
+        return Ok(Maker::Constant(text));
+    }
+    Ok(Maker::Expr(expr))
+}
+
+/// Runs a schema script without a server: conditions and `\set` are evaluated, statements returned.
+fn statements(script: Option<&Script>, vars: &Vars) -> Result<Vec<String>, String> {
+    let Some(script) = script else {
+        return Ok(Vec::new());
+    };
+    let mut vars = vars.clone();
+    let mut prng = Prng::seed(ROWS_SEED);
+    let mut statements = Vec::new();
+    let mut at = 0;
+    // Whether `at` was reached because a condition was false: only then is an \elif evaluated.
+    let mut jumped = false;
+    while let Some(command) = script.commands.get(at) {
+        let fail = |why: String| format!("{}:{}: {why}", script.name, command.line);
+        let next = at + 1;
+        let came_by_jump = std::mem::take(&mut jumped);
+        at = match &command.op {
+            Op::Sql(sql) if sql.gset.is_none() => {
+                let mut text = Vec::new();
+                sql.write_simple(&vars, &mut text);
+                statements.push(String::from_utf8_lossy(&text).into_owned());
+                next
+            }
+            Op::Set { slot, expr } => {
+                let value = evaluate(expr, &vars, &mut prng).map_err(|e| fail(e.to_string()))?;
+                vars.assign("set", *slot, value)
+                    .map_err(|e| fail(e.to_string()))?;
+                next
+            }
+            Op::If { cond, on_false } | Op::Elif { cond, on_false, .. }
+                if came_by_jump || matches!(command.op, Op::If { .. }) =>
+            {
+                let value = evaluate(cond, &vars, &mut prng).map_err(|e| fail(e.to_string()))?;
+                jumped = !value.is_true();
+                if jumped { *on_false } else { next }
+            }
+            Op::Elif { end, .. } | Op::Else { end } => *end,
+            Op::EndIf => next,
+            _ => {
+                return Err(fail(format!(
+                    "\"{}\" cannot be used here: only SQL, \\set and \\if can",
+                    command.text.lines().next().unwrap_or_default()
+                )));
+            }
+        };
+    }
+    Ok(statements)
+}
+
+impl TableRows {
+    /// The columns for COPY.
+    pub fn column_list(&self) -> String {
+        let names: Vec<_> = self
+            .columns
+            .iter()
+            .map(|(name, _)| quote_ident(name))
+            .collect();
+        names.join(", ")
+    }
+
+    /// Appends row number `row` (from 1) as COPY's text format wants it.
+    pub fn push_row(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), String> {
+        let number = i64::try_from(row).unwrap_or(i64::MAX);
+        self.vars.set(self.row, Value::Int(number));
+        for (i, (name, maker)) in self.columns.iter().enumerate() {
+            if i > 0 {
+                out.push(b'\t');
+            }
+            match maker {
+                Maker::Constant(text) => out.extend_from_slice(text),
+                Maker::RowNumber => push_value(Value::Int(number), out),
+                Maker::Expr(expr) => {
+                    let value = evaluate(expr, &self.vars, &mut self.prng).map_err(|e| {
+                        format!("{}: column \"{name}\": value: {e} (row {row})", self.place)
+                    })?;
+                    push_value(value, out);
+                }
+            }
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+}
+
+/// A value in COPY's text format; none of today's values needs escaping.
+fn push_value(value: Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"\\N"),
+        Value::Int(number) => push_int(number, out),
+        // Writing to a Vec cannot fail.
+        other => drop(write!(out, "{other}")),
+    }
+}
+
+/// Most of a load's bytes are integers, and the standard formatter takes its time.
+fn push_int(number: i64, out: &mut Vec<u8>) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A constant in COPY's text format (documentation of COPY, "Text Format").
+fn copy_text(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::pack::tests::pack;
+    use crate::workload::params::Params;
+    use crate::workload::shipped;
+
+    fn tpcb(scale: &str) -> Recipe {
+        let pack = shipped::find("tpcb").unwrap();
+        let mut values = Params::default().or_defaults(&pack);
+        values.insert("scale".to_owned(), scale.to_owned());
+        Recipe::new(&pack, "postgresql", &values).unwrap()
+    }
+
+    #[test]
+    fn account_numbers_grow_to_64_bits_where_pgbench_lets_them() {
+        let small = tpcb("19999").schema().unwrap();
+        let large = tpcb("20000").schema().unwrap();
+        assert_eq!((small.len(), large.len()), (4, 4));
+        assert!(
+            small[1].starts_with("create table pgbench_accounts(aid int not null"),
+            "{small:?}"
+        );
+        assert!(
+            large[1].starts_with("create table pgbench_accounts(aid bigint not null"),
+            "{large:?}"
+        );
+        assert!(large[1].ends_with("with (fillfactor=100);"), "{large:?}");
+    }
+
+    #[test]
+    fn rows_are_those_of_pgbench() {
+        let mut recipe = tpcb("2");
+        let rows: Vec<_> = recipe
+            .tables
+            .iter()
+            .map(|t| (t.name.as_str(), t.rows))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("pgbench_branches", 2),
+                ("pgbench_tellers", 20),
+                ("pgbench_accounts", 200_000)
+            ]
+        );
+        let mut out = Vec::new();
+        recipe.tables[0].push_row(2, &mut out).unwrap();
+        recipe.tables[1].push_row(10, &mut out).unwrap();
+        recipe.tables[1].push_row(11, &mut out).unwrap();
+        recipe.tables[2].push_row(100_001, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text,
+            "2\t0\t\\N\n10\t1\t0\t\\N\n11\t2\t0\t\\N\n100001\t2\t0\t\n"
+        );
+    }
+
+    #[test]
+    fn only_what_the_tables_depend_on_is_recorded() {
+        let pack = shipped::find("insert-size").unwrap();
+        let values = Params::default().or_defaults(&pack);
+        let recipe = Recipe::new(&pack, "postgresql", &values).unwrap();
+        assert!(
+            recipe.params.is_empty(),
+            "bytes makes no difference to the table"
+        );
+        assert_eq!(
+            tpcb("3").params.keys().collect::<Vec<_>>(),
+            ["fillfactor", "scale"]
+        );
+    }
+
+    /// A pack with one table whose rows, column value and schema are these.
+    fn odd(rows: &str, value: &str, schema: &str) -> Result<Recipe, String> {
+        let manifest = format!(
+            "name='x'\nsummary='s'\nschema='schema.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
+             [[table]]\nname='t'\nrows='{rows}'\ncolumns=[{{name='c',value='{value}'}}]"
+        );
+        let pack = pack(&[
+            ("pack.toml", &manifest),
+            ("a.sql", "SELECT 1;"),
+            ("schema.sql", schema),
+        ])
+        .unwrap();
+        Recipe::new(&pack, "postgresql", &BTreeMap::new())
+    }
+
+    #[test]
+    fn a_mistake_in_the_manifest_is_named_with_its_place() {
+        let e = odd("1 +", ":row", "SELECT 1;").unwrap_err();
+        assert!(
+            e.starts_with("x/pack.toml: table \"t\": rows:1: syntax error"),
+            "{e}"
+        );
+        let e = odd("0 - 1", ":row", "SELECT 1;").unwrap_err();
+        assert_eq!(
+            e,
+            "x/pack.toml: table \"t\": rows: -1 is not a number of rows"
+        );
+        let e = odd(":scael", ":row", "SELECT 1;").unwrap_err();
+        assert!(e.contains("rows: undefined variable \"scael\""), "{e}");
+        let mut recipe = odd("5", "10 / (:row - 2)", "SELECT 1;").unwrap();
+        recipe.tables[0].push_row(1, &mut Vec::new()).unwrap();
+        let e = recipe.tables[0].push_row(2, &mut Vec::new()).unwrap_err();
+        assert_eq!(
+            e,
+            "x/pack.toml: table \"t\": column \"c\": value: division by zero (row 2)"
+        );
+    }
+
+    #[test]
+    fn a_schema_may_branch_but_not_sleep() {
+        let branches = "\\set n 2\n\\if :n = 1\nSELECT 1;\n\\elif :n = 2\nSELECT :n;\n\\else\nSELECT 3;\n\\endif\nSELECT 4;";
+        let recipe = odd("1", ":row", branches).unwrap();
+        assert_eq!(recipe.schema().unwrap(), ["SELECT 2;", "SELECT 4;"]);
+        let e = odd("1", ":row", "SELECT 1;\n\\sleep 1 s")
+            .unwrap()
+            .schema()
+            .unwrap_err();
+        assert!(
+            e.starts_with("x/schema.sql:2: ") && e.contains("cannot be used here"),
+            "{e}"
+        );
+        // A dialect may need nothing.
+        assert_eq!(odd("1", ":row", "-- nothing").unwrap().schema(), Ok(vec![]));
+    }
+
+    #[test]
+    fn constants_are_escaped_for_copy() {
+        assert_eq!(copy_text("a\tb\\N\n"), b"a\\tb\\\\N\\n");
+    }
+
+    #[test]
+    fn integers_are_written_as_the_standard_formatter_does() {
+        for number in [0, 7, -7, 10, 1234567890, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            push_int(number, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! From what the user typed after `run` to a workload: a pack by name or folder, or script files.
+
+use super::manifest::ManifestError;
+use super::mix::WeightedScript;
+use super::pack::Pack;
+use super::{folder, script_files, shipped};
+
+/// What is to be run, wherever it came from.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// The pack's name, or the files as typed.
+    pub name: String,
+    /// The pack, when it is one: it brings parameters and tables.
+    pub pack: Option<Pack>,
+    /// What transactions are drawn from, in this order.
+    pub scripts: Vec<WeightedScript>,
+}
+
+/// A pack by its name or its folder's path.
+pub fn pack(name: &str) -> Result<Pack, ManifestError> {
+    // A bare word is a shipped pack's name, even when a folder is called the same.
+    if shipped::exists(name) || !(name.contains('/') || folder::exists(name)) {
+        shipped::find(name)
+    } else {
+        folder::find(name)
+    }
+}
+
+/// Reads `WORKLOAD` or `SCRIPT[@WEIGHT]…`.
+pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> {
+    if let [name] = args
+        && (shipped::exists(name) || folder::exists(name))
+    {
+        let pack = pack(name).map_err(|e| e.to_string())?;
+        return Ok(Workload {
+            name: pack.name().to_owned(),
+            scripts: pack.scripts(mix)?,
+            pack: Some(pack),
+        });
+    }
+    for arg in args {
+        let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
+        if shipped::exists(name) || folder::exists(name) {
+            return Err(if args.len() == 1 {
+                format!("{arg}: a pack takes no weight; weights are for script files")
+            } else {
+                format!(
+                    "{name} is a pack, and a pack runs by itself: copy it out (pgdyno pack show \
+                     {name} --to DIR) and add the other scripts to it, or name the scripts' files"
+                )
+            });
+        }
+    }
+    if let Some(mix) = mix {
+        return Err(format!(
+            "--mix {mix}: only packs have mixes; script files take FILE@WEIGHT"
+        ));
+    }
+    // A bare word was meant as a pack's name.
+    if let [name] = args
+        && !name.contains(['.', '/', '@'])
+        && name != "-"
+        && !std::path::Path::new(name).exists()
+    {
+        return Err(match shipped::find(name) {
+            Err(e) => e.to_string(),
+            // Not reached: the name was looked for above.
+            Ok(_) => format!("{name}: neither a pack nor a file"),
+        });
+    }
+    Ok(Workload {
+        name: args.join(" "),
+        pack: None,
+        scripts: script_files::read(args)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(args: &[&str], mix: Option<&str>) -> Result<Workload, String> {
+        let args: Vec<_> = args.iter().map(|s| s.to_string()).collect();
+        workload(&args, mix)
+    }
+
+    #[test]
+    fn a_pack_and_script_files_come_in_the_same_form() {
+        let pack = get(&["tpcb"], None).unwrap();
+        assert_eq!((pack.name.as_str(), pack.scripts.len()), ("tpcb", 1));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("tpcb.sql");
+        std::fs::write(&file, &pack.scripts[0].text).unwrap();
+        let files = get(&[&format!("{}@3", file.display())], None).unwrap();
+        assert_eq!(files.scripts[0].text, pack.scripts[0].text);
+        assert_eq!((files.scripts[0].weight, files.pack.is_none()), (3, true));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said_with_the_way_out() {
+        for (args, mix, want) in [
+            (&["tcpb"][..], None, "there are: "),
+            (&["tpcb@2"], None, "takes no weight"),
+            (&["tpcb", "a.sql"], None, "runs by itself"),
+            (&["a.sql"], Some("b"), "only packs have mixes"),
+            (&["tpcb"], Some("b"), "no mixes"),
+            (
+                &["/nowhere.sql"],
+                None,
+                "could not open file \"/nowhere.sql\"",
+            ),
+        ] {
+            let e = get(args, mix).unwrap_err();
+            assert!(e.contains(want), "{args:?}: {e}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The values that the loaded tables really have, asked of the tables themselves: `:scale` is never
+//! assumed.
+
+use std::collections::BTreeMap;
+
+use pgdyno_session::{Error, Session};
+
+use super::mix::WeightedScript;
+use super::pack::Pack;
+use super::{shipped, sql_words};
+use crate::target::admin;
+
+/// What each parameter with a `loaded` query is in the tables; the tables must be there.
+pub fn of_pack(session: &mut Session, pack: &Pack) -> Result<BTreeMap<String, String>, Error> {
+    let mut values = BTreeMap::new();
+    for param in pack.params() {
+        if let Some(query) = &param.loaded
+            && let Some(value) = admin::value(session, query)?
+        {
+            values.insert(param.name.clone(), value);
+        }
+    }
+    Ok(values)
+}
+
+/// For script files: when they name tables of a shipped pack and these are loaded, the parameters
+/// that the tables have, so that `:scale` in a script of one's own is right without being told.
+/// Values that cannot be had are left out.
+pub fn of_scripts(session: &mut Session, scripts: &[WeightedScript]) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for name in shipped::names() {
+        let Ok(pack) = shipped::find(name) else {
+            continue;
+        };
+        let own_tables = pack.manifest.uses.is_none();
+        let mentioned = pack.tables().iter().any(|t| {
+            let texts = scripts.iter().map(|s| s.text.as_str());
+            texts
+                .into_iter()
+                .any(|text| sql_words::mentions(text, &t.name))
+        });
+        if own_tables && mentioned {
+            values.extend(of_pack(session, &pack).unwrap_or_default());
+        }
+    }
+    values
+}
+
+/// Whether two texts are the same value: numbers are compared as numbers.
+pub fn same(a: &str, b: &str) -> bool {
+    match (a.parse::<f64>(), b.parse::<f64>()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::open::{self, Wanted};
+    use crate::workload::loader::{self, How, Watch};
+    use crate::workload::params::Params;
+    use crate::workload::progress::Progress;
+
+    #[test]
+    fn numbers_are_the_same_however_they_are_written() {
+        assert!(same("010", "10") && same("1.0", "1") && same("x", "x"));
+        assert!(!same("1", "2") && !same("x", "y"));
+    }
+
+    #[test]
+    fn the_scale_is_taken_from_the_tables() {
+        let url = pgdyno_testkit::postgres().address().url();
+        let connect = |url: String| {
+            let wanted = Wanted {
+                url: Some(url),
+                ..Wanted::default()
+            };
+            open::existing(&wanted).unwrap().unwrap().connect().unwrap()
+        };
+        connect(url.clone())
+            .simple_query("CREATE DATABASE scale_test")
+            .unwrap();
+        let mut session = connect(url.replace("@/postgres?", "@/scale_test?"));
+        let scripts = |text: &str| {
+            [WeightedScript {
+                name: "a".to_owned(),
+                file: "a".to_owned(),
+                text: text.to_owned(),
+                weight: 1,
+            }]
+        };
+        let mine = scripts("UPDATE pgbench_tellers SET tbalance = :scale;");
+        assert!(
+            of_scripts(&mut session, &mine).is_empty(),
+            "nothing is loaded"
+        );
+
+        let mut progress = Progress::quiet();
+        let mut watch = Watch {
+            progress: &mut progress,
+            interrupts: None,
+        };
+        let tpcb = shipped::find("tpcb").unwrap();
+        let three = Params::parse(&tpcb, &["scale=3".to_owned()]).unwrap();
+        let loaded = loader::ensure_loaded(&mut session, &tpcb, &three, &mut watch).unwrap();
+        assert_eq!(
+            (loaded.how, loaded.variables["scale"].as_str()),
+            (How::LoadedNow, "3")
+        );
+        assert_eq!(loaded.rows[2], ("pgbench_accounts".to_owned(), 300_000));
+
+        let update = shipped::find("update").unwrap();
+        let loaded =
+            loader::ensure_loaded(&mut session, &update, &Params::default(), &mut watch).unwrap();
+        assert_eq!(
+            (loaded.how, loaded.variables["scale"].as_str()),
+            (How::LoadedBefore, "3")
+        );
+        assert_eq!(of_scripts(&mut session, &mine)["scale"], "3");
+        assert!(of_scripts(&mut session, &scripts("SELECT 'pgbench_tellers'")).is_empty());
+    }
+}

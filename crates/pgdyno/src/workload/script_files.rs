@@ -1,0 +1,132 @@
+//! Script files on the command line: `FILE[@WEIGHT]`, `-` for standard input, with pgbench's rules
+//! and texts. They become the same thing as a pack's scripts.
+
+use std::fs;
+use std::io::{self, Read};
+
+use super::mix::{MAX_SCRIPTS, WeightedScript};
+
+/// Reads `FILE[@WEIGHT]` arguments in their order.
+pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
+    if args.len() > MAX_SCRIPTS {
+        return Err(format!("at most {MAX_SCRIPTS} SQL scripts are allowed"));
+    }
+    let scripts = args
+        .iter()
+        .map(|arg| {
+            let (file, weight) = split_weight(arg)?;
+            Ok(WeightedScript {
+                name: file.to_owned(),
+                file: file.to_owned(),
+                text: text(file)?,
+                weight,
+            })
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    if scripts.iter().all(|s| s.weight == 0) {
+        return Err("total script weight must not be zero".to_owned());
+    }
+    Ok(scripts)
+}
+
+/// The file and its weight; what follows the last `@` must be a whole number.
+pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
+    let Some((file, weight)) = arg.rsplit_once('@') else {
+        return Ok((arg, 1));
+    };
+    match weight.parse::<i128>() {
+        Ok(w) if (0..=i128::from(i32::MAX)).contains(&w) => Ok((file, w as u32)),
+        Ok(w) => Err(format!(
+            "weight specification out of range (0 .. {}): {w}",
+            i32::MAX
+        )),
+        Err(_) => Err(format!("invalid weight specification: {weight}")),
+    }
+}
+
+fn text(file: &str) -> Result<String, String> {
+    let bytes = if file == "-" {
+        let mut bytes = Vec::new();
+        io::stdin()
+            .read_to_end(&mut bytes)
+            .map_err(|e| format!("could not read standard input: {}", reason(&e)))?;
+        bytes
+    } else {
+        fs::read(file).map_err(|e| format!("could not open file \"{file}\": {}", reason(&e)))?
+    };
+    String::from_utf8(bytes).map_err(|e| {
+        format!(
+            "could not read file \"{file}\": byte {} is not UTF-8",
+            e.utf8_error().valid_up_to() + 1
+        )
+    })
+}
+
+/// The system's own words, without Rust's number behind them.
+fn reason(e: &io::Error) -> String {
+    let text = e.to_string();
+    match text.rfind(" (os error") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_follows_the_last_at_sign() {
+        assert_eq!(split_weight("a.sql"), Ok(("a.sql", 1)));
+        assert_eq!(split_weight("a.sql@3"), Ok(("a.sql", 3)));
+        assert_eq!(split_weight("a@b/c.sql@0"), Ok(("a@b/c.sql", 0)));
+    }
+
+    #[test]
+    fn a_bad_weight_is_refused_in_pgbenchs_words() {
+        for (arg, want) in [
+            ("a.sql@x", "invalid weight specification: x"),
+            ("a.sql@", "invalid weight specification: "),
+            (
+                "a.sql@-1",
+                "weight specification out of range (0 .. 2147483647): -1",
+            ),
+            (
+                "a.sql@4294967296",
+                "weight specification out of range (0 .. 2147483647): 4294967296",
+            ),
+        ] {
+            assert_eq!(split_weight(arg).unwrap_err(), want);
+        }
+    }
+
+    #[test]
+    fn files_are_read_in_order_with_their_weights() {
+        let dir = tempfile::tempdir().unwrap();
+        let a = dir.path().join("a.sql");
+        fs::write(&a, "SELECT 1;").unwrap();
+        let a = a.to_str().unwrap();
+        let got = read(&[format!("{a}@2"), a.to_owned()]).unwrap();
+        assert_eq!((got[0].weight, got[1].weight), (2, 1));
+        assert_eq!(got[0].text, "SELECT 1;");
+        assert_eq!(
+            read(&[format!("{a}@0")]).unwrap_err(),
+            "total script weight must not be zero"
+        );
+        assert_eq!(
+            read(&vec![a.to_owned(); 129]).unwrap_err(),
+            "at most 128 SQL scripts are allowed"
+        );
+        fs::write(a, b"SELECT \xff").unwrap();
+        let e = read(&[a.to_owned()]).unwrap_err();
+        assert!(e.ends_with("byte 8 is not UTF-8"), "{e}");
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        assert_eq!(
+            read(&["/nowhere.sql@2".to_owned()]).unwrap_err(),
+            "could not open file \"/nowhere.sql\": No such file or directory"
+        );
+    }
+}

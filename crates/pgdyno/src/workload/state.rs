@@ -1,0 +1,179 @@
+//! What is in the database before a load: none of the pack's tables, pgdyno's own, somebody
+//! else's that fit, or something that does not fit. Looks, and changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pgdyno_session::Session;
+
+use super::mark::{self, Mark};
+use super::pack::Pack;
+use crate::target::admin;
+
+/// One of the pack's tables as the server has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// pgdyno's mark, if it bears one.
+    pub mark: Option<Mark>,
+    /// Its columns, in their order.
+    pub columns: Vec<String>,
+}
+
+/// What the tables are, taken together.
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// None of them is there.
+    Nothing,
+    /// All are there and bear the mark of a load that came to its end.
+    Ours(Mark),
+    /// A load of pgdyno's was interrupted; what is there is its own.
+    Interrupted,
+    /// All are there with the right columns, made by something else, such as `pgbench -i`.
+    Others,
+    /// They cannot be used; why.
+    Unusable(String),
+}
+
+/// Looks up the pack's tables through the session's search path.
+pub fn find(session: &mut Session, pack: &Pack) -> Result<Vec<Found>, pgdyno_session::Error> {
+    if pack.tables().is_empty() {
+        return Ok(Vec::new());
+    }
+    // Manifest names are plain identifiers, so they need no quoting.
+    let names: Vec<_> = pack
+        .tables()
+        .iter()
+        .map(|t| format!("('{}')", t.name))
+        .collect();
+    let rows = admin::rows(
+        session,
+        &format!(
+            "SELECT t.name, obj_description(c.oid, 'pg_class'), \
+             (SELECT string_agg(a.attname, E'\\x1f' ORDER BY a.attnum) FROM pg_attribute a \
+              WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) \
+             FROM (VALUES {}) AS t(name) JOIN pg_class c ON c.oid = to_regclass(t.name)",
+            names.join(", ")
+        ),
+    )?;
+    let found = rows.into_iter().map(|row| {
+        let mut row = row.into_iter();
+        let mut next = || row.next().flatten();
+        Found {
+            name: next().unwrap_or_default(),
+            mark: next().as_deref().and_then(Mark::read),
+            columns: next()
+                .map(|c| c.split('\x1f').map(str::to_owned).collect())
+                .unwrap_or_default(),
+        }
+    });
+    Ok(found.collect())
+}
+
+/// Judges what was found.
+pub fn judge(pack: &Pack, found: &[Found]) -> State {
+    if found.is_empty() {
+        return State::Nothing;
+    }
+    let marks: Vec<_> = found.iter().filter_map(|f| f.mark.as_ref()).collect();
+    if marks.len() == found.len() && marks.iter().any(|m| m.state == mark::State::Loading) {
+        return State::Interrupted;
+    }
+    let there: BTreeMap<_, _> = found.iter().map(|f| (f.name.as_str(), f)).collect();
+    for table in pack.tables() {
+        let Some(found) = there.get(table.name.as_str()) else {
+            let names: Vec<_> = there.keys().copied().collect();
+            return State::Unusable(format!(
+                "table {} is missing, while {} is there",
+                table.name,
+                names.join(", ")
+            ));
+        };
+        let want: BTreeSet<_> = table.columns.iter().map(|c| c.name.as_str()).collect();
+        let have: BTreeSet<_> = found.columns.iter().map(String::as_str).collect();
+        if want != have {
+            let want: Vec<_> = table.columns.iter().map(|c| c.name.as_str()).collect();
+            return State::Unusable(format!(
+                "table {} has the columns {}, but pack {} needs {}",
+                table.name,
+                found.columns.join(", "),
+                pack.name(),
+                want.join(", ")
+            ));
+        }
+    }
+    match marks.first() {
+        Some(first) if marks.len() == found.len() && marks.iter().all(|m| m == first) => {
+            State::Ours((*first).clone())
+        }
+        _ => State::Others,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::shipped;
+
+    fn mark(state: mark::State) -> Option<Mark> {
+        Some(Mark {
+            pack: "tpcb".to_owned(),
+            state,
+            params: BTreeMap::new(),
+            pack_sha256: String::new(),
+            pgdyno: String::new(),
+        })
+    }
+
+    /// All tables of tpcb, each with this mark.
+    fn all(mark: Option<Mark>) -> Vec<Found> {
+        let tables = shipped::find("tpcb").unwrap().tables().to_vec();
+        tables
+            .into_iter()
+            .map(|t| Found {
+                name: t.name,
+                mark: mark.clone(),
+                columns: t.columns.into_iter().map(|c| c.name).collect(),
+            })
+            .collect()
+    }
+
+    fn state(found: &[Found]) -> State {
+        judge(&shipped::find("tpcb").unwrap(), found)
+    }
+
+    #[test]
+    fn whole_sets_are_told_apart_by_their_marks() {
+        assert_eq!(state(&[]), State::Nothing);
+        assert_eq!(state(&all(None)), State::Others);
+        assert!(matches!(
+            state(&all(mark(mark::State::Complete))),
+            State::Ours(_)
+        ));
+        assert_eq!(state(&all(mark(mark::State::Loading))), State::Interrupted);
+    }
+
+    #[test]
+    fn an_interrupted_load_needs_every_table_to_be_pgdynos() {
+        let mut found = all(mark(mark::State::Loading));
+        found[1].mark = mark(mark::State::Complete);
+        assert_eq!(state(&found), State::Interrupted);
+        found[1].mark = None;
+        assert_eq!(state(&found), State::Others);
+        found.pop();
+        assert!(matches!(state(&found), State::Unusable(why) if why.contains("is missing")));
+    }
+
+    #[test]
+    fn other_columns_are_named() {
+        let mut found = all(None);
+        found[0].columns.push("extra".to_owned());
+        let State::Unusable(why) = state(&found) else {
+            panic!("usable")
+        };
+        assert!(
+            why.contains("pgbench_branches has the columns bid, bbalance, filler, extra"),
+            "{why}"
+        );
+    }
+}

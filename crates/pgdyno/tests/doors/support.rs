@@ -1,0 +1,124 @@
+//! What these tests share: a database of one's own, the program, stock tools.
+
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use pgdyno_server::Server;
+use pgdyno_session::{Env, Given, Session, resolve};
+
+/// A new database on the server that all tests share.
+pub struct Database {
+    pub url: String,
+}
+
+impl Database {
+    pub fn new(name: &str) -> Database {
+        Database::on(pgdyno_testkit::postgres(), name)
+    }
+
+    pub fn on(server: &Server, name: &str) -> Database {
+        let url = server.address().url();
+        sql(&url, &format!("CREATE DATABASE {name}"));
+        let url = url.replace("@/postgres?", &format!("@/{name}?"));
+        Database { url }
+    }
+
+    /// The rows of a query, values joined by `|`.
+    pub fn rows(&self, query: &str) -> Vec<String> {
+        rows(&mut connect(&self.url), query)
+    }
+
+    /// The only value of a query.
+    pub fn value(&self, query: &str) -> String {
+        self.rows(query).join("\n")
+    }
+
+    pub fn sql(&self, statements: &str) {
+        sql(&self.url, statements);
+    }
+
+    /// `pgdyno ARGS --url` of this database.
+    pub fn pgdyno(&self, args: &[&str]) -> Ran {
+        ran(pgdyno(args).args(["--url", &self.url]))
+    }
+
+    /// Waits until a query gives a row.
+    pub fn wait_for(&self, query: &str) {
+        let mut session = connect(&self.url);
+        let began = Instant::now();
+        while rows(&mut session, query).is_empty() {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "never came: {query}"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+pub fn connect(url: &str) -> Session {
+    let info = resolve(&Given::target(url), &Env::empty()).unwrap();
+    let candidates = info.candidates().unwrap();
+    Session::connect(&candidates.list, Some(Duration::from_secs(30))).unwrap()
+}
+
+pub fn sql(url: &str, statements: &str) {
+    connect(url).simple_query(statements).unwrap();
+}
+
+fn rows(session: &mut Session, query: &str) -> Vec<String> {
+    let outcome = session.query(query).unwrap();
+    let text = |row: Vec<Option<String>>| {
+        let values = row
+            .into_iter()
+            .map(|v| v.unwrap_or_else(|| "NULL".to_owned()));
+        values.collect::<Vec<_>>().join("|")
+    };
+    outcome.rows.into_iter().map(text).collect()
+}
+
+/// The program, with nothing in its environment that names a server.
+pub fn pgdyno(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pgdyno"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PG") {
+            command.env_remove(name);
+        }
+    }
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    /// The exit code must be this, and each text must be on standard output or error.
+    #[track_caller]
+    pub fn expect(self, code: i32, texts: &[&str]) -> Ran {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        for text in texts {
+            let there = self.stdout.contains(text) || self.stderr.contains(text);
+            assert!(there, "no \"{text}\" in {self:#?}");
+        }
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        self
+    }
+}
+
+pub fn ran(command: &mut Command) -> Ran {
+    ended(command.output().unwrap())
+}
+
+pub fn ended(output: Output) -> Ran {
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}

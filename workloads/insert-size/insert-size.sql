@@ -1,0 +1,1 @@
+INSERT INTO data (filler) VALUES (repeat(' ', :bytes));
