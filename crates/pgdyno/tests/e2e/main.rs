@@ -1,0 +1,15 @@
+//! `pgdyno run` from end to end: what it sends, what it books, what it reports and how it ends,
+//! on a real PostgreSQL.
+
+mod accounting;
+mod bad_input;
+mod child;
+mod figures;
+mod hosts;
+mod streams;
+#[path = "../doors/support.rs"]
+#[allow(
+    dead_code,
+    reason = "shared with the tests of the other doors, each of which uses a part"
+)]
+mod support;
