@@ -3,3 +3,7 @@
 .PHONY: test
 test: ## formatting, lints and all tests; fetches what the tests need
 	@scripts/test
+
+.PHONY: bench
+bench: ## pgdyno beside stock pgbench in turn; writes bench/RESULTS.md (bench/README.md tells how to read it)
+	@scripts/bench

@@ -1,0 +1,139 @@
+//! What is read off the runs, and how runs become one figure.
+
+use crate::measure::Run;
+
+/// A figure that both programs of a row are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// User and system CPU time per transaction.
+    Cpu,
+    /// The part spent in the program.
+    UserCpu,
+    /// The part the kernel spent for it.
+    SystemCpu,
+    /// Transactions a second, as the program itself says.
+    Throughput,
+    /// Transactions divided by the time the process lived, connecting taken off: what a program
+    /// cannot embellish.
+    OutsideThroughput,
+}
+
+impl Figure {
+    /// All of them, in the order shown.
+    pub const ALL: &[Figure] = &[
+        Figure::Cpu,
+        Figure::UserCpu,
+        Figure::SystemCpu,
+        Figure::Throughput,
+        Figure::OutsideThroughput,
+    ];
+
+    /// As shown, with its unit.
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::Cpu => "client CPU, µs/transaction",
+            Figure::UserCpu => "… user",
+            Figure::SystemCpu => "… system",
+            Figure::Throughput => "transactions/s, own report",
+            Figure::OutsideThroughput => "… from outside",
+        }
+    }
+
+    /// Of one run, in the unit of its name.
+    pub fn of(self, run: &Run) -> f64 {
+        let transactions = run.reported.transactions as f64;
+        match self {
+            Figure::Cpu => run.cpu.total_us() as f64 / transactions,
+            Figure::UserCpu => run.cpu.user_us as f64 / transactions,
+            Figure::SystemCpu => run.cpu.system_us as f64 / transactions,
+            Figure::Throughput => run.reported.transactions_per_s,
+            Figure::OutsideThroughput => transactions / (run.wall_s - run.reported.connecting_s),
+        }
+    }
+}
+
+/// A figure of one row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// Median of pgdyno's runs.
+    pub ours: f64,
+    /// Median of the peer's runs.
+    pub theirs: f64,
+    /// The one divided by the other.
+    pub ratio: f64,
+    /// The lowest and the highest ratio of two runs of the same round: how much to trust it.
+    pub ratio_range: (f64, f64),
+}
+
+impl Compared {
+    /// Of the runs of a row; there is at least one of each.
+    pub fn new(figure: Figure, ours: &[Run], theirs: &[Run]) -> Self {
+        let of = |runs: &[Run]| -> Vec<f64> { runs.iter().map(|run| figure.of(run)).collect() };
+        let (ours, theirs) = (of(ours), of(theirs));
+        let ratios = ours.iter().zip(&theirs).map(|(our, their)| our / their);
+        let ratio_range = ratios.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ratio| {
+            (low.min(ratio), high.max(ratio))
+        });
+        let (ours, theirs) = (median(ours), median(theirs));
+        Self {
+            ours,
+            theirs,
+            ratio: ours / theirs,
+            ratio_range,
+        }
+    }
+}
+
+/// The middle value, or the mean of the two in the middle; NaN of nothing.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        odd if odd % 2 == 1 => values[middle],
+        _ => (values[middle - 1] + values[middle]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::Reported;
+    use pgdyno_platform::cpu_time::CpuTime;
+
+    fn run(user_us: u64, system_us: u64) -> Run {
+        Run {
+            reported: Reported {
+                transactions: 100,
+                failed: 0,
+                transactions_per_s: 50.0,
+                connecting_s: 1.0,
+            },
+            cpu: CpuTime { user_us, system_us },
+            wall_s: 5.0,
+        }
+    }
+
+    #[test]
+    fn each_figure_is_what_its_name_says() {
+        let run = run(300, 700);
+        let figures: Vec<f64> = Figure::ALL.iter().map(|figure| figure.of(&run)).collect();
+        assert_eq!(figures, [10.0, 3.0, 7.0, 50.0, 25.0]);
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_the_medians_and_the_range_that_of_the_rounds() {
+        let ours = [run(100, 0), run(900, 0), run(200, 0)];
+        let theirs = [run(400, 0), run(300, 0), run(500, 0)];
+        let compared = Compared::new(Figure::Cpu, &ours, &theirs);
+        assert_eq!((compared.ours, compared.theirs), (2.0, 4.0));
+        assert_eq!(compared.ratio, 0.5);
+        assert_eq!(compared.ratio_range, (0.25, 3.0));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 9.0]), 3.0);
+        assert!(median(vec![]).is_nan());
+    }
+}

@@ -1,0 +1,62 @@
+//! Puts pgdyno beside its peers: the same work on the same server, program after program in turn,
+//! and what each of them costs. Not for measuring servers: that is pgdyno's own trade.
+
+mod figures;
+mod measure;
+mod programs;
+mod report;
+mod rows;
+mod runner;
+mod server;
+mod settings;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use pgdyno_platform::interrupt::Interrupts;
+
+/// What stops a bench: a sentence for the user.
+type Error = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let outcome = bench();
+    // An interrupt ends the program being measured too, and then that one's failure is no news.
+    let interrupted = Interrupts::install()
+        .ok()
+        .and_then(|interrupts| interrupts.exit_code());
+    match (outcome, interrupted) {
+        (_, Some(code)) => {
+            eprintln!("bench: interrupted; no results written");
+            ExitCode::from(code)
+        }
+        (Err(error), None) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+        (Ok(()), None) => ExitCode::SUCCESS,
+    }
+}
+
+fn bench() -> Result<(), Error> {
+    let Some(results) = std::env::args_os().nth(1) else {
+        return Err("usage: pgdyno-bench RESULTS-FILE (`make bench` runs it)".into());
+    };
+    Interrupts::install()?;
+    let settings = settings::Settings::from_env()?;
+    let programs = programs::Programs::find()?;
+    let server = server::Bed::prepare(&programs)?;
+    let mut measured = Vec::new();
+    for row in rows::ROWS {
+        measured.push(runner::in_turn(row, &programs, &server, &settings)?);
+    }
+    let report = report::Report {
+        settings: &settings,
+        programs: &programs,
+        server: server.description(),
+        rows: &measured,
+    };
+    println!("\n{}", report.table());
+    report.write(Path::new(&results))?;
+    println!("written to {}", Path::new(&results).display());
+    Ok(())
+}

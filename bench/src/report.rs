@@ -1,0 +1,164 @@
+//! The comparison as a table, and the file that keeps it with all that belongs beside it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use pgdyno_platform::host::Host;
+use time::OffsetDateTime;
+
+use crate::figures::{Compared, Figure};
+use crate::measure::Run;
+use crate::programs::{Program, Programs};
+use crate::runner::Measured;
+use crate::settings::Settings;
+
+/// Everything there is to tell.
+pub struct Report<'a> {
+    /// How it was measured.
+    pub settings: &'a Settings,
+    /// By what.
+    pub programs: &'a Programs,
+    /// On what.
+    pub server: String,
+    /// What came out.
+    pub rows: &'a [Measured],
+}
+
+impl Report<'_> {
+    /// Every row and figure: medians and ratio. Markdown, aligned so that it reads well as it is.
+    pub fn table(&self) -> String {
+        let mut cells =
+            vec![["row", "figure", "pgdyno", "peer", "ratio", "ratio by round"].map(str::to_owned)];
+        for measured in self.rows {
+            for figure in Figure::ALL {
+                let compared = Compared::new(*figure, &measured.ours, &measured.theirs);
+                let (low, high) = compared.ratio_range;
+                cells.push([
+                    measured.row.name.to_owned(),
+                    figure.name().to_owned(),
+                    number(compared.ours),
+                    format!("{} {}", measured.peer, number(compared.theirs)),
+                    format!("{:.2}", compared.ratio),
+                    format!("{low:.2} – {high:.2}"),
+                ]);
+            }
+        }
+        markdown(&cells)
+    }
+
+    /// Every run, in the order in which they were made.
+    fn runs(&self) -> String {
+        let header = [
+            "row",
+            "program",
+            "transactions",
+            "user CPU s",
+            "system CPU s",
+            "transactions/s",
+            "connecting s",
+            "wall s",
+        ];
+        let mut cells = vec![header.map(str::to_owned)];
+        for measured in self.rows {
+            for (ours, theirs) in measured.ours.iter().zip(&measured.theirs) {
+                for (name, run) in [("pgdyno", ours), (measured.peer, theirs)] {
+                    cells.push(run_cells(measured.row.name, name, run));
+                }
+            }
+        }
+        markdown(&cells)
+    }
+
+    /// Writes all of it to `path`.
+    pub fn write(&self, path: &Path) -> Result<(), String> {
+        std::fs::write(path, self.text())
+            .map_err(|e| format!("cannot write {}: {e}", path.display()))
+    }
+
+    fn text(&self) -> String {
+        let host = Host::read();
+        let unknown = || "unknown".to_owned();
+        let mut text = String::from(
+            "<!-- Written by `make bench`; not to be edited. bench/README.md tells how to read it. -->\n\
+             # pgdyno beside its peers\n\n",
+        );
+        let Settings { seconds, rounds } = self.settings;
+        let facts = [
+            ("date", OffsetDateTime::now_utc().date().to_string()),
+            ("CPU", host.cpu_model.unwrap_or_else(unknown)),
+            ("CPUs", host.cpus.to_string()),
+            ("kernel", host.kernel.unwrap_or_else(unknown)),
+            ("pgdyno", self.programs.pgdyno.version().to_owned()),
+            ("pgbench", self.programs.pgbench.version().to_owned()),
+            ("server", self.server.clone()),
+            (
+                "runs",
+                format!("{rounds} rounds of {seconds} s for each program and row, in turn"),
+            ),
+        ];
+        for (name, fact) in facts {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "- {name}: {fact}");
+        }
+        let (table, runs) = (self.table(), self.runs());
+        let _ = write!(text, "\n{table}\n## Every run\n\n{runs}");
+        text
+    }
+}
+
+fn run_cells(row: &str, program: &str, run: &Run) -> [String; 8] {
+    [
+        row.to_owned(),
+        program.to_owned(),
+        run.reported.transactions.to_string(),
+        format!("{:.3}", run.cpu.user_us as f64 / 1e6),
+        format!("{:.3}", run.cpu.system_us as f64 / 1e6),
+        number(run.reported.transactions_per_s),
+        format!("{:.3}", run.reported.connecting_s),
+        format!("{:.3}", run.wall_s),
+    ]
+}
+
+/// With two decimals, or as a whole number where they would say nothing.
+fn number(value: f64) -> String {
+    if value < 1000.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+/// A table of which the first line is the header; every column as wide as its widest cell.
+fn markdown<const N: usize>(cells: &[[String; N]]) -> String {
+    let width = |column: usize| {
+        let widths = cells.iter().map(|line| line[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for (index, line) in cells.iter().enumerate() {
+        for (column, cell) in line.iter().enumerate() {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "| {cell:<0$} ", width(column));
+        }
+        text.push_str("|\n");
+        if index == 0 {
+            for column in 0..N {
+                let _ = write!(text, "|{}", "-".repeat(width(column) + 2));
+            }
+            text.push_str("|\n");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_aligned_whatever_its_letters() {
+        let cells = [["µs", "b"], ["1", "long"]].map(|line| line.map(str::to_owned));
+        let expected = "| µs | b    |\n|----|------|\n| 1  | long |\n";
+        assert_eq!(markdown(&cells), expected);
+    }
+}
