@@ -21,6 +21,17 @@ pub enum QueryMode {
     Prepared,
 }
 
+impl QueryMode {
+    /// pgbench's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Extended => "extended",
+            Self::Prepared => "prepared",
+        }
+    }
+}
+
 /// When a run ends of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {

@@ -222,7 +222,7 @@ impl<I: Io> EventLoop<'_, I> {
                 return Err(error);
             }
             if self.cx.connected < clients.len() {
-                self.turn(clients).map_err(DriveError::EventLoop)?;
+                self.turn(clients, None).map_err(DriveError::EventLoop)?;
             }
         }
         Ok(())
@@ -268,17 +268,13 @@ impl<I: Io> EventLoop<'_, I> {
                 let wait = clients[index as usize].advance(&mut self.cx);
                 self.note(index, wait);
             }
-            self.turn_until(clients, give_up_at)?;
+            self.turn(clients, give_up_at)?;
         }
         Ok(())
     }
 
-    fn turn(&mut self, clients: &mut [Client]) -> std::io::Result<()> {
-        self.turn_until(clients, None)
-    }
-
-    /// Waits for the next event or deadline and lets the clients concerned go on.
-    fn turn_until(&mut self, clients: &mut [Client], limit: Option<Nanos>) -> std::io::Result<()> {
+    /// Waits for the next event or deadline, or until `limit`, and lets the clients concerned go on.
+    fn turn(&mut self, clients: &mut [Client], limit: Option<Nanos>) -> std::io::Result<()> {
         if self.ended == clients.len() {
             return Ok(());
         }

@@ -37,4 +37,4 @@ pub use seeds::{SeedChoice, SeedError, Seeds, ThreadSeeds};
 pub use shell::{ShellArgs, ShellWord, Sleep};
 pub use sql::{Gset, GsetKind, MAX_PARAMETERS, Piece, Sql};
 pub use value::{DebugOutput, Value};
-pub use vars::Vars;
+pub use vars::{Vars, write_int};

@@ -143,7 +143,9 @@ impl Vars {
     }
 }
 
-fn write_int(int: i64, out: &mut Vec<u8>) {
+/// Appends an integer in decimal: several times faster than the standard formatter, which shows
+/// where values are most of what is sent.
+pub fn write_int(int: i64, out: &mut Vec<u8>) {
     let mut digits = [0_u8; 20];
     let mut at = digits.len();
     let mut rest = int.unsigned_abs();

@@ -30,6 +30,22 @@ pub struct Recording {
     pub end: End,
 }
 
+impl Recording {
+    /// CPU time of the engine's threads in the measured phase, in microseconds: user, system.
+    pub fn cpu_us(&self) -> (u64, u64) {
+        let user_us = self.threads.iter().map(|thread| thread.user_us).sum();
+        let system_us = self.threads.iter().map(|thread| thread.system_us).sum();
+        (user_us, system_us)
+    }
+
+    /// The same for each transaction booked, user and system together; `None` when there is none.
+    pub fn cpu_us_per_transaction(&self) -> Option<f64> {
+        let booked: u64 = self.measured.scripts.iter().map(|s| s.counts.total()).sum();
+        let (user_us, system_us) = self.cpu_us();
+        (booked > 0).then(|| (user_us + system_us) as f64 / booked as f64)
+    }
+}
+
 /// A script that was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptRecord {

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use pgdyno_drive::Script;
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_script::Names;
 
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Failure};
@@ -21,8 +23,12 @@ use crate::workload::{params, scale, sql_words};
 pub struct Prepared {
     /// Where to connect; keeps a server of this run's own alive.
     pub target: Target,
-    /// The scripts.
+    /// The workload as it was named.
     pub workload: Workload,
+    /// Its scripts, ready to be run.
+    pub scripts: Vec<Script>,
+    /// The names of their variables.
+    pub names: Names,
     /// The variables that every client starts with.
     pub variables: BTreeMap<String, String>,
     /// What is known about the server.
@@ -41,7 +47,7 @@ pub fn prepare(
     // What can be wrong without a server is said before one is started.
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    trial::check(&workload.scripts)?;
+    let (scripts, names) = trial::compile(&workload.scripts, asked.query_mode)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
@@ -97,6 +103,8 @@ pub fn prepare(
     Ok(Prepared {
         target,
         workload,
+        scripts,
+        names,
         variables,
         facts,
         few_rows,

@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Control, Drive, DriveError, Live, OnError, QueryMode, Recording, Setup, Until};
+use pgdyno_drive::{
+    Control, Drive, DriveError, Live, OnError, QueryMode, Recording, Script, Setup, Until,
+};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_script::Names;
@@ -14,6 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::target::facts::Facts;
 use crate::target::open::{Target, Wanted};
 use crate::validity::Note;
+use crate::workload::mix::WeightedScript;
 
 /// What one run is to be.
 #[derive(Debug, Clone)]
@@ -88,7 +91,7 @@ impl Trial {
     /// Runs what was prepared.
     ///
     /// # Errors
-    /// A script with an error, clients that cannot connect: nothing was measured then.
+    /// Clients that cannot connect: nothing was measured then.
     pub fn run(
         self,
         prepared: &Prepared,
@@ -99,7 +102,7 @@ impl Trial {
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
         let threads = self.threads(&host);
-        let drive = self.drive(prepared, threads)?;
+        let drive = self.drive(prepared, threads);
         let recording = drive
             .run(control, live)
             .map_err(|error| explain(&error, prepared))?;
@@ -124,18 +127,10 @@ impl Trial {
         })
     }
 
-    fn drive(&self, prepared: &Prepared, threads: usize) -> Result<Drive, Failure> {
-        let mut names = Names::new();
-        let mut scripts = Vec::new();
-        for script in &prepared.workload.scripts {
-            let parsed = pgdyno_script::parse(&script.name, &script.text, &mut names);
-            let parsed = parsed.map_err(|error| Failure::new(error.to_string()))?;
-            scripts.push((parsed, u64::from(script.weight)));
-        }
-        let scripts = Drive::compile(scripts, self.query_mode);
-        let scripts = scripts.map_err(|error| Failure::new(error.to_string()))?;
+    fn drive(&self, prepared: &Prepared, threads: usize) -> Drive {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
-        Ok(Drive {
+        let (scripts, names) = (prepared.scripts.clone(), prepared.names.clone());
+        Drive {
             variables: prepared.variables.iter().map(text).collect(),
             query_mode: self.query_mode,
             clients: self.clients as usize,
@@ -150,7 +145,7 @@ impl Trial {
             verbose_errors: self.verbose_errors,
             seed: self.seed,
             ..Drive::new(self.endpoints(&prepared.target), scripts, names)
-        })
+        }
     }
 
     /// The same candidates for all clients, or an order of its own for each one.
@@ -163,14 +158,28 @@ impl Trial {
     }
 }
 
-/// Checks the scripts before anything is loaded or started.
-pub fn check(scripts: &[crate::workload::mix::WeightedScript]) -> Result<(), Failure> {
+/// Makes the scripts ready to be run, with the names of their variables.
+///
+/// # Errors
+/// A script with an error, told with its file, or one that cannot be sent in this mode.
+pub fn compile(
+    scripts: &[WeightedScript],
+    mode: QueryMode,
+) -> Result<(Vec<Script>, Names), Failure> {
     let mut names = Names::new();
+    let mut parsed = Vec::new();
     for script in scripts {
-        pgdyno_script::parse(&script.file, &script.text, &mut names)
-            .map_err(|error| Failure::new(error.to_string()))?;
+        let text = pgdyno_script::parse(&script.file, &script.text, &mut names);
+        let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
+        // Mistakes are told by file, results by name.
+        text.name.clone_from(&script.name);
+        parsed.push((text, u64::from(script.weight)));
     }
-    Ok(())
+    let scripts = Drive::compile(parsed, mode);
+    Ok((
+        scripts.map_err(|error| Failure::new(error.to_string()))?,
+        names,
+    ))
 }
 
 fn explain(error: &DriveError, prepared: &Prepared) -> Failure {

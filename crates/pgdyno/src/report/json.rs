@@ -1,11 +1,11 @@
 //! The whole result for programs: one document, units in the names, documented in
 //! `docs/json.md`. A percentile with fewer than ten values beyond it is `null`.
 
+use pgdyno_drive::Until;
 use pgdyno_drive::record::{
     Counts, End, Latencies, Phase, Recording, ScriptInterval, Second, StatementRecord,
     StatementTotals,
 };
-use pgdyno_drive::{QueryMode, Until};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -73,11 +73,7 @@ fn trial(trial: &Trial, threads: usize) -> Value {
     json!({
         "clients": trial.clients,
         "threads": threads,
-        "query_mode": match trial.query_mode {
-            QueryMode::Simple => "simple",
-            QueryMode::Extended => "extended",
-            QueryMode::Prepared => "prepared",
-        },
+        "query_mode": trial.query_mode.name(),
         "duration_s": duration_s,
         "transactions_per_client": transactions,
         "warmup_s": trial.warmup.as_secs_f64(),
@@ -183,14 +179,7 @@ fn statement(command: usize, record: &StatementRecord, totals: &StatementTotals)
 }
 
 fn client_cpu(recording: &Recording) -> Value {
-    let user_us: u64 = recording.threads.iter().map(|thread| thread.user_us).sum();
-    let system_us: u64 = recording
-        .threads
-        .iter()
-        .map(|thread| thread.system_us)
-        .sum();
-    let booked = recording.measured.all().counts.total();
-    let each = (booked > 0).then(|| (user_us + system_us) as f64 / booked as f64);
+    let (user_us, system_us) = recording.cpu_us();
     let threads = recording.threads.iter().map(|thread| {
         json!({
             "wall_us": thread.wall_us,
@@ -205,7 +194,7 @@ fn client_cpu(recording: &Recording) -> Value {
     json!({
         "user_us": user_us,
         "system_us": system_us,
-        "us_per_transaction": each,
+        "us_per_transaction": recording.cpu_us_per_transaction(),
         "threads": threads.collect::<Vec<_>>(),
     })
 }

@@ -1,9 +1,7 @@
 //! The result in the terminal.
 
-use std::collections::BTreeMap;
-
+use pgdyno_drive::Until;
 use pgdyno_drive::record::{Counts, End, Failure, Latencies, Phase, Recording, ScriptInterval};
-use pgdyno_drive::{QueryMode, Until};
 use pgdyno_platform::terminal;
 
 use super::figures::{self, PERCENTILES};
@@ -37,11 +35,7 @@ fn heading(outcome: &Outcome) -> String {
         .variables
         .iter()
         .map(|(name, value)| format!(", {name} {value}"));
-    let mode = match trial.query_mode {
-        QueryMode::Simple => "simple",
-        QueryMode::Extended => "extended",
-        QueryMode::Prepared => "prepared",
-    };
+    let mode = trial.query_mode.name();
     let until = match trial.until {
         Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),
         Until::Transactions(count) => format!("{} transactions each", figures::count(count.get())),
@@ -224,12 +218,6 @@ fn statements(recording: &Recording, width: usize) -> String {
 }
 
 fn client(recording: &Recording) -> String {
-    let cpu_us: u64 = recording
-        .threads
-        .iter()
-        .map(|t| t.user_us + t.system_us)
-        .sum();
-    let booked = recording.measured.all().counts.total();
     let busiest = recording
         .threads
         .iter()
@@ -252,10 +240,10 @@ fn client(recording: &Recording) -> String {
             figures::count(count)
         );
     }
-    if booked > 0 {
+    if let Some(cpu_us) = recording.cpu_us_per_transaction() {
         text += &format!(
             "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {:.0} % of a CPU",
-            cpu_us as f64 / booked as f64,
+            cpu_us,
             busiest * 100.0
         );
         if lag_us > 1000 {
@@ -268,14 +256,8 @@ fn client(recording: &Recording) -> String {
 
 fn notes(outcome: &Outcome) -> String {
     let mut text = String::new();
-    let mut by_severity: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    // They come with the gravest first.
     for note in &outcome.notes {
-        by_severity
-            .entry(std::cmp::Reverse(note.severity))
-            .or_default()
-            .push(note);
-    }
-    for note in by_severity.into_values().flatten() {
         let word = match note.severity {
             Severity::Notice => "note",
             Severity::Warning => "WARNING",

@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use pgdyno_script::{self as script, EvalError, Expr, Names, Op, Prng, Script, Slot, Value, Vars};
+use pgdyno_script::{
+    self as script, EvalError, Expr, Names, Op, Prng, Script, Slot, Value, Vars, write_int,
+};
 use pgdyno_session::quote_ident;
 
 use super::pack::Pack;
@@ -265,29 +267,10 @@ impl TableRows {
 fn push_value(value: Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"\\N"),
-        Value::Int(number) => push_int(number, out),
+        Value::Int(number) => write_int(number, out),
         // Writing to a Vec cannot fail.
         other => drop(write!(out, "{other}")),
     }
-}
-
-/// Most of a load's bytes are integers, and the standard formatter takes its time.
-fn push_int(number: i64, out: &mut Vec<u8>) {
-    if number < 0 {
-        out.push(b'-');
-    }
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut rest = number.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 /// A constant in COPY's text format (documentation of COPY, "Text Format").
@@ -442,7 +425,7 @@ mod tests {
     fn integers_are_written_as_the_standard_formatter_does() {
         for number in [0, 7, -7, 10, 1234567890, i64::MAX, i64::MIN] {
             let mut out = Vec::new();
-            push_int(number, &mut out);
+            write_int(number, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
         }
     }
