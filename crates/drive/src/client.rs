@@ -163,6 +163,8 @@ impl Client {
         {
             let (scheduled, at) = (self.scheduled, cx.now);
             let ended = Ended {
+                client: self.id,
+                number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
                 scheduled,
@@ -284,6 +286,8 @@ impl Client {
             ..
         } = *self;
         Ended {
+            client: self.id,
+            number: 0,
             outcome,
             tries,
             scheduled,
@@ -292,11 +296,13 @@ impl Client {
         }
     }
 
-    fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, ended: Ended) {
-        cx.recorder.transaction(self.script, ended);
+    fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
+        cx.recorder.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
         }
+        ended.number = self.ended_transactions;
+        cx.recorder.transaction(self.script, ended);
     }
 
     /// Books a transaction that ends before all of its answers have come: failed, unless the server

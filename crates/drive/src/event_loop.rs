@@ -15,7 +15,7 @@ use crate::deadlines::Deadlines;
 use crate::drive::{Drive, Until};
 use crate::message::{Level, Message};
 use crate::program::Program;
-use crate::record::{Finished, Interval, Recorder};
+use crate::record::{Finished, Interval, LoggedTransaction, Recorder};
 use crate::run::DriveError;
 use crate::schedule::Schedule;
 
@@ -33,6 +33,10 @@ pub(crate) enum Report {
     Message(Message),
     /// An interval of this thread is over.
     Interval(usize, Box<Interval>),
+    /// Transactions of this thread have ended, in this order.
+    Logged(usize, Vec<LoggedTransaction>),
+    /// A client of this thread has ended before its time, and ends the run.
+    ClientAborted(usize),
     /// All clients of the thread have ended.
     Finished(usize, Box<ThreadEnd>),
 }
@@ -40,6 +44,8 @@ pub(crate) enum Report {
 /// A thread's last words.
 pub(crate) struct ThreadEnd {
     pub(crate) finished: Finished,
+    /// When that was.
+    pub(crate) at: Nanos,
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
     /// The event loop itself broke.
@@ -355,6 +361,7 @@ impl<I: Io> EventLoop<'_, I> {
                 .filter(|client| client.is_disconnected)
                 .count(),
             error,
+            at: self.cx.now,
             finished: self.cx.recorder.finish(self.cx.now),
         };
         let _ = self

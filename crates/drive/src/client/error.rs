@@ -9,7 +9,7 @@ use super::{Client, State};
 use crate::drive::{OnError, QueryMode};
 use crate::event_loop::Context;
 use crate::message::Level;
-use crate::record::{Failure, Outcome};
+use crate::record::{Failure, Outcome, Then};
 
 /// What went wrong in a try.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl Client {
 
     pub(super) fn retry<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "repeats the transaction after the error");
-        cx.recorder.error(self.script, self.command, true);
+        cx.recorder.error(self.script, self.command, Then::Retry);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
         self.error = None;
@@ -170,7 +170,7 @@ impl Client {
 
     pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "ends the failed transaction");
-        cx.recorder.error(self.script, self.command, false);
+        cx.recorder.error(self.script, self.command, Then::Fail);
         let failure = self
             .error
             .take()
@@ -217,7 +217,7 @@ impl Client {
     }
 
     fn end_aborted<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
-        cx.recorder.error(self.script, self.command, false);
+        cx.recorder.error(self.script, self.command, Then::Abort);
         self.book_broken_off(cx, failure);
         self.disconnect(cx);
         self.state = State::Aborted;
@@ -243,7 +243,7 @@ impl Client {
         };
         self.error = None;
         cx.say(Level::Error, format!("client {} {text}", self.id));
-        cx.recorder.error(self.script, self.command, false);
+        cx.recorder.error(self.script, self.command, Then::Abort);
         self.book_broken_off(cx, Failure::ConnectionLost);
         self.link = None;
         self.disconnect(cx);
