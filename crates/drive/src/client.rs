@@ -13,6 +13,7 @@ use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::Nanos;
 use crate::event_loop::Context;
+use crate::program::Prepare;
 use crate::record::{Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
@@ -143,6 +144,10 @@ impl Client {
     fn choose<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.script = cx.choose_script();
         self.tries = 1;
+        cx.trace(|| {
+            let script = &cx.program(self.script).script().name;
+            format!("client {} executing script \"{script}\"", self.id)
+        });
         if cx.is_time_up() {
             self.finish(cx);
         } else if cx.schedule.is_some() {
@@ -229,13 +234,22 @@ impl Client {
             && !link.is_prepared(prepare.number)
         {
             link.prepare(prepare);
+            cx.trace(|| format!("client {} preparing {}", self.id, prepare.name()));
             return self.transmit_and(cx, State::Preparing);
         }
+        cx.trace(|| {
+            let text = || program.statement_text(self.command, &self.vars);
+            let name = statement.prepare.as_ref().map(Prepare::name);
+            let what = name.or_else(text).unwrap_or_default();
+            format!("client {} sending {what}", self.id)
+        });
         link.statement(statement, &self.vars);
         if !self.in_pipeline {
             link.end_statement(program.mode());
-            self.transmit_and(cx, State::WaitResult);
-        } else if link.batch_is_large() {
+            return self.transmit_and(cx, State::WaitResult);
+        }
+        link.piped(self.command);
+        if link.batch_is_large() {
             self.transmit_and(cx, State::EndCommand);
         } else {
             self.state = State::EndCommand;
@@ -243,18 +257,29 @@ impl Client {
     }
 
     fn end_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        if cx.program(self.script).is_timed(self.command) {
-            let latency = cx.now.saturating_sub(self.command_begun);
-            cx.recorder.command(self.script, self.command, latency);
-        }
+        self.book_command(cx);
         self.command += 1;
         self.state = State::Command;
+    }
+
+    /// Books that the present command has been executed.
+    fn book_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let program = cx.program(self.script);
+        if cx.drive.time_every_command {
+            if program.statement(self.command).is_none() {
+                cx.now = cx.clock.now();
+            }
+        } else if !program.is_timed(self.command) {
+            return;
+        }
+        let latency = cx.now.saturating_sub(self.command_begun);
+        cx.recorder.command(self.script, self.command, latency);
     }
 
     fn end_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if self.link.as_ref().map(Link::status) != Some(TransactionStatus::Idle) {
             let text = "aborted: end of script reached without completing the last transaction";
-            return self.abort(cx, Failure::Script, text);
+            return self.abort(cx, Failure::OpenBlock, text);
         }
         let ended = self.ended(cx, Outcome::Committed);
         self.book(cx, ended);
@@ -324,6 +349,15 @@ impl Client {
         let Some(link) = &mut self.link else { return };
         if let Err(reason) = link.transmit(&mut cx.io, self.key, &mut cx.sealed) {
             self.lose_connection(cx, reason.as_deref());
+        } else {
+            self.trace_receiving(cx);
+        }
+    }
+
+    /// Tells that the answer to a command is looked for.
+    fn trace_receiving<I: Io>(&self, cx: &Context<'_, I>) {
+        if matches!(self.state, State::WaitResult | State::RollingBack) {
+            cx.trace(|| format!("client {} receiving", self.id));
         }
     }
 

@@ -4,9 +4,11 @@ use std::io;
 
 use pgdyno_platform::io::Io;
 use pgdyno_script::{Gset, GsetKind};
+use pgdyno_wire::ServerError;
 use pgdyno_wire::backend::{self, Frame, Message, tag};
 
 use super::error::TransactionError;
+use super::link::broken;
 use super::{Client, State, Wait};
 use crate::event_loop::Context;
 use crate::message::Level;
@@ -43,6 +45,7 @@ impl Client {
             self.connecting_received(cx, bytes);
             return self.advance(cx);
         }
+        self.trace_receiving(cx);
         if self.read(cx, bytes) {
             self.advance(cx)
         } else {
@@ -65,8 +68,10 @@ impl Client {
                 return self.wait_on();
             }
             _ => {
-                let reason =
-                    error.map(|error| format!("could not receive data from server: {error}"));
+                if self.last_words.is_none() {
+                    self.trace_receiving(cx);
+                }
+                let reason = error.and_then(|error| broken(error, "receive data from"));
                 self.lose_connection(cx, reason.as_deref());
             }
         }
@@ -164,6 +169,12 @@ impl Client {
                     let Some(link) = &mut self.link else {
                         return true;
                     };
+                    if cx.drive.debug && link.answered_sync() {
+                        let (id, awaited) = (self.id, link.awaited());
+                        cx.trace(|| {
+                            format!("client {id} pipeline ending, ongoing syncs: {awaited}")
+                        });
+                    }
                     if link.ready(status) {
                         self.answered(cx);
                         return true;
@@ -186,16 +197,15 @@ impl Client {
                 }
             }
             tag::ROW_DESCRIPTION | tag::DATA_ROW => self.rows(cx, frame),
+            tag::NOTICE_RESPONSE => {
+                if let Ok(Message::NoticeResponse(fields)) = frame.parse() {
+                    cx.say(Level::Debug, ServerError::new(fields).libpq_notice_text());
+                }
+            }
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
-                cx.say(
-                    Level::Error,
-                    "COPY is not supported in pgbench, aborting".to_owned(),
-                );
-                let text = format!(
-                    "aborted in command {} (SQL) of script {}; COPY is not supported in scripts",
-                    self.command, self.script
-                );
-                self.abort(cx, Failure::Script, &text);
+                let text = "COPY is not supported in pgbench, aborting";
+                cx.say(Level::Error, text.to_owned());
+                self.end_aborted(cx, Failure::Script);
                 return true;
             }
             // Everything else tells nothing that a script could ask for.
@@ -235,11 +245,15 @@ impl Client {
         let Some(gset) = self.gset(program) else {
             // In a pipeline each query is an answer of its own.
             let is_of_pipeline = program.statement(self.command).is_none();
-            self.reply.queries = if is_of_pipeline {
-                0
+            if is_of_pipeline {
+                self.reply.queries = 0;
+                if let Some(link) = &mut self.link {
+                    link.piped_answered();
+                }
+                self.trace_receiving(cx);
             } else {
-                self.reply.queries + 1
-            };
+                self.reply.queries += 1;
+            }
             return;
         };
         if self.reply.is_over {
