@@ -234,7 +234,7 @@ impl Client {
             && !link.is_prepared(prepare.number)
         {
             link.prepare(prepare);
-            cx.trace(|| format!("client {} preparing {}", self.id, prepare.name()));
+            self.trace_preparing(cx);
             return self.transmit_and(cx, State::Preparing);
         }
         cx.trace(|| {
@@ -352,6 +352,15 @@ impl Client {
         } else {
             self.trace_receiving(cx);
         }
+    }
+
+    /// Tells which statement is being prepared. (pgbench asks for one at a time.)
+    fn trace_preparing<I: Io>(&self, cx: &Context<'_, I>) {
+        cx.trace(|| {
+            let number = self.link.as_ref().and_then(Link::being_prepared);
+            let name = number.map_or(String::new(), Prepare::name_of);
+            format!("client {} preparing {name}", self.id)
+        });
     }
 
     /// Tells that the answer to a command is looked for.

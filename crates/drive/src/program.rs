@@ -178,12 +178,10 @@ impl Program {
         };
         let mut words = command.words.join(" ");
         if let (Op::Sleep(_), [_, amount]) = (&command.op, command.words.as_slice()) {
-            // Amount and unit may be written as one word, and are two.
-            let digits = amount
-                .trim_start_matches(|c: char| c.is_ascii_digit())
-                .len();
-            if !amount.starts_with(':') && (1..amount.len()).contains(&digits) {
-                words.insert(words.len() - digits, ' ');
+            // Amount and unit may be one word; pgbench tells that word, and the unit once more.
+            let unit = amount.trim_start_matches(|c: char| c.is_ascii_digit());
+            if !amount.starts_with(':') && !unit.is_empty() && unit.len() < amount.len() {
+                words = format!("{words} {unit}");
             }
         }
         words
@@ -284,7 +282,7 @@ impl Prepare {
         Self::name_of(self.number)
     }
 
-    fn name_of(number: usize) -> String {
+    pub(crate) fn name_of(number: usize) -> String {
         format!("P_{number}")
     }
 }

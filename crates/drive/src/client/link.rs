@@ -130,7 +130,7 @@ impl Link {
     }
 
     /// Whether the next ReadyForQuery answers a Sync of the present pipeline.
-    pub(super) fn answered_sync(&self) -> bool {
+    pub(super) fn answers_sync(&self) -> bool {
         self.answered < self.pipeline.len()
     }
 

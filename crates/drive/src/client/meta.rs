@@ -190,11 +190,11 @@ impl Client {
                 && !link.is_prepared(prepare.number)
             {
                 link.prepare(prepare);
-                cx.trace(|| format!("client {} preparing {}", self.id, prepare.name()));
                 is_preparing = true;
             }
         }
         if is_preparing {
+            self.trace_preparing(cx);
             self.transmit_and(cx, State::Preparing);
         } else {
             self.enter_pipeline();

@@ -45,7 +45,7 @@ impl Client {
             self.connecting_received(cx, bytes);
             return self.advance(cx);
         }
-        self.trace_receiving(cx);
+        self.trace_arrival(cx);
         if self.read(cx, bytes) {
             self.advance(cx)
         } else {
@@ -69,7 +69,7 @@ impl Client {
             }
             _ => {
                 if self.last_words.is_none() {
-                    self.trace_receiving(cx);
+                    self.trace_arrival(cx);
                 }
                 let reason = error.and_then(|error| broken(error, "receive data from"));
                 self.lose_connection(cx, reason.as_deref());
@@ -84,6 +84,15 @@ impl Client {
             self.connecting_due(cx);
         }
         self.advance(cx)
+    }
+
+    /// Tells that pgbench would look at what has come: once the first result of an answer is there,
+    /// it waits for the rest without a word.
+    fn trace_arrival<I: Io>(&self, cx: &Context<'_, I>) {
+        let has_begun = self.error.is_some() || self.reply.queries > 0;
+        if !has_begun || matches!(self.state, State::RollingBack) {
+            self.trace_receiving(cx);
+        }
     }
 
     fn wait_on(&self) -> Wait {
@@ -169,15 +178,19 @@ impl Client {
                     let Some(link) = &mut self.link else {
                         return true;
                     };
-                    if cx.drive.debug && link.answered_sync() {
-                        let (id, awaited) = (self.id, link.awaited());
-                        cx.trace(|| {
-                            format!("client {id} pipeline ending, ongoing syncs: {awaited}")
-                        });
+                    let is_told = self.error.is_none() && link.answers_sync();
+                    let syncs = link.awaited();
+                    let is_last = link.ready(status);
+                    if is_told {
+                        let text = "pipeline ending, ongoing syncs";
+                        cx.trace(|| format!("client {} {text}: {syncs}", self.id));
                     }
-                    if link.ready(status) {
+                    if is_last {
                         self.answered(cx);
                         return true;
+                    }
+                    if matches!(self.state, State::Preparing) {
+                        self.trace_preparing(cx);
                     }
                     // To pgbench a synchronisation within a pipeline is a query of the next answer.
                     self.reply.queries += 1;
@@ -250,7 +263,9 @@ impl Client {
                 if let Some(link) = &mut self.link {
                     link.piped_answered();
                 }
-                self.trace_receiving(cx);
+                if self.error.is_none() {
+                    self.trace_receiving(cx);
+                }
             } else {
                 self.reply.queries += 1;
             }

@@ -1,7 +1,7 @@
 //! A real PostgreSQL and short ways to run scripts on it.
 
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,19 @@ pub fn admin() -> Session {
 pub fn admin_at(socket: PathBuf, settings: &[&str]) -> Session {
     let candidate = candidate_at(Addr::Unix(socket), settings);
     Session::connect(&[candidate], None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A session on a server that may be about to recover from a crash.
+pub fn connected(socket: &Path) -> Session {
+    let begin = Instant::now();
+    loop {
+        let candidate = candidate_at(Addr::Unix(socket.to_owned()), &[]);
+        match Session::connect(&[candidate], None) {
+            Ok(session) => return session,
+            Err(error) => assert!(begin.elapsed() < Duration::from_secs(20), "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Runs SQL for its effect on the shared server.
