@@ -45,6 +45,7 @@ pub fn ask_password(prompt: &str) -> io::Result<String> {
         io::stderr().write_all(prompt.as_bytes())?;
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
+        io::stderr().write_all(b"\n")?;
         return Ok(without_line_end(line));
     };
     terminal.write_all(prompt.as_bytes())?;
