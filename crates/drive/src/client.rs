@@ -5,6 +5,7 @@ mod connect;
 mod error;
 mod link;
 mod meta;
+mod outage;
 mod reply;
 mod state;
 
@@ -17,6 +18,7 @@ use crate::program::Prepare;
 use crate::record::{Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
+use outage::Outage;
 use pgdyno_platform::io::Io;
 use reply::Reply;
 use state::State;
@@ -49,6 +51,8 @@ pub(crate) struct Client {
     /// What the server said before it ended the connection, and at which query.
     last_words: Option<(u32, String)>,
     reply: Reply,
+    /// The time without a connection, while it lasts and is to be ended.
+    outage: Option<Outage>,
     /// Whether anything was waited for since the present transaction began.
     has_waited: bool,
     /// Transactions that count for `-t`.
@@ -78,6 +82,7 @@ impl Client {
             error: None,
             last_words: None,
             reply: Reply::default(),
+            outage: None,
             has_waited: false,
             ended_transactions: 0,
             is_disconnected: false,
@@ -103,7 +108,21 @@ impl Client {
                 }
                 State::Connecting(ref attempt) => {
                     self.has_waited = true;
-                    return attempt.wait();
+                    let wait = attempt.wait();
+                    if self.outage.is_none() || !cx.is_time_up() {
+                        return wait;
+                    }
+                    self.finish(cx);
+                }
+                State::Reconnecting(at) => {
+                    self.has_waited = true;
+                    if cx.is_time_up() {
+                        self.finish(cx);
+                    } else if cx.now < at {
+                        return Wait::Until(at.min(cx.end));
+                    } else {
+                        self.connect(cx);
+                    }
                 }
                 State::Choose => self.choose(cx),
                 State::Schedule => self.schedule(cx),
@@ -371,6 +390,9 @@ impl Client {
     }
 
     fn finish<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.outage.take().is_some() {
+            cx.recorder.outage_over(None);
+        }
         self.disconnect(cx);
         self.state = State::Finished;
     }
@@ -390,6 +412,7 @@ impl Client {
             State::Finished | State::Aborted => return,
             State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {}
             State::Connecting(ref attempt) if attempt.is_before_run() => {}
+            State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
             _ => self.book_broken_off(cx, Failure::Interrupted),
         }
         self.finish(cx);

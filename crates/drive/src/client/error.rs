@@ -6,7 +6,7 @@ use pgdyno_wire::{ConnectErrorKind, ServerError};
 
 use super::link::Link;
 use super::{Client, State};
-use crate::drive::{OnError, QueryMode};
+use crate::drive::{OnConnectionLoss, OnError, QueryMode};
 use crate::event_loop::Context;
 use crate::message::Level;
 use crate::record::{Failure, Outcome, Then};
@@ -238,6 +238,11 @@ impl Client {
     /// The connection is gone in the middle of a transaction; `reason` says how, if there is more
     /// to say than that the server closed it.
     pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
+        if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
+            let words = self.last_words.take().map(|(_, words)| words);
+            let words = words.as_deref().or(reason);
+            return self.begin_outage(cx, words.unwrap_or("the server closed it unexpectedly"));
+        }
         let (script, command) = (self.script, self.command);
         let mut died = "perhaps the backend died while processing".to_owned();
         if let Some(reason) = reason {

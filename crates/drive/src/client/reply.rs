@@ -10,6 +10,7 @@ use pgdyno_wire::backend::{self, Frame, Message, tag};
 use super::error::TransactionError;
 use super::link::broken;
 use super::{Client, State, Wait};
+use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
 use crate::message::Level;
 use crate::program::Program;
@@ -62,8 +63,11 @@ impl Client {
         match self.state {
             State::Connecting(_) => self.connecting_closed(cx, error),
             State::Finished | State::Aborted => {}
-            // Between transactions nothing is lost but the connection: the next one will find out.
-            State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {
+            // As in pgbench it is the next statement that finds out.
+            State::Idle => cx.io.close(self.key),
+            State::Choose | State::Schedule | State::Throttled | State::Begin | State::Sleeping
+                if cx.drive.on_connection_loss == OnConnectionLoss::EndClient =>
+            {
                 cx.io.close(self.key);
                 return self.wait_on();
             }
@@ -89,10 +93,16 @@ impl Client {
     /// Tells that pgbench would look at what has come: once the first result of an answer is there,
     /// it waits for the rest without a word.
     fn trace_arrival<I: Io>(&self, cx: &Context<'_, I>) {
-        let has_begun = self.error.is_some() || self.reply.queries > 0;
+        let has_begun = self.has_failed_answer() || self.reply.queries > 0;
         if !has_begun || matches!(self.state, State::RollingBack) {
             self.trace_receiving(cx);
         }
+    }
+
+    /// Whether the answer that is being read holds an error.
+    fn has_failed_answer(&self) -> bool {
+        let is_of_answer = |error: &TransactionError| !error.is_of_preparing;
+        self.error.as_ref().is_some_and(is_of_answer)
     }
 
     fn wait_on(&self) -> Wait {
@@ -175,10 +185,11 @@ impl Client {
         match frame.tag {
             tag::READY_FOR_QUERY => match frame.parse() {
                 Ok(Message::ReadyForQuery(status)) => {
+                    let has_failed = self.has_failed_answer();
                     let Some(link) = &mut self.link else {
                         return true;
                     };
-                    let is_told = self.error.is_none() && link.answers_sync();
+                    let is_told = !has_failed && link.answers_sync();
                     let syncs = link.awaited();
                     let is_last = link.ready(status);
                     if is_told {
@@ -263,7 +274,7 @@ impl Client {
                 if let Some(link) = &mut self.link {
                     link.piped_answered();
                 }
-                if self.error.is_none() {
+                if !self.has_failed_answer() {
                     self.trace_receiving(cx);
                 }
             } else {

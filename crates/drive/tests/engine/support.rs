@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{Counts, Failure, Interval};
+use pgdyno_drive::record::{Counts, Failure, Interval, LoggedTransaction};
 use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Recording, Until};
 use pgdyno_script::Names;
 use pgdyno_session::Session;
@@ -125,6 +125,10 @@ pub fn millis(millis: u64) -> Duration {
 pub struct Seen {
     pub messages: Vec<String>,
     pub seconds: Vec<(f64, f64, Counts)>,
+    /// With the number of their thread.
+    pub logged: Vec<(usize, LoggedTransaction)>,
+    /// Threads that ended, and when.
+    pub ended_us: Vec<(usize, u64)>,
 }
 
 impl Live for Seen {
@@ -136,6 +140,17 @@ impl Live for Seen {
 
     fn message(&mut self, message: &Message) {
         self.messages.push(message.text.clone());
+    }
+
+    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
+        assert!(!transactions.is_empty());
+        assert!(self.ended_us.iter().all(|(ended, _)| *ended != thread));
+        self.logged
+            .extend(transactions.iter().map(|t| (thread, *t)));
+    }
+
+    fn thread_ended(&mut self, thread: usize, at_us: u64) {
+        self.ended_us.push((thread, at_us));
     }
 }
 
