@@ -7,3 +7,7 @@ test: ## formatting, lints and all tests; fetches what the tests need
 .PHONY: bench
 bench: ## pgdyno beside stock pgbench in turn; writes bench/RESULTS.md (bench/README.md tells how to read it)
 	@scripts/bench
+
+.PHONY: conformance
+conformance: ## PostgreSQL's own tests of pgbench, with pgdyno called by that name; fetches them
+	@scripts/conformance

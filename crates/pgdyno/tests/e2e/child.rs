@@ -22,9 +22,9 @@ pub struct Running {
 
 fn gather(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("UTF-8");
-        text
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("it is read");
+        String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
