@@ -73,6 +73,12 @@ impl Client {
     /// The server says that something went wrong.
     pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
         let failure = Failure::from_sqlstate(error.sqlstate().unwrap_or_default());
+        if self.reply.is_copying {
+            // To pgbench's client library it is a remark about the end of COPY.
+            let text = ServerError::new(error).libpq_text(None);
+            cx.say(Level::Debug, text);
+            return self.end_aborted(cx, Failure::Script);
+        }
         let query = self.reply.queries();
         let severity = error.get(b'V').or_else(|| error.get(b'S'));
         if matches!(severity, Some(b"FATAL" | b"PANIC")) {
@@ -250,10 +256,8 @@ impl Client {
         }
         let text = match (&self.state, self.last_words.take()) {
             (State::Preparing, words) => {
-                // Preparing is a call of its own to pgbench, with an error of its own.
-                let mut text = words.map_or(String::new(), |(_, words)| words + "\n");
-                text += &ConnectErrorKind::Closed.to_string();
-                cx.say(Level::Error, text);
+                self.lost_while_preparing(cx, words.map(|(_, words)| words));
+                let command = self.command;
                 format!("aborted in command {command} (SQL) of script {script}; {SEND_FAILED}")
             }
             (State::RollingBack, words) => format!(
@@ -268,6 +272,34 @@ impl Client {
         self.error = None;
         self.is_disconnected = true;
         self.abort(cx, Failure::ConnectionLost, &text);
+    }
+
+    /// Preparing a statement is a call of its own to pgbench, with an error of its own. It goes on
+    /// until it wants to send a statement.
+    fn lost_while_preparing<I: Io>(&mut self, cx: &mut Context<'_, I>, words: Option<String>) {
+        let mut text = words.map_or(String::new(), |words| words + "\n");
+        text += &ConnectErrorKind::Closed.to_string();
+        cx.say(Level::Error, text);
+        while self.link.as_mut().is_some_and(Link::prepare_next) {
+            self.trace_preparing(cx);
+            cx.say(Level::Error, "no connection to the server".to_owned());
+        }
+        let program = cx.program(self.script);
+        while self.command < program.commands() {
+            if let Some(statement) = program.statement(self.command) {
+                self.trace_sending(cx, statement);
+                cx.trace(|| {
+                    let text = program.statement_text(self.command, &self.vars);
+                    format!(
+                        "client {} could not send {}",
+                        self.id,
+                        text.unwrap_or_default()
+                    )
+                });
+                break;
+            }
+            self.command += 1;
+        }
     }
 
     /// There is no connection where one is needed.
