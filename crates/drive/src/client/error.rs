@@ -6,7 +6,7 @@ use pgdyno_wire::{ConnectErrorKind, ServerError};
 
 use super::link::Link;
 use super::{Client, State};
-use crate::drive::{OnConnectionLoss, OnError, QueryMode};
+use crate::drive::{OnConnectionLoss, OnError, OnLastTry, QueryMode};
 use crate::event_loop::Context;
 use crate::message::Level;
 use crate::record::{Failure, Outcome, Then};
@@ -89,7 +89,8 @@ impl Client {
         let is_preparing = matches!(self.state, State::Preparing);
         let survives = survives(cx, failure);
         // What happens over and over in silence shall not cost memory and formatting.
-        let text = if survives && !cx.drive.verbose_errors {
+        let is_silent = !cx.drive.verbose_errors && cx.drive.on_last_try == OnLastTry::FailOnly;
+        let text = if survives && is_silent {
             String::new()
         } else {
             ServerError::new(error).libpq_text(self.statement_text(cx).as_deref())
@@ -188,13 +189,30 @@ impl Client {
     pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "ends the failed transaction");
         cx.recorder.error(self.script, self.command, Then::Fail);
-        let failure = self
-            .error
-            .take()
-            .map_or(Failure::Script, |error| error.failure);
-        let ended = self.ended(cx, Outcome::Failed(failure));
+        let error = self.error.take();
+        let failure = error.as_ref().map(|error| error.failure);
+        let ended = self.ended(cx, Outcome::Failed(failure.unwrap_or(Failure::Script)));
         self.book(cx, ended);
-        self.next_transaction(cx);
+        match error {
+            Some(error)
+                if error.failure.is_retryable() && cx.drive.on_last_try == OnLastTry::EndClient =>
+            {
+                self.end_after_last_try(cx, &error);
+            }
+            _ => self.next_transaction(cx),
+        }
+    }
+
+    /// The failed transaction is booked already.
+    fn end_after_last_try<I: Io>(&mut self, cx: &mut Context<'_, I>, error: &TransactionError) {
+        let text = format!(
+            "client {} script {} aborted in command {} query {}: {}",
+            self.id, self.script, self.command, error.query, error.text
+        );
+        cx.say(Level::Error, text);
+        self.disconnect(cx);
+        self.state = State::Aborted;
+        cx.client_aborted();
     }
 
     fn tell_tries<I: Io>(&self, cx: &Context<'_, I>, what: &str) {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, OnConnectionLoss, OnError, QueryMode, Until};
+use pgdyno_drive::{Control, OnConnectionLoss, OnError, OnLastTry, QueryMode, Until};
 use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
@@ -159,6 +159,7 @@ impl RunArgs {
             rate: self.rate,
             latency_limit: self.latency_limit,
             max_tries: self.max_tries,
+            on_last_try: OnLastTry::FailOnly,
             on_error: if self.continue_on_error {
                 OnError::Continue
             } else {

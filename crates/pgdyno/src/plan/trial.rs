@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use pgdyno_drive::{
-    Control, Drive, DriveError, Live, OnConnectionLoss, OnError, QueryMode, Recording, Script,
-    Setup, Until,
+    Control, Drive, DriveError, Live, OnConnectionLoss, OnError, OnLastTry, QueryMode, Recording,
+    Script, Setup, Until,
 };
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
@@ -46,6 +46,8 @@ pub struct Trial {
     pub latency_limit: Option<Duration>,
     /// Tries of a transaction, 0 for no limit.
     pub max_tries: u32,
+    /// What a client does when the last try has failed.
+    pub on_last_try: OnLastTry,
     /// What a client does after errors that are not to be retried.
     pub on_error: OnError,
     /// A connection for each transaction.
@@ -163,6 +165,7 @@ impl Trial {
             rate: self.rate,
             latency_limit: self.latency_limit,
             max_tries: self.max_tries,
+            on_last_try: self.on_last_try,
             on_error: self.on_error,
             connection_per_transaction: self.connection_per_transaction,
             verbose_errors: self.verbose_errors,

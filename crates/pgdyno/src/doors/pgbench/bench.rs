@@ -254,6 +254,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         rate: asked.rate,
         latency_limit: (limit_us > 0).then(|| Duration::from_micros(limit_us)),
         max_tries: if is_one_try { 1 } else { asked.max_tries },
+        on_last_try: flavour.on_last_try,
         on_error: if asked.continue_on_error {
             OnError::Continue
         } else {

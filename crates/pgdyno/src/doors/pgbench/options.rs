@@ -587,8 +587,8 @@ impl<'a> Reader<'a> {
         }
         let total_weight = self.scripts.total_weight();
         let scripts = std::mem::take(&mut self.scripts.list);
-        let scripts = Drive::compile(scripts, self.query_mode)
-            .map_err(|error| Stop::fatal(error.to_string()))?;
+        let scripts =
+            Drive::compile(scripts, self.query_mode).map_err(|error| Stop::fatal(error.reason))?;
         if total_weight == 0 && !self.is_init {
             return Err(Stop::fatal("total script weight must not be zero"));
         }
@@ -685,7 +685,7 @@ impl<'a> Reader<'a> {
                      test duration ({duration_s})"
                 ));
             }
-            if duration_s % interval_s != 0 {
+            if !duration_s.is_multiple_of(interval_s) {
                 return refuse(&format!(
                     "duration ({duration_s}) must be a multiple of aggregation interval \
                      ({interval_s})"
