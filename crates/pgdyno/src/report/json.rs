@@ -55,6 +55,12 @@ pub fn document(outcome: &Outcome) -> Value {
             "initial_us": recording.connections.initial_us,
             "latency": latency(&recording.connections.latencies),
         },
+        "outages": {
+            "count": recording.outages.count,
+            "length": latency(&recording.outages.lengths),
+            "unended": recording.outages.unended,
+            "attempts": recording.outages.attempts,
+        },
         "clients": {
             "total": recording.clients.total,
             "aborted": recording.clients.aborted,
@@ -83,6 +89,7 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "max_tries": trial.max_tries,
         "continue_on_error": trial.on_error == pgdyno_drive::OnError::Continue,
         "connection_per_transaction": trial.connection_per_transaction,
+        "reconnect": trial.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
         "seed": trial.seed,
     })
 }
