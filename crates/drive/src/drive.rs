@@ -147,13 +147,14 @@ pub struct Drive {
     pub grace: Duration,
 }
 
-impl Drive {
-    /// A run of these scripts with pgbench's defaults: one client, ten transactions, one try.
-    pub fn new(endpoints: Vec<Vec<Candidate>>, scripts: Vec<Script>, names: Names) -> Self {
+impl Default for Drive {
+    /// pgbench's defaults: one client, ten transactions, one try. There is nothing to run yet, and
+    /// nowhere.
+    fn default() -> Self {
         Self {
-            endpoints,
-            scripts,
-            names,
+            endpoints: Vec::new(),
+            scripts: Vec::new(),
+            names: Names::new(),
             variables: Vec::new(),
             query_mode: QueryMode::Simple,
             clients: 1,
@@ -174,6 +175,18 @@ impl Drive {
             on_connection_loss: OnConnectionLoss::EndClient,
             seed: 0,
             grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Drive {
+    /// A run of these scripts with the defaults.
+    pub fn new(endpoints: Vec<Vec<Candidate>>, scripts: Vec<Script>, names: Names) -> Self {
+        Self {
+            endpoints,
+            scripts,
+            names,
+            ..Self::default()
         }
     }
 
