@@ -13,8 +13,10 @@ mod cases;
 mod child;
 mod compare;
 mod diff;
+mod generator;
 mod mask;
 mod programs;
+mod streams;
 #[path = "../doors/support.rs"]
 #[allow(
     dead_code,
