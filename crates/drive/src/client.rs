@@ -5,6 +5,7 @@ mod connect;
 mod error;
 mod link;
 mod meta;
+mod outage;
 mod reply;
 mod state;
 
@@ -13,9 +14,11 @@ use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::Nanos;
 use crate::event_loop::Context;
+use crate::program::Prepare;
 use crate::record::{Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
+use outage::Outage;
 use pgdyno_platform::io::Io;
 use reply::Reply;
 use state::State;
@@ -48,6 +51,8 @@ pub(crate) struct Client {
     /// What the server said before it ended the connection, and at which query.
     last_words: Option<(u32, String)>,
     reply: Reply,
+    /// The time without a connection, while it lasts and is to be ended.
+    outage: Option<Outage>,
     /// Whether anything was waited for since the present transaction began.
     has_waited: bool,
     /// Transactions that count for `-t`.
@@ -77,6 +82,7 @@ impl Client {
             error: None,
             last_words: None,
             reply: Reply::default(),
+            outage: None,
             has_waited: false,
             ended_transactions: 0,
             is_disconnected: false,
@@ -102,7 +108,21 @@ impl Client {
                 }
                 State::Connecting(ref attempt) => {
                     self.has_waited = true;
-                    return attempt.wait();
+                    let wait = attempt.wait();
+                    if self.outage.is_none() || !cx.is_time_up() {
+                        return wait;
+                    }
+                    self.finish(cx);
+                }
+                State::Reconnecting(at) => {
+                    self.has_waited = true;
+                    if cx.is_time_up() {
+                        self.finish(cx);
+                    } else if cx.now < at {
+                        return Wait::Until(at.min(cx.end));
+                    } else {
+                        self.connect(cx);
+                    }
                 }
                 State::Choose => self.choose(cx),
                 State::Schedule => self.schedule(cx),
@@ -143,6 +163,10 @@ impl Client {
     fn choose<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.script = cx.choose_script();
         self.tries = 1;
+        cx.trace(|| {
+            let script = &cx.program(self.script).script().name;
+            format!("client {} executing script \"{script}\"", self.id)
+        });
         if cx.is_time_up() {
             self.finish(cx);
         } else if cx.schedule.is_some() {
@@ -163,6 +187,8 @@ impl Client {
         {
             let (scheduled, at) = (self.scheduled, cx.now);
             let ended = Ended {
+                client: self.id,
+                number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
                 scheduled,
@@ -227,13 +253,22 @@ impl Client {
             && !link.is_prepared(prepare.number)
         {
             link.prepare(prepare);
+            self.trace_preparing(cx);
             return self.transmit_and(cx, State::Preparing);
         }
+        cx.trace(|| {
+            let text = || program.statement_text(self.command, &self.vars);
+            let name = statement.prepare.as_ref().map(Prepare::name);
+            let what = name.or_else(text).unwrap_or_default();
+            format!("client {} sending {what}", self.id)
+        });
         link.statement(statement, &self.vars);
         if !self.in_pipeline {
             link.end_statement(program.mode());
-            self.transmit_and(cx, State::WaitResult);
-        } else if link.batch_is_large() {
+            return self.transmit_and(cx, State::WaitResult);
+        }
+        link.piped(self.command);
+        if link.batch_is_large() {
             self.transmit_and(cx, State::EndCommand);
         } else {
             self.state = State::EndCommand;
@@ -241,18 +276,29 @@ impl Client {
     }
 
     fn end_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        if cx.program(self.script).is_timed(self.command) {
-            let latency = cx.now.saturating_sub(self.command_begun);
-            cx.recorder.command(self.script, self.command, latency);
-        }
+        self.book_command(cx);
         self.command += 1;
         self.state = State::Command;
+    }
+
+    /// Books that the present command has been executed.
+    fn book_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let program = cx.program(self.script);
+        if cx.drive.time_every_command {
+            if program.statement(self.command).is_none() {
+                cx.now = cx.clock.now();
+            }
+        } else if !program.is_timed(self.command) {
+            return;
+        }
+        let latency = cx.now.saturating_sub(self.command_begun);
+        cx.recorder.command(self.script, self.command, latency);
     }
 
     fn end_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if self.link.as_ref().map(Link::status) != Some(TransactionStatus::Idle) {
             let text = "aborted: end of script reached without completing the last transaction";
-            return self.abort(cx, Failure::Script, text);
+            return self.abort(cx, Failure::OpenBlock, text);
         }
         let ended = self.ended(cx, Outcome::Committed);
         self.book(cx, ended);
@@ -284,6 +330,8 @@ impl Client {
             ..
         } = *self;
         Ended {
+            client: self.id,
+            number: 0,
             outcome,
             tries,
             scheduled,
@@ -292,11 +340,13 @@ impl Client {
         }
     }
 
-    fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, ended: Ended) {
-        cx.recorder.transaction(self.script, ended);
+    fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
+        cx.recorder.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
         }
+        ended.number = self.ended_transactions;
+        cx.recorder.transaction(self.script, ended);
     }
 
     /// Books a transaction that ends before all of its answers have come: failed, unless the server
@@ -318,10 +368,31 @@ impl Client {
         let Some(link) = &mut self.link else { return };
         if let Err(reason) = link.transmit(&mut cx.io, self.key, &mut cx.sealed) {
             self.lose_connection(cx, reason.as_deref());
+        } else {
+            self.trace_receiving(cx);
+        }
+    }
+
+    /// Tells which statement is being prepared. (pgbench asks for one at a time.)
+    fn trace_preparing<I: Io>(&self, cx: &Context<'_, I>) {
+        cx.trace(|| {
+            let number = self.link.as_ref().and_then(Link::being_prepared);
+            let name = number.map_or(String::new(), Prepare::name_of);
+            format!("client {} preparing {name}", self.id)
+        });
+    }
+
+    /// Tells that the answer to a command is looked for.
+    fn trace_receiving<I: Io>(&self, cx: &Context<'_, I>) {
+        if matches!(self.state, State::WaitResult | State::RollingBack) {
+            cx.trace(|| format!("client {} receiving", self.id));
         }
     }
 
     fn finish<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.outage.take().is_some() {
+            cx.recorder.outage_over(None);
+        }
         self.disconnect(cx);
         self.state = State::Finished;
     }
@@ -341,6 +412,7 @@ impl Client {
             State::Finished | State::Aborted => return,
             State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {}
             State::Connecting(ref attempt) if attempt.is_before_run() => {}
+            State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
             _ => self.book_broken_off(cx, Failure::Interrupted),
         }
         self.finish(cx);

@@ -51,6 +51,17 @@ pub enum OnError {
     Continue,
 }
 
+/// What a client does when it has lost its connection, or gets none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConnectionLoss {
+    /// The client ends, as with pgbench.
+    #[default]
+    EndClient,
+    /// Its transaction is booked, and the client connects again until it succeeds or the run is
+    /// over; the time without a connection is recorded as an outage.
+    Reconnect,
+}
+
 /// A compiled script and how often it is chosen.
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -106,6 +117,17 @@ pub struct Drive {
     pub connection_per_transaction: bool,
     /// Tell each error that is retried (pgbench's `--verbose-errors`).
     pub verbose_errors: bool,
+    /// Hand each measured transaction that ends to [`crate::Live::logged`], or this share of them
+    /// (0 to 1), drawn as pgbench's `--sampling-rate` draws it.
+    pub log: Option<f64>,
+    /// Time every command, also those that only compute (pgbench's `-r`).
+    pub time_every_command: bool,
+    /// Tell every step, as pgbench's `--debug` does, in messages of [`crate::Level::Trace`].
+    pub debug: bool,
+    /// End the whole run at once when a client ends before its time.
+    pub exit_on_abort: bool,
+    /// What to do about lost connections.
+    pub on_connection_loss: OnConnectionLoss,
     /// Where the random numbers come from: the same seed gives the same transactions.
     pub seed: i64,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
@@ -131,6 +153,11 @@ impl Drive {
             on_error: OnError::EndClient,
             connection_per_transaction: false,
             verbose_errors: false,
+            log: None,
+            time_every_command: false,
+            debug: false,
+            exit_on_abort: false,
+            on_connection_loss: OnConnectionLoss::EndClient,
             seed: 0,
             grace: Duration::from_secs(5),
         }

@@ -15,7 +15,7 @@ use crate::deadlines::Deadlines;
 use crate::drive::{Drive, Until};
 use crate::message::{Level, Message};
 use crate::program::Program;
-use crate::record::{Finished, Interval, Recorder};
+use crate::record::{Finished, Interval, LoggedTransaction, Recorder};
 use crate::run::DriveError;
 use crate::schedule::Schedule;
 
@@ -33,6 +33,10 @@ pub(crate) enum Report {
     Message(Message),
     /// An interval of this thread is over.
     Interval(usize, Box<Interval>),
+    /// Transactions of this thread have ended, in this order.
+    Logged(usize, Vec<LoggedTransaction>),
+    /// A client of this thread has ended before its time, and ends the run.
+    ClientAborted(usize),
     /// All clients of the thread have ended.
     Finished(usize, Box<ThreadEnd>),
 }
@@ -40,6 +44,8 @@ pub(crate) enum Report {
 /// A thread's last words.
 pub(crate) struct ThreadEnd {
     pub(crate) finished: Finished,
+    /// When that was.
+    pub(crate) at: Nanos,
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
     /// The event loop itself broke.
@@ -81,6 +87,9 @@ pub(crate) struct Context<'run, I> {
     choose: Prng,
     weights: u64,
     stop: Stop,
+    control: Control,
+    /// A client's end has ended the run: nothing more is said.
+    is_over: bool,
     reports: Sender<Report>,
     connected: usize,
     connect_error: Option<DriveError>,
@@ -113,8 +122,29 @@ impl<'run, I: Io> Context<'run, I> {
     }
 
     pub(crate) fn say(&self, level: Level, text: String) {
+        if self.is_over {
+            return;
+        }
         // The collector outlives the threads; should it be gone, nobody is left to be told.
         let _ = self.reports.send(Report::Message(Message { level, text }));
+    }
+
+    /// Tells a step, when all steps are asked for.
+    #[inline]
+    pub(crate) fn trace(&self, text: impl FnOnce() -> String) {
+        if self.drive.debug {
+            self.say(Level::Trace, text());
+        }
+    }
+
+    /// A client has ended before its time.
+    pub(crate) fn client_aborted(&mut self) {
+        if self.drive.exit_on_abort && !self.is_over {
+            let thread = self.recorder.thread();
+            let _ = self.reports.send(Report::ClientAborted(thread));
+            self.is_over = true;
+            self.control.stop_now();
+        }
     }
 
     pub(crate) fn client_connected(&mut self) {
@@ -170,6 +200,8 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
         choose,
         weights: drive.scripts.iter().map(|script| script.weight).sum(),
         stop: Stop::No,
+        control: control.clone(),
+        is_over: false,
         reports: reports.clone(),
         connected: 0,
         connect_error: None,
@@ -261,6 +293,9 @@ impl<I: Io> EventLoop<'_, I> {
                 break;
             }
             for _ in 0..self.ready.len() {
+                if self.cx.is_over {
+                    break;
+                }
                 let Some(index) = self.ready.pop_front() else {
                     break;
                 };
@@ -275,7 +310,7 @@ impl<I: Io> EventLoop<'_, I> {
 
     /// Waits for the next event or deadline, or until `limit`, and lets the clients concerned go on.
     fn turn(&mut self, clients: &mut [Client], limit: Option<Nanos>) -> std::io::Result<()> {
-        if self.ended == clients.len() {
+        if self.ended == clients.len() || self.cx.is_over {
             return Ok(());
         }
         let timeout = self.timeout(limit);
@@ -293,6 +328,9 @@ impl<I: Io> EventLoop<'_, I> {
                 Event::Failed(error) => client.closed(&mut self.cx, Some(&error)),
             };
             self.note(key, wait);
+            if self.cx.is_over {
+                return Ok(());
+            }
         }
         if self.cx.deadlines.next().is_some() || self.cx.recorder.boundary < Nanos::MAX {
             self.cx.now = self.cx.clock.now();
@@ -355,6 +393,7 @@ impl<I: Io> EventLoop<'_, I> {
                 .filter(|client| client.is_disconnected)
                 .count(),
             error,
+            at: self.cx.now,
             finished: self.cx.recorder.finish(self.cx.now),
         };
         let _ = self

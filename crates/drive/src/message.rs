@@ -3,7 +3,9 @@
 /// How grave a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// What a script's `debug()` has to say; printed as it is.
+    /// What a client is doing, step by step; only when [`crate::Drive::debug`] asks for it.
+    Trace,
+    /// What a script's `debug()` or a notice of the server has to say; printed as it is.
     Debug,
     /// Worth knowing when asked for (`--verbose-errors`).
     Info,

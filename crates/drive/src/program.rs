@@ -99,7 +99,7 @@ impl Program {
                     let (numbered, slots) = sql.numbered().map_err(|e| failed(e.to_string()))?;
                     let number = *prepared;
                     *prepared += 1;
-                    let name = format!("P_{number}");
+                    let name = Prepare::name_of(number);
                     let mut message = Vec::new();
                     frontend::parse(&mut message, &name, numbered.as_bytes(), &[])
                         .map_err(|e| failed(e.to_string()))?;
@@ -158,6 +158,33 @@ impl Program {
         let mut text = Vec::new();
         sql.write_simple(vars, &mut text);
         String::from_utf8(text).ok()
+    }
+
+    /// The command with a prepared statement's number among all of the run.
+    pub(crate) fn prepared(&self, number: usize) -> Option<usize> {
+        let is_it = |statement: &Option<Statement>| {
+            let prepare = statement.as_ref()?.prepare.as_ref()?;
+            Some(prepare.number == number)
+        };
+        self.statements
+            .iter()
+            .position(|statement| is_it(statement) == Some(true))
+    }
+
+    /// The words of a meta command, as pgbench's messages show them.
+    pub(crate) fn words(&self, command: usize) -> String {
+        let Some(command) = self.script.commands.get(command) else {
+            return String::new();
+        };
+        let mut words = command.words.join(" ");
+        if let (Op::Sleep(_), [_, amount]) = (&command.op, command.words.as_slice()) {
+            // Amount and unit may be one word; pgbench tells that word, and the unit once more.
+            let unit = amount.trim_start_matches(|c: char| c.is_ascii_digit());
+            if !amount.starts_with(':') && !unit.is_empty() && unit.len() < amount.len() {
+                words = format!("{words} {unit}");
+            }
+        }
+        words
     }
 
     /// Whether the command takes time of its own that is worth a figure: what only computes does
@@ -247,6 +274,17 @@ fn bound(before: Vec<u8>, name: &str, parameters: Vec<Slot>) -> Body {
     let _ = frontend::bind(&mut message, "", &name, |_| {});
     message.extend_from_slice(&after);
     Body::Fixed(message)
+}
+
+impl Prepare {
+    /// What the server knows the statement by: pgbench's name for it.
+    pub(crate) fn name(&self) -> String {
+        Self::name_of(self.number)
+    }
+
+    pub(crate) fn name_of(number: usize) -> String {
+        format!("P_{number}")
+    }
 }
 
 impl Statement {

@@ -9,12 +9,15 @@ mod latencies;
 mod outcome;
 mod recorder;
 mod recording;
+mod transaction_log;
 
 pub use interval::{Interval, ScriptInterval};
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};
-pub(crate) use recorder::{Ended, Finished, Recorder};
+pub(crate) use recorder::{Ended, Finished, Recorder, Then};
 pub use recording::{
-    ClientsEnd, Connections, End, Phase, Recording, ScriptRecord, Second, StatementRecord,
+    ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, Second, StatementRecord,
     StatementTotals, ThreadUse,
 };
+pub use transaction_log::LoggedTransaction;
+pub(crate) use transaction_log::TransactionLog;

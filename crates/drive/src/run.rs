@@ -11,15 +11,16 @@ use pgdyno_platform::io::Epoll;
 use pgdyno_script::{Seeds, Vars};
 
 use crate::client::Client;
-use crate::clock::{Clock, Nanos, nanos};
+use crate::clock::{Clock, Nanos, micros, nanos};
 use crate::control::Control;
 use crate::drive::{Drive, Setup as Variable};
 use crate::event_loop::{self, Report, Setup, ThreadEnd};
 use crate::message::{Level, Message};
 use crate::program::Program;
 use crate::record::{
-    ClientsEnd, Connections, End, Interval, Phase, Recorder, Recording, ScriptInterval,
-    ScriptRecord, Second, StatementRecord, StatementTotals, ThreadUse,
+    ClientsEnd, Connections, End, Interval, LoggedTransaction, Outages, Phase, Recorder, Recording,
+    ScriptInterval, ScriptRecord, Second, StatementRecord, StatementTotals, ThreadUse,
+    TransactionLog,
 };
 use crate::schedule::Schedule;
 
@@ -47,12 +48,17 @@ pub enum DriveError {
 
 /// Who watches a run. Called by the thread that called [`Drive::run`].
 pub trait Live {
-    /// All clients are connected; the clock runs.
-    fn begun(&mut self) {}
+    /// All clients are connected; the clock runs, by the wall clock since `started`.
+    fn begun(&mut self, _started: SystemTime) {}
     /// A second (or the rest of one) is over, all threads together.
     fn second(&mut self, interval: &Interval);
     /// A client has something to say.
     fn message(&mut self, message: &Message);
+    /// Transactions of a thread have ended, in this order; only when [`Drive::log`] asks for it.
+    fn logged(&mut self, _thread: usize, _transactions: &[LoggedTransaction]) {}
+    /// All clients of a thread have ended, `at_us` microseconds after the start; nothing more comes
+    /// from it.
+    fn thread_ended(&mut self, _thread: usize, _at_us: u64) {}
 }
 
 impl Drive {
@@ -87,6 +93,7 @@ impl Drive {
                         });
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
+                let (recycle_log, recycled_log) = channel();
                 let (start, go) = channel();
                 let programs: Vec<&Program> =
                     self.scripts.iter().map(|script| &*script.program).collect();
@@ -95,6 +102,9 @@ impl Drive {
                     &programs,
                     self.rate.is_some(),
                     self.latency_limit.map(|limit| limit.as_micros() as u64),
+                    self.log.map(|share| {
+                        TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
+                    }),
                     reports.clone(),
                     recycled,
                 );
@@ -119,6 +129,7 @@ impl Drive {
                 links.push(Link {
                     start,
                     recycle,
+                    recycle_log,
                     progress: 0,
                 });
             }
@@ -184,6 +195,7 @@ impl Drive {
 struct Link {
     start: Sender<Nanos>,
     recycle: Sender<Box<Interval>>,
+    recycle_log: Sender<Vec<LoggedTransaction>>,
     /// Up to when this thread has reported, in nanoseconds since the run began.
     progress: Nanos,
 }
@@ -214,11 +226,11 @@ impl Collector<'_> {
             inbox,
             ..
         } = self;
-        live.begun();
         let mut open = BTreeMap::new();
         // From here on time counts.
         recording.started = SystemTime::now();
         let begin = clock.now();
+        live.begun(recording.started);
         for link in &links {
             // A thread that is gone says so by its `Finished`.
             let _ = link.start.send(begin);
@@ -231,8 +243,18 @@ impl Collector<'_> {
                     links[thread].progress = interval.start_ns + interval.length_ns;
                     add(&mut open, thread, interval, &links);
                 }
+                Report::Logged(thread, mut transactions) => {
+                    live.logged(thread, &transactions);
+                    transactions.clear();
+                    // A thread that has ended needs no more memory.
+                    let _ = links[thread].recycle_log.send(transactions);
+                }
+                Report::ClientAborted(thread) => {
+                    recording.end = End::ClientAborted { thread };
+                }
                 Report::Finished(thread, end) => {
                     links[thread].progress = Nanos::MAX;
+                    live.thread_ended(thread, micros(end.at.saturating_sub(begin)));
                     finish_thread(&mut recording, *end, live);
                 }
             }
@@ -255,7 +277,9 @@ impl Collector<'_> {
                 links[thread].recycle(interval);
             }
         }
-        recording.end = if recording.clients.aborted == recording.clients.total {
+        recording.end = if let End::ClientAborted { .. } = recording.end {
+            recording.end
+        } else if recording.clients.aborted == recording.clients.total {
             End::AllClientsAborted
         } else if control.is_stopping() {
             End::Interrupted
@@ -275,7 +299,7 @@ impl Collector<'_> {
                     failure.get_or_insert(error);
                 }
                 Ok(Report::Message(message)) => live.message(&message),
-                Ok(Report::Interval(..) | Report::Finished(..)) | Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
         let now = self.clock.now();
@@ -321,6 +345,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
         .connections
         .latencies
         .merge(&end.finished.connects);
+    recording.outages.merge(&end.finished.outages);
     recording.threads.push(end.finished.used);
     let mine = recording.statements.iter_mut().flatten();
     for (mine, theirs) in mine.zip(end.finished.statements.iter().flatten()) {
@@ -358,6 +383,7 @@ fn empty_recording(drive: &Drive) -> Recording {
         seconds: Vec::new(),
         scripts,
         connections: Connections::default(),
+        outages: Outages::default(),
         threads: Vec::<ThreadUse>::new(),
         clients: ClientsEnd {
             total: drive.clients,

@@ -12,8 +12,12 @@ mod workload;
 use std::process::ExitCode;
 
 use clap::Parser;
+use doors::pgbench;
 
 fn main() -> ExitCode {
+    if let Some(done) = old_door() {
+        return done;
+    }
     let cli = doors::Cli::parse();
     match doors::open(cli) {
         Ok(exit) => exit.into(),
@@ -22,4 +26,20 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// `pgdyno pgbench …`, or the same by the name that the program was called: command lines that are
+/// read in their own way.
+fn old_door() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().map(|argument| {
+        // What is not UTF-8 is no name of anything that pgdyno could open by it.
+        argument.to_string_lossy().into_owned()
+    });
+    let argv0 = arguments.next().unwrap_or_default();
+    if let Some(flavour) = pgbench::Flavour::called(pgbench::program_name(&argv0)) {
+        return Some(pgbench::open(&argv0, arguments.collect(), flavour));
+    }
+    let verb = arguments.next()?;
+    let flavour = pgbench::Flavour::called(&verb)?;
+    Some(pgbench::open(&verb, arguments.collect(), flavour))
 }

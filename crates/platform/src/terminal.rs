@@ -1,6 +1,8 @@
 //! Whether somebody watches, and how wide the screen is.
 
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::os::fd::AsRawFd;
 
 /// Whether standard output is a terminal.
 pub fn stdout_is_terminal() -> bool {
@@ -32,10 +34,75 @@ fn width_of(fd: libc::c_int) -> Option<u16> {
     (code == 0 && size.ws_col > 0).then_some(size.ws_col)
 }
 
+/// Asks for a line at the terminal without showing what is typed; where there is no terminal, at
+/// standard error and input.
+///
+/// # Errors
+/// Neither can be read.
+pub fn ask_password(prompt: &str) -> io::Result<String> {
+    let terminal = File::options().read(true).write(true).open("/dev/tty");
+    let Ok(mut terminal) = terminal else {
+        io::stderr().write_all(prompt.as_bytes())?;
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        io::stderr().write_all(b"\n")?;
+        return Ok(without_line_end(line));
+    };
+    terminal.write_all(prompt.as_bytes())?;
+    let hidden = Hidden::new(&terminal);
+    let mut line = String::new();
+    let read = BufReader::new(&terminal).read_line(&mut line);
+    drop(hidden);
+    // The line end that was typed was not shown either.
+    terminal.write_all(b"\n")?;
+    read.map(|_| without_line_end(line))
+}
+
+fn without_line_end(mut line: String) -> String {
+    line.truncate(line.trim_end_matches(['\n', '\r']).len());
+    line
+}
+
+/// A terminal that does not show what is typed until this is dropped.
+struct Hidden<'a> {
+    terminal: &'a File,
+    before: libc::termios,
+}
+
+impl<'a> Hidden<'a> {
+    /// `None` when it is no terminal.
+    fn new(terminal: &'a File) -> Option<Self> {
+        let mut before = std::mem::MaybeUninit::uninit();
+        // SAFETY: tcgetattr writes one termios to the place given, and says whether it did.
+        let code = unsafe { libc::tcgetattr(terminal.as_raw_fd(), before.as_mut_ptr()) };
+        if code != 0 {
+            return None;
+        }
+        // SAFETY: it was written above.
+        let before = unsafe { before.assume_init() };
+        let mut silent = before;
+        silent.c_lflag &= !libc::ECHO;
+        let hidden = Self { terminal, before };
+        hidden.set(&silent);
+        Some(hidden)
+    }
+
+    fn set(&self, how: &libc::termios) {
+        // SAFETY: it reads one termios. A terminal that refuses shows what is typed; a password can
+        // still be given.
+        unsafe { libc::tcsetattr(self.terminal.as_raw_fd(), libc::TCSAFLUSH, how) };
+    }
+}
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        self.set(&self.before);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     #[test]
     fn what_is_no_terminal_has_no_width() {

@@ -105,7 +105,11 @@ impl<'a> CopyIn<'a> {
         loop {
             let range = match next.take() {
                 Some(range) => range,
-                None => self.session.next_message()?,
+                None => match self.session.next_message() {
+                    Ok(range) => range,
+                    // What the server said before it hung up tells more than that it did.
+                    Err(lost) => return Err(failed.unwrap_or(lost)),
+                },
             };
             match self.session.parse(&range)? {
                 Message::ReadyForQuery(status) => {

@@ -51,7 +51,8 @@ impl Error {
             .filter(|s| !s.is_empty())
     }
 
-    pub(crate) fn closed() -> Error {
+    /// The server hung up: libpq's words for it.
+    pub fn closed() -> Error {
         Error::Lost(
             "server closed the connection unexpectedly\n\tThis probably means the server terminated \
              abnormally\n\tbefore or while processing the request."

@@ -128,12 +128,42 @@ impl Session {
     /// what came before it is dropped with the transaction that held it.
     pub fn simple_query(&mut self, sql: &str) -> Result<Vec<Outcome>, Error> {
         self.start_query(sql)?;
+        self.outcomes()
+    }
+
+    /// Runs one statement with parameters, `$1` and so on, as texts: in the extended query
+    /// protocol, unnamed.
+    pub fn query_with(&mut self, sql: &str, params: &[&str]) -> Result<Outcome, Error> {
+        let mut messages = Vec::new();
+        let too_many = |_| usage("a statement has at most 65535 parameters");
+        frontend::parse(&mut messages, "", sql.as_bytes(), &[]).map_err(too_many)?;
+        frontend::bind(&mut messages, "", "", |values| {
+            for param in params {
+                values.value(param.as_bytes());
+            }
+        })
+        .map_err(too_many)?;
+        frontend::describe(&mut messages, frontend::Target::Portal, "");
+        frontend::execute(&mut messages, "", 0);
+        frontend::sync(&mut messages);
+        self.send(|out| out.append(&mut messages))?;
+        self.outcomes()
+            .map(|mut outcomes| outcomes.pop().unwrap_or_default())
+    }
+
+    /// Reads what a request returned, to its end.
+    fn outcomes(&mut self) -> Result<Vec<Outcome>, Error> {
         let mut outcomes = Vec::new();
         let mut current = Outcome::default();
         let mut failed: Option<Error> = None;
         loop {
-            let range = self.next_message()?;
+            let range = match self.next_message() {
+                Ok(range) => range,
+                // What the server said before it hung up tells more than that it did.
+                Err(lost) => return Err(failed.unwrap_or(lost)),
+            };
             match self.parse(&range)? {
+                Message::ParseComplete | Message::BindComplete | Message::NoData => {}
                 Message::ReadyForQuery(status) => {
                     self.status = status;
                     return match failed {
@@ -213,7 +243,10 @@ impl Session {
         self.start_query(sql)?;
         let mut failed: Option<Error> = None;
         loop {
-            let range = self.next_message()?;
+            let range = match self.next_message() {
+                Ok(range) => range,
+                Err(lost) => return Err(failed.unwrap_or(lost)),
+            };
             match self.parse(&range)? {
                 Message::CopyInResponse { .. } => return Ok(CopyIn::new(self)),
                 Message::ReadyForQuery(status) => {

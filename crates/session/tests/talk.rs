@@ -330,6 +330,31 @@ fn a_running_statement_can_be_cancelled_from_another_thread() {
 }
 
 #[test]
+fn a_query_with_parameters_returns_rows_or_the_servers_error() {
+    let server = server();
+    let mut session = server.admin();
+    let sql = "SELECT $1::int + 1, $2 || 'x', nullif($2, $2)";
+    let outcome = session.query_with(sql, &["41", "it's"]).unwrap();
+    assert_eq!(
+        outcome.rows,
+        [[Some("42".to_owned()), Some("it'sx".to_owned()), None]]
+    );
+    let error = session.query_with(sql, &["x", ""]).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("22P02"), "{error}");
+    let error = session.query_with("SELECT $1", &[]).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("08P01"), "{error}");
+    let many = vec![""; 65_536];
+    let error = session.query_with("SELECT 1", &many).unwrap_err();
+    assert!(matches!(error, Error::Usage(_)), "{error}");
+    // Nothing of all that is in the way of what comes next.
+    let created = session
+        .query_with("CREATE TEMP TABLE made ()", &[])
+        .unwrap();
+    assert_eq!(created.tag, "CREATE TABLE");
+    assert_eq!(session.transaction_status(), TransactionStatus::Idle);
+}
+
+#[test]
 fn a_terminated_session_tells_the_servers_last_words_and_is_broken() {
     let server = server();
     let mut session = server.admin();
@@ -337,11 +362,8 @@ fn a_terminated_session_tells_the_servers_last_words_and_is_broken() {
     let error = session
         .simple_query("SELECT pg_terminate_backend(pg_backend_pid())")
         .unwrap_err();
-    // The words arrive with the answer, or the connection ends first, as with libpq.
-    assert!(
-        error.sqlstate() == Some("57P01") || matches!(error, Error::Lost(_)),
-        "{error}"
-    );
+    // They arrive before the connection ends, and matter more than that it does.
+    assert_eq!(error.sqlstate(), Some("57P01"), "{error}");
     let again = session.simple_query("SELECT 1").unwrap_err();
     assert!(matches!(again, Error::Lost(_)), "{again}");
     assert!(session.is_broken());

@@ -194,7 +194,8 @@ pub fn bind(
         if let Ok(count) = count {
             out[count_at..count_at + 2].copy_from_slice(&count.to_be_bytes());
         }
-        out.extend_from_slice(&0u16.to_be_bytes()); // results in text
+        // One format for all results, text: what libpq says instead of nothing.
+        out.extend_from_slice(&[0, 1, 0, 0]);
     });
     if count.is_err() {
         out.truncate(begin);
@@ -275,9 +276,9 @@ mod tests {
         })
         .unwrap();
         let mut expected = b"beforeB".to_vec();
-        expected.extend_from_slice(&[0, 0, 0, 30]);
+        expected.extend_from_slice(&[0, 0, 0, 32]);
         expected.extend_from_slice(b"\0P0_1\0\0\0\0\x03");
-        expected.extend_from_slice(b"\0\0\0\x0242\xff\xff\xff\xff\0\0\0\0\0\0");
+        expected.extend_from_slice(b"\0\0\0\x0242\xff\xff\xff\xff\0\0\0\0\0\x01\0\0");
         assert_eq!(out, expected);
     }
 

@@ -47,6 +47,12 @@ impl Login {
             max_protocol: ProtocolVersion::V3_0,
         }
     }
+
+    /// The database that is asked for; the server takes the role's name where there is none.
+    pub fn database(&self) -> &str {
+        let named = self.parameters.iter().find(|(name, _)| name == "database");
+        named.map_or(&self.user, |(_, database)| database)
+    }
 }
 
 /// Text that never shows in `Debug` output and has no `Display`.

@@ -8,6 +8,7 @@ use pgdyno_wire::{Addr, Candidate, ConnectError, Connecting, next_candidate};
 use super::link::Link;
 use super::{Client, State, Wait};
 use crate::clock::{Nanos, nanos};
+use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
 use crate::run::DriveError;
 
@@ -58,6 +59,7 @@ impl Client {
 
     fn connect_first<I: Io>(&mut self, cx: &mut Context<'_, I>, is_before_run: bool) {
         let begun = cx.clock.now();
+        self.count_attempt(cx);
         let attempt = Attempt {
             candidate: 0,
             machine: None,
@@ -76,6 +78,10 @@ impl Client {
         let candidate = &self.candidates(cx)[attempt.candidate];
         let limit = candidate.connect_timeout.map(nanos);
         attempt.deadline = limit.map(|limit| cx.clock.now().saturating_add(limit));
+        if self.outage.is_some() && cx.end < Nanos::MAX {
+            // An outage lasts no longer than the run.
+            attempt.deadline = Some(attempt.deadline.map_or(cx.end, |at| at.min(cx.end)));
+        }
         self.try_candidate(cx, attempt);
     }
 
@@ -174,6 +180,7 @@ impl Client {
                     cx.client_connected();
                 } else {
                     self.state = State::Begin;
+                    self.end_outage(cx);
                 }
             }
         }
@@ -241,6 +248,8 @@ impl Client {
                 client: self.id,
                 text,
             });
+        } else if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
+            self.not_connected(cx, attempt.begun, &text);
         } else {
             self.abort_disconnected(cx, &text);
         }

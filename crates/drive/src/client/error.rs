@@ -1,15 +1,17 @@
 //! Why a try of a transaction has failed, and how a client goes on: pgbench's rules.
 
 use pgdyno_platform::io::Io;
-use pgdyno_wire::ServerError;
 use pgdyno_wire::backend::{ErrorFields, TransactionStatus};
+use pgdyno_wire::{ConnectErrorKind, ServerError};
 
 use super::link::Link;
 use super::{Client, State};
-use crate::drive::{OnError, QueryMode};
+use crate::drive::{OnConnectionLoss, OnError, QueryMode};
 use crate::event_loop::Context;
 use crate::message::Level;
-use crate::record::{Failure, Outcome};
+use crate::record::{Failure, Outcome, Then};
+
+const SEND_FAILED: &str = "SQL command send failed";
 
 /// What went wrong in a try.
 #[derive(Debug)]
@@ -112,18 +114,27 @@ impl Client {
     }
 
     /// The statement that the server speaks of, as it was sent. libpq does not know it when it
-    /// executes what was prepared before; neither is it known here which one of a pipeline it is.
+    /// executes what was prepared before.
     fn statement_text<I: Io>(&self, cx: &Context<'_, I>) -> Option<String> {
         let program = cx.program(self.script);
-        let is_known =
-            program.mode() != QueryMode::Prepared || matches!(self.state, State::Preparing);
-        is_known.then(|| program.statement_text(self.command, &self.vars))?
+        let link = self.link.as_ref()?;
+        let command = match self.state {
+            State::Preparing => program.prepared(link.being_prepared()?)?,
+            _ if program.mode() == QueryMode::Prepared => return None,
+            _ if program.statement(self.command).is_some() => self.command,
+            _ => link.answered_command()?,
+        };
+        program.statement_text(command, &self.vars)
     }
 
     /// All statements that the server was asked to prepare have been answered.
     pub(super) fn after_preparing<I: Io>(&mut self, cx: &Context<'_, I>) {
         self.state = match &self.error {
             Some(error) if survives(cx, error.failure) => State::Error,
+            _ if cx.program(self.script).statement(self.command).is_none() => {
+                self.enter_pipeline();
+                State::EndCommand
+            }
             _ => State::Command,
         };
     }
@@ -160,7 +171,7 @@ impl Client {
 
     pub(super) fn retry<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "repeats the transaction after the error");
-        cx.recorder.error(self.script, self.command, true);
+        cx.recorder.error(self.script, self.command, Then::Retry);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
         self.error = None;
@@ -170,7 +181,7 @@ impl Client {
 
     pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "ends the failed transaction");
-        cx.recorder.error(self.script, self.command, false);
+        cx.recorder.error(self.script, self.command, Then::Fail);
         let failure = self
             .error
             .take()
@@ -216,22 +227,35 @@ impl Client {
         self.end_aborted(cx, failure);
     }
 
-    fn end_aborted<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
-        cx.recorder.error(self.script, self.command, false);
+    pub(super) fn end_aborted<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
+        cx.recorder.error(self.script, self.command, Then::Abort);
         self.book_broken_off(cx, failure);
         self.disconnect(cx);
         self.state = State::Aborted;
+        cx.client_aborted();
     }
 
     /// The connection is gone in the middle of a transaction; `reason` says how, if there is more
     /// to say than that the server closed it.
     pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
+        if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
+            let words = self.last_words.take().map(|(_, words)| words);
+            let words = words.as_deref().or(reason);
+            return self.begin_outage(cx, words.unwrap_or("the server closed it unexpectedly"));
+        }
         let (script, command) = (self.script, self.command);
         let mut died = "perhaps the backend died while processing".to_owned();
         if let Some(reason) = reason {
             died += &format!(": {reason}");
         }
         let text = match (&self.state, self.last_words.take()) {
+            (State::Preparing, words) => {
+                // Preparing is a call of its own to pgbench, with an error of its own.
+                let mut text = words.map_or(String::new(), |(_, words)| words + "\n");
+                text += &ConnectErrorKind::Closed.to_string();
+                cx.say(Level::Error, text);
+                format!("aborted in command {command} (SQL) of script {script}; {SEND_FAILED}")
+            }
             (State::RollingBack, words) => format!(
                 "aborted while rolling back the transaction after an error; {}",
                 words.map_or(died, |(_, text)| text)
@@ -242,19 +266,15 @@ impl Client {
             (_, None) => format!("aborted in command {command} (SQL) of script {script}; {died}"),
         };
         self.error = None;
-        cx.say(Level::Error, format!("client {} {text}", self.id));
-        cx.recorder.error(self.script, self.command, false);
-        self.book_broken_off(cx, Failure::ConnectionLost);
-        self.link = None;
-        self.disconnect(cx);
         self.is_disconnected = true;
-        self.state = State::Aborted;
+        self.abort(cx, Failure::ConnectionLost, &text);
     }
 
     /// There is no connection where one is needed.
     pub(super) fn abort_disconnected<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: &str) {
         self.is_disconnected = true;
-        let text = format!("aborted while establishing connection: {reason}");
-        self.abort(cx, Failure::ConnectionRefused, &text);
+        cx.say(Level::Error, reason.to_owned());
+        let text = "aborted while establishing connection";
+        self.abort(cx, Failure::ConnectionRefused, text);
     }
 }

@@ -14,6 +14,13 @@ use crate::program::{Prepare, Statement};
 /// Beyond so many bytes a pipeline is sent before its end.
 const BATCH_BYTES_MAX: usize = 64 << 10;
 
+/// What there is to say about a connection that broke, beyond that the server closed it.
+pub(super) fn broken(error: &io::Error, doing: &str) -> Option<String> {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    let is_closed = matches!(error.kind(), BrokenPipe | ConnectionReset);
+    (!is_closed).then(|| format!("could not {doing} server: {error}"))
+}
+
 /// One established connection.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -29,6 +36,10 @@ pub(super) struct Link {
     prepared: Vec<bool>,
     /// The statements that the server is asked to prepare, in order.
     preparing: VecDeque<usize>,
+    /// What the present pipeline has sent: numbers of commands, and `None` for each Sync.
+    pipeline: Vec<Option<usize>>,
+    /// How much of it has been answered.
+    answered: usize,
     /// Whether a transaction block will be open when all that was gathered has been executed.
     will_be_in_block: bool,
     /// Whether something gathered may commit.
@@ -47,6 +58,8 @@ impl Link {
             awaited: 0,
             prepared: Vec::new(),
             preparing: VecDeque::new(),
+            pipeline: Vec::new(),
+            answered: 0,
             will_be_in_block: false,
             may_commit: false,
             may_be_committing: false,
@@ -82,6 +95,48 @@ impl Link {
         if let Some(number) = self.preparing.front() {
             self.prepared[*number] = false;
         }
+    }
+
+    /// The number of the statement whose preparation is being answered.
+    pub(super) fn being_prepared(&self) -> Option<usize> {
+        self.preparing.front().copied()
+    }
+
+    /// A pipeline begins: answers are matched with what is sent from here on.
+    pub(super) fn begin_pipeline(&mut self) {
+        self.pipeline.clear();
+        self.answered = 0;
+    }
+
+    /// The statement of this command was gathered within a pipeline.
+    pub(super) fn piped(&mut self, command: usize) {
+        self.pipeline.push(Some(command));
+    }
+
+    /// Gathers a Sync of a pipeline.
+    pub(super) fn sync_pipeline(&mut self) {
+        self.pipeline.push(None);
+        self.sync();
+    }
+
+    /// A statement of a pipeline has been answered.
+    pub(super) fn piped_answered(&mut self) {
+        self.answered += 1;
+    }
+
+    /// The command of the pipeline that is being answered; `None` at a Sync.
+    pub(super) fn answered_command(&self) -> Option<usize> {
+        self.pipeline.get(self.answered).copied()?
+    }
+
+    /// Whether the next ReadyForQuery answers a Sync of the present pipeline.
+    pub(super) fn answers_sync(&self) -> bool {
+        self.answered < self.pipeline.len()
+    }
+
+    /// How many ReadyForQuery messages are still to come.
+    pub(super) fn awaited(&self) -> u32 {
+        self.awaited
     }
 
     pub(super) fn batch_is_large(&self) -> bool {
@@ -122,6 +177,11 @@ impl Link {
         self.status = status;
         self.awaited = self.awaited.saturating_sub(1);
         self.preparing.pop_front();
+        if let Some(rest) = self.pipeline.get(self.answered..) {
+            // After an error what stands before the Sync is passed over.
+            let sync = rest.iter().position(Option::is_none);
+            self.answered += sync.map_or(0, |sync| sync + 1);
+        }
         let is_last = self.awaited == 0;
         if is_last {
             self.may_be_committing = false;
@@ -155,7 +215,7 @@ impl Link {
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Err(None),
             sent => {
                 self.may_be_committing |= may_commit;
-                sent.map_err(|error| Some(format!("could not send data to server: {error}")))
+                sent.map_err(|error| broken(&error, "send data to"))
             }
         }
     }

@@ -22,6 +22,7 @@ const EXECUTION: &str = "execution of meta-command failed";
 
 impl Client {
     pub(super) fn execute_meta<I: Io>(&mut self, cx: &mut Context<'_, I>, op: &Op) {
+        self.trace_executing(cx);
         // What comes after a command is the next one, unless a command says otherwise.
         self.state = State::EndCommand;
         let (word, done) = match op {
@@ -29,6 +30,7 @@ impl Client {
             Op::If { cond, .. } => self.branch(cx, cond),
             // Only the end of a taken branch comes here; `branch` evaluates conditions.
             Op::Elif { end, .. } | Op::Else { end } => {
+                self.book_command(cx);
                 self.jump(*end);
                 ("else", Ok(()))
             }
@@ -45,6 +47,13 @@ impl Client {
         if let Err(reason) = done {
             self.abort_command(cx, word, reason);
         }
+    }
+
+    fn trace_executing<I: Io>(&self, cx: &Context<'_, I>) {
+        cx.trace(|| {
+            let words = cx.program(self.script).words(self.command);
+            format!("client {} executing \\{words}", self.id)
+        });
     }
 
     fn set<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, expr: &Expr) -> Done {
@@ -81,9 +90,14 @@ impl Client {
             let Some((next, elif)) = program.when_false(self.command) else {
                 return (word, Err("this command has no condition"));
             };
+            self.book_command(cx);
             self.command = next;
             match elif {
-                Some(elif) => (word, cond) = ("elif", elif),
+                Some(elif) => {
+                    (word, cond) = ("elif", elif);
+                    self.command_begun = cx.now;
+                    self.trace_executing(cx);
+                }
                 None => {
                     self.state = State::Command;
                     return (word, Ok(()));
@@ -134,11 +148,27 @@ impl Client {
             Ok(output) => {
                 let value = told(cx, args.result(&output)).map_err(|()| EXECUTION)?;
                 let assigned = self.vars.assign("setshell", slot, Value::Int(value));
-                return told(cx, assigned).map_err(|()| EXECUTION);
+                told(cx, assigned).map_err(|()| EXECUTION)?;
+                cx.trace(|| self.shell_result(cx, &output));
+                return Ok(());
             }
         };
         cx.say(Level::Error, format!("{}: {problem}", args.name));
         Err(EXECUTION)
+    }
+
+    /// What pgbench calls parameter name is the shell command's first argument.
+    fn shell_result<I: Io>(&self, cx: &Context<'_, I>, output: &[u8]) -> String {
+        let command = cx.program(self.script).script().commands.get(self.command);
+        let words = command.map_or(&[][..], |command| &command.words);
+        let word = |index: usize| words.get(index).map_or("(null)", String::as_str);
+        let line = output.split_inclusive(|byte| *byte == b'\n').next();
+        let line = String::from_utf8_lossy(line.unwrap_or_default());
+        format!(
+            "{}: shell parameter name: \"{}\", value: \"{line}\"",
+            word(2),
+            word(3)
+        )
     }
 
     fn start_pipeline<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Done {
@@ -164,18 +194,25 @@ impl Client {
             }
         }
         if is_preparing {
-            // Comes back to this command, and then there is nothing left to prepare.
+            self.trace_preparing(cx);
             self.transmit_and(cx, State::Preparing);
         } else {
-            self.in_pipeline = true;
+            self.enter_pipeline();
         }
         Ok(())
+    }
+
+    pub(super) fn enter_pipeline(&mut self) {
+        self.in_pipeline = true;
+        if let Some(link) = &mut self.link {
+            link.begin_pipeline();
+        }
     }
 
     fn sync_pipeline(&mut self) -> Done {
         match &mut self.link {
             Some(link) if self.in_pipeline => {
-                link.sync();
+                link.sync_pipeline();
                 Ok(())
             }
             _ => Err("not in pipeline mode"),

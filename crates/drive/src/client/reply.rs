@@ -4,10 +4,13 @@ use std::io;
 
 use pgdyno_platform::io::Io;
 use pgdyno_script::{Gset, GsetKind};
+use pgdyno_wire::ServerError;
 use pgdyno_wire::backend::{self, Frame, Message, tag};
 
 use super::error::TransactionError;
+use super::link::broken;
 use super::{Client, State, Wait};
+use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
 use crate::message::Level;
 use crate::program::Program;
@@ -43,6 +46,7 @@ impl Client {
             self.connecting_received(cx, bytes);
             return self.advance(cx);
         }
+        self.trace_arrival(cx);
         if self.read(cx, bytes) {
             self.advance(cx)
         } else {
@@ -59,14 +63,19 @@ impl Client {
         match self.state {
             State::Connecting(_) => self.connecting_closed(cx, error),
             State::Finished | State::Aborted => {}
-            // Between transactions nothing is lost but the connection: the next one will find out.
-            State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {
+            // As in pgbench it is the next statement that finds out.
+            State::Idle => cx.io.close(self.key),
+            State::Choose | State::Schedule | State::Throttled | State::Begin | State::Sleeping
+                if cx.drive.on_connection_loss == OnConnectionLoss::EndClient =>
+            {
                 cx.io.close(self.key);
                 return self.wait_on();
             }
             _ => {
-                let reason =
-                    error.map(|error| format!("could not receive data from server: {error}"));
+                if self.last_words.is_none() {
+                    self.trace_arrival(cx);
+                }
+                let reason = error.and_then(|error| broken(error, "receive data from"));
                 self.lose_connection(cx, reason.as_deref());
             }
         }
@@ -79,6 +88,21 @@ impl Client {
             self.connecting_due(cx);
         }
         self.advance(cx)
+    }
+
+    /// Tells that pgbench would look at what has come: once the first result of an answer is there,
+    /// it waits for the rest without a word.
+    fn trace_arrival<I: Io>(&self, cx: &Context<'_, I>) {
+        let has_begun = self.has_failed_answer() || self.reply.queries > 0;
+        if !has_begun || matches!(self.state, State::RollingBack) {
+            self.trace_receiving(cx);
+        }
+    }
+
+    /// Whether the answer that is being read holds an error.
+    fn has_failed_answer(&self) -> bool {
+        let is_of_answer = |error: &TransactionError| !error.is_of_preparing;
+        self.error.as_ref().is_some_and(is_of_answer)
     }
 
     fn wait_on(&self) -> Wait {
@@ -161,12 +185,23 @@ impl Client {
         match frame.tag {
             tag::READY_FOR_QUERY => match frame.parse() {
                 Ok(Message::ReadyForQuery(status)) => {
+                    let has_failed = self.has_failed_answer();
                     let Some(link) = &mut self.link else {
                         return true;
                     };
-                    if link.ready(status) {
+                    let is_told = !has_failed && link.answers_sync();
+                    let syncs = link.awaited();
+                    let is_last = link.ready(status);
+                    if is_told {
+                        let text = "pipeline ending, ongoing syncs";
+                        cx.trace(|| format!("client {} {text}: {syncs}", self.id));
+                    }
+                    if is_last {
                         self.answered(cx);
                         return true;
+                    }
+                    if matches!(self.state, State::Preparing) {
+                        self.trace_preparing(cx);
                     }
                     // To pgbench a synchronisation within a pipeline is a query of the next answer.
                     self.reply.queries += 1;
@@ -186,16 +221,15 @@ impl Client {
                 }
             }
             tag::ROW_DESCRIPTION | tag::DATA_ROW => self.rows(cx, frame),
+            tag::NOTICE_RESPONSE => {
+                if let Ok(Message::NoticeResponse(fields)) = frame.parse() {
+                    cx.say(Level::Debug, ServerError::new(fields).libpq_notice_text());
+                }
+            }
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
-                cx.say(
-                    Level::Error,
-                    "COPY is not supported in pgbench, aborting".to_owned(),
-                );
-                let text = format!(
-                    "aborted in command {} (SQL) of script {}; COPY is not supported in scripts",
-                    self.command, self.script
-                );
-                self.abort(cx, Failure::Script, &text);
+                let text = "COPY is not supported in pgbench, aborting";
+                cx.say(Level::Error, text.to_owned());
+                self.end_aborted(cx, Failure::Script);
                 return true;
             }
             // Everything else tells nothing that a script could ask for.
@@ -235,11 +269,17 @@ impl Client {
         let Some(gset) = self.gset(program) else {
             // In a pipeline each query is an answer of its own.
             let is_of_pipeline = program.statement(self.command).is_none();
-            self.reply.queries = if is_of_pipeline {
-                0
+            if is_of_pipeline {
+                self.reply.queries = 0;
+                if let Some(link) = &mut self.link {
+                    link.piped_answered();
+                }
+                if !self.has_failed_answer() {
+                    self.trace_receiving(cx);
+                }
             } else {
-                self.reply.queries + 1
-            };
+                self.reply.queries += 1;
+            }
             return;
         };
         if self.reply.is_over {

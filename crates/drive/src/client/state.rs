@@ -23,8 +23,12 @@ pub(super) enum State {
     /// [`super::Client::begin`] goes to `Choose`.
     Idle,
     /// Waits for the socket to open and for the server's side of start-up, at most until the
-    /// attempt's deadline. Then `Idle` (before the run) or `Begin`; without success `Aborted`.
+    /// attempt's deadline. Then `Idle` (before the run), `Begin`, or where the client stood when it
+    /// lost its connection; without success `Aborted` or `Reconnecting`.
     Connecting(Box<Attempt>),
+    /// Without a connection, and about to try again. Waits for the moment to do so; then
+    /// `Connecting`, or `Finished` when time is up.
+    Reconnecting(Nanos),
     /// Draws a script. Waits for nothing; then `Schedule` with a rate, else `Begin`, or `Finished`
     /// when time is up.
     Choose,

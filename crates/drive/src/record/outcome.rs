@@ -14,6 +14,9 @@ pub enum Failure {
     ConnectionRefused,
     /// A command of the script itself went wrong (`\set`, `\shell`, `\gset`…).
     Script,
+    /// The script ended with a transaction block open, and the client with it. (To pgbench the
+    /// transaction counts as processed.)
+    OpenBlock,
     /// The run was stopped in its middle.
     Interrupted,
 }
@@ -37,6 +40,7 @@ impl Failure {
             Self::ConnectionLost => "connection-lost",
             Self::ConnectionRefused => "connection-refused",
             Self::Script => "script",
+            Self::OpenBlock => "open-block",
             Self::Interrupted => "interrupted",
         }
     }
@@ -60,6 +64,7 @@ impl fmt::Display for Failure {
             Self::ConnectionLost => "connection lost",
             Self::ConnectionRefused => "no connection",
             Self::Script => "script error",
+            Self::OpenBlock => "transaction block left open",
             Self::Interrupted => "interrupted",
         };
         f.write_str(text)

@@ -3,7 +3,10 @@
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{Interval, Latencies, Outcome, StatementTotals, ThreadUse};
+use super::{
+    Interval, Latencies, LoggedTransaction, Outages, Outcome, StatementTotals, ThreadUse,
+    TransactionLog,
+};
 use crate::clock::{Nanos, micros};
 use crate::event_loop::Report;
 use crate::program::Program;
@@ -16,6 +19,8 @@ pub(crate) struct Recorder {
     interval: Box<Interval>,
     statements: Vec<Vec<StatementTotals>>,
     connects: Latencies,
+    outages: Outages,
+    log: Option<TransactionLog>,
     lag_max_ns: Nanos,
     with_rate: bool,
     latency_limit_us: Option<u64>,
@@ -36,6 +41,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Finished {
     pub(crate) statements: Vec<Vec<StatementTotals>>,
     pub(crate) connects: Latencies,
+    pub(crate) outages: Outages,
     pub(crate) used: ThreadUse,
 }
 
@@ -45,6 +51,7 @@ impl Recorder {
         programs: &[&Program],
         with_rate: bool,
         latency_limit_us: Option<u64>,
+        log: Option<TransactionLog>,
         reports: Sender<Report>,
         recycled: Receiver<Box<Interval>>,
     ) -> Self {
@@ -54,6 +61,8 @@ impl Recorder {
             interval: Box::new(Interval::for_scripts(programs.len(), with_rate)),
             statements: programs.iter().map(totals).collect(),
             connects: Latencies::default(),
+            outages: Outages::default(),
+            log,
             lag_max_ns: 0,
             with_rate,
             latency_limit_us,
@@ -87,10 +96,11 @@ impl Recorder {
         !self.interval.warmup
     }
 
-    /// Books the end of a transaction. All times are on the run's clock.
+    /// Books the end of a transaction that ended in the present interval (see
+    /// [`Recorder::rotate`]). All times are on the run's clock.
     pub(crate) fn transaction(&mut self, script: usize, end: Ended) {
-        if end.at >= self.boundary {
-            self.rotate(end.at);
+        if self.log.is_some() && self.is_measuring() {
+            self.log(script, &end);
         }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
@@ -113,6 +123,26 @@ impl Recorder {
         }
     }
 
+    fn log(&mut self, script: usize, end: &Ended) {
+        let Some(log) = &mut self.log else { return };
+        let is_committed = end.outcome == Outcome::Committed;
+        let lasted_us = |from: Nanos, to: Nanos| match is_committed {
+            true => micros(to.saturating_sub(from)),
+            false => 0,
+        };
+        let transaction = LoggedTransaction {
+            client: end.client,
+            number: end.number,
+            script,
+            outcome: end.outcome,
+            tries: end.tries,
+            latency_us: lasted_us(end.scheduled, end.at),
+            lag_us: lasted_us(end.scheduled, end.begun),
+            at_us: micros(end.at.saturating_sub(self.begin)),
+        };
+        log.add(transaction, self.thread, &self.reports);
+    }
+
     /// Books one execution of a command that went well.
     pub(crate) fn command(&mut self, script: usize, command: usize, latency: Nanos) {
         self.statements[script][command]
@@ -121,15 +151,15 @@ impl Recorder {
     }
 
     /// Books an error in a command.
-    pub(crate) fn error(&mut self, script: usize, command: usize, is_retried: bool) {
+    pub(crate) fn error(&mut self, script: usize, command: usize, then: Then) {
         // A script may also go wrong at its end, which is no command.
         let Some(totals) = self.statements[script].get_mut(command) else {
             return;
         };
-        if is_retried {
-            totals.retries += 1;
-        } else {
-            totals.failures += 1;
+        match then {
+            Then::Retry => totals.retries += 1,
+            Then::Fail => totals.failures += 1,
+            Then::Abort => totals.aborts += 1,
         }
     }
 
@@ -138,12 +168,31 @@ impl Recorder {
         self.connects.record(micros(latency));
     }
 
+    /// Books that a client is without a connection.
+    pub(crate) fn outage_begun(&mut self) {
+        self.outages.count += 1;
+    }
+
+    /// Books an attempt to end an outage.
+    pub(crate) fn outage_attempt(&mut self) {
+        self.outages.attempts += 1;
+    }
+
+    /// Books that an outage is over after so long, or that it is not when its client ends.
+    pub(crate) fn outage_over(&mut self, length: Option<Nanos>) {
+        match length {
+            Some(length) => self.outages.lengths.record(micros(length)),
+            None => self.outages.unended += 1,
+        }
+    }
+
     /// Books that the event loop was so late for a deadline.
     pub(crate) fn lagged(&mut self, lag: Nanos) {
         self.lag_max_ns = self.lag_max_ns.max(lag);
     }
 
     /// Hands over the intervals that have ended by `now`.
+    #[inline]
     pub(crate) fn rotate(&mut self, now: Nanos) {
         while now >= self.boundary {
             let end = self.boundary;
@@ -173,11 +222,15 @@ impl Recorder {
         Finished {
             statements: self.statements,
             connects: self.connects,
+            outages: self.outages,
             used,
         }
     }
 
     fn hand_over(&mut self, end: Nanos) {
+        if let Some(log) = &mut self.log {
+            log.hand_over(self.thread, &self.reports);
+        }
         let start_ns = self.interval.start_ns;
         let warmup = self.interval.warmup;
         self.interval.length_ns = (end - self.begin).saturating_sub(start_ns);
@@ -202,7 +255,7 @@ impl Recorder {
         self.lag_max_ns = 0;
         for totals in self.statements.iter_mut().flatten() {
             totals.latencies.clear();
-            (totals.retries, totals.failures) = (0, 0);
+            (totals.retries, totals.failures, totals.aborts) = (0, 0, 0);
         }
     }
 
@@ -217,9 +270,23 @@ impl Recorder {
     }
 }
 
+/// What follows an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// The transaction is tried again.
+    Retry,
+    /// The transaction has failed; its client goes on.
+    Fail,
+    /// The client ends.
+    Abort,
+}
+
 /// How and when a transaction ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
+    pub(crate) client: usize,
+    /// The client's transactions that have ended, this one included.
+    pub(crate) number: u64,
     pub(crate) outcome: Outcome,
     pub(crate) tries: u32,
     pub(crate) scheduled: Nanos,

@@ -22,6 +22,9 @@ pub struct Recording {
     pub statements: Vec<Vec<StatementTotals>>,
     /// Connections made, apart from all latencies.
     pub connections: Connections,
+    /// Times without a connection, when clients connect again after a loss. Counted over the whole
+    /// run, warm-up included.
+    pub outages: Outages,
     /// What the threads of the engine used during the measured phase.
     pub threads: Vec<ThreadUse>,
     /// How the clients ended.
@@ -155,8 +158,10 @@ pub struct StatementTotals {
     pub latencies: Latencies,
     /// Errors here after which the transaction was tried again.
     pub retries: u64,
-    /// Errors here that ended the transaction.
+    /// Errors here that ended the transaction, after which the client went on.
     pub failures: u64,
+    /// Errors here that ended the client.
+    pub aborts: u64,
 }
 
 impl StatementTotals {
@@ -164,6 +169,7 @@ impl StatementTotals {
         self.latencies.merge(&other.latencies);
         self.retries += other.retries;
         self.failures += other.failures;
+        self.aborts += other.aborts;
     }
 }
 
@@ -174,6 +180,29 @@ pub struct Connections {
     pub initial_us: u64,
     /// Each connection, from opening the socket until the server was ready.
     pub latencies: Latencies,
+}
+
+/// Connections that were lost, or not to be had, and made again
+/// ([`crate::OnConnectionLoss::Reconnect`]).
+#[derive(Clone, Debug, Default)]
+pub struct Outages {
+    /// How often a client was without a connection.
+    pub count: u64,
+    /// Each time from the loss until the client was connected again, in microseconds.
+    pub lengths: Latencies,
+    /// Those that had not ended when the run did.
+    pub unended: u64,
+    /// Attempts to connect during all outages.
+    pub attempts: u64,
+}
+
+impl Outages {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.lengths.merge(&other.lengths);
+        self.unended += other.unended;
+        self.attempts += other.attempts;
+    }
 }
 
 /// What one thread of the engine used in the measured phase.
@@ -233,4 +262,9 @@ pub enum End {
     Interrupted,
     /// Every client had ended before its time.
     AllClientsAborted,
+    /// A client ended before its time, and the run with it ([`crate::Drive::exit_on_abort`]).
+    ClientAborted {
+        /// The number of that client's thread.
+        thread: usize,
+    },
 }

@@ -3,8 +3,11 @@
 mod commit;
 mod connecting;
 mod control;
+mod ends;
+mod log;
 mod meta;
 mod modes;
+mod outages;
 mod pipelines;
 mod rate;
 mod retries;

@@ -169,12 +169,15 @@ fn notices_and_reported_settings_may_come_at_any_time() {
                 "1 / :one::int"
             },
         );
-        let recording = run_well(&Drive {
+        let (recording, mut seen) = run(&Drive {
             clients: 3,
             until: transactions(5),
             ..drive_in(mode, &script)
         });
         assert_eq!(counts(&recording).committed, 15);
+        seen.messages.sort();
+        let told = [["NOTICE:  one"; 15], ["WARNING:  two"; 15]].concat();
+        assert_eq!(seen.messages, told);
     }
 }
 

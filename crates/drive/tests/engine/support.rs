@@ -1,11 +1,11 @@
 //! A real PostgreSQL and short ways to run scripts on it.
 
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{Counts, Failure, Interval};
+use pgdyno_drive::record::{Counts, Failure, Interval, LoggedTransaction};
 use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Recording, Until};
 use pgdyno_script::Names;
 use pgdyno_session::Session;
@@ -43,6 +43,19 @@ pub fn admin() -> Session {
 pub fn admin_at(socket: PathBuf, settings: &[&str]) -> Session {
     let candidate = candidate_at(Addr::Unix(socket), settings);
     Session::connect(&[candidate], None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A session on a server that may be about to recover from a crash.
+pub fn connected(socket: &Path) -> Session {
+    let begin = Instant::now();
+    loop {
+        let candidate = candidate_at(Addr::Unix(socket.to_owned()), &[]);
+        match Session::connect(&[candidate], None) {
+            Ok(session) => return session,
+            Err(error) => assert!(begin.elapsed() < Duration::from_secs(20), "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Runs SQL for its effect on the shared server.
@@ -112,6 +125,10 @@ pub fn millis(millis: u64) -> Duration {
 pub struct Seen {
     pub messages: Vec<String>,
     pub seconds: Vec<(f64, f64, Counts)>,
+    /// With the number of their thread.
+    pub logged: Vec<(usize, LoggedTransaction)>,
+    /// Threads that ended, and when.
+    pub ended_us: Vec<(usize, u64)>,
 }
 
 impl Live for Seen {
@@ -123,6 +140,17 @@ impl Live for Seen {
 
     fn message(&mut self, message: &Message) {
         self.messages.push(message.text.clone());
+    }
+
+    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
+        assert!(!transactions.is_empty());
+        assert!(self.ended_us.iter().all(|(ended, _)| *ended != thread));
+        self.logged
+            .extend(transactions.iter().map(|t| (thread, *t)));
+    }
+
+    fn thread_ended(&mut self, thread: usize, at_us: u64) {
+        self.ended_us.push((thread, at_us));
     }
 }
 

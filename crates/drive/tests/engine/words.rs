@@ -1,10 +1,14 @@
 //! What clients say when a script goes wrong: stock pgbench's words.
 
+use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use pgdyno_drive::record::Failure;
 use pgdyno_drive::{Drive, QueryMode};
+use pgdyno_server::Address;
 use pgdyno_testkit::{skip, stock_pgbench};
+use pgdyno_wire::Addr;
 
 use crate::support::*;
 use QueryMode::{Extended, Prepared, Simple};
@@ -28,7 +32,43 @@ const WRONG: &[(QueryMode, &str, &str)] = &[
     ),
     (Simple, "select 1\\; set x.y = 1 \\gset\n", "script"),
     (Simple, "select 1 as \"a b\" \\gset\n", "script"),
-    (Simple, "begin;\nselect 1;\n", "script"),
+    (Simple, "begin;\nselect 1;\n", "open-block"),
+    (
+        Extended,
+        "\\set x 1\n\\startpipeline\nselect :x;\n\\if :x = 2\nselect 2;\n\\endif\n\
+         select nope, :x;\nselect 3;\n\\endpipeline\n",
+        "42703",
+    ),
+    (
+        Extended,
+        "\\startpipeline\nselect 1;\nselect 2;\n\\syncpipeline\nselect 3;\nselect nope;\n\
+         \\endpipeline\n",
+        "42703",
+    ),
+    (
+        Prepared,
+        "\\startpipeline\nselect 1;\nselect nope;\nselect 2;\n\\endpipeline\n",
+        "42703",
+    ),
+    (Simple, "begin;\ncopy (select 1) to stdout;\n", "script"),
+    (Extended, "begin;\ncopy (select 1) to stdout;\n", "script"),
+    (Prepared, "begin;\ncopy (select 1) to stdout;\n", "script"),
+    (
+        Simple,
+        "create temp table c (n int);\nbegin;\ncopy c from stdin;\n",
+        "script",
+    ),
+    (
+        Extended,
+        "create temp table c (n int);\nbegin;\ncopy c from stdin;\n",
+        "script",
+    ),
+    (
+        Extended,
+        "begin;\n\\startpipeline\nselect 1;\ncopy (select 1) to stdout;\nselect 2;\n\
+         \\endpipeline\n",
+        "script",
+    ),
     (
         Simple,
         "select 1;\n\\startpipeline\nselect 1;\n\\endpipeline\n",
@@ -98,6 +138,40 @@ const WRONG: &[(QueryMode, &str, &str)] = &[
     (Simple, "\\shell echo :nothing\n", "script"),
 ];
 
+/// What stock pgbench says while it runs one transaction on some server.
+fn stock_says(
+    pgbench: &Path,
+    address: &Address,
+    mode: QueryMode,
+    script: &str,
+    options: &[&str],
+) -> String {
+    let dir = std::env::temp_dir().join(format!("pgdyno-words-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let thread = format!("{:?}.sql", thread::current().id());
+    let path = dir.join(thread);
+    std::fs::write(&path, script).unwrap();
+    let output = Command::new(pgbench)
+        .args(["-n", "-t", "1", "-M", mode.name(), "-U", "postgres", "-h"])
+        .arg(&address.socket_dir)
+        .args(["-p", &address.port.to_string(), "-f"])
+        .arg(&path)
+        .args(options)
+        .arg("postgres")
+        .output()
+        .unwrap();
+    let theirs = String::from_utf8(output.stderr).unwrap();
+    let theirs = theirs.replace(&path.display().to_string(), "script-0");
+    let theirs = theirs.split("pgbench: error: Run was aborted").next();
+    let theirs = theirs.unwrap_or_default().replace("pgbench: error: ", "");
+    let _ = std::fs::remove_file(&path);
+    theirs
+}
+
+fn lines(seen: &Seen) -> String {
+    seen.messages.iter().map(|m| format!("{m}\n")).collect()
+}
+
 #[test]
 fn a_client_that_ends_says_why_in_stock_pgbenchs_words() {
     let Some(pgbench) = stock_pgbench() else {
@@ -107,22 +181,9 @@ fn a_client_that_ends_says_why_in_stock_pgbenchs_words() {
         );
     };
     let address = pgdyno_testkit::postgres().address();
-    let dir = std::env::temp_dir().join(format!("pgdyno-words-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    let path = dir.join("script.sql");
     let mut wrong = Vec::new();
     for (mode, script, code) in WRONG {
-        std::fs::write(&path, script).unwrap();
-        let name = format!("{mode:?}").to_lowercase();
-        let output = Command::new(&pgbench)
-            .args(["-n", "-t", "1", "-M", &name, "-U", "postgres", "-h"])
-            .arg(&address.socket_dir)
-            .args(["-p", &address.port.to_string(), "-f"])
-            .arg(&path)
-            .arg("postgres")
-            .output()
-            .unwrap();
-        let theirs = String::from_utf8(output.stderr).unwrap();
+        let theirs = stock_says(&pgbench, address, *mode, script, &[]);
         if pgdyno_script::parse("x", script, &mut pgdyno_script::Names::new()).is_err() {
             wrong.push(format!("{script:?} is no script: {theirs}"));
             continue;
@@ -131,9 +192,7 @@ fn a_client_that_ends_says_why_in_stock_pgbenchs_words() {
             max_tries: 0,
             ..drive_in(*mode, script)
         });
-        let ours: String = seen.messages.iter().map(|m| format!("{m}\n")).collect();
-        let theirs = theirs.split("pgbench: error: Run was aborted").next();
-        let theirs = theirs.unwrap_or_default().replace("pgbench: error: ", "");
+        let ours = lines(&seen);
         if ours != theirs {
             wrong.push(format!(
                 "{mode:?} {script:?}\n  ours   {ours:?}\n  theirs {theirs:?}"
@@ -152,7 +211,150 @@ fn a_client_that_ends_says_why_in_stock_pgbenchs_words() {
             wrong.push(format!("{mode:?} {script:?} {:?}", counts(&recording)));
         }
     }
-    let _ = std::fs::remove_dir_all(&dir);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Scripts whose every step is told under `--debug`.
+const TOLD: &[(&[QueryMode], &str)] = &[
+    (
+        &[Simple, Extended, Prepared],
+        "\\set x 1 + 2\n\\if :x > 5\nselect 1;\n\\elif :x = 3\nselect 3 as a \\gset\n\\else\n\
+         select 3;\n\\endif\n\\if 0\nselect 1;\n\\else\nselect :a::int;\n\\endif\n\\if 0\n\\endif\n\
+         \\sleep 2ms\n\\sleep 2 ms\n\\setshell y echo 7\n\\setshell z true && echo 5\n\
+         \\shell true\ndrop table if exists no_such_table;\nselect :y::int;\n",
+    ),
+    (
+        &[Extended, Prepared],
+        "\\set x 1\nselect :x::int;\n\\startpipeline\nselect :x::int;\n\\syncpipeline\n\
+         select 2;\nselect 3;\n\\endpipeline\nselect 4;\n\\startpipeline\n\\endpipeline\n",
+    ),
+    (
+        &[Extended, Prepared],
+        "\\startpipeline\nselect 1;\nselect nope;\nselect 2;\n\\syncpipeline\nselect 3;\n\
+         \\endpipeline\n",
+    ),
+    (
+        &[Simple, Extended, Prepared],
+        "begin;\nselect words_never();\nend;\n",
+    ),
+    (
+        &[Extended, Prepared],
+        "\\startpipeline\nbegin;\nselect words_never();\nend;\n\\endpipeline\n",
+    ),
+    (&[Simple, Prepared], "begin;\nselect nope;\n"),
+    (&[Simple], "begin;\nselect 1;\n"),
+];
+
+#[test]
+fn every_step_is_told_as_stock_pgbench_tells_it_under_debug() {
+    let Some(pgbench) = stock_pgbench() else {
+        skip!(
+            "every_step_is_told_as_stock_pgbench_tells_it_under_debug",
+            "no stock pgbench 18"
+        );
+    };
+    sql(
+        "create function words_never() returns int language plpgsql as
+             $$ begin raise 'not now' using errcode = 'serialization_failure'; end $$",
+    );
+    let address = pgdyno_testkit::postgres().address();
+    let mut wrong = Vec::new();
+    for (modes, script) in TOLD {
+        for mode in *modes {
+            let options = ["--debug", "--max-tries=2", "--verbose-errors"];
+            let theirs = stock_says(&pgbench, address, *mode, script, &options);
+            let theirs = theirs.replace("pgbench: ", "");
+            // The first line tells the options.
+            let theirs = theirs.split_once('\n').map_or("", |(_, rest)| rest);
+            let (_, seen) = run(&Drive {
+                debug: true,
+                verbose_errors: true,
+                max_tries: 2,
+                ..drive_in(*mode, script)
+            });
+            let ours = lines(&seen);
+            if ours != theirs {
+                wrong.push(format!(
+                    "{mode:?} {script:?}\n--- ours\n{ours}--- theirs\n{theirs}"
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// When and how a connection is lost.
+const LOST: &[(&str, &str)] = &[
+    (
+        "select 'first';\nbegin;\n\\sleep 1500 ms\nselect 'last';\nend;\n",
+        "-TERM",
+    ),
+    (
+        "select 'first';\nbegin;\n\\sleep 1500 ms\nselect 'last';\nend;\n",
+        "-KILL",
+    ),
+    ("begin;\nselect pg_sleep(30);\nend;\n", "-TERM"),
+    ("begin;\nselect pg_sleep(30);\nend;\n", "-KILL"),
+];
+
+#[test]
+fn a_lost_connection_is_told_in_stock_pgbenchs_words() {
+    let Some(pgbench) = stock_pgbench() else {
+        skip!(
+            "a_lost_connection_is_told_in_stock_pgbenchs_words",
+            "no stock pgbench 18"
+        );
+    };
+    // A backend that is killed takes all sessions of its server with it.
+    let server = pgdyno_testkit::postgres_with(&[]);
+    let socket = server.address().socket_path();
+    let kill = |signal: &str, application: &str, is_asleep: bool| {
+        let mut admin = connected(&socket);
+        let condition = match is_asleep {
+            true => "wait_event = 'PgSleep'",
+            false => "state = 'idle in transaction'",
+        };
+        let pid = format!(
+            "select coalesce(min(pid), 0) from pg_stat_activity
+             where application_name = '{application}' and {condition}"
+        );
+        wait_until(&mut admin, &pid);
+        let pid = value_of(&mut admin, &pid).to_string();
+        let done = Command::new("kill").args([signal, &pid]).status().unwrap();
+        assert!(done.success());
+        // Only then the server has seen that a backend died, and turns nobody away later.
+        while signal == "-KILL" && admin.execute("select 1").is_ok() {
+            thread::sleep(millis(5));
+        }
+    };
+    let mut wrong = Vec::new();
+    for (script, signal) in LOST {
+        let is_asleep = script.contains("pg_sleep");
+        for mode in MODES {
+            drop(connected(&socket));
+            let theirs = thread::scope(|scope| {
+                scope.spawn(|| kill(signal, "pgbench", is_asleep));
+                stock_says(&pgbench, server.address(), mode, script, &[])
+            });
+            drop(connected(&socket));
+            let candidate = candidate_at(Addr::Unix(socket.clone()), &["application_name=words"]);
+            let drive = Drive {
+                endpoints: vec![vec![candidate]],
+                ..drive_in(mode, script)
+            };
+            let (recording, seen) = thread::scope(|scope| {
+                scope.spawn(|| kill(signal, "words", is_asleep));
+                run(&drive)
+            });
+            assert_eq!(failed(&recording, Failure::ConnectionLost), 1);
+            let ours = lines(&seen);
+            if ours != theirs {
+                wrong.push(format!(
+                    "{mode:?} {signal} {script:?}\n--- ours\n{ours}--- theirs\n{theirs}"
+                ));
+            }
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -163,8 +365,8 @@ fn copy_is_refused() {
         for copy in ["copy copied from stdin;\n", "copy copied to stdout;\n"] {
             let (recording, seen) = run(&drive_in(mode, copy));
             assert_eq!(
-                seen.messages[0],
-                "COPY is not supported in pgbench, aborting"
+                seen.messages,
+                ["COPY is not supported in pgbench, aborting"]
             );
             assert_eq!(recording.clients.aborted, 1);
             assert_eq!(counts(&recording).committed, 0);

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::Value;
@@ -41,18 +41,24 @@ impl JsonArg {
         match &self.json {
             None => Ok(Sink::None),
             Some(None) => Ok(Sink::Stdout),
-            Some(Some(path)) => match File::create(path) {
-                Ok(file) => Ok(Sink::File(path.clone(), file)),
-                Err(error) => {
-                    let text = format!("--json: could not create {}: {error}", path.display());
-                    Err(Failure::with(Exit::Usage, text))
-                }
-            },
+            Some(Some(path)) => Sink::create(path),
         }
     }
 }
 
 impl Sink {
+    /// A file.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| {
+            let text = format!("--json: could not create {}: {error}", path.display());
+            Failure::with(Exit::Usage, text)
+        })?;
+        Ok(Self::File(path.to_owned(), file))
+    }
+
     /// Writes the document.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ pub mod load;
 pub mod own_args;
 pub mod pack;
 pub mod pack_args;
+pub mod pgbench;
 pub mod run;
 pub mod server;
 pub mod target_args;

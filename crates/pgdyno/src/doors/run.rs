@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, OnError, QueryMode, Until};
+use pgdyno_drive::{Control, OnConnectionLoss, OnError, QueryMode, Until};
 use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
@@ -167,6 +167,11 @@ impl RunArgs {
             connection_per_transaction: self.connect,
             verbose_errors: self.verbose_errors,
             seed: self.seed.unwrap_or_else(seed_from_clock),
+            log: None,
+            time_every_command: false,
+            debug: false,
+            exit_on_abort: false,
+            on_connection_loss: OnConnectionLoss::EndClient,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use pgdyno_drive::Script;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
+use pgdyno_session::Session;
 
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Failure};
@@ -14,6 +15,7 @@ use crate::target::open::{self, Target};
 use crate::target::{contention, own};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
+use crate::workload::mix::WeightedScript;
 use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
@@ -114,6 +116,41 @@ pub fn prepare(
 }
 
 impl Prepared {
+    /// For a door whose scripts and variables are ready and whose tables are the user's affair.
+    /// The server is asked about itself only on the session given.
+    pub fn of_scripts(
+        target: Target,
+        texts: Vec<WeightedScript>,
+        (scripts, names): (Vec<Script>, Names),
+        variables: BTreeMap<String, String>,
+        session: Option<&mut Session>,
+        clients: u32,
+    ) -> Self {
+        let (facts, few_rows) = match session {
+            Some(session) => (
+                facts::collect(session),
+                contention::few_rows(session, &texts, clients),
+            ),
+            None => (Facts::unseen("nobody asked"), Vec::new()),
+        };
+        let names_of_scripts: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
+        Self {
+            target,
+            workload: Workload {
+                name: names_of_scripts.join(" "),
+                pack: None,
+                scripts: texts,
+            },
+            scripts,
+            names,
+            variables,
+            facts,
+            few_rows,
+            mismatches: Vec::new(),
+            clients,
+        }
+    }
+
     /// The validity notes on a run of this; the share is that of pgdyno's busiest thread.
     pub fn notes(&self, busiest_thread_wanted_share: Option<f64>) -> Vec<Note> {
         validity::notes(&Situation {

@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use pgdyno_drive::{
-    Control, Drive, DriveError, Live, OnError, QueryMode, Recording, Script, Setup, Until,
+    Control, Drive, DriveError, Live, OnConnectionLoss, OnError, QueryMode, Recording, Script,
+    Setup, Until,
 };
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
@@ -53,6 +54,16 @@ pub struct Trial {
     pub verbose_errors: bool,
     /// Where the random numbers come from.
     pub seed: i64,
+    /// The share of transactions that is told one by one, 0 to 1.
+    pub log: Option<f64>,
+    /// Time commands that are no statements too.
+    pub time_every_command: bool,
+    /// Tell every step.
+    pub debug: bool,
+    /// One client that ends before its time ends the run.
+    pub exit_on_abort: bool,
+    /// What a client does without a connection.
+    pub on_connection_loss: OnConnectionLoss,
 }
 
 /// What a trial came to.
@@ -91,21 +102,33 @@ impl Trial {
     /// Runs what was prepared.
     ///
     /// # Errors
-    /// Clients that cannot connect: nothing was measured then.
+    /// As [`Trial::measure`], put as the user of a native verb sees it.
     pub fn run(
         self,
         prepared: &Prepared,
         control: &Control,
         live: &mut dyn Live,
     ) -> Result<Outcome, Failure> {
+        self.measure(prepared, control, live)
+            .map_err(|error| explain(&error, prepared))
+    }
+
+    /// Runs what was prepared.
+    ///
+    /// # Errors
+    /// Clients that cannot connect: nothing was measured then.
+    pub fn measure(
+        self,
+        prepared: &Prepared,
+        control: &Control,
+        live: &mut dyn Live,
+    ) -> Result<Outcome, DriveError> {
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
         let threads = self.threads(&host);
         let drive = self.drive(prepared, threads);
-        let recording = drive
-            .run(control, live)
-            .map_err(|error| explain(&error, prepared))?;
+        let recording = drive.run(control, live)?;
         let busiest = recording.threads.iter().map(|thread| thread.wanted_share());
         let notes = prepared.notes(busiest.reduce(f64::max));
         Ok(Outcome {
@@ -144,6 +167,11 @@ impl Trial {
             connection_per_transaction: self.connection_per_transaction,
             verbose_errors: self.verbose_errors,
             seed: self.seed,
+            log: self.log,
+            time_every_command: self.time_every_command,
+            debug: self.debug,
+            exit_on_abort: self.exit_on_abort,
+            on_connection_loss: self.on_connection_loss,
             ..Drive::new(self.endpoints(&prepared.target), scripts, names)
         }
     }
@@ -182,7 +210,8 @@ pub fn compile(
     ))
 }
 
-fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
+/// A failure of the engine as the user of a native verb sees it.
+pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
     match error {
         DriveError::Connect { .. } => {
             let failure = Failure::with(Exit::Connection, error.to_string());

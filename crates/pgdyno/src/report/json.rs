@@ -45,6 +45,7 @@ pub fn document(outcome: &Outcome) -> Value {
         "end": match recording.end {
             End::Complete => "complete",
             End::Interrupted => "interrupted",
+            End::ClientAborted { .. } => "client-aborted",
             End::AllClientsAborted => "all-clients-aborted",
         },
         "measured": phase(recording, &recording.measured),
@@ -174,7 +175,7 @@ fn statement(command: usize, record: &StatementRecord, totals: &StatementTotals)
         "is_sql": record.is_sql,
         "latency": latency(&totals.latencies),
         "retries": totals.retries,
-        "failures": totals.failures,
+        "failures": totals.failures + totals.aborts,
     })
 }
 

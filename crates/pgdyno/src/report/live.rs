@@ -1,7 +1,7 @@
 //! What a person sees while a run goes on: a bar with the present figures on a terminal, a line a
 //! second elsewhere. It goes to standard error; the result does not.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pgdyno_drive::record::Interval;
@@ -89,7 +89,7 @@ impl Screen {
 }
 
 impl Live for Screen {
-    fn begun(&mut self) {
+    fn begun(&mut self, _started: SystemTime) {
         if self.form != Form::Bar {
             return;
         }
@@ -151,7 +151,7 @@ impl Live for Screen {
 
     fn message(&mut self, message: &Message) {
         match message.level {
-            Level::Debug => self.print(&message.text),
+            Level::Trace | Level::Debug => self.print(&message.text),
             Level::Info => self.print(&format!("pgdyno: {}", message.text)),
             Level::Error => {
                 self.messages += 1;

@@ -75,6 +75,7 @@ fn totals(recording: &Recording) -> String {
     match recording.end {
         End::Complete => {}
         End::Interrupted => text += "INTERRUPTED: this is what was measured until then\n",
+        End::ClientAborted { .. } => text += "ABORTED: a client ended before its time\n",
         End::AllClientsAborted => text += "ABORTED: every client ended before its time\n",
     }
     if recording.clients.aborted > 0 && recording.end != End::AllClientsAborted {
@@ -193,7 +194,7 @@ fn statements(recording: &Recording, width: usize) -> String {
     let all = recording.statements.iter().flatten();
     let has_errors = all
         .clone()
-        .any(|statement| statement.retries + statement.failures > 0);
+        .any(|statement| statement.retries + statement.failures + statement.aborts > 0);
     if has_errors {
         heading.extend(["retries", "failures"].map(str::to_owned));
     }
@@ -209,7 +210,7 @@ fn statements(recording: &Recording, width: usize) -> String {
             }
             let mut cells = latency_cells(statement.text.trim_end_matches(';'), &totals.latencies);
             if has_errors {
-                cells.extend([totals.retries, totals.failures].map(figures::count));
+                cells.extend([totals.retries, totals.failures + totals.aborts].map(figures::count));
             }
             table.row(cells);
         }

@@ -96,7 +96,6 @@ pub struct Facts {
 
 impl Facts {
     /// Nothing is known, for this reason.
-    #[cfg(test)]
     pub fn unseen(why: &str) -> Facts {
         fn gap<T>(why: &str) -> Fact<T> {
             Fact::Unseen(why.to_owned())

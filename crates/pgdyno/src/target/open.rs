@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_server::{Cache, Server, Step, kept};
-use pgdyno_session::{Env, Given, Session, names_a_target, resolve};
+use pgdyno_session::{ConnInfo, ConnInfoError, Env, Given, Session, names_a_target, resolve};
 use pgdyno_wire::Candidate;
 use serde::Serialize;
 
@@ -128,38 +128,42 @@ fn by_url(url: &str, env: &Env, kind: Kind, title: String) -> Result<Target, Fai
         ..Given::default()
     };
     let info = resolve(&given, env).map_err(|e| trouble::conninfo(&e))?;
-    let candidates = info.candidates().map_err(|e| trouble::candidates(&e))?;
-    let title = if title.is_empty() {
+    let mut target = Target::of(&info, kind).map_err(|e| trouble::candidates(&e))?;
+    if !title.is_empty() {
+        target.title = title;
+    }
+    Ok(target)
+}
+
+impl Target {
+    /// The server that is described so.
+    ///
+    /// # Errors
+    /// No way leads to it: a host name that nobody knows, a certificate that is not there.
+    pub fn of(info: &ConnInfo, kind: Kind) -> Result<Target, ConnInfoError> {
+        let candidates = info.candidates()?;
         let hosts: Vec<_> = info.hosts().collect();
         let hosts = match hosts.join(",") {
             hosts if hosts.is_empty() => "the local socket".to_owned(),
             hosts => hosts,
         };
-        format!(
+        let title = format!(
             "database {} on {hosts}, port {}, user {}",
             info.dbname(),
             info.port(),
             info.user()
-        )
-    } else {
-        title
-    };
-    Ok(Target {
-        candidates: candidates.list,
-        load_balances: info.load_balances(),
-        kind,
-        title,
-        warnings: info
-            .warnings()
-            .iter()
-            .cloned()
-            .chain(candidates.warnings)
-            .collect(),
-        server: None,
-    })
-}
+        );
+        let warnings = info.warnings().iter().cloned().chain(candidates.warnings);
+        Ok(Target {
+            candidates: candidates.list,
+            load_balances: info.load_balances(),
+            kind,
+            title,
+            warnings: warnings.collect(),
+            server: None,
+        })
+    }
 
-impl Target {
     /// An administrative session.
     pub fn connect(&self) -> Result<Session, Failure> {
         Session::connect(&self.candidates, Some(CONNECT_LIMIT))

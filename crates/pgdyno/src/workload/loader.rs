@@ -338,7 +338,7 @@ impl Load<'_, '_, '_, '_> {
             Recipe::new(pack.tables_pack(), self.dialect.name, &variables).map_err(Failure::new)?;
         let create = recipe.schema().map_err(Failure::new)?;
         let after_load = recipe.after_load().map_err(Failure::new)?;
-        let canceller = Canceller::start(self.session.cancel_handle(), self.stop);
+        let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
         let mut created = false;
         let result = self.steps(found, &mut recipe, &create, &after_load, &mut created);
         drop(canceller);

@@ -7,6 +7,7 @@ pub mod mark;
 pub mod mix;
 pub mod pack;
 pub mod params;
+pub mod pgbench_tables;
 pub mod progress;
 pub mod recipe;
 pub mod resolve;

@@ -29,31 +29,37 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
     Ok(scripts)
 }
 
-/// The file and its weight; what follows the last `@` must be a whole number.
+/// The file and its weight: what follows the last `@`, read as C's `strtol` does.
 pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
-    let Some((file, weight)) = arg.rsplit_once('@') else {
+    let Some(at) = arg.rfind('@') else {
         return Ok((arg, 1));
     };
-    match weight.parse::<i128>() {
-        Ok(w) if (0..=i128::from(i32::MAX)).contains(&w) => Ok((file, w as u32)),
-        Ok(w) => Err(format!(
-            "weight specification out of range (0 .. {}): {w}",
+    let (file, typed) = arg.split_at(at);
+    let number = typed[1..].trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
+    match number.parse::<i64>() {
+        Ok(weight) if (0..=i64::from(i32::MAX)).contains(&weight) => Ok((file, weight as u32)),
+        Ok(weight) => Err(format!(
+            "weight specification out of range (0 .. {}): {weight}",
             i32::MAX
         )),
-        Err(_) => Err(format!("invalid weight specification: {weight}")),
+        Err(_) => Err(format!("invalid weight specification: {typed}")),
     }
 }
 
-fn text(file: &str) -> Result<String, String> {
-    let bytes = if file == "-" {
-        let mut bytes = Vec::new();
-        io::stdin()
-            .read_to_end(&mut bytes)
-            .map_err(|e| format!("could not read standard input: {}", reason(&e)))?;
-        bytes
+/// The text of a script file, or of standard input for `-`.
+///
+/// # Errors
+/// It cannot be read, or is not UTF-8.
+pub fn text(file: &str) -> Result<String, String> {
+    let unreadable = |e| format!("could not read file \"{file}\": {}", reason(&e));
+    let mut bytes = Vec::new();
+    if file == "-" {
+        io::stdin().read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
-        fs::read(file).map_err(|e| format!("could not open file \"{file}\": {}", reason(&e)))?
-    };
+        let mut opened = fs::File::open(file)
+            .map_err(|e| format!("could not open file \"{file}\": {}", reason(&e)))?;
+        opened.read_to_end(&mut bytes).map_err(unreadable)?;
+    }
     String::from_utf8(bytes).map_err(|e| {
         format!(
             "could not read file \"{file}\": byte {} is not UTF-8",
@@ -85,8 +91,8 @@ mod tests {
     #[test]
     fn a_bad_weight_is_refused_in_pgbenchs_words() {
         for (arg, want) in [
-            ("a.sql@x", "invalid weight specification: x"),
-            ("a.sql@", "invalid weight specification: "),
+            ("a.sql@x", "invalid weight specification: @x"),
+            ("a.sql@", "invalid weight specification: @"),
             (
                 "a.sql@-1",
                 "weight specification out of range (0 .. 2147483647): -1",

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_session::CancelHandle;
+use pgdyno_session::{CancelHandle, Error};
 
 /// How often an idle watcher looks whether its load is over.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -50,18 +50,28 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// Watches from now on.
-    pub fn start(handle: CancelHandle, stop: Stop) -> Canceller {
+    /// Watches from now on. For each interrupt `tell` learns, in the watching thread, whether the
+    /// server took the request.
+    pub fn start(
+        handle: CancelHandle,
+        stop: Stop,
+        mut tell: impl FnMut(&Result<(), Error>) + Send + 'static,
+    ) -> Canceller {
         let over = Arc::new(AtomicBool::new(false));
         let is_over = over.clone();
         let thread = stop.interrupts.map(|interrupts| {
             std::thread::spawn(move || {
+                let mut told = stop.seen_before;
                 while !is_over.load(Ordering::Acquire) {
-                    interrupts.wait_beyond(stop.seen_before, LOOK_INTERVAL);
+                    let count = interrupts.wait_beyond(stop.seen_before, LOOK_INTERVAL);
                     if stop.asked() && !is_over.load(Ordering::Acquire) {
                         // Again and again: between two statements there is nothing to cancel. A
                         // request that fails leaves the load to notice the interrupt by itself.
-                        let _ = handle.cancel();
+                        let result = handle.cancel();
+                        if count > told {
+                            told = count;
+                            tell(&result);
+                        }
                         std::thread::sleep(LOOK_INTERVAL);
                     }
                 }

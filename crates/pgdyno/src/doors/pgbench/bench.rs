@@ -1,0 +1,285 @@
+//! A run: what comes before it as pgbench does it, the run, and its report.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use pgdyno_drive::record::End;
+use pgdyno_drive::{Control, DriveError, OnConnectionLoss, OnError, Until};
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_session::Session;
+use pgdyno_wire::Addr;
+
+use super::connect;
+use super::flavour::{Flavour, PG_VERSION, PG_VERSION_NUM};
+use super::hdr_log::HdrLog;
+use super::log_files::LogFiles;
+use super::options::{self, Bench};
+use super::progress::Progress;
+use super::report::Report;
+use super::say::{Kind, Say, Stop, write_all};
+use super::table_info::{self, TableInfo};
+use super::watch::Watch;
+use crate::doors::json_arg::Sink;
+use crate::plan::brake::Brake;
+use crate::plan::prepare::Prepared;
+use crate::plan::trial::{self, Trial};
+use crate::report::json;
+use crate::say::write_answer;
+use crate::target::open::Wanted;
+use crate::workload::mix::WeightedScript;
+
+/// pgbench's exit code when a client has ended before its time.
+const ABORTED: u8 = 2;
+
+/// Does it; gives the exit code.
+///
+/// # Errors
+/// What ends it before the run, in pgbench's words.
+pub fn run(
+    target: &options::Target,
+    asked: Bench,
+    flavour: &'static Flavour,
+    say: &Say,
+) -> Result<u8, Stop> {
+    let json_to = match &asked.json {
+        Some(path) => Sink::create(path)?,
+        None => Sink::None,
+    };
+    let (target, mut session) = connect::open(target, say)
+        .map_err(|stop| stop.and(Kind::Error, "could not create connection for setup"))?;
+    write_answer(format_args!("{}\n", version_line(&session, flavour)))?;
+    say.told(Kind::Debug, &debug_line(&session, &asked));
+    let tables = if asked.uses_builtin {
+        let tables = table_info::read(&mut session, flavour)?;
+        if asked.scale.is_some() {
+            let prefix = flavour.prefix;
+            let text = format!(
+                "scale option ignored, using count from {prefix}_branches table ({})",
+                tables.scale
+            );
+            say.told(Kind::Warning, &text);
+        }
+        tables
+    } else {
+        TableInfo {
+            scale: asked.scale.unwrap_or(1) as i32,
+            partitions: None,
+        }
+    };
+    if !asked.no_vacuum {
+        vacuum(&mut session, asked.vacuum_all, flavour, say);
+    }
+    let trial = to_trial(&asked, flavour, say);
+    let max_tries = trial.max_tries;
+    let scripts: Vec<WeightedScript> = weighted(&asked);
+    let names: Vec<String> = scripts.iter().map(|script| script.name.clone()).collect();
+    // The run itself needs none of what is asked of the server for the document.
+    let wants_facts = asked.json.is_some();
+    let prepared = Prepared::of_scripts(
+        target,
+        scripts,
+        (asked.scripts.clone(), asked.names.clone()),
+        variables(&asked, tables),
+        wants_facts.then_some(&mut session),
+        asked.clients,
+    );
+    session.close();
+    let log = asked.log.as_ref();
+    let hdr_log = asked.hdr_log.as_deref();
+    let mut watch = Watch {
+        say,
+        progress: Progress::new(&asked, max_tries),
+        logs: log
+            .map(|log| LogFiles::create(log, &asked, max_tries))
+            .transpose()?,
+        hdr_log: hdr_log
+            .map(|path| HdrLog::create(path, &names))
+            .transpose()?,
+    };
+    let interrupts = crate::doors::interrupts()?;
+    let control = Control::default();
+    let brake = Brake::on(&control, interrupts);
+    let outcome = trial.measure(&prepared, &control, &mut watch);
+    drop(brake);
+    let outcome = outcome.map_err(|error| refused(&error, &prepared))?;
+    let recording = &outcome.recording;
+    if let End::ClientAborted { thread } = recording.end {
+        let text = format!("Run was aborted due to an error in thread {thread}");
+        return Err(Stop {
+            code: ABORTED,
+            ..Stop::fatal(text)
+        });
+    }
+    let report = Report {
+        asked: &asked,
+        max_tries,
+        tables,
+        recording,
+    };
+    write_answer(format_args!("{}", report.text()))?;
+    json_to.write(&json::document(&outcome))?;
+    for error in watch.take_errors() {
+        say.told(Kind::Error, &error);
+    }
+    if recording.clients.aborted > 0 {
+        say.told(
+            Kind::Error,
+            "Run was aborted; the above results are incomplete.",
+        );
+    }
+    Ok(exit_code(
+        recording.end,
+        recording.clients.aborted,
+        interrupts,
+    ))
+}
+
+fn exit_code(end: End, aborted: usize, interrupts: &Interrupts) -> u8 {
+    if end == End::Interrupted {
+        interrupts.exit_code().unwrap_or(130)
+    } else if aborted > 0 {
+        ABORTED
+    } else {
+        0
+    }
+}
+
+/// `pgbench (18.6)`, or with the server's version when that is another one.
+fn version_line(session: &Session, flavour: &Flavour) -> String {
+    let name = flavour.name;
+    let version = session.parameter("server_version").unwrap_or_default();
+    if version_num(version) == PG_VERSION_NUM {
+        format!("{name} ({PG_VERSION})")
+    } else {
+        format!("{name} ({PG_VERSION}, server {version})")
+    }
+}
+
+/// `server_version_num` from the text, as libpq works it out for releases since 10.
+fn version_num(version: &str) -> String {
+    let end = version
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(version.len());
+    let mut parts = version[..end].split('.');
+    let mut part = || parts.next().and_then(|p| p.parse().ok()).unwrap_or(0u32);
+    let (major, minor) = (part(), part());
+    (major * 10_000 + minor).to_string()
+}
+
+fn debug_line(session: &Session, asked: &Bench) -> String {
+    let candidate = session.candidate();
+    let port = match &candidate.addr {
+        Addr::Tcp(address) => address.port().to_string(),
+        // `…/.s.PGSQL.5432`
+        Addr::Unix(path) => path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+    };
+
+    let (what, number) = match asked.duration_s {
+        0 => ("nxacts", asked.transactions),
+        duration_s => ("duration", duration_s),
+    };
+    format!(
+        "pghost: {} pgport: {} nclients: {} {what}: {number} dbName: {}",
+        candidate.host,
+        port,
+        asked.clients,
+        candidate.login.database()
+    )
+}
+
+fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &Say) {
+    let mut attempt = |sql: &str| {
+        let sql = flavour.renamed(sql);
+        if let Err(error) = session.simple_query(&sql) {
+            say.told(Kind::Error, &table_info::libpq_text(&error, &sql));
+            say.told(Kind::Detail, "(ignoring this error and continuing anyway)");
+        }
+    };
+    write_all("starting vacuum...");
+    attempt("vacuum pgbench_branches");
+    attempt("vacuum pgbench_tellers");
+    attempt("truncate pgbench_history");
+    write_all("end.\n");
+    if with_accounts {
+        let prefix = flavour.prefix;
+        write_all(&format!("starting vacuum {prefix}_accounts..."));
+        attempt("vacuum analyze pgbench_accounts");
+        write_all("end.\n");
+    }
+}
+
+fn weighted(asked: &Bench) -> Vec<WeightedScript> {
+    let script = |(script, text): (&pgdyno_drive::Script, &String)| {
+        let name = script.program.script().name.clone();
+        WeightedScript {
+            file: name.clone(),
+            name,
+            text: text.clone(),
+            weight: script.weight as u32,
+        }
+    };
+    asked.scripts.iter().zip(&asked.texts).map(script).collect()
+}
+
+/// `:scale`, unless `-D` says otherwise. What else every client has, the engine knows.
+fn variables(asked: &Bench, tables: TableInfo) -> BTreeMap<String, String> {
+    let scale = ("scale".to_owned(), tables.scale.to_string());
+    std::iter::once(scale)
+        .chain(asked.defined.clone())
+        .collect()
+}
+
+fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
+    let until = match NonZeroU64::new(u64::from(asked.transactions)) {
+        Some(count) => Until::Transactions(count),
+        None => Until::Elapsed(Duration::from_secs(u64::from(asked.duration_s))),
+    };
+    let is_one_try = asked.max_tries == 0 && flavour.zero_tries_is_one;
+    let limit_us = asked.latency_limit_us;
+    Trial {
+        workload: Vec::new(),
+        mix: None,
+        params: Vec::new(),
+        target: Wanted::default(),
+        clients: asked.clients,
+        threads: Some(asked.threads),
+        query_mode: asked.query_mode,
+        until,
+        warmup: asked.warmup,
+        rate: asked.rate,
+        latency_limit: (limit_us > 0).then(|| Duration::from_micros(limit_us)),
+        max_tries: if is_one_try { 1 } else { asked.max_tries },
+        on_error: if asked.continue_on_error {
+            OnError::Continue
+        } else {
+            OnError::EndClient
+        },
+        connection_per_transaction: asked.connect,
+        verbose_errors: asked.verbose_errors,
+        seed: asked.seed as i64,
+        log: asked.log.as_ref().map(|log| log.sampling.unwrap_or(1.0)),
+        time_every_command: asked.report_per_command,
+        debug: say.debug,
+        exit_on_abort: asked.exit_on_abort,
+        on_connection_loss: if asked.reconnect {
+            OnConnectionLoss::Reconnect
+        } else {
+            OnConnectionLoss::EndClient
+        },
+    }
+}
+
+fn refused(error: &DriveError, prepared: &Prepared) -> Stop {
+    match error {
+        DriveError::Connect { client, text } => Stop::fatal(text).and(
+            Kind::Error,
+            format!("could not create connection for client {client}"),
+        ),
+        other => trial::explain(other, prepared).into(),
+    }
+}

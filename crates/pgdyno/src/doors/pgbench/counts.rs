@@ -1,0 +1,114 @@
+//! What pgbench counts, from what the engine books.
+
+use pgdyno_drive::record::{Counts, Failure, Outcome};
+
+/// Transactions as pgbench counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// "actually processed": a script that ended in an open block counts, though its client ends.
+    pub processed: u64,
+    /// Failed with a serialization failure.
+    pub serialization: u64,
+    /// Failed with a deadlock.
+    pub deadlock: u64,
+    /// Failed with another error of the server; with `--continue-on-error` only.
+    pub other: u64,
+    /// Never started because they were too late.
+    pub skipped: u64,
+    /// Tried more than once.
+    pub retried: u64,
+    /// Tries beyond the first.
+    pub retries: u64,
+    /// Processed, but later than the latency limit.
+    pub late: u64,
+}
+
+/// How one transaction is counted; `None` when pgbench does not count it, because its client ended
+/// with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// As processed.
+    Processed,
+    /// As skipped.
+    Skipped,
+    /// As failed, with pgbench's word for the reason.
+    Failed(&'static str),
+}
+
+/// The way pgbench counts an outcome. `goes_on`: clients survive other errors of the server
+/// (`--continue-on-error`) or lost connections (`--reconnect`), whose transactions have failed
+/// then.
+pub fn counted(outcome: Outcome, goes_on: bool) -> Option<Counted> {
+    match outcome {
+        Outcome::Committed | Outcome::Failed(Failure::OpenBlock) => Some(Counted::Processed),
+        Outcome::Skipped => Some(Counted::Skipped),
+        Outcome::Failed(Failure::SERIALIZATION) => Some(Counted::Failed("serialization")),
+        Outcome::Failed(Failure::DEADLOCK) => Some(Counted::Failed("deadlock")),
+        Outcome::Failed(Failure::Interrupted | Failure::Script) => None,
+        Outcome::Failed(_) | Outcome::Unknown if goes_on => Some(Counted::Failed("other")),
+        Outcome::Failed(_) | Outcome::Unknown => None,
+    }
+}
+
+impl Tally {
+    /// From the engine's counts.
+    pub fn of(counts: &Counts, goes_on: bool) -> Self {
+        let mut tally = Self {
+            processed: counts.committed,
+            skipped: counts.skipped,
+            retried: counts.retried,
+            retries: counts.retries,
+            late: counts.late,
+            other: if goes_on { counts.unknown } else { 0 },
+            ..Self::default()
+        };
+        for (failure, number) in &counts.failed {
+            match counted(Outcome::Failed(*failure), goes_on) {
+                Some(Counted::Processed) => tally.processed += number,
+                Some(Counted::Failed("serialization")) => tally.serialization += number,
+                Some(Counted::Failed("deadlock")) => tally.deadlock += number,
+                Some(Counted::Failed(_)) => tally.other += number,
+                Some(Counted::Skipped) | None => {}
+            }
+        }
+        tally
+    }
+
+    /// All failed ones.
+    pub fn failed(&self) -> u64 {
+        self.serialization + self.deadlock + self.other
+    }
+
+    /// All that pgbench knows of.
+    pub fn total(&self) -> u64 {
+        self.processed + self.skipped + self.failed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_ended_takes_its_transaction_with_it() {
+        let mut counts = Counts::default();
+        let unique = Failure::from_sqlstate("23505");
+        for outcome in [
+            Outcome::Committed,
+            Outcome::Failed(Failure::SERIALIZATION),
+            Outcome::Failed(Failure::DEADLOCK),
+            Outcome::Failed(Failure::OpenBlock),
+            Outcome::Failed(unique),
+            Outcome::Failed(Failure::ConnectionLost),
+            Outcome::Failed(Failure::Script),
+            Outcome::Unknown,
+            Outcome::Skipped,
+        ] {
+            counts.book(outcome, 1);
+        }
+        let tally = Tally::of(&counts, false);
+        assert_eq!((tally.processed, tally.failed(), tally.total()), (2, 2, 5));
+        let tally = Tally::of(&counts, true);
+        assert_eq!((tally.processed, tally.other, tally.total()), (2, 3, 8));
+    }
+}
