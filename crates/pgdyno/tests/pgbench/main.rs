@@ -16,6 +16,7 @@ mod diff;
 mod generator;
 mod mask;
 mod programs;
+mod seeds;
 mod streams;
 #[path = "../doors/support.rs"]
 #[allow(
