@@ -14,7 +14,7 @@ use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::Nanos;
 use crate::event_loop::Context;
-use crate::program::Prepare;
+use crate::program::{Prepare, Statement};
 use crate::record::{Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
@@ -256,12 +256,8 @@ impl Client {
             self.trace_preparing(cx);
             return self.transmit_and(cx, State::Preparing);
         }
-        cx.trace(|| {
-            let text = || program.statement_text(self.command, &self.vars);
-            let name = statement.prepare.as_ref().map(Prepare::name);
-            let what = name.or_else(text).unwrap_or_default();
-            format!("client {} sending {what}", self.id)
-        });
+        self.trace_sending(cx, statement);
+        let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
         if !self.in_pipeline {
             link.end_statement(program.mode());
@@ -371,6 +367,16 @@ impl Client {
         } else {
             self.trace_receiving(cx);
         }
+    }
+
+    fn trace_sending<I: Io>(&self, cx: &Context<'_, I>, statement: &Statement) {
+        cx.trace(|| {
+            let program = cx.program(self.script);
+            let text = || program.statement_text(self.command, &self.vars);
+            let name = statement.prepare.as_ref().map(Prepare::name);
+            let what = name.or_else(text).unwrap_or_default();
+            format!("client {} sending {what}", self.id)
+        });
     }
 
     /// Tells which statement is being prepared. (pgbench asks for one at a time.)

@@ -62,6 +62,17 @@ pub enum OnConnectionLoss {
     Reconnect,
 }
 
+/// What a client does when the last try of a transaction has failed with a serialization failure or
+/// a deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnLastTry {
+    /// The transaction has failed, and the client goes on with the next, as with pgbench.
+    #[default]
+    FailOnly,
+    /// The client ends, as with ysql_bench.
+    EndClient,
+}
+
 /// A compiled script and how often it is chosen.
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -111,6 +122,8 @@ pub struct Drive {
     pub latency_limit: Option<Duration>,
     /// Tries after a serialization failure or a deadlock, the first included; 0 sets no limit.
     pub max_tries: u32,
+    /// What to do when the last of them has failed.
+    pub on_last_try: OnLastTry,
     /// What to do after other errors.
     pub on_error: OnError,
     /// Each transaction on a connection of its own (pgbench's `--connect`).
@@ -134,13 +147,14 @@ pub struct Drive {
     pub grace: Duration,
 }
 
-impl Drive {
-    /// A run of these scripts with pgbench's defaults: one client, ten transactions, one try.
-    pub fn new(endpoints: Vec<Vec<Candidate>>, scripts: Vec<Script>, names: Names) -> Self {
+impl Default for Drive {
+    /// pgbench's defaults: one client, ten transactions, one try. There is nothing to run yet, and
+    /// nowhere.
+    fn default() -> Self {
         Self {
-            endpoints,
-            scripts,
-            names,
+            endpoints: Vec::new(),
+            scripts: Vec::new(),
+            names: Names::new(),
             variables: Vec::new(),
             query_mode: QueryMode::Simple,
             clients: 1,
@@ -150,6 +164,7 @@ impl Drive {
             rate: None,
             latency_limit: None,
             max_tries: 1,
+            on_last_try: OnLastTry::FailOnly,
             on_error: OnError::EndClient,
             connection_per_transaction: false,
             verbose_errors: false,
@@ -160,6 +175,18 @@ impl Drive {
             on_connection_loss: OnConnectionLoss::EndClient,
             seed: 0,
             grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Drive {
+    /// A run of these scripts with the defaults.
+    pub fn new(endpoints: Vec<Vec<Candidate>>, scripts: Vec<Script>, names: Names) -> Self {
+        Self {
+            endpoints,
+            scripts,
+            names,
+            ..Self::default()
         }
     }
 

@@ -25,7 +25,7 @@ mod run;
 mod schedule;
 
 pub use control::Control;
-pub use drive::{Drive, OnConnectionLoss, OnError, QueryMode, Script, Setup, Until};
+pub use drive::{Drive, OnConnectionLoss, OnError, OnLastTry, QueryMode, Script, Setup, Until};
 pub use message::{Level, Message};
 pub use program::{CompileError, Program};
 pub use record::Recording;

@@ -24,9 +24,12 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("script \"{script}\", line {line}: {reason}")]
 pub struct CompileError {
-    script: String,
-    line: u32,
-    reason: String,
+    /// The script's name.
+    pub script: String,
+    /// The line of the statement.
+    pub line: u32,
+    /// What is wrong with it, in pgbench's words.
+    pub reason: String,
 }
 
 /// A SQL command's messages.

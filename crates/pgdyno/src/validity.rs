@@ -58,7 +58,7 @@ pub struct Situation<'a> {
     /// What the server says of itself.
     pub facts: Option<&'a Facts>,
     /// Clients that ran at the same time.
-    pub clients: u32,
+    pub clients: usize,
     /// Whether the workload changes rows.
     pub writes: bool,
     /// Updated tables with fewer rows than clients.
@@ -98,7 +98,7 @@ fn note(code: &'static str, severity: Severity, sentence: String, remedy: &str) 
     }
 }
 
-fn few_rows(table: &FewRows, clients: u32) -> Note {
+fn few_rows(table: &FewRows, clients: usize) -> Note {
     let FewRows { table, rows } = table;
     let only = if *rows == 1 { "row" } else { "rows" };
     note(

@@ -19,6 +19,11 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
 }
 
+/// CPUs that this process may use; 1 where that cannot be told.
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 impl Host {
     /// Reads them all.
     pub fn read() -> Host {
@@ -29,7 +34,7 @@ impl Host {
                 .ok()
                 .as_deref()
                 .and_then(cpu_model),
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            cpus: cpus(),
             memory_bytes: fs::read_to_string("/proc/meminfo")
                 .ok()
                 .as_deref()

@@ -10,6 +10,7 @@ use super::{Client, State, Wait};
 use crate::clock::{Nanos, nanos};
 use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
+use crate::message::Level;
 use crate::run::DriveError;
 
 /// How soon to knock again at a Unix socket whose queue is full.
@@ -174,6 +175,9 @@ impl Client {
                 cx.now = cx.clock.now();
                 cx.recorder.connected(cx.now.saturating_sub(attempt.begun));
                 let is_before_run = attempt.is_before_run;
+                for notice in &established.notices {
+                    cx.say(Level::Debug, notice.libpq_notice_text());
+                }
                 self.link = Some(Link::new(established));
                 if is_before_run {
                     self.state = State::Idle;

@@ -6,7 +6,7 @@ use pgdyno_wire::{ConnectErrorKind, ServerError};
 
 use super::link::Link;
 use super::{Client, State};
-use crate::drive::{OnConnectionLoss, OnError, QueryMode};
+use crate::drive::{OnConnectionLoss, OnError, OnLastTry, QueryMode};
 use crate::event_loop::Context;
 use crate::message::Level;
 use crate::record::{Failure, Outcome, Then};
@@ -73,6 +73,12 @@ impl Client {
     /// The server says that something went wrong.
     pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
         let failure = Failure::from_sqlstate(error.sqlstate().unwrap_or_default());
+        if self.reply.is_copying {
+            // To pgbench's client library it is a remark about the end of COPY.
+            let text = ServerError::new(error).libpq_text(None);
+            cx.say(Level::Debug, text);
+            return self.end_aborted(cx, Failure::Script);
+        }
         let query = self.reply.queries();
         let severity = error.get(b'V').or_else(|| error.get(b'S'));
         if matches!(severity, Some(b"FATAL" | b"PANIC")) {
@@ -83,7 +89,8 @@ impl Client {
         let is_preparing = matches!(self.state, State::Preparing);
         let survives = survives(cx, failure);
         // What happens over and over in silence shall not cost memory and formatting.
-        let text = if survives && !cx.drive.verbose_errors {
+        let is_silent = !cx.drive.verbose_errors && cx.drive.on_last_try == OnLastTry::FailOnly;
+        let text = if survives && is_silent {
             String::new()
         } else {
             ServerError::new(error).libpq_text(self.statement_text(cx).as_deref())
@@ -182,13 +189,30 @@ impl Client {
     pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "ends the failed transaction");
         cx.recorder.error(self.script, self.command, Then::Fail);
-        let failure = self
-            .error
-            .take()
-            .map_or(Failure::Script, |error| error.failure);
-        let ended = self.ended(cx, Outcome::Failed(failure));
+        let error = self.error.take();
+        let failure = error.as_ref().map(|error| error.failure);
+        let ended = self.ended(cx, Outcome::Failed(failure.unwrap_or(Failure::Script)));
         self.book(cx, ended);
-        self.next_transaction(cx);
+        match error {
+            Some(error)
+                if error.failure.is_retryable() && cx.drive.on_last_try == OnLastTry::EndClient =>
+            {
+                self.end_after_last_try(cx, &error);
+            }
+            _ => self.next_transaction(cx),
+        }
+    }
+
+    /// The failed transaction is booked already.
+    fn end_after_last_try<I: Io>(&mut self, cx: &mut Context<'_, I>, error: &TransactionError) {
+        let text = format!(
+            "client {} script {} aborted in command {} query {}: {}",
+            self.id, self.script, self.command, error.query, error.text
+        );
+        cx.say(Level::Error, text);
+        self.disconnect(cx);
+        self.state = State::Aborted;
+        cx.client_aborted();
     }
 
     fn tell_tries<I: Io>(&self, cx: &Context<'_, I>, what: &str) {
@@ -250,10 +274,8 @@ impl Client {
         }
         let text = match (&self.state, self.last_words.take()) {
             (State::Preparing, words) => {
-                // Preparing is a call of its own to pgbench, with an error of its own.
-                let mut text = words.map_or(String::new(), |(_, words)| words + "\n");
-                text += &ConnectErrorKind::Closed.to_string();
-                cx.say(Level::Error, text);
+                self.lost_while_preparing(cx, words.map(|(_, words)| words));
+                let command = self.command;
                 format!("aborted in command {command} (SQL) of script {script}; {SEND_FAILED}")
             }
             (State::RollingBack, words) => format!(
@@ -268,6 +290,34 @@ impl Client {
         self.error = None;
         self.is_disconnected = true;
         self.abort(cx, Failure::ConnectionLost, &text);
+    }
+
+    /// Preparing a statement is a call of its own to pgbench, with an error of its own. It goes on
+    /// until it wants to send a statement.
+    fn lost_while_preparing<I: Io>(&mut self, cx: &mut Context<'_, I>, words: Option<String>) {
+        let mut text = words.map_or(String::new(), |words| words + "\n");
+        text += &ConnectErrorKind::Closed.to_string();
+        cx.say(Level::Error, text);
+        while self.link.as_mut().is_some_and(Link::prepare_next) {
+            self.trace_preparing(cx);
+            cx.say(Level::Error, "no connection to the server".to_owned());
+        }
+        let program = cx.program(self.script);
+        while self.command < program.commands() {
+            if let Some(statement) = program.statement(self.command) {
+                self.trace_sending(cx, statement);
+                cx.trace(|| {
+                    let text = program.statement_text(self.command, &self.vars);
+                    format!(
+                        "client {} could not send {}",
+                        self.id,
+                        text.unwrap_or_default()
+                    )
+                });
+                break;
+            }
+            self.command += 1;
+        }
     }
 
     /// There is no connection where one is needed.

@@ -102,6 +102,18 @@ impl Link {
         self.preparing.front().copied()
     }
 
+    /// Passes over the statement that is being prepared; whether there is another.
+    pub(super) fn prepare_next(&mut self) -> bool {
+        self.preparing.pop_front();
+        !self.preparing.is_empty()
+    }
+
+    /// Gathers the end of a COPY's rows, of which there are none.
+    pub(super) fn end_copy(&mut self) {
+        frontend::copy_done(&mut self.batch);
+        self.sync();
+    }
+
     /// A pipeline begins: answers are matched with what is sent from here on.
     pub(super) fn begin_pipeline(&mut self) {
         self.pipeline.clear();

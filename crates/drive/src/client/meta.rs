@@ -1,6 +1,8 @@
 //! Commands that the client itself executes.
 
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use pgdyno_platform::io::Io;
@@ -238,9 +240,12 @@ fn told<T, I: Io>(cx: &Context<'_, I>, result: Result<T, EvalError>) -> Result<T
 }
 
 fn shell_command(line: &[u8]) -> Command {
-    use std::os::unix::ffi::OsStrExt;
     let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(std::ffi::OsStr::from_bytes(line));
+    // The shell names itself in its complaints, and C's library calls it so.
+    command
+        .arg0("sh")
+        .arg("-c")
+        .arg(std::ffi::OsStr::from_bytes(line));
     command
 }
 

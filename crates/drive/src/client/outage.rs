@@ -124,6 +124,8 @@ impl Client {
         self.state = match outage.resume {
             Resume::Choose => State::Choose,
             Resume::Throttled => State::Throttled,
+            // The last attempt may have taken all the time there was.
+            Resume::Begin if cx.is_time_up() => return self.finish(cx),
             Resume::Begin => State::Begin,
         };
     }

@@ -29,6 +29,8 @@ pub(super) struct Reply {
     last_row: Vec<u8>,
     /// Whether a result has ended since the last columns came.
     is_over: bool,
+    /// Whether the end of a COPY is awaited, and with it the client's.
+    pub(super) is_copying: bool,
 }
 
 impl Reply {
@@ -229,6 +231,9 @@ impl Client {
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
                 let text = "COPY is not supported in pgbench, aborting";
                 cx.say(Level::Error, text.to_owned());
+                if frame.tag == tag::COPY_IN_RESPONSE && self.end_copy_of_pipeline(cx) {
+                    return false;
+                }
                 self.end_aborted(cx, Failure::Script);
                 return true;
             }
@@ -236,6 +241,17 @@ impl Client {
             _ => {}
         }
         false
+    }
+
+    /// Ends a COPY from the client within a pipeline, as pgbench does, so that the server says what
+    /// it thinks of the statements behind it; false where none can be.
+    fn end_copy_of_pipeline<I: Io>(&mut self, cx: &mut Context<'_, I>) -> bool {
+        let Some(link) = self.link.as_mut().filter(|link| link.answers_sync()) else {
+            return false;
+        };
+        self.reply.is_copying = true;
+        link.end_copy();
+        link.transmit(&mut cx.io, self.key, &mut cx.sealed).is_ok()
     }
 
     /// Where the present command's values go, if the script asks for them.
@@ -265,6 +281,9 @@ impl Client {
 
     /// A result has ended.
     fn result_ended<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.reply.is_copying {
+            return self.end_aborted(cx, Failure::Script);
+        }
         let program = cx.program(self.script);
         let Some(gset) = self.gset(program) else {
             // In a pipeline each query is an answer of its own.

@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    Interval, Latencies, LoggedTransaction, Outages, Outcome, StatementTotals, ThreadUse,
+    Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, StatementTotals, ThreadUse,
     TransactionLog,
 };
 use crate::clock::{Nanos, micros};
@@ -125,8 +125,12 @@ impl Recorder {
 
     fn log(&mut self, script: usize, end: &Ended) {
         let Some(log) = &mut self.log else { return };
-        let is_committed = end.outcome == Outcome::Committed;
-        let lasted_us = |from: Nanos, to: Nanos| match is_committed {
+        // To pgbench a transaction that leaves a block open has been processed.
+        let is_processed = matches!(
+            end.outcome,
+            Outcome::Committed | Outcome::Failed(Failure::OpenBlock)
+        );
+        let lasted_us = |from: Nanos, to: Nanos| match is_processed {
             true => micros(to.saturating_sub(from)),
             false => 0,
         };

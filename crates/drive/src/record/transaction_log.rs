@@ -25,9 +25,10 @@ pub struct LoggedTransaction {
     pub outcome: Outcome,
     /// How often it was tried, the first try included.
     pub tries: u32,
-    /// From its scheduled start to its end in microseconds; 0 unless it was committed.
+    /// From its scheduled start to its end in microseconds; 0 unless it was committed, or ended in
+    /// an open block ([`super::Failure::OpenBlock`]).
     pub latency_us: u64,
-    /// How late it started in microseconds; 0 unless it was committed.
+    /// How late it started in microseconds; 0 where the latency is.
     pub lag_us: u64,
     /// When it ended, in microseconds since clients began to work.
     pub at_us: u64,

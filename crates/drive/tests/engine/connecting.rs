@@ -7,7 +7,7 @@ use std::thread;
 
 use pgdyno_drive::record::Failure;
 use pgdyno_drive::{Control, Drive, DriveError, QueryMode};
-use pgdyno_wire::{Addr, Candidate};
+use pgdyno_wire::{Addr, Candidate, Login};
 
 use crate::support::*;
 
@@ -92,6 +92,26 @@ fn statements_are_prepared_anew_on_each_connection() {
         )
     });
     assert_eq!(recording.connections.latencies.count(), 15);
+}
+
+#[test]
+fn what_the_server_remarks_when_it_is_connected_to_is_told() {
+    sql("create database noticed");
+    sql("update pg_database set datcollversion = '0' where datname = 'noticed'");
+    let login = Login::new("postgres", "noticed");
+    let candidate = Candidate::new(Addr::Unix(socket()), login.into());
+    let (recording, seen) = run(&Drive {
+        endpoints: vec![vec![candidate]],
+        clients: 2,
+        ..drive("select 1;")
+    });
+    assert_eq!(counts(&recording).committed, 2);
+    assert_eq!(seen.messages.len(), 2);
+    let remark = "WARNING:  database \"noticed\" has ";
+    assert!(
+        seen.messages.iter().all(|text| text.starts_with(remark)),
+        "{seen:?}"
+    );
 }
 
 #[test]

@@ -105,6 +105,17 @@ fn what_is_handed_over_agrees_with_what_is_booked() {
 }
 
 #[test]
+fn a_transaction_that_leaves_its_block_open_has_a_latency() {
+    let (_, seen) = run(&Drive {
+        log: Some(1.0),
+        ..drive("begin;\n\\sleep 5 ms\n")
+    });
+    let logged = of_client(&seen, 0);
+    assert_eq!(logged[0].outcome, Outcome::Failed(Failure::OpenBlock));
+    assert!(logged[0].latency_us >= 5000, "{logged:?}");
+}
+
+#[test]
 fn nothing_is_handed_over_unless_asked_for() {
     let (_, seen) = run(&Drive {
         until: transactions(5),

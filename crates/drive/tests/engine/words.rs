@@ -50,6 +50,18 @@ const WRONG: &[(QueryMode, &str, &str)] = &[
         "\\startpipeline\nselect 1;\nselect nope;\nselect 2;\n\\endpipeline\n",
         "42703",
     ),
+    (
+        Extended,
+        "create temp table c (n int);\nbegin;\n\\startpipeline\nselect 1;\ncopy c from stdin;\n\
+         select 2;\n\\endpipeline\n",
+        "script",
+    ),
+    (
+        Extended,
+        "create temp table c (n int);\nbegin;\n\\startpipeline\nselect 1;\ncopy c from stdin;\n\
+         \\endpipeline\n",
+        "script",
+    ),
     (Simple, "begin;\ncopy (select 1) to stdout;\n", "script"),
     (Extended, "begin;\ncopy (select 1) to stdout;\n", "script"),
     (Prepared, "begin;\ncopy (select 1) to stdout;\n", "script"),
@@ -214,6 +226,18 @@ fn a_client_that_ends_says_why_in_stock_pgbenchs_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+fn without_repetitions(text: &str) -> String {
+    let mut is_looking = false;
+    let is_new = |line: &&str| {
+        let is_repeated = is_looking && *line == "client 0 receiving";
+        // A notice may come before the answer.
+        is_looking = line.ends_with("receiving") || (is_looking && line.starts_with("NOTICE"));
+        !is_repeated
+    };
+    let lines: Vec<&str> = text.lines().filter(is_new).collect();
+    lines.join("\n")
+}
+
 /// Scripts whose every step is told under `--debug`.
 const TOLD: &[(&[QueryMode], &str)] = &[
     (
@@ -272,7 +296,11 @@ fn every_step_is_told_as_stock_pgbench_tells_it_under_debug() {
                 max_tries: 2,
                 ..drive_in(*mode, script)
             });
-            let ours = lines(&seen);
+            // An answer that is there at once is looked for once, a later one twice.
+            let (ours, theirs) = (
+                without_repetitions(&lines(&seen)),
+                without_repetitions(theirs),
+            );
             if ours != theirs {
                 wrong.push(format!(
                     "{mode:?} {script:?}\n--- ours\n{ours}--- theirs\n{theirs}"
@@ -292,6 +320,10 @@ const LOST: &[(&str, &str)] = &[
     (
         "select 'first';\nbegin;\n\\sleep 1500 ms\nselect 'last';\nend;\n",
         "-KILL",
+    ),
+    (
+        "begin;\n\\sleep 1500 ms\n\\startpipeline\n\\set x 1\nselect 1;\nselect 2;\n\\endpipeline\n",
+        "-TERM",
     ),
     ("begin;\nselect pg_sleep(30);\nend;\n", "-TERM"),
     ("begin;\nselect pg_sleep(30);\nend;\n", "-KILL"),
@@ -331,6 +363,9 @@ fn a_lost_connection_is_told_in_stock_pgbenchs_words() {
     for (script, signal) in LOST {
         let is_asleep = script.contains("pg_sleep");
         for mode in MODES {
+            if mode == Simple && script.contains("pipeline") {
+                continue;
+            }
             drop(connected(&socket));
             let theirs = thread::scope(|scope| {
                 scope.spawn(|| kill(signal, "pgbench", is_asleep));

@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, OnConnectionLoss, OnError, QueryMode, Until};
+use pgdyno_drive::{Control, Drive, OnError, QueryMode, Until};
+use pgdyno_platform::host;
 use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
@@ -151,27 +152,27 @@ impl RunArgs {
             mix: self.mix.clone(),
             params: self.pack.param.clone(),
             target: self.target.wanted(),
-            clients: self.clients,
-            threads: self.threads,
-            query_mode: self.query_mode.into(),
-            until: counted.unwrap_or(timed),
-            warmup: self.warmup,
-            rate: self.rate,
-            latency_limit: self.latency_limit,
-            max_tries: self.max_tries,
-            on_error: if self.continue_on_error {
-                OnError::Continue
-            } else {
-                OnError::EndClient
+            drive: Drive {
+                query_mode: self.query_mode.into(),
+                clients: self.clients as usize,
+                threads: self
+                    .threads
+                    .map_or_else(host::cpus, |threads| threads as usize),
+                until: counted.unwrap_or(timed),
+                warmup: self.warmup,
+                rate: self.rate,
+                latency_limit: self.latency_limit,
+                max_tries: self.max_tries,
+                on_error: if self.continue_on_error {
+                    OnError::Continue
+                } else {
+                    OnError::EndClient
+                },
+                connection_per_transaction: self.connect,
+                verbose_errors: self.verbose_errors,
+                seed: self.seed.unwrap_or_else(seed_from_clock),
+                ..Drive::default()
             },
-            connection_per_transaction: self.connect,
-            verbose_errors: self.verbose_errors,
-            seed: self.seed.unwrap_or_else(seed_from_clock),
-            log: None,
-            time_every_command: false,
-            debug: false,
-            exit_on_abort: false,
-            on_connection_loss: OnConnectionLoss::EndClient,
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct Prepared {
     pub facts: Facts,
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
-    clients: u32,
+    clients: usize,
 }
 
 /// Does it all. An interrupt ends it in good order.
@@ -49,7 +49,7 @@ pub fn prepare(
     // What can be wrong without a server is said before one is started.
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    let (scripts, names) = trial::compile(&workload.scripts, asked.query_mode)?;
+    let (scripts, names) = trial::compile(&workload.scripts, asked.drive.query_mode)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
@@ -101,7 +101,7 @@ pub fn prepare(
         }
     };
     let facts = facts::collect(&mut session);
-    let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients);
+    let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.drive.clients);
     Ok(Prepared {
         target,
         workload,
@@ -111,7 +111,7 @@ pub fn prepare(
         facts,
         few_rows,
         mismatches,
-        clients: asked.clients,
+        clients: asked.drive.clients,
     })
 }
 
@@ -124,7 +124,7 @@ impl Prepared {
         (scripts, names): (Vec<Script>, Names),
         variables: BTreeMap<String, String>,
         session: Option<&mut Session>,
-        clients: u32,
+        clients: usize,
     ) -> Self {
         let (facts, few_rows) = match session {
             Some(session) => (

@@ -1,12 +1,8 @@
 //! One measured run: what it is, and running it.
 
 use std::num::NonZeroU64;
-use std::time::Duration;
 
-use pgdyno_drive::{
-    Control, Drive, DriveError, Live, OnConnectionLoss, OnError, QueryMode, Recording, Script,
-    Setup, Until,
-};
+use pgdyno_drive::{Control, Drive, DriveError, Live, QueryMode, Recording, Script, Setup, Until};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_script::Names;
@@ -30,40 +26,9 @@ pub struct Trial {
     pub params: Vec<String>,
     /// Where the database is.
     pub target: Wanted,
-    /// Clients that run at the same time.
-    pub clients: u32,
-    /// Event loops to drive them with; by default one a CPU, and no more than clients.
-    pub threads: Option<u32>,
-    /// How statements travel.
-    pub query_mode: QueryMode,
-    /// When it ends.
-    pub until: Until,
-    /// Measured apart, first.
-    pub warmup: Duration,
-    /// Transactions a second, over all clients.
-    pub rate: Option<f64>,
-    /// Beyond this a transaction is late.
-    pub latency_limit: Option<Duration>,
-    /// Tries of a transaction, 0 for no limit.
-    pub max_tries: u32,
-    /// What a client does after errors that are not to be retried.
-    pub on_error: OnError,
-    /// A connection for each transaction.
-    pub connection_per_transaction: bool,
-    /// Tell every error that is retried.
-    pub verbose_errors: bool,
-    /// Where the random numbers come from.
-    pub seed: i64,
-    /// The share of transactions that is told one by one, 0 to 1.
-    pub log: Option<f64>,
-    /// Time commands that are no statements too.
-    pub time_every_command: bool,
-    /// Tell every step.
-    pub debug: bool,
-    /// One client that ends before its time ends the run.
-    pub exit_on_abort: bool,
-    /// What a client does without a connection.
-    pub on_connection_loss: OnConnectionLoss,
+    /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
+    /// variables are those of the target and the workload, filled in when it runs.
+    pub drive: Drive,
 }
 
 /// What a trial came to.
@@ -93,12 +58,6 @@ pub struct Outcome {
 }
 
 impl Trial {
-    /// Threads when the user does not say: one a CPU, and no more than clients.
-    fn threads(&self, host: &Host) -> usize {
-        let wanted = self.threads.map_or(host.cpus, |threads| threads as usize);
-        wanted.clamp(1, self.clients.max(1) as usize)
-    }
-
     /// Runs what was prepared.
     ///
     /// # Errors
@@ -126,9 +85,7 @@ impl Trial {
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let threads = self.threads(&host);
-        let drive = self.drive(prepared, threads);
-        let recording = drive.run(control, live)?;
+        let recording = self.drive(prepared).run(control, live)?;
         let busiest = recording.threads.iter().map(|thread| thread.wanted_share());
         let notes = prepared.notes(busiest.reduce(f64::max));
         Ok(Outcome {
@@ -139,7 +96,7 @@ impl Trial {
                 .as_ref()
                 .map(|pack| pack.content_hash()),
             variables: prepared.variables.clone().into_iter().collect(),
-            threads,
+            threads: recording.threads.len(),
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
@@ -150,29 +107,14 @@ impl Trial {
         })
     }
 
-    fn drive(&self, prepared: &Prepared, threads: usize) -> Drive {
+    fn drive(&self, prepared: &Prepared) -> Drive {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
-        let (scripts, names) = (prepared.scripts.clone(), prepared.names.clone());
         Drive {
+            endpoints: self.endpoints(&prepared.target),
+            scripts: prepared.scripts.clone(),
+            names: prepared.names.clone(),
             variables: prepared.variables.iter().map(text).collect(),
-            query_mode: self.query_mode,
-            clients: self.clients as usize,
-            threads,
-            until: self.until,
-            warmup: self.warmup,
-            rate: self.rate,
-            latency_limit: self.latency_limit,
-            max_tries: self.max_tries,
-            on_error: self.on_error,
-            connection_per_transaction: self.connection_per_transaction,
-            verbose_errors: self.verbose_errors,
-            seed: self.seed,
-            log: self.log,
-            time_every_command: self.time_every_command,
-            debug: self.debug,
-            exit_on_abort: self.exit_on_abort,
-            on_connection_loss: self.on_connection_loss,
-            ..Drive::new(self.endpoints(&prepared.target), scripts, names)
+            ..self.drive.clone()
         }
     }
 
@@ -181,8 +123,13 @@ impl Trial {
         if !target.load_balances {
             return vec![target.candidates.clone()];
         }
-        let order = |client| shuffle(&target.candidates, (self.seed as u64).wrapping_add(client));
-        (0..u64::from(self.clients)).map(order).collect()
+        let order = |client| {
+            shuffle(
+                &target.candidates,
+                (self.drive.seed as u64).wrapping_add(client),
+            )
+        };
+        (0..self.drive.clients as u64).map(order).collect()
     }
 }
 

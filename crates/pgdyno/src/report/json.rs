@@ -55,6 +55,12 @@ pub fn document(outcome: &Outcome) -> Value {
             "initial_us": recording.connections.initial_us,
             "latency": latency(&recording.connections.latencies),
         },
+        "outages": {
+            "count": recording.outages.count,
+            "length": latency(&recording.outages.lengths),
+            "unended": recording.outages.unended,
+            "attempts": recording.outages.attempts,
+        },
         "clients": {
             "total": recording.clients.total,
             "aborted": recording.clients.aborted,
@@ -67,23 +73,24 @@ pub fn document(outcome: &Outcome) -> Value {
 }
 
 fn trial(trial: &Trial, threads: usize) -> Value {
-    let (duration_s, transactions) = match trial.until {
+    let (duration_s, transactions) = match trial.drive.until {
         Until::Elapsed(time) => (Some(time.as_secs_f64()), None),
         Until::Transactions(count) => (None, Some(count.get())),
     };
     json!({
-        "clients": trial.clients,
+        "clients": trial.drive.clients,
         "threads": threads,
-        "query_mode": trial.query_mode.name(),
+        "query_mode": trial.drive.query_mode.name(),
         "duration_s": duration_s,
         "transactions_per_client": transactions,
-        "warmup_s": trial.warmup.as_secs_f64(),
-        "rate_per_s": trial.rate,
-        "latency_limit_us": trial.latency_limit.map(|limit| limit.as_micros() as u64),
-        "max_tries": trial.max_tries,
-        "continue_on_error": trial.on_error == pgdyno_drive::OnError::Continue,
-        "connection_per_transaction": trial.connection_per_transaction,
-        "seed": trial.seed,
+        "warmup_s": trial.drive.warmup.as_secs_f64(),
+        "rate_per_s": trial.drive.rate,
+        "latency_limit_us": trial.drive.latency_limit.map(|limit| limit.as_micros() as u64),
+        "max_tries": trial.drive.max_tries,
+        "continue_on_error": trial.drive.on_error == pgdyno_drive::OnError::Continue,
+        "connection_per_transaction": trial.drive.connection_per_transaction,
+        "reconnect": trial.drive.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
+        "seed": trial.drive.seed,
     })
 }
 

@@ -37,10 +37,10 @@ pub enum Length {
 impl Length {
     /// That of a trial.
     pub fn of(trial: &Trial) -> Self {
-        match trial.until {
-            Until::Elapsed(duration) => Self::Time(trial.warmup + duration),
+        match trial.drive.until {
+            Until::Elapsed(duration) => Self::Time(trial.drive.warmup + duration),
             Until::Transactions(count) => {
-                Self::Transactions(count.get().saturating_mul(u64::from(trial.clients)))
+                Self::Transactions(count.get().saturating_mul(trial.drive.clients as u64))
             }
         }
     }

@@ -35,26 +35,26 @@ fn heading(outcome: &Outcome) -> String {
         .variables
         .iter()
         .map(|(name, value)| format!(", {name} {value}"));
-    let mode = trial.query_mode.name();
-    let until = match trial.until {
+    let mode = trial.drive.query_mode.name();
+    let until = match trial.drive.until {
         Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),
         Until::Transactions(count) => format!("{} transactions each", figures::count(count.get())),
     };
     let mut how = format!(
         "{}, {}, {until}, {mode} protocol",
-        plural(u64::from(trial.clients), "client"),
+        plural(trial.drive.clients as u64, "client"),
         plural(outcome.threads as u64, "thread"),
     );
-    if let Some(rate) = trial.rate {
+    if let Some(rate) = trial.drive.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
-    if !trial.warmup.is_zero() {
+    if !trial.drive.warmup.is_zero() {
         how += &format!(
             ", after {} of warm-up",
-            figures::seconds(trial.warmup.as_secs_f64())
+            figures::seconds(trial.drive.warmup.as_secs_f64())
         );
     }
-    if trial.connection_per_transaction {
+    if trial.drive.connection_per_transaction {
         how += ", a connection for each transaction";
     }
     format!(
@@ -62,7 +62,7 @@ fn heading(outcome: &Outcome) -> String {
         outcome.workload,
         variables.collect::<String>(),
         outcome.target,
-        trial.seed
+        trial.drive.seed
     )
 }
 

@@ -12,7 +12,7 @@ use crate::workload::sql_words;
 
 /// Counts at most `clients` rows of each table that the scripts update. A table that cannot be read
 /// is left out: the run itself will say what is wrong with it.
-pub fn few_rows(session: &mut Session, scripts: &[WeightedScript], clients: u32) -> Vec<FewRows> {
+pub fn few_rows(session: &mut Session, scripts: &[WeightedScript], clients: usize) -> Vec<FewRows> {
     let tables: BTreeSet<String> = scripts
         .iter()
         .flat_map(|s| sql_words::updated_tables(&s.text))
@@ -25,7 +25,7 @@ pub fn few_rows(session: &mut Session, scripts: &[WeightedScript], clients: u32)
         // An empty table has no row to fight for.
         if let Some(rows) = rows
             && rows > 0
-            && rows < u64::from(clients)
+            && rows < clients as u64
         {
             few.push(FewRows { table, rows });
         }

@@ -3,5 +3,6 @@
 
 mod load;
 mod pack;
+mod pgbench;
 mod server;
 mod support;

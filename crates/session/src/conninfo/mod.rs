@@ -70,6 +70,11 @@ impl ConnInfoError {
         }
     }
 
+    /// What is wrong, without the way out.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     fn hint(mut self, hint: String) -> ConnInfoError {
         self.hint = Some(hint);
         self

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, DriveError, OnConnectionLoss, OnError, Until};
+use pgdyno_drive::{Control, Drive, DriveError, OnConnectionLoss, OnError, Until};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
@@ -71,7 +71,7 @@ pub fn run(
         vacuum(&mut session, asked.vacuum_all, flavour, say);
     }
     let trial = to_trial(&asked, flavour, say);
-    let max_tries = trial.max_tries;
+    let max_tries = trial.drive.max_tries;
     let scripts: Vec<WeightedScript> = weighted(&asked);
     let names: Vec<String> = scripts.iter().map(|script| script.name.clone()).collect();
     // The run itself needs none of what is asked of the server for the document.
@@ -82,7 +82,7 @@ pub fn run(
         (asked.scripts.clone(), asked.names.clone()),
         variables(&asked, tables),
         wants_facts.then_some(&mut session),
-        asked.clients,
+        asked.clients as usize,
     );
     session.close();
     let log = asked.log.as_ref();
@@ -241,36 +241,41 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
     };
     let is_one_try = asked.max_tries == 0 && flavour.zero_tries_is_one;
     let limit_us = asked.latency_limit_us;
-    Trial {
-        workload: Vec::new(),
-        mix: None,
-        params: Vec::new(),
-        target: Wanted::default(),
-        clients: asked.clients,
-        threads: Some(asked.threads),
+    let drive = Drive {
         query_mode: asked.query_mode,
+        clients: asked.clients as usize,
+        threads: asked.threads as usize,
         until,
         warmup: asked.warmup,
         rate: asked.rate,
         latency_limit: (limit_us > 0).then(|| Duration::from_micros(limit_us)),
         max_tries: if is_one_try { 1 } else { asked.max_tries },
+        on_last_try: flavour.on_last_try,
         on_error: if asked.continue_on_error {
             OnError::Continue
         } else {
             OnError::EndClient
         },
         connection_per_transaction: asked.connect,
-        verbose_errors: asked.verbose_errors,
-        seed: asked.seed as i64,
-        log: asked.log.as_ref().map(|log| log.sampling.unwrap_or(1.0)),
-        time_every_command: asked.report_per_command,
-        debug: say.debug,
-        exit_on_abort: asked.exit_on_abort,
         on_connection_loss: if asked.reconnect {
             OnConnectionLoss::Reconnect
         } else {
             OnConnectionLoss::EndClient
         },
+        verbose_errors: asked.verbose_errors,
+        log: asked.log.as_ref().map(|log| log.sampling.unwrap_or(1.0)),
+        time_every_command: asked.report_per_command,
+        debug: say.debug,
+        exit_on_abort: asked.exit_on_abort,
+        seed: asked.seed as i64,
+        ..Drive::default()
+    };
+    Trial {
+        workload: Vec::new(),
+        mix: None,
+        params: Vec::new(),
+        target: Wanted::default(),
+        drive,
     }
 }
 

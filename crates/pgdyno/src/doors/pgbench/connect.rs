@@ -22,7 +22,7 @@ pub fn open(asked: &options::Target, say: &Say) -> Result<(Target, Session), Sto
         password: None,
         fallback_application_name: Some(say.program().to_owned()),
     };
-    let refused = |error: pgdyno_session::ConnInfoError| Stop::fatal(error.to_string());
+    let refused = |error: pgdyno_session::ConnInfoError| Stop::fatal(error.text());
     let mut info = resolve(&given, &Env::of_process()).map_err(refused)?;
     for warning in info.warnings() {
         write_all(&format!("WARNING: {warning}\n"));

@@ -4,21 +4,14 @@
 //! Facts about ysql_bench rest on documentation and articles alone (YugabyteDB 2.1's copy of
 //! pgbench 11 with the retry patch of the time); its reports here have pgbench 18's form.
 
+use pgdyno_drive::OnLastTry;
+
 use super::init::Tables;
 
 /// The PostgreSQL release whose pgbench this door equals.
 pub const PG_VERSION: &str = "18.6";
 /// The same as PostgreSQL's `server_version_num`.
 pub const PG_VERSION_NUM: &str = "180006";
-
-/// What a client does when the last try of a transaction has failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exhausted {
-    /// The transaction has failed; the client goes on with the next.
-    NextTransaction,
-    /// The client ends.
-    EndClient,
-}
 
 /// One of the programs.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,7 +31,7 @@ pub struct Flavour {
     /// Whether no limit on the tries means but one try.
     pub zero_tries_is_one: bool,
     /// What follows the last try.
-    pub exhausted: Exhausted,
+    pub on_last_try: OnLastTry,
 }
 
 /// pgbench 18.
@@ -50,7 +43,7 @@ pub const PGBENCH: Flavour = Flavour {
     has_batch_size: false,
     max_tries: 1,
     zero_tries_is_one: false,
-    exhausted: Exhausted::NextTransaction,
+    on_last_try: OnLastTry::FailOnly,
 };
 
 /// ysql_bench.
@@ -62,7 +55,7 @@ pub const YSQL_BENCH: Flavour = Flavour {
     has_batch_size: true,
     max_tries: 0,
     zero_tries_is_one: true,
-    exhausted: Exhausted::EndClient,
+    on_last_try: OnLastTry::EndClient,
 };
 
 impl Flavour {

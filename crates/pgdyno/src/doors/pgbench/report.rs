@@ -24,7 +24,7 @@ pub struct Report<'a> {
     pub recording: &'a Recording,
 }
 
-/// `part` of `whole` in percent, as C prints it: no number when there is nothing.
+/// `part` of `whole` in percent; no number when there is nothing, which prints as in C.
 fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole as f64
 }
@@ -68,7 +68,7 @@ impl Report<'_> {
             writeln!(
                 out,
                 "rate limit schedule lag: avg {:.3} (max {:.3}) ms",
-                c_number(average_us / 1000.0),
+                average_us / 1000.0,
                 lag.max_us() as f64 / 1000.0
             )?;
         }
@@ -214,7 +214,7 @@ impl Report<'_> {
         if self.asked.connect {
             let total_us = connections.latencies.sum_us() as f64;
             let average_us = total_us / (tally.processed + tally.failed()) as f64;
-            let average_ms = c_number(average_us / 1000.0);
+            let average_ms = average_us / 1000.0;
             writeln!(out, "average connection time = {average_ms:.3} ms")?;
             writeln!(out, "tps = {tps:.6} (including reconnection times)")
         } else {
@@ -332,22 +332,4 @@ fn average_and_stddev(out: &mut String, what: &str, latencies: &Latencies) -> st
     };
     writeln!(out, "{what} average = {:.3} ms", mean_us / 1000.0)?;
     writeln!(out, "{what} stddev = {:.3} ms", stddev_us / 1000.0)
-}
-
-/// C prints a division of nothing by nothing as `-nan`, on the processors that matter; Rust says
-/// `NaN`.
-fn c_number(number: f64) -> CNumber {
-    CNumber(number)
-}
-
-struct CNumber(f64);
-
-impl std::fmt::Display for CNumber {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_nan() {
-            out.write_str("-nan")
-        } else {
-            std::fmt::Display::fmt(&self.0, out)
-        }
-    }
 }
