@@ -105,7 +105,7 @@ fn run(program: &Path, line: &str, database: &str) -> Ran {
 #[track_caller]
 fn number(ran: &Ran, words: &str) -> u64 {
     let line = ran.stdout.lines().find_map(|line| line.strip_prefix(words));
-    let line = line.unwrap_or_else(|| panic!("no \"{words}\" in {}", shown(&ran)));
+    let line = line.unwrap_or_else(|| panic!("no \"{words}\" in {}", shown(ran)));
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     line[..digits].parse().expect("digits")
 }
