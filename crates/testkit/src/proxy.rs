@@ -118,6 +118,27 @@ impl RecordingProxy {
         panic!("a client has not closed its connection after 10 s");
     }
 
+    /// What each client that executed anything has sent, in words; then forgets it. Sorted, as
+    /// threads connect their clients in any order. A result format of 0 and none mean the same,
+    /// text, and read the same here.
+    ///
+    /// # Panics
+    /// When a client is still connected after 10 s.
+    pub fn take_sessions(&self) -> Vec<Vec<String>> {
+        let connections = self.settle();
+        self.clear();
+        let described = |connection: &Connection| -> Vec<String> {
+            let messages = connection.described().into_iter();
+            messages
+                .map(|text| text.replace("results [0]", "results []"))
+                .collect()
+        };
+        let mut sessions: Vec<Vec<String>> = connections.iter().map(described).collect();
+        sessions.retain(|sent| sent.iter().any(|message| message != "Terminate"));
+        sessions.sort();
+        sessions
+    }
+
     /// Forgets what was sent on connections that are closed.
     pub fn clear(&self) {
         self.settle();

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use pgdyno_drive::{Drive, QueryMode};
-use pgdyno_testkit::{Connection, Kind, RecordingProxy, skip, stock_pgbench};
+use pgdyno_testkit::{RecordingProxy, skip, stock_pgbench};
 use pgdyno_wire::Addr;
 
 use crate::support::*;
@@ -20,17 +20,6 @@ const SCRIPTS: [(&str, u64); 3] = [
     ("begin;\nselect :client_id + 100;\nend;\n", 1),
 ];
 
-/// What the clients sent, client by client, without what only starts and ends a session.
-fn clients(proxy: &RecordingProxy) -> Vec<Vec<String>> {
-    let connections = proxy.settle();
-    proxy.clear();
-    let sessions = connections.iter().filter(|c| c.kind == Kind::Session);
-    let mut clients: Vec<Vec<String>> = sessions.map(Connection::described).collect();
-    // Threads connect in any order.
-    clients.sort();
-    clients
-}
-
 fn ours(proxy: &RecordingProxy, mode: QueryMode) -> Vec<Vec<String>> {
     run_well(&Drive {
         endpoints: vec![vec![candidate_at(Addr::Tcp(proxy.tcp_address()), &[])]],
@@ -40,7 +29,7 @@ fn ours(proxy: &RecordingProxy, mode: QueryMode) -> Vec<Vec<String>> {
         until: transactions(30),
         ..mix(&SCRIPTS, mode)
     });
-    clients(proxy)
+    proxy.take_sessions()
 }
 
 #[test]
@@ -79,9 +68,7 @@ fn the_same_seed_sends_what_stock_pgbench_sends() {
             .env("PGGSSENCMODE", "disable");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let mut theirs = clients(&proxy);
-        // pgbench's first connection only looks around.
-        theirs.retain(|sent| sent.len() > 3);
+        let theirs = proxy.take_sessions();
         let ours = ours(&proxy, mode);
         assert_eq!(theirs.len(), 3);
         for (theirs, ours) in theirs.iter().zip(&ours) {

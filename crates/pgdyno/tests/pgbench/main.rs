@@ -13,8 +13,11 @@ mod cases;
 mod child;
 mod compare;
 mod diff;
+mod generator;
 mod mask;
 mod programs;
+mod seeds;
+mod streams;
 #[path = "../doors/support.rs"]
 #[allow(
     dead_code,

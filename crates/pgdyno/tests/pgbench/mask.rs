@@ -135,8 +135,8 @@ fn after(line: &str, mark: &str, which: impl Fn(&str) -> bool) -> String {
 /// Masks the numbers that `which` chooses.
 fn numbers(text: &str, which: impl Fn(&str) -> bool) -> String {
     // Rounding makes the variance of nearly equal latencies negative now and then.
-    let text = text.replace("stddev -nan", "stddev 0.000");
-    let text = text.replace("stddev = -nan", "stddev = 0.000");
+    let text = text.replace("stddev NaN", "stddev 0.000");
+    let text = text.replace("stddev = NaN", "stddev = 0.000");
     let mut masked = String::new();
     let mut rest = text.as_str();
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -176,25 +176,33 @@ pub enum Log {
 
 /// A log: columns that hold times are masked, and which of several clients comes first.
 pub fn log(text: &str, log: Log) -> String {
-    let column = |(at, word): (usize, &str)| {
-        let is_number = word.bytes().all(|b| b.is_ascii_digit());
-        let is_time = match log {
-            Log::Transactions { lag } => [2, 4, 5].contains(&at) || (lag && at == 6),
-            // Counts hang on times; a zero says that nothing was counted.
-            Log::Intervals => word != "0",
-        };
-        if is_number && is_time { "N" } else { word }.to_owned()
-    };
-    let line = |line: &str| {
-        let words: Vec<String> = line.split(' ').enumerate().map(column).collect();
-        words.join(" ") + "\n"
-    };
-    let mut lines: Vec<String> = text.lines().map(line).collect();
+    let mut rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+    let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
     match log {
-        Log::Transactions { .. } => lines.sort(),
-        Log::Intervals => lines.dedup(),
+        Log::Transactions { lag } => {
+            for row in &mut rows {
+                for at in [2, 4, 5].into_iter().chain(lag.then_some(6)) {
+                    if row.get(at).is_some_and(|word| number(word)) {
+                        row[at] = "N";
+                    }
+                }
+            }
+            rows.sort();
+        }
+        Log::Intervals => {
+            // Counts hang on times. A column of zeros says that nothing of its kind happened.
+            for at in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
+                let used = |row: &Vec<&str>| row.get(at).is_some_and(|w| number(w) && *w != "0");
+                if rows.iter().any(used) {
+                    for row in rows.iter_mut().filter(|row| row.len() > at) {
+                        row[at] = "N";
+                    }
+                }
+            }
+            rows.dedup();
+        }
     }
-    lines.concat()
+    rows.iter().map(|row| row.join(" ") + "\n").collect()
 }
 
 #[test]
@@ -202,7 +210,7 @@ fn a_mask_hides_digits_and_keeps_their_form() {
     let times = |line| text(line, Mask::default());
     for (line, masked) in [
         ("latency average = 12.345 ms", "latency average = N.NNN ms"),
-        ("latency stddev = -nan ms", "latency stddev = N.NNN ms"),
+        ("latency stddev = NaN ms", "latency stddev = N.NNN ms"),
         ("scaling factor: 10", "scaling factor: 10"),
         (
             "progress: 1.0 s, 67.4 tps, lat 1.2 ms stddev 0.1, 89 failed",
@@ -261,5 +269,5 @@ fn a_log_keeps_what_does_not_depend_on_time() {
         log("0 1 99 0 1 2 3 4\n", Log::Transactions { lag: true }),
         "0 1 N 0 N N N 4\n"
     );
-    assert_eq!(log("17 5 0 0\n18 6 0 0\n", Log::Intervals), "N N 0 0\n");
+    assert_eq!(log("17 0 0 0\n18 6 0 0\n", Log::Intervals), "N N 0 0\n");
 }

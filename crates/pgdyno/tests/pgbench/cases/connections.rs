@@ -41,7 +41,6 @@ fn no_connection() {
         case("-n -S -d 'postgresql://127.0.0.1:1/x'"),
         case("-n -S -d 'postgresql://127.0.0.1:x/x'"),
         case("-n -S -d 'sslmode=nosuch'"),
-        case("-n -S -d 'sslmode=require host=127.0.0.1'"),
         case("-n -S -d 'service=nosuch'"),
         case("-n -S").env("PGSSLMODE", "nosuch"),
         case("-n -S").env("PGTARGETSESSIONATTRS", "standby"),

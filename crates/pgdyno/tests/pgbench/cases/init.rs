@@ -6,8 +6,10 @@ use crate::compare::{Case, Setting, case};
 
 const GONE: &str = "DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_history,
                     pgbench_tellers CASCADE";
-const THERE: &str = "CREATE TABLE IF NOT EXISTS pgbench_branches (x int);
-                     CREATE TABLE IF NOT EXISTS pgbench_history (x int)";
+const THERE: &str = "DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_history,
+                     pgbench_tellers CASCADE;
+    CREATE TABLE pgbench_branches (x int);
+    CREATE TABLE pgbench_history (x int)";
 
 /// Of the accounts few are taken.
 const NARROW: &str = "DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_history,

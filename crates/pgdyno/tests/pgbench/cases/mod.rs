@@ -20,4 +20,4 @@ macro_rules! needs_stock {
         }
     };
 }
-use needs_stock;
+pub(crate) use needs_stock;

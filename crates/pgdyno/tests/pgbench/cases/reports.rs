@@ -21,7 +21,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// Of these the counts are known beforehand.
-const LINES: [&str; 62] = [
+const LINES: [&str; 61] = [
     "-n -t 5 -S",
     "-nSt5",
     "-t 3",
@@ -47,7 +47,6 @@ const LINES: [&str; 62] = [
     "-n -t 20 -f one.sql@3 -f two.sql --random-seed 5 --failures-detailed --max-tries 3",
     "-n -t 20 -f one.sql@3 -f two.sql --random-seed 5 --failures-detailed --max-tries 1",
     "-n -t 20 -f one.sql -f long.sql -P 100 --random-seed 5",
-    "-n -t 20 -f one.sql -f one.sql --random-seed 9 -c 2 -j 2",
     "-n -t 1 -f one.sql@2147483647 -f two.sql@1 --random-seed 5 -r",
     "-n -t 1 -f one.sql@1000 -f two.sql@999999 --random-seed 2",
     "-n -t 5 -S --failures-detailed",
@@ -82,7 +81,7 @@ const LINES: [&str; 62] = [
     "--no-vacuum --transactions 3 --builtin select --report-per --skip --random 2",
     "-n -t 1 --prog 100 --progress-time -S",
     "-n -t 3 -S -f one.sql@0 --random-seed 4",
-    "-n -t3 -j2 -c2 -Mprepared -bsel -fone.sql --random-seed 4",
+    "-n -t3 -c2 -Mprepared -bsel -fone.sql --random-seed 4",
     "-n -t 3 -S -L 5000 -R 100 --max-tries 0 --failures-detailed --random-seed 4 -r -C",
 ];
 
@@ -97,6 +96,9 @@ fn reports_of_counted_transactions() {
         case("-n -t 3 -f one.sql").env("PGBENCH_RANDOM_SEED", "5"),
         case("-n -t 3 -f one.sql --random-seed 6").env("PGBENCH_RANDOM_SEED", "5"),
         case("-n -t 1 -f one.sql --random-seed rand").any_seed(),
+        // Threads of stock pgbench add to the counts of a script without a lock: some get lost.
+        case("-n -t 20 -f one.sql -f one.sql --random-seed 9 -c 2 -j 2").counts(),
+        case("-n -t3 -j2 -c2 -Mprepared -bsel -fone.sql --random-seed 4").counts(),
         case("-n -t 1 -S -s 5").env("PG_COLOR", "always"),
         case("-n -t 3 bench_reports -S").env("PGDATABASE", "nosuch"),
         case("-n -t 3 -f one.sql").env("PGAPPNAME", "other"),
