@@ -124,6 +124,9 @@ pub struct Drive {
     pub max_tries: u32,
     /// What to do when the last of them has failed.
     pub on_last_try: OnLastTry,
+    /// Forget a transaction that fails with a serialization failure or a deadlock when the time is
+    /// over already, as pgbench does. Otherwise it is booked like any other.
+    pub forgets_failures_at_end: bool,
     /// What to do after other errors.
     pub on_error: OnError,
     /// Each transaction on a connection of its own (pgbench's `--connect`).
@@ -165,6 +168,7 @@ impl Default for Drive {
             latency_limit: None,
             max_tries: 1,
             on_last_try: OnLastTry::FailOnly,
+            forgets_failures_at_end: false,
             on_error: OnError::EndClient,
             connection_per_transaction: false,
             verbose_errors: false,

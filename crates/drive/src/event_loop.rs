@@ -116,9 +116,14 @@ impl<'run, I: Io> Context<'run, I> {
         scripts.len() - 1
     }
 
+    /// Whether the time that [`Until::Elapsed`] gives is over.
+    pub(crate) fn is_past_end(&self) -> bool {
+        self.now >= self.end
+    }
+
     /// Whether no transaction may start any more.
     pub(crate) fn is_time_up(&self) -> bool {
-        self.now >= self.end || self.stop > Stop::No
+        self.is_past_end() || self.stop > Stop::No
     }
 
     pub(crate) fn say(&self, level: Level, text: String) {

@@ -1,7 +1,7 @@
 //! Serialization failures and deadlocks: retried by pgbench's rules, and booked as what they are.
 
 use pgdyno_drive::record::{End, Failure};
-use pgdyno_drive::{Drive, OnError, QueryMode, Until};
+use pgdyno_drive::{Drive, OnError, OnLastTry, QueryMode, Until};
 use pgdyno_testkit::RecordingProxy;
 use pgdyno_wire::Addr;
 
@@ -291,14 +291,52 @@ fn retries_end_with_the_latency_limit_and_with_the_time_of_the_run() {
     // Each try takes at least 5 ms.
     assert!((1..=12).contains(&retries), "{retries}");
 
-    let (recording, _) = run(&Drive {
+    let timed = Drive {
         until: Until::Elapsed(millis(200)),
         ..unlimited
-    });
+    };
+    let (recording, _) = run(&timed);
     assert_eq!(failed(&recording, Failure::DEADLOCK), 1);
     assert_eq!(
         (counts(&recording).total(), counts(&recording).retried),
         (1, 1)
     );
     assert!(recording.measured.elapsed_us < 2_000_000);
+
+    // pgbench does not count it.
+    let (recording, _) = run(&Drive {
+        forgets_failures_at_end: true,
+        ..timed
+    });
+    assert_eq!(
+        (counts(&recording).total(), counts(&recording).retries),
+        (0, 0)
+    );
+    assert_eq!(
+        (recording.end, recording.clients.aborted),
+        (End::Complete, 0)
+    );
+}
+
+#[test]
+fn a_client_ends_after_its_last_try_when_told_to() {
+    let drive = Drive {
+        max_tries: 2,
+        on_last_try: OnLastTry::EndClient,
+        ..drive("do $$ begin raise 'not now' using errcode = '40001'; end $$;\n")
+    };
+    let (recording, seen) = run(&drive);
+    assert_eq!(failed(&recording, Failure::SERIALIZATION), 1);
+    assert_eq!(
+        (counts(&recording).total(), counts(&recording).retries),
+        (1, 1)
+    );
+    assert_eq!(recording.clients.aborted, 1);
+    let [message] = seen.messages.as_slice() else {
+        panic!("{:?}", seen.messages);
+    };
+    assert!(
+        message.contains("client 0 script 0 aborted in command 0 query 0: ERROR:  not now"),
+        "{message}"
+    );
 }

@@ -251,6 +251,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         latency_limit: (limit_us > 0).then(|| Duration::from_micros(limit_us)),
         max_tries: if is_one_try { 1 } else { asked.max_tries },
         on_last_try: flavour.on_last_try,
+        forgets_failures_at_end: true,
         on_error: if asked.continue_on_error {
             OnError::Continue
         } else {
