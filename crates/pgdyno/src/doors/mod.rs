@@ -88,6 +88,24 @@ pub enum Verb {
     /// Keep a PostgreSQL server of pgdyno's own across runs
     #[command(subcommand)]
     Server(server::ServerVerb),
+    /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
+    Pgbench(OldDoor),
+    /// The same as YugabyteDB's ysql_bench (also by that name)
+    #[command(name = "ysql_bench")]
+    YsqlBench(OldDoor),
+}
+
+/// The command line of an old door. It is read in its own way, before this one; here it is for
+/// `--help`, and for those who put something before it.
+#[derive(Debug, Args)]
+pub struct OldDoor {
+    /// Its own options: `pgdyno pgbench --help`
+    #[arg(
+        value_name = "OPTION",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub arguments: Vec<String>,
 }
 
 fn after_help() -> String {
@@ -100,6 +118,7 @@ Examples:
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
   pgdyno server start                         a server that stays for the next runs
+  pgdyno pgbench -c 8 -T 60 bench             what pgbench would do and say
 
 {}",
         exit::HELP
@@ -113,6 +132,11 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Load(args) => load::open(&args, cli.talk),
         Verb::Pack(verb) => pack::open(&verb, cli.talk),
         Verb::Server(verb) => server::open(&verb, cli.talk),
+        Verb::Pgbench(_) | Verb::YsqlBench(_) => Err(Failure::with(
+            Exit::Usage,
+            "pgbench and ysql_bench come first, with their own options after them",
+        )
+        .hint("pgdyno pgbench --help")),
     }
 }
 
@@ -130,6 +154,9 @@ mod tests {
     fn a_mistyped_verb_or_option_is_answered_with_the_right_one() {
         let e = Cli::try_parse_from(["pgdyno", "laod", "tpcb"]).unwrap_err();
         assert!(e.to_string().contains("'load'"), "{e}");
+        let cli = Cli::try_parse_from(["pgdyno", "-q", "pgbench", "-i"]).unwrap();
+        let e = open(cli).unwrap_err();
+        assert!(e.to_string().contains("come first"), "{e}");
         let e = Cli::try_parse_from(["pgdyno", "load", "tpcb", "--parm", "scale=1"]).unwrap_err();
         assert!(e.to_string().contains("'--param'"), "{e}");
         assert_eq!(e.exit_code(), i32::from(Exit::Usage.code()));
