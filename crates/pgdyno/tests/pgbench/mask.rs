@@ -190,10 +190,12 @@ pub fn log(text: &str, log: Log) -> String {
             rows.sort();
         }
         Log::Intervals => {
-            // Counts hang on times. A column of zeros says that nothing of its kind happened.
+            // Counts hang on times. A column of zeros says that nothing of its kind happened; but
+            // not where latencies stand: stock pgbench, which looks at the clock as rarely as it
+            // can, finds one of 0 us now and then.
             for at in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
                 let used = |row: &Vec<&str>| row.get(at).is_some_and(|w| number(w) && *w != "0");
-                if rows.iter().any(used) {
+                if at < 6 || rows.iter().any(used) {
                     for row in rows.iter_mut().filter(|row| row.len() > at) {
                         row[at] = "N";
                     }
@@ -269,5 +271,8 @@ fn a_log_keeps_what_does_not_depend_on_time() {
         log("0 1 99 0 1 2 3 4\n", Log::Transactions { lag: true }),
         "0 1 N 0 N N N 4\n"
     );
-    assert_eq!(log("17 0 0 0\n18 6 0 0\n", Log::Intervals), "N N 0 0\n");
+    assert_eq!(
+        log("17 0 0 0 0 0 0 0 1\n18 6 5 4 3 2 0 1 0\n", Log::Intervals),
+        "N N N N N N 0 N N\n"
+    );
 }

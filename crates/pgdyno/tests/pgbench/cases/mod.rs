@@ -5,6 +5,7 @@ mod failures;
 mod help;
 mod init;
 mod logs;
+mod names;
 mod options;
 mod other_server;
 mod progress;
