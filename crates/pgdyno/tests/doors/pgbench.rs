@@ -289,7 +289,7 @@ fn an_interrupt_ends_a_run_with_its_report() {
             .spawn()
             .unwrap();
         db.wait_for(
-            "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgbench' \
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
              AND query = 'SELECT 1;'",
         );
         send_signal(child.id(), signal).unwrap();

@@ -3,6 +3,12 @@
 //!
 //! `PGDYNO_PGBENCH_UNDER_TEST` names another program to put in pgdyno's place: stock pgbench
 //! itself, say, to see that these tests find no difference where there is none.
+//!
+//! Differences that are known and meant, and have no case here: values that C's `atof` takes for
+//! numbers though they make no sense (`-R inf`, `-L nan`); an option that is not ASCII (pgbench
+//! names its first byte); the place in a complaint about a connection option that is no number; the
+//! second attempt that libpq makes, and tells, when the server does not know a setting of
+//! PGOPTIONS; progress lines of a load that the server has refused already.
 
 mod cases;
 #[path = "../e2e/child.rs"]

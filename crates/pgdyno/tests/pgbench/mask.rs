@@ -118,7 +118,8 @@ fn statement(line: &str, mask: Mask) -> Option<String> {
         masked.push_str(&format!("{hidden:>width$}"));
         rest = &rest[width..];
     }
-    Some(masked + rest)
+    // pgbench cuts long statements at a byte, pgdyno at a character.
+    Some(masked + &rest.replace("\u{fffd}\n", "\n"))
 }
 
 /// Masks numbers after the first `mark` alone.

@@ -39,6 +39,9 @@ pub fn atoi(text: &str) -> i32 {
 /// `atof`: 0 for what is no number.
 pub fn atof(text: &str) -> f64 {
     let text = without_leading_space(text);
+    if let Some(number) = hexadecimal(text) {
+        return number;
+    }
     let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     let candidates = text.bytes().take_while(is_part).count();
     // The longest beginning that is a number.
@@ -46,6 +49,18 @@ pub fn atof(text: &str) -> f64 {
         .rev()
         .find_map(|length| text[..length].parse::<f64>().ok());
     number.unwrap_or(0.0)
+}
+
+/// `0x1f`, without the fractions and exponents that nobody types.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"))?;
+    let is_digit = |byte: &u8| byte.is_ascii_hexdigit();
+    let length = digits.bytes().take_while(is_digit).count();
+    let value = |digit: char| f64::from(digit.to_digit(16).unwrap_or(0));
+    let number = digits[..length]
+        .chars()
+        .fold(0.0, |n, d| n * 16.0 + value(d));
+    (length > 0).then_some(number)
 }
 
 /// A whole number within a range, as the option `name` (`-c/--client`) takes it.
@@ -86,6 +101,8 @@ mod tests {
             ("1e", 1.0),
             ("-1", -1.0),
             ("ms", 0.0),
+            ("0x1fz", 31.0),
+            ("0x", 0.0),
         ] {
             assert_eq!(atof(text), number, "{text:?}");
         }

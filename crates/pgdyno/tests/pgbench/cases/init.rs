@@ -16,7 +16,7 @@ const NARROW: &str = "DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, p
                       pgbench_tellers CASCADE;
     CREATE TABLE pgbench_branches (bid int, bbalance int, filler text);
     CREATE TABLE pgbench_tellers (tid int, bid int, tbalance int, filler text);
-    CREATE TABLE pgbench_accounts (aid int CHECK (aid < 50000), bid int, abalance int, filler text);
+    CREATE TABLE pgbench_accounts (aid int CHECK (aid < 100000), bid int, abalance int, filler text);
     CREATE TABLE pgbench_history (tid int)";
 
 /// Tables with all that they were made with, their rows in a number each, their constraints.
