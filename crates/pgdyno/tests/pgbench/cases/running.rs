@@ -204,7 +204,8 @@ fn runs_that_are_aborted() {
             case("-n -t 2 -f bad.sql -L 1000"),
             case("-n -t 2 -f bad.sql -L 1000 -R 100 -f bad.sql --random-seed 2"),
             case("-n -t 2 -c 2 -f bad.sql").any_order(),
-            case("-n -t 2 -c 2 -j 2 -f bad.sql").any_order(),
+            // Two threads of stock pgbench that complain at once print into each other's lines: with
+            // -j 2 only one client may fail.
             case("-n -t 20 -f bad.sql -f good.sql@3 --random-seed 5 -r"),
             case("-n -t 3 -c 2 -f first.sql"),
             case("-n -t 3 -c 2 -j 2 -f first.sql"),
