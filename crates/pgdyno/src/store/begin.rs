@@ -270,3 +270,99 @@ fn host(host: &Host) -> serde_json::Value {
         "memory_bytes": host.memory_bytes,
     })
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::target::open::Wanted;
+    use pgdyno_drive::Drive;
+    use pgdyno_drive::record::StatementRecord;
+
+    /// A trial of one script, about whose server nothing is known.
+    pub fn header() -> TrialHeader {
+        let statement = StatementRecord {
+            text: "SELECT 1;".to_owned(),
+            is_sql: true,
+        };
+        TrialHeader {
+            experiment: None,
+            point: None,
+            repeat: None,
+            position: None,
+            tags: Vec::new(),
+            note: None,
+            workload: "one".to_owned(),
+            pack_sha256: None,
+            variables: BTreeMap::new(),
+            target: "a server".to_owned(),
+            target_kind: Kind::Named,
+            facts: Facts::unseen("not asked in this test"),
+            host: Host::read(),
+            notes: Vec::new(),
+            command: "pgdyno run one".to_owned(),
+            trial: Trial {
+                workload: vec!["one".to_owned()],
+                mix: None,
+                params: Vec::new(),
+                target: Wanted::default(),
+                drive: Drive::default(),
+            },
+            scripts: vec![ScriptRecord {
+                name: "one".to_owned(),
+                weight: 1,
+                statements: vec![statement],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_trial_of_an_experiment_says_where_it_stands_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let sweep = ExperimentHeader {
+            name: "disks".to_owned(),
+            definition: "clients = [1, 2]".to_owned(),
+        };
+        let experiment = store.begin_experiment(&sweep).unwrap();
+        let header = TrialHeader {
+            experiment: Some(experiment),
+            point: Some(json!({"clients": 2})),
+            repeat: Some(3),
+            position: Some(7),
+            tags: vec!["new".to_owned()],
+            note: Some("cold".to_owned()),
+            ..header()
+        };
+        let writer = store.begin(&header).unwrap();
+        let trial = store.trial(&writer.number().to_string()).unwrap();
+        assert_eq!(trial.experiment_name.as_deref(), Some("disks"));
+        assert_eq!(trial.point, Some(json!({"clients": 2})));
+        assert_eq!((trial.repeat, trial.position), (Some(3), Some(7)));
+        assert_eq!(
+            (trial.state, trial.note.as_deref()),
+            ("running", Some("cold"))
+        );
+        assert_eq!(trial.tags, ["new"]);
+        let of = |called: &str| store.experiment(called).map(|found| found.definition);
+        assert_eq!(of("disks").unwrap(), "clients = [1, 2]");
+        let e = of("tapes").unwrap_err().to_string();
+        assert!(e.contains("there is no experiment tapes"), "{e}");
+    }
+
+    #[test]
+    fn a_trial_with_a_tag_that_is_none_is_not_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let header = TrialHeader {
+            tags: vec!["two words".to_owned()],
+            ..header()
+        };
+        assert!(store.begin(&header).is_err());
+        assert!(
+            store
+                .trials(&super::super::Filter::default())
+                .unwrap()
+                .is_empty()
+        );
+    }
+}

@@ -155,7 +155,8 @@ fn copy_trial(transaction: &Transaction<'_>, theirs: i64) -> rusqlite::Result<()
     Ok(())
 }
 
-fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+/// The names of a table's columns, in order.
+pub(super) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT name FROM pragma_table_info(?, 'main') ORDER BY cid";
     let mut select = connection.prepare_cached(sql)?;
     select.query_map([table], |row| row.get(0))?.collect()

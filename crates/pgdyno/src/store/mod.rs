@@ -21,6 +21,8 @@ mod query;
 mod schema;
 mod seconds;
 mod stamp;
+#[cfg(test)]
+mod tests;
 mod trials;
 mod uuid;
 mod writer;
@@ -144,7 +146,7 @@ impl Store {
         connection.execute_batch(pragmas).map_err(|e| failed(&e))?;
         schema::migrate(connection, &self.path)?;
         // The file is synced when trials end, and by nobody else: another trial may be running.
-        let pragmas = "PRAGMA wal_autocheckpoint = 0;";
+        let pragmas = "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;";
         connection.execute_batch(pragmas).map_err(|e| failed(&e))
     }
 

@@ -103,12 +103,14 @@ CREATE TABLE script (
     PRIMARY KEY (trial, script)
 ) WITHOUT ROWID;
 
+-- Shorter ones stand where a phase ends; the last of the warm-up and the first behind it may begin
+-- in the same microsecond.
 CREATE TABLE second (
     trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
+    warmup      INTEGER NOT NULL,
     script      INTEGER NOT NULL,
     length_us   INTEGER NOT NULL,
-    warmup      INTEGER NOT NULL,
     committed   INTEGER NOT NULL,
     failed      INTEGER NOT NULL,
     skipped     INTEGER NOT NULL,
@@ -128,16 +130,17 @@ CREATE TABLE second (
     lag_sum_squares_us2 TEXT,
     lag_max_us  INTEGER,
     lag_histogram BLOB,
-    PRIMARY KEY (trial, start_us, script)
+    PRIMARY KEY (trial, start_us, warmup, script)
 );
 
 CREATE TABLE failure (
     trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
+    warmup      INTEGER NOT NULL,
     script      INTEGER NOT NULL,
     class       TEXT NOT NULL,
     transactions INTEGER NOT NULL,
-    PRIMARY KEY (trial, start_us, script, class)
+    PRIMARY KEY (trial, start_us, warmup, script, class)
 ) WITHOUT ROWID;
 
 -- Figures come at the trial's end; before, and when it never came, they are NULL.
@@ -220,9 +223,8 @@ CREATE VIEW timeline AS
 
 -- Failed transactions of the measured time, by reason.
 CREATE VIEW failures AS
-    SELECT f.trial, f.script, f.class, sum(f.transactions) AS transactions
-    FROM failure f JOIN second s USING (trial, start_us, script)
-    WHERE NOT s.warmup GROUP BY f.trial, f.script, f.class;
+    SELECT trial, script, class, sum(transactions) AS transactions
+    FROM failure WHERE NOT warmup GROUP BY trial, script, class;
 
 -- Settings of the server that are not as its program has them.
 CREATE VIEW setting AS

@@ -75,20 +75,21 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
          retried, service_sum_us, service_sum_squares_us2, service_max_us, service_histogram, \
          response_sum_us, response_sum_squares_us2, response_max_us, response_histogram, \
          lag_sum_us, lag_sum_squares_us2, lag_max_us, lag_histogram \
-         FROM second WHERE trial = ? ORDER BY start_us, script",
+         FROM second WHERE trial = ? ORDER BY start_us, warmup DESC, script",
     )?;
     let mut rows = select.query([number])?;
     let mut seconds: Vec<Second> = Vec::new();
     while let Some(row) = rows.next()? {
-        let start_us = row.get(0)?;
-        let failed = failures.remove(&(start_us, row.get(1)?));
+        let (start_us, warmup) = (row.get(0)?, row.get(3)?);
+        let failed = failures.remove(&(start_us, warmup, row.get(1)?));
         let script = script(row, failed.unwrap_or_default())?;
-        match seconds.last_mut().filter(|last| last.start_us == start_us) {
+        let same = |last: &&mut Second| last.start_us == start_us && last.warmup == warmup;
+        match seconds.last_mut().filter(same) {
             Some(last) => last.scripts.push(script),
             None => seconds.push(Second {
                 start_us,
                 length_us: row.get(2)?,
-                warmup: row.get(3)?,
+                warmup,
                 scripts: vec![script],
             }),
         }
@@ -98,20 +99,21 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
 
 type Failures = BTreeMap<Reason, u64>;
 
-/// By start and script.
+/// By start, whether that is warm-up, and script.
 fn failures(
     connection: &Connection,
     number: i64,
-) -> rusqlite::Result<BTreeMap<(u64, u64), Failures>> {
+) -> rusqlite::Result<BTreeMap<(u64, bool, u64), Failures>> {
     let mut select = connection.prepare_cached(
-        "SELECT start_us, script, class, transactions FROM failure WHERE trial = ?",
+        "SELECT start_us, warmup, script, class, transactions FROM failure WHERE trial = ?",
     )?;
     let mut rows = select.query([number])?;
     let mut failures: BTreeMap<_, Failures> = BTreeMap::new();
     while let Some(row) = rows.next()? {
-        let class = Reason::from_code(&row.get::<_, String>(2)?);
-        let of = failures.entry((row.get(0)?, row.get(1)?)).or_default();
-        *of.entry(class).or_default() += row.get::<_, u64>(3)?;
+        let class = Reason::from_code(&row.get::<_, String>(3)?);
+        let second = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let of = failures.entry(second).or_default();
+        *of.entry(class).or_default() += row.get::<_, u64>(4)?;
     }
     Ok(failures)
 }

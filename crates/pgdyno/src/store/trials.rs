@@ -1,6 +1,6 @@
 //! Lists of trials, and finding one by what a person calls it.
 
-use rusqlite::types::Value;
+use rusqlite::types::{FromSql, Value};
 use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
@@ -274,73 +274,99 @@ fn ambiguous(what: &str, called: &str, count: usize) -> Failure {
     Failure::with(Exit::Usage, text).hint("give more of it, or the number: pgdyno ls")
 }
 
+/// The columns in the order in which [`trial`] reads them: by their names it takes long.
 const SELECT: &str = "\
-SELECT t.*, (SELECT name FROM experiment e WHERE e.number = t.experiment) AS experiment_name, \
-(SELECT group_concat(tag, ' ') FROM tag WHERE tag.trial = t.number) AS tags FROM trial t";
+SELECT number, uuid, state, reason, started, ended, experiment, \
+(SELECT name FROM experiment e WHERE e.number = t.experiment), position, point, repeat, \
+excluded, note, (SELECT group_concat(tag, ' ') FROM tag WHERE tag.trial = t.number), workload, \
+pack_sha256, mix, target, server_version, pgdyno, command, clients, threads, query_mode, \
+duration_s, transactions_per_client, warmup_s, rate_per_s, latency_limit_us, max_tries, seed, \
+elapsed_us, committed, failed, skipped, unknown, late, retries, retried, goodput_per_s, \
+service_mean_us, service_p50_us, service_p90_us, service_p95_us, service_p99_us, \
+service_p99_9_us, service_max_us, response_mean_us, response_p50_us, response_p90_us, \
+response_p95_us, response_p99_us, response_p99_9_us, response_max_us, client_user_us, \
+client_system_us FROM trial t";
 
-fn trial(row: &Row<'_>) -> rusqlite::Result<TrialRow> {
-    let state: String = row.get("state")?;
-    let point: Option<String> = row.get("point")?;
-    let tags: Option<String> = row.get("tags")?;
-    let tags = tags.unwrap_or_default();
-    Ok(TrialRow {
-        number: row.get("number")?,
-        uuid: row.get("uuid")?,
-        // The table admits no other.
-        state: State::from_name(&state).map_or("unknown", State::name),
-        reason: row.get("reason")?,
-        started: row.get("started")?,
-        ended: row.get("ended")?,
-        experiment: row.get("experiment")?,
-        experiment_name: row.get("experiment_name")?,
-        position: row.get("position")?,
-        point: point.and_then(|text| serde_json::from_str(&text).ok()),
-        repeat: row.get("repeat")?,
-        excluded: row.get("excluded")?,
-        note: row.get("note")?,
-        tags: tags.split_whitespace().map(str::to_owned).collect(),
-        workload: row.get("workload")?,
-        pack_sha256: row.get("pack_sha256")?,
-        mix: row.get("mix")?,
-        target: row.get("target")?,
-        server_version: row.get("server_version")?,
-        pgdyno: row.get("pgdyno")?,
-        command: row.get("command")?,
-        clients: row.get("clients")?,
-        threads: row.get("threads")?,
-        query_mode: row.get("query_mode")?,
-        duration_s: row.get("duration_s")?,
-        transactions_per_client: row.get("transactions_per_client")?,
-        warmup_s: row.get("warmup_s")?,
-        rate_per_s: row.get("rate_per_s")?,
-        latency_limit_us: row.get("latency_limit_us")?,
-        max_tries: row.get("max_tries")?,
-        seed: row.get("seed")?,
-        elapsed_us: row.get("elapsed_us")?,
-        committed: row.get("committed")?,
-        failed: row.get("failed")?,
-        skipped: row.get("skipped")?,
-        unknown: row.get("unknown")?,
-        late: row.get("late")?,
-        retries: row.get("retries")?,
-        retried: row.get("retried")?,
-        goodput_per_s: row.get("goodput_per_s")?,
-        service: latency(row, "service")?,
-        response: latency(row, "response")?,
-        client_user_us: row.get("client_user_us")?,
-        client_system_us: row.get("client_system_us")?,
-    })
+/// Reads the columns of a row one after the other.
+struct Columns<'a, 'stmt> {
+    row: &'a Row<'stmt>,
+    next: usize,
 }
 
-fn latency(row: &Row<'_>, what: &str) -> rusqlite::Result<Latency> {
-    let us = |name: &str| row.get::<_, Option<u64>>(format!("{what}_{name}_us").as_str());
-    Ok(Latency {
-        mean_us: row.get(format!("{what}_mean_us").as_str())?,
-        p50_us: us("p50")?,
-        p90_us: us("p90")?,
-        p95_us: us("p95")?,
-        p99_us: us("p99")?,
-        p99_9_us: us("p99_9")?,
-        max_us: us("max")?,
+impl Columns<'_, '_> {
+    fn next<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        self.next += 1;
+        self.row.get(self.next - 1)
+    }
+
+    fn latency(&mut self) -> rusqlite::Result<Latency> {
+        Ok(Latency {
+            mean_us: self.next()?,
+            p50_us: self.next()?,
+            p90_us: self.next()?,
+            p95_us: self.next()?,
+            p99_us: self.next()?,
+            p99_9_us: self.next()?,
+            max_us: self.next()?,
+        })
+    }
+}
+
+fn trial(row: &Row<'_>) -> rusqlite::Result<TrialRow> {
+    let mut columns = Columns { row, next: 0 };
+    let row = &mut columns;
+    Ok(TrialRow {
+        number: row.next()?,
+        uuid: row.next()?,
+        // The table admits no other.
+        state: State::from_name(&row.next::<String>()?).map_or("unknown", State::name),
+        reason: row.next()?,
+        started: row.next()?,
+        ended: row.next()?,
+        experiment: row.next()?,
+        experiment_name: row.next()?,
+        position: row.next()?,
+        point: row
+            .next::<Option<String>>()?
+            .and_then(|text| serde_json::from_str(&text).ok()),
+        repeat: row.next()?,
+        excluded: row.next()?,
+        note: row.next()?,
+        tags: row
+            .next::<Option<String>>()?
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect(),
+        workload: row.next()?,
+        pack_sha256: row.next()?,
+        mix: row.next()?,
+        target: row.next()?,
+        server_version: row.next()?,
+        pgdyno: row.next()?,
+        command: row.next()?,
+        clients: row.next()?,
+        threads: row.next()?,
+        query_mode: row.next()?,
+        duration_s: row.next()?,
+        transactions_per_client: row.next()?,
+        warmup_s: row.next()?,
+        rate_per_s: row.next()?,
+        latency_limit_us: row.next()?,
+        max_tries: row.next()?,
+        seed: row.next()?,
+        elapsed_us: row.next()?,
+        committed: row.next()?,
+        failed: row.next()?,
+        skipped: row.next()?,
+        unknown: row.next()?,
+        late: row.next()?,
+        retries: row.next()?,
+        retried: row.next()?,
+        goodput_per_s: row.next()?,
+        service: row.latency()?,
+        response: row.latency()?,
+        client_user_us: row.next()?,
+        client_system_us: row.next()?,
     })
 }

@@ -202,15 +202,15 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
     // One for each column of the table.
     let places = vec!["?"; 24].join(", ");
     let mut insert = connection.prepare_cached(&format!("INSERT INTO second VALUES ({places})"))?;
-    let mut fail = connection.prepare_cached("INSERT INTO failure VALUES (?, ?, ?, ?, ?)")?;
+    let mut fail = connection.prepare_cached("INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)")?;
     for (index, script) in second.scripts.iter().enumerate() {
         let counts = &script.counts;
         let mut row = vec![
             Value::Integer(number),
             packed::whole(second.start_us),
+            Value::Integer(second.warmup.into()),
             Value::Integer(index as i64),
             packed::whole(second.length_us),
-            Value::Integer(second.warmup.into()),
         ];
         let counted = [
             counts.committed,
@@ -228,7 +228,14 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
         insert.execute(params_from_iter(row))?;
         for (failure, times) in &counts.failed {
             let (start_us, times) = (packed::whole(second.start_us), packed::whole(*times));
-            fail.execute(params![number, start_us, index, failure.code(), times])?;
+            fail.execute(params![
+                number,
+                start_us,
+                second.warmup,
+                index,
+                failure.code(),
+                times
+            ])?;
         }
     }
     Ok(())
@@ -268,5 +275,149 @@ impl Live for Tee<'_> {
 
     fn thread_ended(&mut self, thread: usize, at_us: u64) {
         self.live.thread_ended(thread, at_us);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::begin::tests::header;
+    use crate::store::{Filter, Kind};
+    use pgdyno_drive::record::{Counts, Failure as Reason, Latencies, ScriptSecond};
+
+    fn second(start_us: u64, warmup: bool, latencies_us: &[u64]) -> Job {
+        let mut service = Latencies::default();
+        latencies_us.iter().for_each(|us| service.record(*us));
+        let counts = Counts {
+            committed: latencies_us.len() as u64,
+            failed: [(Reason::DEADLOCK, 2), (Reason::ConnectionLost, 1)].into(),
+            retries: 5,
+            retried: 3,
+            ..Counts::default()
+        };
+        let script = ScriptSecond {
+            counts,
+            service: service.pack(),
+            response: None,
+            lag: None,
+        };
+        Job::Second(Box::new(Second {
+            start_us,
+            length_us: 1_000_000,
+            warmup,
+            scripts: vec![script],
+        }))
+    }
+
+    #[test]
+    fn percentiles_of_a_trial_come_from_merged_histograms() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&header()).unwrap();
+        // A quick second and a slow one: the mean of their medians would be 5050.
+        writer.send(second(0, true, &[1; 500]));
+        writer.send(second(0, false, &[100; 1000]));
+        writer.send(second(1_000_000, false, &[10_000; 100]));
+        let number = writer.number();
+        writer.fail("broke").unwrap();
+        let all = store.latencies(number, Some(0), Kind::Service).unwrap();
+        assert_eq!((all.count(), all.percentile_us(50.0)), (1100, Some(100)));
+        assert_eq!(all.sum_us(), 1000 * 100 + 100 * 10_000);
+        let none = store.latencies(number, Some(1), Kind::Service).unwrap();
+        assert_eq!(none.count(), 0);
+        let none = store.latencies(number, None, Kind::Response).unwrap();
+        assert_eq!(none.count(), 0);
+        let trial = store.trial(&number.to_string()).unwrap();
+        assert_eq!(
+            (trial.state, trial.reason.as_deref()),
+            ("failed", Some("broke"))
+        );
+        assert_eq!((trial.committed, trial.failed), (Some(1100), Some(6)));
+        assert_eq!(trial.elapsed_us, Some(2_000_000));
+        assert_eq!(trial.service.p50_us, Some(100));
+        let seconds = store.seconds(number).unwrap();
+        let starts: Vec<_> = seconds.iter().map(|s| (s.start_us, s.warmup)).collect();
+        assert_eq!(starts, [(0, true), (0, false), (1_000_000, false)]);
+        let counts = &seconds[2].scripts[0].counts;
+        assert_eq!(counts.failed[&Reason::DEADLOCK], 2);
+        assert_eq!(counts.failed[&Reason::ConnectionLost], 1);
+    }
+
+    #[test]
+    fn nothing_is_synced_while_a_trial_runs_and_everything_at_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let mut writer = store.begin(&header()).unwrap();
+        let mut desk = writer.close().unwrap();
+        let synchronous = |desk: &Desk| -> i64 {
+            let connection = &desk.store.connection;
+            connection
+                .pragma_query_value(None, "synchronous", |row| row.get(0))
+                .unwrap()
+        };
+        let checkpoints = |desk: &Desk| -> i64 {
+            let connection = &desk.store.connection;
+            connection
+                .pragma_query_value(None, "wal_autocheckpoint", |row| row.get(0))
+                .unwrap()
+        };
+        // 0 is OFF, 2 is FULL.
+        assert_eq!((synchronous(&desk), checkpoints(&desk)), (0, 0));
+        desk.store.end_early(1, State::Failed, "broke").unwrap();
+        assert_eq!(synchronous(&desk), 2);
+    }
+
+    #[test]
+    fn a_second_that_finds_the_store_locked_is_written_with_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let store = Store::open(&path).unwrap();
+        let mut writer = store.begin(&header()).unwrap();
+        let mut desk = writer.close().unwrap();
+        let connection = &desk.store.connection;
+        connection.busy_timeout(std::time::Duration::ZERO).unwrap();
+        let other = Store::open(&path).unwrap();
+        other.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        desk.pending.push(second(0, false, &[1; 20]));
+        desk.flush(false).unwrap();
+        assert_eq!(desk.pending.len(), 1);
+        let e = desk.flush(true).unwrap_err().to_string();
+        assert!(e.contains("cannot write to the store"), "{e}");
+        other.connection.execute_batch("ROLLBACK").unwrap();
+        desk.pending.push(second(1_000_000, false, &[1; 20]));
+        desk.flush(true).unwrap();
+        assert_eq!(store.seconds(1).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_trial_that_is_given_up_without_a_word_is_aborted() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        drop(store.begin(&header()).unwrap());
+        let writer = store.begin(&header()).unwrap();
+        writer.abort("enough").unwrap();
+        let trials = store.trials(&Filter::default()).unwrap();
+        let ends: Vec<_> = trials
+            .iter()
+            .map(|t| (t.state, t.reason.as_deref()))
+            .collect();
+        let given_up = Some("pgdyno gave the trial up");
+        assert_eq!(ends, [("aborted", Some("enough")), ("aborted", given_up)]);
+    }
+
+    #[test]
+    fn so_many_events_are_kept_and_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let mut writer = store.begin(&header()).unwrap();
+        for at_us in 0..EVENTS_MAX as u64 + 10 {
+            writer.event("error", at_us, "lost");
+        }
+        writer.fail("lost").unwrap();
+        let answer = store
+            .query("SELECT count(*), max(at_us) FROM event")
+            .unwrap();
+        let cells: Vec<_> = answer.rows[0].iter().map(|cell| cell.text()).collect();
+        assert_eq!(cells, ["1000", "999"]);
     }
 }
