@@ -49,7 +49,7 @@ impl Program for Pgdyno {
         };
         let mut command = Command::new(&self.path);
         command
-            .args(["run", pack, "--quiet", "--json"])
+            .args(["run", pack, "--quiet", "--json", "--no-store"])
             .arg(format!("--query-mode={}", job.mode.name()))
             .arg(format!("--clients={}", job.clients))
             .arg(format!("--threads={}", job.threads))

@@ -16,8 +16,8 @@ pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};
 pub(crate) use recorder::{Ended, Finished, Recorder, Then};
 pub use recording::{
-    ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, Second, StatementRecord,
-    StatementTotals, ThreadUse,
+    ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, ScriptSecond, Second,
+    StatementRecord, StatementTotals, ThreadUse,
 };
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;

@@ -19,7 +19,7 @@ use crate::message::{Level, Message};
 use crate::program::Program;
 use crate::record::{
     ClientsEnd, Connections, End, Interval, LoggedTransaction, Outages, Phase, Recorder, Recording,
-    ScriptInterval, ScriptRecord, Second, StatementRecord, StatementTotals, ThreadUse,
+    ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse,
     TransactionLog,
 };
 use crate::schedule::Schedule;
@@ -354,22 +354,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
 }
 
 fn empty_recording(drive: &Drive) -> Recording {
-    let statement = |command: &pgdyno_script::Command| StatementRecord {
-        text: command.text.clone(),
-        is_sql: matches!(command.op, pgdyno_script::Op::Sql(_)),
-    };
-    let script = |script: &crate::drive::Script| ScriptRecord {
-        name: script.program.script().name.clone(),
-        weight: script.weight,
-        statements: script
-            .program
-            .script()
-            .commands
-            .iter()
-            .map(statement)
-            .collect(),
-    };
-    let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(script).collect();
+    let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(ScriptRecord::of).collect();
     let phase = || Phase {
         scripts: vec![ScriptInterval::default(); scripts.len()],
         ..Phase::default()

@@ -5,6 +5,7 @@ mod exit;
 mod plan;
 mod report;
 mod say;
+mod store;
 mod target;
 mod validity;
 mod workload;

@@ -3,12 +3,14 @@
 //!
 //! Not for: finding out (`target/facts.rs`, `target/contention.rs`), printing (report).
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::target::facts::{Fact, Facts};
 
 /// How much a note matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; the figures mean what they say.
@@ -20,10 +22,10 @@ pub enum Severity {
 }
 
 /// One note. The code is stable: programs may look for it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// Such as `fsync-off`.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// How much it matters.
     pub severity: Severity,
     /// What is the case, with its figures.
@@ -91,7 +93,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
 
 fn note(code: &'static str, severity: Severity, sentence: String, remedy: &str) -> Note {
     Note {
-        code,
+        code: Cow::Borrowed(code),
         severity,
         sentence,
         remedy: remedy.to_owned(),
@@ -262,7 +264,7 @@ mod tests {
         }
     }
 
-    fn codes(facts: &Facts, writes: bool) -> Vec<(&'static str, Severity)> {
+    fn codes(facts: &Facts, writes: bool) -> Vec<(Cow<'static, str>, Severity)> {
         let situation = Situation {
             facts: Some(facts),
             clients: 8,
@@ -270,7 +272,7 @@ mod tests {
             ..Situation::default()
         };
         notes(&situation)
-            .iter()
+            .into_iter()
             .map(|n| (n.code, n.severity))
             .collect()
     }
@@ -300,8 +302,8 @@ mod tests {
         for (change, code) in cases {
             let mut facts = sound();
             change(&mut facts);
-            assert_eq!(codes(&facts, true), [(code, Severity::Warning)]);
-            assert_eq!(codes(&facts, false), [(code, Severity::Notice)]);
+            assert_eq!(codes(&facts, true), [(code.into(), Severity::Warning)]);
+            assert_eq!(codes(&facts, false), [(code.into(), Severity::Notice)]);
         }
     }
 
@@ -311,12 +313,18 @@ mod tests {
             debug_assertions: Fact::Seen(true),
             ..sound()
         };
-        assert_eq!(codes(&facts, false), [("assertions-on", Severity::Serious)]);
+        assert_eq!(
+            codes(&facts, false),
+            [("assertions-on".into(), Severity::Serious)]
+        );
         let facts = Facts {
             same_host: Fact::Seen(true),
             ..sound()
         };
-        assert_eq!(codes(&facts, false), [("same-host", Severity::Notice)]);
+        assert_eq!(
+            codes(&facts, false),
+            [("same-host".into(), Severity::Notice)]
+        );
     }
 
     #[test]
@@ -325,7 +333,10 @@ mod tests {
             version: Fact::Seen("CockroachDB v22".to_owned()),
             ..sound()
         };
-        assert_eq!(codes(&facts, true), [("unknown-product", Severity::Notice)]);
+        assert_eq!(
+            codes(&facts, true),
+            [("unknown-product".into(), Severity::Notice)]
+        );
     }
 
     #[test]
@@ -334,13 +345,16 @@ mod tests {
             in_recovery: Fact::Seen(true),
             ..sound()
         };
-        assert_eq!(codes(&facts, true), [("standby", Severity::Serious)]);
-        assert_eq!(codes(&facts, false), [("standby", Severity::Notice)]);
+        assert_eq!(codes(&facts, true), [("standby".into(), Severity::Serious)]);
+        assert_eq!(codes(&facts, false), [("standby".into(), Severity::Notice)]);
         let facts = Facts {
             read_only: Fact::Seen(true),
             ..sound()
         };
-        assert_eq!(codes(&facts, true), [("read-only", Severity::Serious)]);
+        assert_eq!(
+            codes(&facts, true),
+            [("read-only".into(), Severity::Serious)]
+        );
     }
 
     #[test]
@@ -375,7 +389,7 @@ mod tests {
             ..Situation::default()
         });
         assert_eq!(
-            (got[0].code, got[0].severity),
+            (&*got[0].code, got[0].severity),
             ("scale-differs", Severity::Serious)
         );
         assert!(got[0].sentence.contains(":scale = 1") && got[0].sentence.contains("100"));
@@ -388,11 +402,11 @@ mod tests {
                 busiest_thread_wanted_share: Some(share),
                 ..Situation::default()
             })
-            .iter()
+            .into_iter()
             .map(|n| n.code)
             .collect::<Vec<_>>()
         };
-        assert_eq!(at(0.79), Vec::<&str>::new());
+        assert!(at(0.79).is_empty());
         assert_eq!(at(0.80), ["client-bound"]);
     }
 

@@ -24,11 +24,16 @@ pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// The host's name.
+pub fn name() -> Option<String> {
+    line("/proc/sys/kernel/hostname")
+}
+
 impl Host {
     /// Reads them all.
     pub fn read() -> Host {
         Host {
-            name: line("/proc/sys/kernel/hostname"),
+            name: name(),
             kernel: line("/proc/sys/kernel/osrelease"),
             cpu_model: fs::read_to_string("/proc/cpuinfo")
                 .ok()

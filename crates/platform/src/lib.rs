@@ -14,5 +14,6 @@ pub mod host;
 pub mod interrupt;
 pub mod io;
 pub mod limits;
+pub mod process;
 pub mod terminal;
 pub mod user;

@@ -9,6 +9,11 @@ pub fn stdout_is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
+/// Whether standard input is a terminal.
+pub fn stdin_is_terminal() -> bool {
+    std::io::stdin().is_terminal()
+}
+
 /// Whether standard error is a terminal.
 pub fn stderr_is_terminal() -> bool {
     std::io::stderr().is_terminal()

@@ -140,8 +140,8 @@ impl Packed {
     pub fn unpack(&self) -> Latencies {
         let histogram = (!self.histogram.is_empty()).then(|| {
             let read = Deserializer::new().deserialize(&mut self.histogram.as_slice());
-            // The bytes were made by `pack`, which is the only way to get here.
-            let read: Histogram<u64> = read.expect("bytes made by pack");
+            // `pack` made the bytes, or `from_parts` has tried them.
+            let read: Histogram<u64> = read.expect("bytes of a histogram");
             let mut histogram = empty();
             histogram.add(read).expect("histograms of the same bounds");
             histogram
@@ -157,6 +157,43 @@ impl Packed {
     /// HdrHistogram's V2 encoding; nothing when there is no value.
     pub fn bytes(&self) -> &[u8] {
         &self.histogram
+    }
+
+    /// The sum in microseconds, exact.
+    pub fn sum_us(&self) -> u64 {
+        self.sum_us
+    }
+
+    /// The sum of the squares, exact.
+    pub fn sum_squares_us2(&self) -> u128 {
+        self.sum_squares_us2
+    }
+
+    /// The longest in microseconds, exact; 0 when there is none.
+    pub fn max_us(&self) -> u64 {
+        self.max_us
+    }
+
+    /// What was kept as [`Packed::bytes`] and sums; `None` when the bytes are no histogram of these
+    /// bounds.
+    pub fn from_parts(
+        bytes: Vec<u8>,
+        sum_us: u64,
+        sum_squares_us2: u128,
+        max_us: u64,
+    ) -> Option<Self> {
+        if !bytes.is_empty() {
+            let read: Histogram<u64> = Deserializer::new()
+                .deserialize(&mut bytes.as_slice())
+                .ok()?;
+            empty().add(read).ok()?;
+        }
+        Some(Self {
+            histogram: bytes,
+            sum_us,
+            sum_squares_us2,
+            max_us,
+        })
     }
 }
 
@@ -206,6 +243,14 @@ mod tests {
         assert_eq!(unpacked.histogram(), latencies.histogram());
         let nothing = Latencies::default();
         assert_eq!(nothing.pack().unpack(), nothing);
+        let bytes = packed.bytes().to_vec();
+        let (sum, squares) = (packed.sum_us(), packed.sum_squares_us2());
+        assert_eq!(
+            Packed::from_parts(bytes.clone(), sum, squares, packed.max_us()),
+            Some(packed)
+        );
+        assert_eq!(Packed::from_parts(bytes[..9].to_vec(), 1, 1, 1), None);
+        assert_eq!(Packed::from_parts(b"no histogram".to_vec(), 1, 1, 1), None);
         let mut cleared = unpacked;
         cleared.clear();
         assert_eq!(

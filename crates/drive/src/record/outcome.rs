@@ -45,6 +45,21 @@ impl Failure {
         }
     }
 
+    /// The failure whose [`Failure::code`] this is.
+    pub fn from_code(code: &str) -> Self {
+        let words = [
+            Self::ConnectionLost,
+            Self::ConnectionRefused,
+            Self::Script,
+            Self::OpenBlock,
+            Self::Interrupted,
+        ];
+        words
+            .into_iter()
+            .find(|failure| failure.code() == code)
+            .unwrap_or_else(|| Self::from_sqlstate(code))
+    }
+
     /// The failure that a server's SQLSTATE stands for; a malformed one becomes `XX000`
     /// (internal error).
     pub fn from_sqlstate(code: &str) -> Self {
@@ -167,5 +182,19 @@ mod tests {
         assert_eq!(Failure::from_sqlstate("4000").code(), "XX000");
         assert_eq!(Failure::from_sqlstate("é000").code(), "XX000");
         assert_eq!(Failure::from_sqlstate("40P01"), Failure::DEADLOCK);
+    }
+
+    #[test]
+    fn a_failure_is_known_again_by_its_code() {
+        for failure in [
+            Failure::DEADLOCK,
+            Failure::ConnectionLost,
+            Failure::ConnectionRefused,
+            Failure::Script,
+            Failure::OpenBlock,
+            Failure::Interrupted,
+        ] {
+            assert_eq!(Failure::from_code(failure.code()), failure);
+        }
     }
 }

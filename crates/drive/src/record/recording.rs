@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use super::{Counts, Interval, Latencies, Packed, ScriptInterval};
+use crate::drive::Script;
 
 /// Everything that a run produced.
 #[derive(Clone, Debug)]
@@ -58,6 +59,22 @@ pub struct ScriptRecord {
     pub weight: u64,
     /// Its commands.
     pub statements: Vec<StatementRecord>,
+}
+
+impl ScriptRecord {
+    /// What there is to say of a script before it runs.
+    pub fn of(script: &Script) -> Self {
+        let text = script.program.script();
+        let statement = |command: &pgdyno_script::Command| StatementRecord {
+            text: command.text.clone(),
+            is_sql: matches!(command.op, pgdyno_script::Op::Sql(_)),
+        };
+        Self {
+            name: text.name.clone(),
+            weight: script.weight,
+            statements: text.commands.iter().map(statement).collect(),
+        }
+    }
 }
 
 /// A command of a script.

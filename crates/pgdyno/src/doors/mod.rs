@@ -1,14 +1,21 @@
 //! The command line: what the user typed, verb by verb. A door translates and prints; it has no
 //! engine of its own.
 
+pub mod exchange;
 pub mod json_arg;
 pub mod load;
+pub mod ls;
+pub mod marks;
 pub mod own_args;
 pub mod pack;
 pub mod pack_args;
 pub mod pgbench;
+pub mod rows_args;
 pub mod run;
 pub mod server;
+pub mod show;
+pub mod sql;
+pub mod store_args;
 pub mod target_args;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -88,6 +95,24 @@ pub enum Verb {
     /// Keep a PostgreSQL server of pgdyno's own across runs
     #[command(subcommand)]
     Server(server::ServerVerb),
+    /// List the trials of the notebook
+    Ls(ls::LsArgs),
+    /// Show a trial's result again
+    Show(show::ShowArgs),
+    /// Write down something about a trial
+    Note(marks::NoteArgs),
+    /// Give trials words to find them by
+    Tag(marks::TagArgs),
+    /// Let a trial not count, with a reason
+    Exclude(marks::ExcludeArgs),
+    /// Remove trials for good
+    Rm(marks::RmArgs),
+    /// Copy trials into a new store
+    Export(exchange::ExportArgs),
+    /// Add the trials of another store
+    Import(exchange::ImportArgs),
+    /// Ask the notebook anything, in SQL
+    Sql(sql::SqlArgs),
     /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
     Pgbench(OldDoor),
     /// The same as YugabyteDB's ysql_bench (also by that name)
@@ -117,6 +142,7 @@ Examples:
   pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
+  pgdyno ls; pgdyno show 12                   what was measured before
   pgdyno server start                         a server that stays for the next runs
   pgdyno pgbench -c 8 -T 60 bench             what pgbench would do and say
 
@@ -132,6 +158,15 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Load(args) => load::open(&args, cli.talk),
         Verb::Pack(verb) => pack::open(&verb, cli.talk),
         Verb::Server(verb) => server::open(&verb, cli.talk),
+        Verb::Ls(args) => ls::open(&args, cli.talk),
+        Verb::Show(args) => show::open(&args),
+        Verb::Note(args) => marks::note(&args),
+        Verb::Tag(args) => marks::tag(&args),
+        Verb::Exclude(args) => marks::exclude(&args),
+        Verb::Rm(args) => marks::rm(&args),
+        Verb::Export(args) => exchange::export(&args, cli.talk),
+        Verb::Import(args) => exchange::import(&args, cli.talk),
+        Verb::Sql(args) => sql::open(&args),
         Verb::Pgbench(_) | Verb::YsqlBench(_) => Err(Failure::with(
             Exit::Usage,
             "pgbench and ysql_bench come first, with their own options after them",

@@ -11,15 +11,17 @@ use pgdyno_platform::interrupt::Interrupts;
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
+use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
 use crate::plan::duration;
-use crate::plan::prepare::prepare;
+use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
 use crate::report::live::{Length, Screen};
 use crate::report::{json, summary};
 use crate::say::write_answer;
+use crate::store::{Keep, TrialHeader, check_tag};
 
 /// How long a run lasts when the user does not say: long enough for a p99 at a few hundred
 /// transactions a second.
@@ -35,6 +37,7 @@ Examples:
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
   pgdyno run tpcb --json=result.json             everything measured, for programs
+  pgdyno run tpcb --tag baseline                 easy to find in the notebook: pgdyno ls
 
 Percentiles are shown only where at least ten transactions lie beyond them.")]
 pub struct RunArgs {
@@ -106,6 +109,22 @@ pub struct RunArgs {
     #[command(flatten)]
     pub json: JsonArg,
 
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Keep nothing in the notebook
+    #[arg(long, conflicts_with_all = ["store", "tag", "note"])]
+    pub no_store: bool,
+
+    /// A word to find the trial by in the notebook; several times: several
+    #[arg(long, value_name = "TAG", value_parser = tag)]
+    pub tag: Vec<String>,
+
+    /// What there is to say of the trial in the notebook
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+
     /// How the workload is to be.
     #[command(flatten)]
     pub pack: PackArgs,
@@ -143,7 +162,24 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+fn tag(text: &str) -> Result<String, String> {
+    check_tag(text).map_err(|failure| failure.hints.join(" "))?;
+    Ok(text.to_owned())
+}
+
 impl RunArgs {
+    fn keep(&self, trial: &Trial, prepared: &Prepared) -> Keep {
+        if self.no_store {
+            return Keep::nothing();
+        }
+        let header = TrialHeader {
+            tags: self.tag.clone(),
+            note: self.note.clone(),
+            ..TrialHeader::of(trial, prepared)
+        };
+        Keep::begin(self.store.store.as_deref(), &header)
+    }
+
     fn trial(&self) -> Trial {
         let counted = self.transactions.and_then(trial::transactions);
         let timed = Until::Elapsed(self.duration.unwrap_or(DURATION_DEFAULT));
@@ -193,11 +229,19 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let prepared = prepare(&trial, talk.progress(), interrupts)?;
     let control = Control::default();
     let mut screen = Screen::new(talk.screen(), Length::of(&trial));
+    let mut keep = args.keep(&trial, &prepared);
     let brake = Brake::on(&control, interrupts);
-    let outcome = trial.run(&prepared, &control, &mut screen);
+    let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
     drop(brake);
     screen.close();
-    let outcome = outcome?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            keep.fail(&failure.message);
+            return Err(failure);
+        }
+    };
+    let number = keep.finish(&outcome);
     if outcome.recording.clients.disconnected > 0
         && let Some(words) = prepared.target.last_words()
     {
@@ -208,6 +252,9 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     } else {
         write_answer(format_args!("{}", summary::text(&outcome)))?;
         json_to.write(&json::document(&outcome))?;
+    }
+    if let Some(number) = number.filter(|_| !talk.quiet) {
+        crate::say::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }
     Ok(exit(&outcome, interrupts))
 }

@@ -1,8 +1,9 @@
 //! Showing what was measured: in the terminal while it happens and afterwards, and as JSON.
 //! Everything shown comes from an [`crate::plan::trial::Outcome`].
 
+pub mod csv;
 pub mod figures;
 pub mod json;
 pub mod live;
 pub mod summary;
-mod table;
+pub mod table;

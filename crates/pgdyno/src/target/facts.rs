@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use pgdyno_platform::{address, file_system};
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
-use serde::{Serialize, Serializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::admin;
 use super::dialect;
@@ -53,11 +54,31 @@ impl<T: Serialize> Serialize for Fact<T> {
     }
 }
 
+/// As it was serialized.
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Fact<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        if let Some(why) = value.get("unseen").and_then(|why| why.as_str()) {
+            return Ok(Fact::Unseen(why.to_owned()));
+        }
+        let value = serde_json::from_value(value).map_err(serde::de::Error::custom)?;
+        Ok(Fact::Seen(value))
+    }
+}
+
+/// A fact that was not asked for when the others were written down.
+impl<T> Default for Fact<T> {
+    fn default() -> Self {
+        Fact::Unseen("not recorded".to_owned())
+    }
+}
+
 /// What is known about the server.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Facts {
     /// The dialect that is spoken to it.
-    pub dialect: &'static str,
+    pub dialect: String,
     /// Whether a dialect is written for this product; else PostgreSQL's is tried.
     pub dialect_known: bool,
     /// All of `version()`.
@@ -92,6 +113,14 @@ pub struct Facts {
     pub same_host: Fact<bool>,
     /// Whether the data directory lies in memory.
     pub data_in_memory: Fact<bool>,
+    /// Settings that are not as the server's program has them, with their units.
+    pub changed_settings: Fact<BTreeMap<String, String>>,
+}
+
+impl Default for Facts {
+    fn default() -> Facts {
+        Facts::unseen("not recorded")
+    }
 }
 
 impl Facts {
@@ -101,7 +130,7 @@ impl Facts {
             Fact::Unseen(why.to_owned())
         }
         Facts {
-            dialect: dialect::POSTGRESQL.name,
+            dialect: dialect::POSTGRESQL.name.to_owned(),
             dialect_known: false,
             version: gap(why),
             server_version: gap(why),
@@ -119,6 +148,7 @@ impl Facts {
             data_directory: gap(why),
             same_host: gap(why),
             data_in_memory: gap(why),
+            changed_settings: gap(why),
         }
     }
 }
@@ -145,7 +175,7 @@ pub fn collect(session: &mut Session) -> Facts {
         .try_map(|v| Some(PathBuf::from(v)));
     let data_in_memory = in_memory(&same_host, &data_directory);
     Facts {
-        dialect: dialect::POSTGRESQL.name,
+        dialect: dialect::POSTGRESQL.name.to_owned(),
         dialect_known: known,
         version,
         server_version,
@@ -167,7 +197,37 @@ pub fn collect(session: &mut Session) -> Facts {
         data_directory,
         same_host,
         data_in_memory,
+        changed_settings: changed_settings(session),
     }
+}
+
+/// What is set otherwise than in the server's program, by whatever source. Settings that may hold
+/// a password keep it to themselves.
+fn changed_settings(session: &mut Session) -> Fact<BTreeMap<String, String>> {
+    let sql = "SELECT name, setting, unit FROM pg_settings \
+               WHERE setting IS DISTINCT FROM boot_val AND source <> 'client' \
+               AND category NOT LIKE 'File Locations%' ORDER BY name";
+    match admin::rows(session, sql) {
+        Err(e) => Fact::Unseen(e.to_string()),
+        Ok(rows) => Fact::Seen(rows.into_iter().filter_map(setting).collect()),
+    }
+}
+
+fn setting(row: Vec<Option<String>>) -> Option<(String, String)> {
+    let mut row = row.into_iter();
+    let name = row.next().flatten()?;
+    let value = row.next().flatten()?;
+    let unit = row.next().flatten().unwrap_or_default();
+    // Conninfo strings and commands, which may have passwords in them.
+    let may_be_secret = name.ends_with("conninfo") || name.ends_with("_command");
+    let value = match unit.as_str() {
+        _ if may_be_secret => "(not recorded)".to_owned(),
+        "" => value,
+        // `16384 x 8kB`, but `5min`.
+        unit if unit.starts_with(|c: char| c.is_ascii_digit()) => format!("{value} x {unit}"),
+        unit => format!("{value}{unit}"),
+    };
+    Some((name, value))
 }
 
 fn ask(session: &mut Session, sql: &str) -> Fact<String> {
@@ -278,6 +338,7 @@ mod tests {
     use crate::target::open::{self, Kind, Wanted};
     use crate::validity::{self, Situation};
     use pgdyno_server::{Options, Server};
+    use std::borrow::Cow;
     use std::os::unix::fs::PermissionsExt;
 
     fn session(url: &str) -> Session {
@@ -290,13 +351,14 @@ mod tests {
         target.connect().unwrap()
     }
 
-    fn codes(facts: &Facts) -> Vec<&'static str> {
+    fn codes(facts: &Facts) -> Vec<Cow<'static, str>> {
         let situation = Situation {
             facts: Some(facts),
             writes: true,
             ..Situation::default()
         };
-        let mut codes: Vec<_> = validity::notes(&situation).iter().map(|n| n.code).collect();
+        let notes = validity::notes(&situation);
+        let mut codes: Vec<_> = notes.into_iter().map(|n| n.code).collect();
         codes.sort_unstable();
         codes
     }
@@ -310,7 +372,11 @@ mod tests {
         assert!(version.starts_with(&server.version().text), "{version}");
         assert!(facts.version.seen().unwrap().starts_with("PostgreSQL "));
         assert!(facts.server_version_num.seen().is_some_and(|v| *v > 90_000));
-        assert_eq!((facts.dialect, facts.dialect_known), ("postgresql", true));
+        assert_eq!(facts.dialect, "postgresql");
+        assert!(facts.dialect_known);
+        let changed = facts.changed_settings.seen().unwrap();
+        assert_eq!(changed["shared_buffers"], "2048 x 8kB");
+        assert!(!changed.contains_key("enable_seqscan"), "{changed:?}");
         assert_eq!(facts.shared_buffers_bytes, Fact::Seen(16 << 20));
         assert_eq!(facts.max_connections, Fact::Seen(1000));
         assert_eq!(
@@ -387,6 +453,7 @@ mod tests {
         let json = serde_json::to_value(&facts).unwrap();
         assert_eq!(json["fsync"], false);
         assert!(json["data_directory"]["unseen"].is_string(), "{json}");
+        assert_eq!(serde_json::from_value::<Facts>(json).unwrap(), facts);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_server::{Cache, Server, Step, kept};
 use pgdyno_session::{ConnInfo, ConnInfoError, Env, Given, Session, names_a_target, resolve};
 use pgdyno_wire::Candidate;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::own;
 use super::trouble;
@@ -28,7 +28,7 @@ pub struct Wanted {
 }
 
 /// Whose server it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The user named it.

@@ -85,6 +85,9 @@ pub fn pgdyno(args: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
+    // The notebook of whoever runs the tests is none of theirs.
+    let store = concat!(env!("CARGO_TARGET_TMPDIR"), "/notebook.sqlite");
+    command.env("PGDYNO_STORE", store);
     command.args(args).stdin(Stdio::null());
     command
 }

@@ -26,6 +26,7 @@ use crate::plan::prepare::Prepared;
 use crate::plan::trial::{self, Trial};
 use crate::report::json;
 use crate::say::write_answer;
+use crate::store::{Keep, TrialHeader};
 use crate::target::open::Wanted;
 use crate::workload::mix::WeightedScript;
 
@@ -74,8 +75,8 @@ pub fn run(
     let max_tries = trial.drive.max_tries;
     let scripts: Vec<WeightedScript> = weighted(&asked);
     let names: Vec<String> = scripts.iter().map(|script| script.name.clone()).collect();
-    // The run itself needs none of what is asked of the server for the document.
-    let wants_facts = asked.json.is_some();
+    // The run itself needs none of what is asked of the server for the document and the store.
+    let wants_facts = asked.json.is_some() || asked.store.is_some();
     let prepared = Prepared::of_scripts(
         target,
         scripts,
@@ -99,10 +100,21 @@ pub fn run(
     };
     let interrupts = crate::doors::interrupts()?;
     let control = Control::default();
+    let mut keep = match &asked.store {
+        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
+        None => Keep::nothing(),
+    };
     let brake = Brake::on(&control, interrupts);
-    let outcome = trial.measure(&prepared, &control, &mut watch);
+    let outcome = keep.run(&mut watch, |live| trial.measure(&prepared, &control, live));
     drop(brake);
-    let outcome = outcome.map_err(|error| refused(&error, &prepared))?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            keep.fail(&error.to_string());
+            return Err(refused(&error, &prepared));
+        }
+    };
+    keep.finish(&outcome);
     let recording = &outcome.recording;
     if let End::ClientAborted { thread } = recording.end {
         let text = format!("Run was aborted due to an error in thread {thread}");

@@ -116,6 +116,8 @@ pub struct Bench {
     pub json: Option<PathBuf>,
     /// `--hdr-log`
     pub hdr_log: Option<PathBuf>,
+    /// `--store`, with the file if one is named.
+    pub store: Option<Option<PathBuf>>,
     /// `--reconnect`
     pub reconnect: bool,
 }
@@ -154,6 +156,7 @@ impl Bench {
             warmup: Duration::ZERO,
             json: None,
             hdr_log: None,
+            store: None,
             reconnect: false,
         }
     }

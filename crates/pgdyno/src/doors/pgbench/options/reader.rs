@@ -211,6 +211,10 @@ impl<'a> Reader<'a> {
             "json" => bench.json = Some(value.into()),
             "percentiles" => bench.percentiles = Some(percentiles(&value)?),
             "reconnect" => bench.reconnect = true,
+            "store" => {
+                let named = (!value.is_empty()).then(|| value.into());
+                bench.store = Some(named);
+            }
             "warmup" => bench.warmup = warmup(&value)?,
             // Every option of the tables is one of these.
             other => return Err(Stop::fatal(format!("option --{other} does nothing"))),

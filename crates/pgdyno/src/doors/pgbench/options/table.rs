@@ -84,6 +84,7 @@ pub const LONG: &[Long] = &[
     own("json", Argument::Required),
     own("percentiles", Argument::Optional),
     own("reconnect", Argument::None),
+    own("store", Argument::Optional),
     own("warmup", Argument::Required),
 ];
 

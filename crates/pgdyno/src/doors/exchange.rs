@@ -1,0 +1,116 @@
+//! `pgdyno export` and `pgdyno import`: trials from one notebook into another.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Talk;
+use super::store_args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::store::{Copied, Filter, Store};
+
+/// What goes where.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno export -o all.sqlite                  every trial
+  pgdyno export 12 13 disks -o some.sqlite     two trials, and the experiment \"disks\"
+  pgdyno ls --store some.sqlite                what is written is a store like any other")]
+pub struct ExportArgs {
+    /// Trials (number, or the first characters of the UUID) and experiments (name, or the first
+    /// characters of the UUID) [default: everything]
+    #[arg(value_name = "TRIAL|EXPERIMENT")]
+    pub what: Vec<String>,
+    /// The file to write; there must be none
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// `pgdyno export`
+pub fn export(args: &ExportArgs, talk: Talk) -> Result<Exit, Failure> {
+    let store = args.store.existing()?;
+    let mut numbers = Vec::new();
+    for called in &args.what {
+        numbers.extend(meant(&store, called)?);
+    }
+    let chosen = (!args.what.is_empty()).then_some(numbers.as_slice());
+    let copied = store.export(chosen, &args.output)?;
+    tell(
+        copied,
+        &format!("written to {}", args.output.display()),
+        talk,
+    );
+    Ok(Exit::Ok)
+}
+
+/// A trial, or those of an experiment.
+fn meant(store: &Store, called: &str) -> Result<Vec<i64>, Failure> {
+    let no_trial = match store.trial_number(called) {
+        Ok(number) => return Ok(vec![number]),
+        Err(failure) => failure,
+    };
+    let filter = Filter {
+        experiment: Some(called.to_owned()),
+        ..Filter::default()
+    };
+    match store.trials(&filter) {
+        Ok(trials) => Ok(trials.into_iter().map(|trial| trial.number).collect()),
+        Err(_) => Err(no_trial.detail("there is no experiment of that name either")),
+    }
+}
+
+/// What is added.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno import from-the-lab.sqlite    adds what is new; a second time does nothing
+
+Trials are known by their UUIDs. Their numbers are new ones; notes and tags of trials that are there
+already stay as they are.")]
+pub struct ImportArgs {
+    /// Another store, such as `pgdyno export` writes
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// `pgdyno import`
+pub fn import(args: &ImportArgs, talk: Talk) -> Result<Exit, Failure> {
+    let mut store = args.store.open()?;
+    let copied = store.import(&args.file)?;
+    tell(
+        copied,
+        &format!("added to {}", store.path().display()),
+        talk,
+    );
+    Ok(Exit::Ok)
+}
+
+fn tell(copied: Copied, what: &str, talk: Talk) {
+    if talk.quiet {
+        return;
+    }
+    let trials = |count: usize| {
+        if count == 1 {
+            "1 trial".to_owned()
+        } else {
+            format!("{count} trials")
+        }
+    };
+    let mut text = format!("pgdyno: {} {what}", trials(copied.trials));
+    if copied.known > 0 {
+        text += &format!(", {} there already", trials(copied.known));
+    }
+    if copied.running > 0 {
+        text += &format!(
+            ", {} left out because still running",
+            trials(copied.running)
+        );
+    }
+    crate::say::remark!("{text}");
+}

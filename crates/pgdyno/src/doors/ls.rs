@@ -1,0 +1,208 @@
+//! `pgdyno ls`: the trials of the notebook.
+
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use pgdyno_platform::terminal;
+use serde_json::{Value, json};
+
+use super::Talk;
+use super::rows_args::{RowsArgs, one_line};
+use super::store_args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::plan::duration;
+use crate::report::figures;
+use crate::report::table::Table;
+use crate::say::write_answer;
+use crate::store::{Filter, State, TrialRow, stamp};
+
+/// So many trials are shown to a person who does not say how many.
+const LIMIT_DEFAULT: u64 = 50;
+
+/// Which trials, and how they are shown.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno ls                                the newest 50
+  pgdyno ls --workload tpcb --since 7d     of the last seven days
+  pgdyno ls --tag baseline --state complete
+  pgdyno ls --csv > trials.csv             all, every column
+
+A trial is named by its number or by the first characters of its UUID:
+  pgdyno show 12; pgdyno note 12 'new disks'; pgdyno exclude 12 --reason 'backup was running'")]
+pub struct LsArgs {
+    /// Of this experiment: its name, or the first characters of its UUID
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub experiment: Option<String>,
+    /// With this workload
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// With this tag; several times: with all of them
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// In this state
+    #[arg(long, value_enum)]
+    pub state: Option<State>,
+    /// Begun since: a date (2026-01-31, UTC), a time (2026-01-31T12:00:00Z), or so long ago (12h,
+    /// 7d)
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub since: Option<String>,
+    /// At most so many, the newest ones; 0: all [default: 50, with --json and --csv all]
+    #[arg(long, value_name = "COUNT")]
+    pub limit: Option<u64>,
+    /// In what form.
+    #[command(flatten)]
+    pub rows: RowsArgs,
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+fn since(text: &str) -> Result<String, String> {
+    let wrong = || {
+        "when is a date (2026-01-31), a time (2026-01-31T12:00:00Z), or so long ago (30m, 12h, 7d)"
+            .to_owned()
+    };
+    let ago = match text.strip_suffix('d').map(str::parse::<f64>) {
+        Some(Ok(days)) if (0.0..=36_600.0).contains(&days) => {
+            Some(Duration::from_secs_f64(days * 86_400.0))
+        }
+        Some(_) => return Err(wrong()),
+        None => duration::parse(text).ok(),
+    };
+    if let Some(ago) = ago {
+        let then = SystemTime::now().checked_sub(ago);
+        return then.map(stamp).ok_or_else(wrong);
+    }
+    let time = crate::store::read_stamp(text)
+        .or_else(|| crate::store::read_stamp(&format!("{text}T00:00:00Z")));
+    time.map(stamp).ok_or_else(wrong)
+}
+
+/// Does it.
+pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
+    let store = args.store.existing()?;
+    let for_programs = args.rows.is_for_programs();
+    let limit = match args.limit {
+        None if for_programs => None,
+        None => Some(LIMIT_DEFAULT),
+        Some(0) => None,
+        some => some,
+    };
+    let filter = Filter {
+        experiment: args.experiment.clone(),
+        workload: args.workload.clone(),
+        tags: args.tag.clone(),
+        state: args.state,
+        since: args.since.clone(),
+        limit,
+    };
+    let trials = store.trials(&filter)?;
+    if for_programs {
+        let (columns, rows) = for_program(&trials);
+        args.rows.print(&columns, rows)?;
+        return Ok(Exit::Ok);
+    }
+    write_answer(format_args!("{}", table(&trials)))?;
+    let all = store.count(&filter)?;
+    if all > trials.len() as u64 && !talk.quiet {
+        crate::say::remark!(
+            "pgdyno: {} of {} trials; all of them: --limit 0",
+            figures::count(trials.len() as u64),
+            figures::count(all)
+        );
+    }
+    Ok(Exit::Ok)
+}
+
+/// Every column, those of latencies side by side.
+fn for_program(trials: &[TrialRow]) -> (Vec<String>, Vec<Vec<Value>>) {
+    let mut columns = Vec::new();
+    let mut rows = Vec::new();
+    for trial in trials {
+        let Value::Object(fields) = json!(trial) else {
+            continue;
+        };
+        let mut row = Vec::new();
+        columns.clear();
+        for (name, value) in fields {
+            match value {
+                Value::Object(figures) if ["service", "response"].contains(&&*name) => {
+                    for (figure, value) in figures {
+                        columns.push(format!("{name}_{figure}"));
+                        row.push(value);
+                    }
+                }
+                value => {
+                    columns.push(name);
+                    row.push(value);
+                }
+            }
+        }
+        rows.push(row);
+    }
+    (columns, rows)
+}
+
+fn table(trials: &[TrialRow]) -> String {
+    let mut table = Table::default();
+    table.row([
+        "workload",
+        "trial",
+        "uuid",
+        "started",
+        "state",
+        "clients",
+        "goodput/s",
+        "p50 ms",
+        "p99 ms",
+        "failed",
+        "marks",
+    ]);
+    for trial in trials {
+        let dash = || "–".to_owned();
+        let ms = |us: Option<u64>| us.map_or_else(dash, figures::ms);
+        let mut marks: Vec<String> = trial.tags.clone();
+        marks.extend(trial.excluded.iter().map(|_| "(excluded)".to_owned()));
+        let experiment = trial.experiment_name.iter().map(|name| format!("[{name}]"));
+        marks.extend(experiment);
+        table.row([
+            one_line(&trial.workload),
+            trial.number.to_string(),
+            trial.uuid.chars().take(8).collect(),
+            trial
+                .started
+                .chars()
+                .take(16)
+                .collect::<String>()
+                .replace('T', " "),
+            trial.state.to_owned(),
+            trial.clients.to_string(),
+            trial.goodput_per_s.map_or_else(dash, figures::rate),
+            ms(trial.service.p50_us),
+            ms(trial.service.p99_us),
+            trial.failed.map_or_else(dash, figures::count),
+            one_line(&marks.join(" ")),
+        ]);
+    }
+    table.text(terminal::width().map_or(usize::MAX, usize::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_is_a_date_a_time_or_so_long_ago() {
+        assert_eq!(since("2026-01-31").unwrap(), "2026-01-31T00:00:00.000000Z");
+        assert_eq!(
+            since("2026-01-31T13:00:00+01:00").unwrap(),
+            "2026-01-31T12:00:00.000000Z"
+        );
+        let hour_ago = since("1h").unwrap();
+        assert!(since("7d").unwrap() < hour_ago && hour_ago < stamp(SystemTime::now()));
+        for wrong in ["", "yesterday", "2026-13-01", "-1d", "1e99d", "d"] {
+            assert!(since(wrong).is_err(), "{wrong}");
+        }
+    }
+}

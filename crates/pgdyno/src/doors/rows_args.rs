@@ -1,0 +1,75 @@
+//! Rows for people, as JSON or as CSV, the same on every verb that lists something.
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+use crate::report::csv;
+use crate::report::table::Table;
+use crate::say::{answer, write_answer};
+
+/// In what form.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct RowsArgs {
+    /// As JSON, an object a row
+    #[arg(long)]
+    pub json: bool,
+    /// As CSV with a heading (RFC 4180)
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
+impl RowsArgs {
+    /// Whether a program is to read them.
+    pub fn is_for_programs(self) -> bool {
+        self.json || self.csv
+    }
+
+    /// Prints rows that programs read.
+    ///
+    /// # Errors
+    /// Standard output cannot be written to.
+    pub fn print(self, columns: &[String], rows: Vec<Vec<Value>>) -> Result<(), Failure> {
+        if self.json {
+            let object = |row: Vec<Value>| {
+                let pairs = columns.iter().cloned().zip(row);
+                Value::Object(Map::from_iter(pairs))
+            };
+            let rows: Vec<Value> = rows.into_iter().map(object).collect();
+            return answer!("{:#}", Value::Array(rows));
+        }
+        if self.csv {
+            let mut text = String::new();
+            if !columns.is_empty() {
+                text += &csv::line(columns.iter().map(String::as_str));
+            }
+            for row in &rows {
+                let cells: Vec<String> = row.iter().map(plain).collect();
+                text += &csv::line(cells.iter().map(String::as_str));
+            }
+            return write_answer(format_args!("{text}"));
+        }
+        let mut table = Table::default();
+        table.row(columns);
+        for row in &rows {
+            table.row(row.iter().map(|cell| one_line(&plain(cell))));
+        }
+        write_answer(format_args!("{}", table.text(usize::MAX)))
+    }
+}
+
+/// A value without the quotes that JSON puts around text; nothing for null.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Text from a store, which anybody may have written, must not move the cursor.
+pub fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}

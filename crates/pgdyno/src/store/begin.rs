@@ -1,0 +1,368 @@
+//! Putting a trial into the store, before it begins.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use pgdyno_drive::record::ScriptRecord;
+use pgdyno_drive::{OnConnectionLoss, OnError, Until};
+use pgdyno_platform::host::Host;
+use pgdyno_platform::process::Identity;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+use serde_json::json;
+
+use super::packed::whole;
+use super::{Store, TrialWriter, command_line, stamp, uuid};
+use crate::exit::Failure;
+use crate::plan::prepare::Prepared;
+use crate::plan::trial::Trial;
+use crate::target::facts::Facts;
+use crate::target::open::Kind;
+use crate::validity::Note;
+
+/// An experiment, before its first trial.
+#[allow(dead_code, reason = "for sweeps")]
+#[derive(Debug, Clone)]
+pub struct ExperimentHeader {
+    /// What people call it; need not be unique.
+    pub name: String,
+    /// The text that defines it: the file of a sweep.
+    pub definition: String,
+}
+
+/// All that is known of a trial before it begins.
+#[derive(Debug, Clone)]
+pub struct TrialHeader {
+    /// The number of its experiment, if it belongs to one.
+    pub experiment: Option<i64>,
+    /// The swept parameters at its point, as a JSON object.
+    pub point: Option<serde_json::Value>,
+    /// Which repeat of that point it is, from 1.
+    pub repeat: Option<u32>,
+    /// Its place in the order of the experiment, from 1.
+    pub position: Option<u32>,
+    /// Marks to find it by.
+    pub tags: Vec<String>,
+    /// What there is to say of it.
+    pub note: Option<String>,
+    /// The workload's name.
+    pub workload: String,
+    /// The pack's content, when it is a pack.
+    pub pack_sha256: Option<String>,
+    /// What every client starts with.
+    pub variables: BTreeMap<String, String>,
+    /// Where it runs, for people, without secrets.
+    pub target: String,
+    /// Whose server that is.
+    pub target_kind: Kind,
+    /// What is known about the server.
+    pub facts: Facts,
+    /// The host that pgdyno runs on.
+    pub host: Host,
+    /// What a reader must know, as far as it is known before.
+    pub notes: Vec<Note>,
+    /// What was typed, without secrets.
+    pub command: String,
+    /// The trial's parameters.
+    pub trial: Trial,
+    /// What it runs.
+    pub scripts: Vec<ScriptRecord>,
+}
+
+impl TrialHeader {
+    /// Of a trial that stands alone.
+    pub fn of(trial: &Trial, prepared: &Prepared) -> Self {
+        let pack = prepared.workload.pack.as_ref();
+        Self {
+            experiment: None,
+            point: None,
+            repeat: None,
+            position: None,
+            tags: Vec::new(),
+            note: None,
+            workload: prepared.workload.name.clone(),
+            pack_sha256: pack.map(|pack| pack.content_hash()),
+            variables: prepared.variables.clone(),
+            target: prepared.target.title.clone(),
+            target_kind: prepared.target.kind,
+            facts: prepared.facts.clone(),
+            host: Host::read(),
+            notes: prepared.notes(None),
+            command: command_line::of_process(),
+            trial: trial.clone(),
+            scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
+        }
+    }
+}
+
+impl Store {
+    /// Puts an experiment into the store and gives its number.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    #[allow(dead_code, reason = "for sweeps")]
+    pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<i64, Failure> {
+        let uuid = new_uuid()?;
+        let written = self.connection.execute(
+            "INSERT INTO experiment (uuid, name, created, definition, host) VALUES (?, ?, ?, ?, ?)",
+            params![
+                uuid,
+                header.name,
+                stamp(SystemTime::now()),
+                header.definition,
+                host(&Host::read()).to_string()
+            ],
+        );
+        written.map_err(self.failed("cannot write to"))?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// Puts a trial into the store, and gives what writes its seconds. Nothing is synced to disk
+    /// from here on until its end.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn begin(&self, header: &TrialHeader) -> Result<TrialWriter, Failure> {
+        for tag in &header.tags {
+            super::marks::check_tag(tag)?;
+        }
+        let uuid = new_uuid()?;
+        // A connection of its own: it works on a thread of its own.
+        let mut own = Self::existing(&self.path)?;
+        let off = own.connection.execute_batch("PRAGMA synchronous = OFF");
+        off.map_err(self.failed("cannot write to"))?;
+        let number = insert(&mut own.connection, header, &uuid);
+        let number = number.map_err(self.failed("cannot write to"))?;
+        TrialWriter::start(own, number)
+    }
+}
+
+fn new_uuid() -> Result<String, Failure> {
+    uuid::new().map_err(|e| Failure::new(format!("/dev/urandom gives no random numbers: {e}")))
+}
+
+fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusqlite::Result<i64> {
+    let transaction = connection.transaction()?;
+    let columns = columns(header, uuid);
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let places = vec!["?"; columns.len()].join(", ");
+    let sql = format!("INSERT INTO trial ({}) VALUES ({places})", names.join(", "));
+    transaction.execute(&sql, params_from_iter(columns.into_iter().map(|(_, v)| v)))?;
+    let number = transaction.last_insert_rowid();
+    for (index, script) in header.scripts.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO script VALUES (?, ?, ?, ?)",
+            params![number, index, script.name, whole(script.weight)],
+        )?;
+        for (command, statement) in script.statements.iter().enumerate() {
+            transaction.execute(
+                "INSERT INTO statement (trial, script, command, text, is_sql) \
+                 VALUES (?, ?, ?, ?, ?)",
+                params![number, index, command, statement.text, statement.is_sql],
+            )?;
+        }
+    }
+    for tag in &header.tags {
+        transaction.execute(
+            "INSERT OR IGNORE INTO tag VALUES (?, ?)",
+            params![tag, number],
+        )?;
+    }
+    transaction.commit()?;
+    Ok(number)
+}
+
+fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
+    let drive = &header.trial.drive;
+    let (duration_s, transactions) = match drive.until {
+        Until::Elapsed(time) => (Value::Real(time.as_secs_f64()), Value::Null),
+        Until::Transactions(count) => (Value::Null, whole(count.get())),
+    };
+    let process = Identity::of_self();
+    let limit_us = drive.latency_limit.map(|limit| limit.as_micros() as u64);
+    vec![
+        ("uuid", text(uuid)),
+        ("state", text("running")),
+        ("started", text(stamp(SystemTime::now()))),
+        ("experiment", optional(header.experiment)),
+        ("position", optional(header.position)),
+        (
+            "point",
+            optional(header.point.as_ref().map(|p| p.to_string())),
+        ),
+        ("repeat", optional(header.repeat)),
+        ("note", optional(header.note.clone())),
+        ("workload", text(&header.workload)),
+        ("pack_sha256", optional(header.pack_sha256.clone())),
+        ("mix", optional(header.trial.mix.clone())),
+        ("target", text(&header.target)),
+        ("target_kind", text(kind(header.target_kind))),
+        (
+            "server_version",
+            optional(header.facts.server_version.seen().cloned()),
+        ),
+        ("pgdyno", text(env!("CARGO_PKG_VERSION"))),
+        ("command", text(&header.command)),
+        ("clients", whole(drive.clients as u64)),
+        ("threads", whole(drive.threads.min(drive.clients) as u64)),
+        ("query_mode", text(drive.query_mode.name())),
+        ("duration_s", duration_s),
+        ("transactions_per_client", transactions),
+        ("warmup_s", Value::Real(drive.warmup.as_secs_f64())),
+        ("rate_per_s", optional(drive.rate)),
+        ("latency_limit_us", limit_us.map_or(Value::Null, whole)),
+        ("max_tries", Value::Integer(drive.max_tries.into())),
+        (
+            "continue_on_error",
+            yes(drive.on_error == OnError::Continue),
+        ),
+        (
+            "connection_per_transaction",
+            yes(drive.connection_per_transaction),
+        ),
+        (
+            "reconnect",
+            yes(drive.on_connection_loss == OnConnectionLoss::Reconnect),
+        ),
+        ("seed", Value::Integer(drive.seed)),
+        ("pid", Value::Integer(process.pid.into())),
+        (
+            "pid_started",
+            process.started_ticks.map_or(Value::Null, whole),
+        ),
+        ("pid_namespace", optional(process.pid_namespace)),
+        ("boot_id", optional(process.boot_id)),
+        ("host_name", optional(process.host)),
+        ("variables", text(json!(header.variables).to_string())),
+        ("host", text(host(&header.host).to_string())),
+        ("notes", text(json!(header.notes).to_string())),
+        ("facts", text(json!(header.facts).to_string())),
+    ]
+}
+
+/// As `kind` has it in the JSON document.
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Named => "named",
+        Kind::Kept => "kept",
+        Kind::Own => "own",
+    }
+}
+
+fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into())
+}
+
+fn yes(is: bool) -> Value {
+    Value::Integer(is.into())
+}
+
+fn optional(value: Option<impl Into<Value>>) -> Value {
+    value.map_or(Value::Null, Into::into)
+}
+
+fn host(host: &Host) -> serde_json::Value {
+    json!({
+        "name": host.name,
+        "kernel": host.kernel,
+        "cpu_model": host.cpu_model,
+        "cpus": host.cpus,
+        "memory_bytes": host.memory_bytes,
+    })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::target::open::Wanted;
+    use pgdyno_drive::Drive;
+    use pgdyno_drive::record::StatementRecord;
+
+    /// A trial of one script, about whose server nothing is known.
+    pub fn header() -> TrialHeader {
+        let statement = StatementRecord {
+            text: "SELECT 1;".to_owned(),
+            is_sql: true,
+        };
+        TrialHeader {
+            experiment: None,
+            point: None,
+            repeat: None,
+            position: None,
+            tags: Vec::new(),
+            note: None,
+            workload: "one".to_owned(),
+            pack_sha256: None,
+            variables: BTreeMap::new(),
+            target: "a server".to_owned(),
+            target_kind: Kind::Named,
+            facts: Facts::unseen("not asked in this test"),
+            host: Host::read(),
+            notes: Vec::new(),
+            command: "pgdyno run one".to_owned(),
+            trial: Trial {
+                workload: vec!["one".to_owned()],
+                mix: None,
+                params: Vec::new(),
+                target: Wanted::default(),
+                drive: Drive::default(),
+            },
+            scripts: vec![ScriptRecord {
+                name: "one".to_owned(),
+                weight: 1,
+                statements: vec![statement],
+            }],
+        }
+    }
+
+    #[test]
+    fn a_trial_of_an_experiment_says_where_it_stands_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let sweep = ExperimentHeader {
+            name: "disks".to_owned(),
+            definition: "clients = [1, 2]".to_owned(),
+        };
+        let experiment = store.begin_experiment(&sweep).unwrap();
+        let header = TrialHeader {
+            experiment: Some(experiment),
+            point: Some(json!({"clients": 2})),
+            repeat: Some(3),
+            position: Some(7),
+            tags: vec!["new".to_owned()],
+            note: Some("cold".to_owned()),
+            ..header()
+        };
+        let writer = store.begin(&header).unwrap();
+        let trial = store.trial(&writer.number().to_string()).unwrap();
+        assert_eq!(trial.experiment_name.as_deref(), Some("disks"));
+        assert_eq!(trial.point, Some(json!({"clients": 2})));
+        assert_eq!((trial.repeat, trial.position), (Some(3), Some(7)));
+        assert_eq!(
+            (trial.state, trial.note.as_deref()),
+            ("running", Some("cold"))
+        );
+        assert_eq!(trial.tags, ["new"]);
+        let of = |called: &str| store.experiment(called).map(|found| found.definition);
+        assert_eq!(of("disks").unwrap(), "clients = [1, 2]");
+        let e = of("tapes").unwrap_err().to_string();
+        assert!(e.contains("there is no experiment tapes"), "{e}");
+    }
+
+    #[test]
+    fn a_trial_with_a_tag_that_is_none_is_not_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let header = TrialHeader {
+            tags: vec!["two words".to_owned()],
+            ..header()
+        };
+        assert!(store.begin(&header).is_err());
+        assert!(
+            store
+                .trials(&super::super::Filter::default())
+                .unwrap()
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,292 @@
+//! How trials end in the store: with an outcome, with a reason, or found dead.
+
+use std::time::{Duration, SystemTime};
+
+use pgdyno_drive::record::{End, Latencies, Phase, Recording};
+use pgdyno_platform::process::{Identity, Life};
+use rusqlite::types::Value;
+use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
+use serde_json::json;
+
+use super::packed::whole;
+use super::{State, Store, packed, seconds, stamp};
+use crate::exit::Failure;
+use crate::plan::trial::Outcome;
+use crate::report::figures::{self, PERCENTILES};
+
+/// Columns of `trial` with their values.
+type Columns = Vec<(String, Value)>;
+
+impl Store {
+    /// Writes what the seconds do not have, and syncs the file.
+    pub(super) fn end(&mut self, number: i64, outcome: &Outcome) -> Result<(), Failure> {
+        let failed = self.failed("cannot write to");
+        let recording = &outcome.recording;
+        let (state, reason) = state(recording);
+        let mut columns = figures(&recording.measured);
+        columns.extend(client(recording));
+        let notes = json!(outcome.notes).to_string();
+        columns.push(("notes".to_owned(), Value::Text(notes)));
+        let threads = whole(outcome.threads as u64);
+        columns.push(("threads".to_owned(), threads));
+        columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
+        self.durably(|connection| {
+            update(connection, number, columns)?;
+            statements(connection, number, recording)?;
+            connecting(connection, number, recording)?;
+            threads_used(connection, number, recording)
+        })
+        .map_err(failed)
+    }
+
+    /// Ends a trial with what its seconds tell.
+    pub(super) fn end_early(
+        &mut self,
+        number: i64,
+        state: State,
+        reason: &str,
+    ) -> Result<(), Failure> {
+        let failed = self.failed("cannot write to");
+        self.durably(|connection| {
+            let mut columns = figures(&seconds::phase(connection, number, false)?);
+            columns.extend(ending(state, Some(reason), SystemTime::now()));
+            update(connection, number, columns)
+        })
+        .map_err(failed)
+    }
+
+    /// One transaction that is on disk when this returns, with all that came before it.
+    fn durably(
+        &mut self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        self.connection.execute_batch("PRAGMA synchronous = FULL")?;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        work(&transaction)?;
+        transaction.commit()?;
+        // Into the file itself, as far as other readers let it. What they do not is safe in the
+        // journal, which the commit has synced.
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+    }
+
+    /// Trials that say they run, while their process is gone, are aborted.
+    pub(super) fn abort_the_dead(&mut self) -> Result<(), Failure> {
+        let failed = self.failed("cannot write to");
+        let dead = dead(&self.connection).map_err(&failed)?;
+        for number in dead {
+            let aborted = abort(&mut self.connection, number);
+            aborted.map_err(&failed)?;
+        }
+        Ok(())
+    }
+}
+
+fn dead(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut running = connection.prepare(
+        "SELECT number, pid, pid_started, pid_namespace, boot_id, host_name \
+         FROM trial WHERE state = 'running' AND pid IS NOT NULL",
+    )?;
+    let rows = running.query_map([], |row| {
+        let process = Identity {
+            pid: row.get(1)?,
+            started_ticks: row.get(2)?,
+            pid_namespace: row.get(3)?,
+            boot_id: row.get(4)?,
+            host: row.get(5)?,
+        };
+        Ok((row.get(0)?, process))
+    })?;
+    let rows: Vec<(i64, Identity)> = rows.collect::<rusqlite::Result<_>>()?;
+    let dead = rows.into_iter().filter(|(_, p)| p.life() == Life::Gone);
+    Ok(dead.map(|(number, _)| number).collect())
+}
+
+fn abort(connection: &mut Connection, number: i64) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let started: Option<String> = transaction
+        .query_row(
+            "SELECT started FROM trial WHERE number = ? AND state = 'running'",
+            [number],
+            |row| row.get(0),
+        )
+        .map(Some)
+        .or_else(|e| match e {
+            // Another pgdyno was faster.
+            rusqlite::Error::QueryReturnedNoRows => Ok(None),
+            e => Err(e),
+        })?;
+    let Some(started) = started else {
+        return Ok(());
+    };
+    let last_us: u64 = transaction.query_row(
+        "SELECT coalesce(max(start_us + length_us), 0) FROM second WHERE trial = ?",
+        [number],
+        |row| row.get(0),
+    )?;
+    let started = stamp::read(&started).unwrap_or_else(SystemTime::now);
+    let ended = started + Duration::from_micros(last_us);
+    let mut columns = figures(&seconds::phase(&transaction, number, false)?);
+    let reason = "its pgdyno ended before the trial did";
+    columns.extend(ending(State::Aborted, Some(reason), ended));
+    update(&transaction, number, columns)?;
+    transaction.commit()
+}
+
+/// What a recording says of how the trial went.
+fn state(recording: &Recording) -> (State, Option<String>) {
+    let clients = &recording.clients;
+    let early = || {
+        let (aborted, total) = (clients.aborted, clients.total);
+        Some(format!(
+            "{aborted} of {total} clients ended before their time"
+        ))
+    };
+    match recording.end {
+        End::Interrupted => (State::Aborted, Some("interrupted".to_owned())),
+        End::AllClientsAborted | End::ClientAborted { .. } => (State::Failed, early()),
+        End::Complete if clients.aborted > 0 => (State::Failed, early()),
+        End::Complete => (State::Complete, None),
+    }
+}
+
+fn ending(state: State, reason: Option<&str>, ended: SystemTime) -> Columns {
+    let reason = reason.map_or(Value::Null, |reason| Value::Text(reason.to_owned()));
+    vec![
+        ("state".to_owned(), Value::Text(state.name().to_owned())),
+        ("reason".to_owned(), reason),
+        ("ended".to_owned(), Value::Text(stamp(ended))),
+        // Nobody has to look for the process any more, nor need a reader know its id.
+        ("pid".to_owned(), Value::Null),
+    ]
+}
+
+/// The figures of the measured time.
+fn figures(phase: &Phase) -> Columns {
+    let all = phase.all();
+    let counts = &all.counts;
+    let numbers = [
+        ("elapsed_us", phase.elapsed_us),
+        ("committed", counts.committed),
+        ("failed", counts.failed_total()),
+        ("skipped", counts.skipped),
+        ("unknown", counts.unknown),
+        ("late", counts.late),
+        ("retries", counts.retries),
+        ("retried", counts.retried),
+    ];
+    let mut columns: Columns = numbers
+        .into_iter()
+        .map(|(name, number)| (name.to_owned(), whole(number)))
+        .collect();
+    let goodput = Value::Real(phase.goodput_per_s());
+    columns.push(("goodput_per_s".to_owned(), goodput));
+    columns.extend(latency("service", &all.service));
+    if let Some(response) = &all.response {
+        columns.extend(latency("response", response));
+    }
+    columns
+}
+
+fn latency(what: &str, latencies: &Latencies) -> Columns {
+    let percentile = |percent| {
+        let name = figures::percentile_name(percent).replace('.', "_");
+        let value = latencies.percentile_us(percent).map_or(Value::Null, whole);
+        (format!("{what}_{name}_us"), value)
+    };
+    let mean = latencies.mean_us().map_or(Value::Null, Value::Real);
+    let max = (latencies.count() > 0).then(|| latencies.max_us());
+    let mut columns = vec![
+        (format!("{what}_mean_us"), mean),
+        (format!("{what}_max_us"), max.map_or(Value::Null, whole)),
+    ];
+    columns.extend(PERCENTILES.map(percentile));
+    columns
+}
+
+fn client(recording: &Recording) -> Columns {
+    let (user_us, system_us) = recording.cpu_us();
+    let clients = &recording.clients;
+    let numbers = [
+        ("client_user_us", user_us),
+        ("client_system_us", system_us),
+        ("clients_aborted", clients.aborted as u64),
+        ("clients_disconnected", clients.disconnected as u64),
+    ];
+    numbers.map(|(name, n)| (name.to_owned(), whole(n))).into()
+}
+
+fn update(connection: &Connection, number: i64, columns: Columns) -> rusqlite::Result<()> {
+    let (names, values): (Vec<_>, Vec<_>) = columns
+        .into_iter()
+        .map(|(name, value)| (format!("{name} = ?"), value))
+        .unzip();
+    let sql = format!("UPDATE trial SET {} WHERE number = ?", names.join(", "));
+    let values = values.into_iter().chain([Value::Integer(number)]);
+    connection.execute(&sql, params_from_iter(values))?;
+    Ok(())
+}
+
+fn statements(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+    let mut update = connection.prepare_cached(
+        "UPDATE statement SET executions = ?, retries = ?, failures = ?, aborts = ?, \
+         latency_sum_us = ?, latency_sum_squares_us2 = ?, latency_max_us = ?, \
+         latency_histogram = ? WHERE trial = ? AND script = ? AND command = ?",
+    )?;
+    for (script, statements) in recording.statements.iter().enumerate() {
+        for (command, totals) in statements.iter().enumerate() {
+            let counted = [
+                totals.latencies.count(),
+                totals.retries,
+                totals.failures,
+                totals.aborts,
+            ];
+            let mut row = counted.map(whole).to_vec();
+            row.extend(packed::columns(Some(&totals.latencies.pack())));
+            let place = [number, script as i64, command as i64];
+            row.extend(place.map(Value::Integer));
+            update.execute(params_from_iter(row))?;
+        }
+    }
+    Ok(())
+}
+
+fn connecting(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+    let (connections, outages) = (&recording.connections, &recording.outages);
+    let mut row = vec![
+        Value::Integer(number),
+        whole(connections.initial_us),
+        whole(connections.latencies.count()),
+    ];
+    row.extend(packed::columns(Some(&connections.latencies.pack())));
+    row.extend([outages.count, outages.unended, outages.attempts].map(whole));
+    row.extend(packed::columns(Some(&outages.lengths.pack())));
+    let places = vec!["?"; row.len()].join(", ");
+    let sql = format!("INSERT INTO connecting VALUES ({places})");
+    connection.execute(&sql, params_from_iter(row))?;
+    Ok(())
+}
+
+fn threads_used(
+    connection: &Connection,
+    number: i64,
+    recording: &Recording,
+) -> rusqlite::Result<()> {
+    for (index, thread) in recording.threads.iter().enumerate() {
+        let used = [
+            thread.wall_us,
+            thread.user_us,
+            thread.system_us,
+            thread.waited_us,
+            thread.lag_max_us,
+        ];
+        let [wall, user, system, waited, lag] = used.map(whole);
+        connection.execute(
+            "INSERT INTO thread VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![number, index, wall, user, system, waited, lag],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Keeping a run that somebody watches. Nothing that goes wrong with the store is worth a
+//! measurement: it is told, and the run goes on.
+
+use std::path::Path;
+
+use pgdyno_drive::Live;
+
+use super::{Store, TrialHeader, TrialWriter, place};
+use crate::exit::Failure;
+use crate::plan::trial::Outcome;
+
+/// A run that is kept, or not.
+pub struct Keep(Option<TrialWriter>);
+
+impl Keep {
+    /// Not asked for.
+    pub fn nothing() -> Self {
+        Self(None)
+    }
+
+    /// In the store at this path, or where the environment says.
+    pub fn begin(path: Option<&Path>, header: &TrialHeader) -> Self {
+        let begun = place::path(path)
+            .and_then(|path| Store::open(&path))
+            .and_then(|store| store.begin(header));
+        Self(told(begun))
+    }
+
+    /// Runs something that `live` watches, and the store with it.
+    pub fn run<T>(&mut self, live: &mut dyn Live, run: impl FnOnce(&mut dyn Live) -> T) -> T {
+        match &mut self.0 {
+            Some(writer) => run(&mut writer.tee(live)),
+            None => run(live),
+        }
+    }
+
+    /// It is over; gives the trial's number when it is kept.
+    pub fn finish(self, outcome: &Outcome) -> Option<i64> {
+        let writer = self.0?;
+        let number = writer.number();
+        told(writer.finish(outcome)).map(|()| number)
+    }
+
+    /// It came to nothing, for this reason.
+    pub fn fail(self, reason: &str) {
+        if let Some(writer) = self.0 {
+            told(writer.fail(reason));
+        }
+    }
+}
+
+fn told<T>(result: Result<T, Failure>) -> Option<T> {
+    let failure = match result {
+        Ok(value) => return Some(value),
+        Err(failure) => failure,
+    };
+    crate::say::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
+    for detail in &failure.details {
+        crate::say::remark!("pgdyno: detail: {detail}");
+    }
+    for hint in &failure.hints {
+        crate::say::remark!("pgdyno: hint: {hint}");
+    }
+    None
+}

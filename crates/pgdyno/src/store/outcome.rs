@@ -1,0 +1,282 @@
+//! A trial from the store in the form that a run has it, so that the same reports show both.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::time::{Duration, SystemTime};
+
+use pgdyno_drive::record::{
+    ClientsEnd, Connections, End, Outages, Recording, ScriptInterval, ScriptRecord,
+    StatementRecord, StatementTotals, ThreadUse,
+};
+use pgdyno_drive::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
+use pgdyno_platform::host::Host;
+use rusqlite::{OptionalExtension, Row};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::{State, Store, packed, seconds, stamp};
+use crate::exit::Failure;
+use crate::plan::trial::{Outcome, Trial};
+use crate::target::open::{Kind, Wanted};
+
+impl Store {
+    /// All that is stored of a trial. Of one that did not come to its end, figures that are only
+    /// known then (statements, connections, threads) are empty.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn outcome(&self, number: i64) -> Result<Outcome, Failure> {
+        self.read_outcome(number)
+            .map_err(self.failed("cannot read"))
+    }
+
+    fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
+        let recording = self.recording(number)?;
+        let sql = "SELECT * FROM trial WHERE number = ?";
+        self.connection
+            .query_row(sql, [number], |row| outcome(row, recording))
+    }
+
+    fn recording(&self, number: i64) -> rusqlite::Result<Recording> {
+        let seconds = seconds::read(&self.connection, number)?;
+        let (scripts, statements) = self.scripts(number)?;
+        // A trial that ended within its first second has none.
+        let count = scripts.len();
+        let phase = |warmup| {
+            let mut phase = seconds::sum(&seconds, warmup);
+            phase.scripts.resize_with(count, ScriptInterval::default);
+            phase
+        };
+        let (connections, outages) = self.connecting(number)?;
+        let threads = self.threads(number)?;
+        let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
+                   clients_disconnected FROM trial WHERE number = ?";
+        let recording = self.connection.query_row(sql, [number], |row| {
+            let clients = ClientsEnd {
+                total: row.get(3)?,
+                aborted: row.get::<_, Option<usize>>(4)?.unwrap_or_default(),
+                disconnected: row.get::<_, Option<usize>>(5)?.unwrap_or_default(),
+            };
+            Ok(Recording {
+                started: started(&row.get::<_, String>(1)?),
+                warmup: row.get::<_, bool>(2)?.then(|| phase(true)),
+                measured: phase(false),
+                end: end(&row.get::<_, String>(0)?, &clients),
+                scripts,
+                statements,
+                connections,
+                outages,
+                threads,
+                clients,
+                seconds: Vec::new(),
+            })
+        })?;
+        Ok(Recording {
+            seconds,
+            ..recording
+        })
+    }
+
+    fn scripts(
+        &self,
+        number: i64,
+    ) -> rusqlite::Result<(Vec<ScriptRecord>, Vec<Vec<StatementTotals>>)> {
+        let mut select = self
+            .connection
+            .prepare("SELECT name, weight FROM script WHERE trial = ? ORDER BY script")?;
+        let script = |row: &Row<'_>| {
+            Ok(ScriptRecord {
+                name: row.get(0)?,
+                weight: row.get(1)?,
+                statements: Vec::new(),
+            })
+        };
+        let scripts = select.query_map([number], script)?;
+        let mut scripts: Vec<ScriptRecord> = scripts.collect::<rusqlite::Result<_>>()?;
+        let mut totals = vec![Vec::new(); scripts.len()];
+        let mut select = self.connection.prepare(
+            "SELECT script, text, is_sql, retries, failures, aborts, latency_sum_us, \
+             latency_sum_squares_us2, latency_max_us, latency_histogram \
+             FROM statement WHERE trial = ? ORDER BY script, command",
+        )?;
+        let mut rows = select.query([number])?;
+        while let Some(row) = rows.next()? {
+            let script: usize = row.get(0)?;
+            let (Some(record), Some(totals)) = (scripts.get_mut(script), totals.get_mut(script))
+            else {
+                continue;
+            };
+            record.statements.push(StatementRecord {
+                text: row.get(1)?,
+                is_sql: row.get(2)?,
+            });
+            let count = |column| {
+                row.get::<_, Option<u64>>(column)
+                    .map(Option::unwrap_or_default)
+            };
+            totals.push(StatementTotals {
+                latencies: packed::read_latencies(row, 6)?,
+                retries: count(3)?,
+                failures: count(4)?,
+                aborts: count(5)?,
+            });
+        }
+        Ok((scripts, totals))
+    }
+
+    fn connecting(&self, number: i64) -> rusqlite::Result<(Connections, Outages)> {
+        let found = self.connection.query_row(
+            "SELECT initial_us, latency_sum_us, latency_sum_squares_us2, latency_max_us, \
+             latency_histogram, outages, outages_unended, outage_attempts, outage_sum_us, \
+             outage_sum_squares_us2, outage_max_us, outage_histogram \
+             FROM connecting WHERE trial = ?",
+            [number],
+            |row| {
+                let connections = Connections {
+                    initial_us: row.get(0)?,
+                    latencies: packed::read_latencies(row, 1)?,
+                };
+                let outages = Outages {
+                    count: row.get(5)?,
+                    unended: row.get(6)?,
+                    attempts: row.get(7)?,
+                    lengths: packed::read_latencies(row, 8)?,
+                };
+                Ok((connections, outages))
+            },
+        );
+        found.optional().map(Option::unwrap_or_default)
+    }
+
+    fn threads(&self, number: i64) -> rusqlite::Result<Vec<ThreadUse>> {
+        let mut select = self.connection.prepare(
+            "SELECT wall_us, user_us, system_us, waited_us, lag_max_us \
+             FROM thread WHERE trial = ? ORDER BY thread",
+        )?;
+        let threads = select.query_map([number], |row| {
+            Ok(ThreadUse {
+                wall_us: row.get(0)?,
+                user_us: row.get(1)?,
+                system_us: row.get(2)?,
+                waited_us: row.get(3)?,
+                lag_max_us: row.get(4)?,
+            })
+        })?;
+        threads.collect()
+    }
+}
+
+fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
+    let variables: BTreeMap<String, String> = json(row, "variables")?;
+    let kind: String = row.get("target_kind")?;
+    Ok(Outcome {
+        trial: Trial {
+            workload: vec![row.get("workload")?],
+            mix: row.get("mix")?,
+            params: Vec::new(),
+            target: Wanted::default(),
+            drive: drive(row)?,
+        },
+        workload: row.get("workload")?,
+        pack_sha256: row.get("pack_sha256")?,
+        variables: variables.into_iter().collect(),
+        threads: row.get("threads")?,
+        target: row.get("target")?,
+        target_kind: match kind.as_str() {
+            "own" => Kind::Own,
+            "kept" => Kind::Kept,
+            _ => Kind::Named,
+        },
+        facts: json(row, "facts")?,
+        host: json::<StoredHost>(row, "host")?.into(),
+        recording,
+        notes: json(row, "notes")?,
+    })
+}
+
+/// The parameters; there is nothing to run, and nowhere.
+fn drive(row: &Row<'_>) -> rusqlite::Result<Drive> {
+    let seconds = |column: &str| -> rusqlite::Result<Option<Duration>> {
+        let seconds: Option<f64> = row.get(column)?;
+        Ok(seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()))
+    };
+    let count: Option<u64> = row.get("transactions_per_client")?;
+    let until = match count.and_then(NonZeroU64::new) {
+        Some(count) => Until::Transactions(count),
+        None => Until::Elapsed(seconds("duration_s")?.unwrap_or_default()),
+    };
+    let mode: String = row.get("query_mode")?;
+    let mode = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared]
+        .into_iter()
+        .find(|known| known.name() == mode);
+    let limit_us: Option<u64> = row.get("latency_limit_us")?;
+    Ok(Drive {
+        query_mode: mode.unwrap_or_default(),
+        clients: row.get("clients")?,
+        threads: row.get("threads")?,
+        until,
+        warmup: seconds("warmup_s")?.unwrap_or_default(),
+        rate: row.get("rate_per_s")?,
+        latency_limit: limit_us.map(Duration::from_micros),
+        max_tries: row.get("max_tries")?,
+        on_error: if row.get("continue_on_error")? {
+            OnError::Continue
+        } else {
+            OnError::EndClient
+        },
+        connection_per_transaction: row.get("connection_per_transaction")?,
+        on_connection_loss: if row.get("reconnect")? {
+            OnConnectionLoss::Reconnect
+        } else {
+            OnConnectionLoss::EndClient
+        },
+        seed: row.get("seed")?,
+        ..Drive::default()
+    })
+}
+
+fn started(text: &str) -> SystemTime {
+    stamp::read(text).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// A trial that is still under way, or whose pgdyno died, looks interrupted.
+fn end(state: &str, clients: &ClientsEnd) -> End {
+    match State::from_name(state) {
+        Some(State::Complete) => End::Complete,
+        Some(State::Failed) if clients.aborted == clients.total => End::AllClientsAborted,
+        // Some clients have ended early, the run has not.
+        Some(State::Failed) if clients.aborted > 0 => End::Complete,
+        _ => End::Interrupted,
+    }
+}
+
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
+    let index = row.as_ref().column_index(column)?;
+    let text: String = row.get(index)?;
+    serde_json::from_str(&text).map_err(|e| {
+        let kind = rusqlite::types::Type::Text;
+        rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(e))
+    })
+}
+
+/// [`Host`] as its column has it.
+#[derive(Deserialize)]
+struct StoredHost {
+    name: Option<String>,
+    kernel: Option<String>,
+    cpu_model: Option<String>,
+    cpus: usize,
+    memory_bytes: Option<u64>,
+}
+
+impl From<StoredHost> for Host {
+    fn from(stored: StoredHost) -> Self {
+        Self {
+            name: stored.name,
+            kernel: stored.kernel,
+            cpu_model: stored.cpu_model,
+            cpus: stored.cpus,
+            memory_bytes: stored.memory_bytes,
+        }
+    }
+}

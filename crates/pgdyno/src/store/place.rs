@@ -1,0 +1,128 @@
+//! Where the store is, and whether a file is one, found out without touching it.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use crate::exit::Failure;
+
+/// `application_id` in the header of every store: "pgdy".
+pub const APPLICATION_ID: i32 = 0x7067_6479;
+
+/// What every SQLite file begins with, and where its header has the `application_id`
+/// (<https://www.sqlite.org/fileformat.html#the_database_header>).
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const APPLICATION_ID_AT: usize = 68;
+
+/// The store's path: what was asked for, else `PGDYNO_STORE`, else `pgdyno/notebook.sqlite` in
+/// `XDG_DATA_HOME` or `~/.local/share`.
+///
+/// # Errors
+/// Nothing says where.
+pub fn path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    choose(
+        asked,
+        env::var_os("PGDYNO_STORE"),
+        env::var_os("XDG_DATA_HOME"),
+        env::var_os("HOME"),
+    )
+    .ok_or_else(|| {
+        Failure::new("there is no place for the store: HOME is not set")
+            .hint("name a file: --store PATH, or PGDYNO_STORE in the environment")
+    })
+}
+
+fn choose(
+    asked: Option<&Path>,
+    store: Option<OsString>,
+    data_home: Option<OsString>,
+    home: Option<OsString>,
+) -> Option<PathBuf> {
+    let set = |value: Option<OsString>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(path) = asked.map(Path::to_owned).or_else(|| set(store)) {
+        return Some(path);
+    }
+    // The XDG specification has relative paths ignored.
+    let data = set(data_home).filter(|path| path.is_absolute());
+    let data = data.or_else(|| set(home).map(|home| home.join(".local/share")))?;
+    Some(data.join("pgdyno/notebook.sqlite"))
+}
+
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing, or an empty file.
+    Nothing,
+    /// A store.
+    Store,
+}
+
+/// Looks.
+///
+/// # Errors
+/// It is something else, or cannot be read.
+pub fn look(path: &Path) -> Result<Found, Failure> {
+    let mut header = Vec::new();
+    let place = path.display();
+    let read = File::open(path).and_then(|file| file.take(100).read_to_end(&mut header));
+    match read {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) => return Err(Failure::new(format!("cannot read the store {place}: {e}"))),
+        Ok(0) => return Ok(Found::Nothing),
+        Ok(_) => {}
+    }
+    let id = header.get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4);
+    if header.starts_with(MAGIC) && id == Some(&APPLICATION_ID.to_be_bytes()) {
+        return Ok(Found::Store);
+    }
+    Err(Failure::new(format!("{place} is no pgdyno store"))
+        .detail("it was left as it is")
+        .hint("name another file with --store or PGDYNO_STORE"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_decides_where_the_store_is() {
+        let os = |text: &str| Some(OsString::from(text));
+        let asked = Path::new("here.sqlite");
+        let path = |asked, store, data, home| choose(asked, store, data, home);
+        assert_eq!(
+            path(Some(asked), os("/env"), os("/data"), os("/home/me")),
+            Some("here.sqlite".into())
+        );
+        assert_eq!(
+            path(None, os("/env"), os("/data"), os("/home/me")),
+            Some("/env".into())
+        );
+        assert_eq!(
+            path(None, os(""), os("/data"), os("/home/me")),
+            Some("/data/pgdyno/notebook.sqlite".into())
+        );
+        assert_eq!(
+            path(None, None, os("relative"), os("/home/me")),
+            Some("/home/me/.local/share/pgdyno/notebook.sqlite".into())
+        );
+        assert_eq!(path(None, None, None, None), None);
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_no_store() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        assert_eq!(look(&file), Ok(Found::Nothing));
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(look(&file), Ok(Found::Nothing));
+        for content in ["text", "SQLite format 3\0"] {
+            std::fs::write(&file, content).unwrap();
+            let e = look(&file).unwrap_err().to_string();
+            assert!(e.contains("is no pgdyno store"), "{e}");
+        }
+        let e = look(dir.path()).unwrap_err().to_string();
+        assert!(e.contains("cannot read the store"), "{e}");
+    }
+}

@@ -1,0 +1,112 @@
+//! Questions of the user's own, in SQL, on a connection that can change nothing.
+
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Number, Value};
+
+use super::{BUSY_LIMIT, Store, trouble};
+use crate::exit::{Exit, Failure};
+
+/// What came of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A value, as SQLite has it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// NULL.
+    Null,
+    /// INTEGER.
+    Integer(i64),
+    /// REAL.
+    Real(f64),
+    /// TEXT; what is no UTF-8 is replaced.
+    Text(String),
+    /// BLOB.
+    Blob(Vec<u8>),
+}
+
+impl Cell {
+    /// As tables and CSV show it: nothing for NULL, hexadecimal for a blob.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Integer(number) => number.to_string(),
+            Self::Real(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+            Self::Blob(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+
+    /// As JSON shows it; a number that JSON does not have is `null`.
+    pub fn json(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Integer(number) => Value::from(*number),
+            Self::Real(number) => Number::from_f64(*number).map_or(Value::Null, Value::Number),
+            Self::Text(_) | Self::Blob(_) => Value::String(self.text()),
+        }
+    }
+}
+
+impl From<ValueRef<'_>> for Cell {
+    fn from(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Integer(number) => Self::Integer(number),
+            ValueRef::Real(number) => Self::Real(number),
+            ValueRef::Text(text) => Self::Text(String::from_utf8_lossy(text).into_owned()),
+            ValueRef::Blob(bytes) => Self::Blob(bytes.to_vec()),
+        }
+    }
+}
+
+impl Store {
+    /// Answers one query.
+    ///
+    /// # Errors
+    /// It is no query, or one that would change something.
+    pub fn query(&self, sql: &str) -> Result<Answer, Failure> {
+        let opening = |e: rusqlite::Error| trouble(&self.path, "cannot open", &e);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(opening)?;
+        connection.busy_timeout(BUSY_LIMIT).map_err(opening)?;
+        // No other file is opened either.
+        connection
+            .set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)
+            .map_err(opening)?;
+        let pragmas = "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;";
+        connection.execute_batch(pragmas).map_err(opening)?;
+        answer(&connection, sql)
+    }
+}
+
+fn answer(connection: &Connection, sql: &str) -> Result<Answer, Failure> {
+    let refused = |e: rusqlite::Error| {
+        Failure::with(Exit::Usage, format!("the query cannot be answered: {e}"))
+            .hint("tables and columns are described in docs/store.md; a list of them: pgdyno sql \"SELECT sql FROM sqlite_schema\"")
+    };
+    let mut select = connection.prepare(sql).map_err(refused)?;
+    if !select.readonly() || select.column_count() == 0 {
+        return Err(Failure::with(
+            Exit::Usage,
+            "only queries are answered: nothing is changed by SQL",
+        )
+        .hint("pgdyno note, tag, exclude and rm change what is stored"));
+    }
+    let columns: Vec<String> = select.column_names().into_iter().map(Into::into).collect();
+    let mut rows = Vec::new();
+    let mut found = select.query([]).map_err(refused)?;
+    while let Some(row) = found.next().map_err(refused)? {
+        let cell = |index| row.get_ref(index).map(Cell::from);
+        let cells: rusqlite::Result<Vec<Cell>> = (0..columns.len()).map(cell).collect();
+        rows.push(cells.map_err(refused)?);
+    }
+    Ok(Answer { columns, rows })
+}

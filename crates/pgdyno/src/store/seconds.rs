@@ -1,0 +1,163 @@
+//! The seconds of a trial, read again, and what they come to.
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{
+    Counts, Failure as Reason, Latencies, Phase, ScriptInterval, ScriptSecond, Second,
+};
+use rusqlite::{Connection, Row};
+
+use super::{Store, packed};
+use crate::exit::Failure;
+
+/// Which latencies of transactions.
+#[allow(dead_code, reason = "for sweeps")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// From the first try's start to the end.
+    Service,
+    /// From the scheduled start to the end; with a rate only.
+    Response,
+    /// From the scheduled start to the start; with a rate only.
+    Lag,
+}
+
+#[allow(dead_code, reason = "for sweeps and comparisons")]
+impl Store {
+    /// Every second of a trial, warm-up included, in order.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn seconds(&self, number: i64) -> Result<Vec<Second>, Failure> {
+        read(&self.connection, number).map_err(self.failed("cannot read"))
+    }
+
+    /// The latencies of a trial's measured time: those of one script, by its place, or of all.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn latencies(
+        &self,
+        number: i64,
+        script: Option<usize>,
+        kind: Kind,
+    ) -> Result<Latencies, Failure> {
+        let name = match kind {
+            Kind::Service => "service",
+            Kind::Response => "response",
+            Kind::Lag => "lag",
+        };
+        let sql = format!(
+            "SELECT {name}_sum_us, {name}_sum_squares_us2, {name}_max_us, {name}_histogram \
+             FROM second WHERE trial = ?1 AND NOT warmup AND script = coalesce(?2, script)"
+        );
+        let merge = || {
+            let mut select = self.connection.prepare_cached(&sql)?;
+            let mut rows = select.query((number, script))?;
+            let mut all = Latencies::default();
+            while let Some(row) = rows.next()? {
+                all.merge(&packed::read_latencies(row, 0)?);
+            }
+            Ok(all)
+        };
+        merge().map_err(self.failed("cannot read"))
+    }
+}
+
+/// Every second of a trial, in order.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second>> {
+    let mut failures = failures(connection, number)?;
+    let mut select = connection.prepare_cached(
+        "SELECT start_us, script, length_us, warmup, committed, skipped, unknown, late, retries, \
+         retried, service_sum_us, service_sum_squares_us2, service_max_us, service_histogram, \
+         response_sum_us, response_sum_squares_us2, response_max_us, response_histogram, \
+         lag_sum_us, lag_sum_squares_us2, lag_max_us, lag_histogram \
+         FROM second WHERE trial = ? ORDER BY start_us, warmup DESC, script",
+    )?;
+    let mut rows = select.query([number])?;
+    let mut seconds: Vec<Second> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (start_us, warmup) = (row.get(0)?, row.get(3)?);
+        let failed = failures.remove(&(start_us, warmup, row.get(1)?));
+        let script = script(row, failed.unwrap_or_default())?;
+        let same = |last: &&mut Second| last.start_us == start_us && last.warmup == warmup;
+        match seconds.last_mut().filter(same) {
+            Some(last) => last.scripts.push(script),
+            None => seconds.push(Second {
+                start_us,
+                length_us: row.get(2)?,
+                warmup,
+                scripts: vec![script],
+            }),
+        }
+    }
+    Ok(seconds)
+}
+
+type Failures = BTreeMap<Reason, u64>;
+
+/// By start, whether that is warm-up, and script.
+fn failures(
+    connection: &Connection,
+    number: i64,
+) -> rusqlite::Result<BTreeMap<(u64, bool, u64), Failures>> {
+    let mut select = connection.prepare_cached(
+        "SELECT start_us, warmup, script, class, transactions FROM failure WHERE trial = ?",
+    )?;
+    let mut rows = select.query([number])?;
+    let mut failures: BTreeMap<_, Failures> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let class = Reason::from_code(&row.get::<_, String>(3)?);
+        let second = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let of = failures.entry(second).or_default();
+        *of.entry(class).or_default() += row.get::<_, u64>(4)?;
+    }
+    Ok(failures)
+}
+
+fn script(row: &Row<'_>, failed: Failures) -> rusqlite::Result<ScriptSecond> {
+    Ok(ScriptSecond {
+        counts: Counts {
+            committed: row.get(4)?,
+            failed,
+            skipped: row.get(5)?,
+            unknown: row.get(6)?,
+            late: row.get(7)?,
+            retries: row.get(8)?,
+            retried: row.get(9)?,
+        },
+        service: packed::read(row, 10)?.unwrap_or_else(|| Latencies::default().pack()),
+        response: packed::read(row, 14)?,
+        lag: packed::read(row, 18)?,
+    })
+}
+
+/// What the seconds of a trial come to: those of the warm-up, or the others.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn phase(connection: &Connection, number: i64, warmup: bool) -> rusqlite::Result<Phase> {
+    Ok(sum(&read(connection, number)?, warmup))
+}
+
+/// The same of seconds that were read.
+pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
+    let mut phase = Phase::default();
+    for second in seconds.iter().filter(|second| second.warmup == warmup) {
+        phase.elapsed_us += second.length_us;
+        let count = phase.scripts.len().max(second.scripts.len());
+        phase.scripts.resize_with(count, ScriptInterval::default);
+        for (all, script) in phase.scripts.iter_mut().zip(&second.scripts) {
+            all.merge(&ScriptInterval {
+                counts: script.counts.clone(),
+                service: script.service.unpack(),
+                response: script.response.as_ref().map(|packed| packed.unpack()),
+                lag: script.lag.as_ref().map(|packed| packed.unpack()),
+            });
+        }
+    }
+    phase
+}

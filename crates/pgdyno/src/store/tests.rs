@@ -1,0 +1,278 @@
+//! The store as a whole: whose file it takes for its own, and how it grows.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::begin::tests::header;
+use super::{Copied, ExperimentHeader, Filter, State, Store, TrialHeader, exchange, schema};
+
+fn dir() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn a_store_of_a_newer_pgdyno_is_refused_and_left_as_it_is() {
+    let dir = dir();
+    let path = dir.path().join("s");
+    drop(Store::open(&path).unwrap());
+    let raw = Connection::open(&path).unwrap();
+    raw.pragma_update(None, "user_version", 99).unwrap();
+    drop(raw);
+    let before = std::fs::read(&path).unwrap();
+    let e = Store::open(&path).err().unwrap().to_string();
+    assert!(e.contains("is of a newer pgdyno (version 99"), "{e}");
+    assert!(e.contains("hint: use the newer pgdyno"), "{e}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn another_programs_database_is_left_as_it_is() {
+    let dir = dir();
+    let path = dir.path().join("theirs");
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        .unwrap();
+    drop(raw);
+    let before = std::fs::read(&path).unwrap();
+    for open in [Store::open, Store::existing] {
+        let e = open(&path).err().unwrap().to_string();
+        assert!(e.contains("is no pgdyno store"), "{e}");
+    }
+    let own = Store::open(&dir.path().join("s"));
+    let e = own.unwrap().import(&path).unwrap_err().to_string();
+    assert!(e.contains("is no pgdyno store"), "{e}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(
+        std::fs::read_dir(dir.path()).unwrap().count(),
+        2,
+        "no journal is left"
+    );
+}
+
+#[test]
+fn a_damaged_store_is_said_to_be_damaged() {
+    let dir = dir();
+    let path = dir.path().join("s");
+    drop(Store::open(&path).unwrap());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[100..4096].fill(0xff);
+    std::fs::write(&path, bytes).unwrap();
+    let e = Store::open(&path).err().unwrap().to_string();
+    assert!(e.contains("the file is damaged"), "{e}");
+}
+
+#[test]
+fn the_tables_are_made_once_by_however_many_at_once() {
+    let dir = dir();
+    let path = dir.path().join("deep/down/s");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let store = Store::open(&path).unwrap();
+                store.begin(&header()).unwrap().fail("over").unwrap();
+            });
+        }
+    });
+    let store = Store::existing(&path).unwrap();
+    assert_eq!(store.count(&Filter::default()), Ok(8));
+    let version = |row: &rusqlite::Row<'_>| row.get::<_, usize>(0);
+    let version = store
+        .connection
+        .pragma_query_value(None, "user_version", version);
+    assert_eq!(version, Ok(schema::VERSION));
+}
+
+#[test]
+fn ten_thousand_trials_are_listed_at_once() {
+    let dir = dir();
+    let store = Store::open(&dir.path().join("s")).unwrap();
+    let sweep = ExperimentHeader {
+        name: "big".to_owned(),
+        definition: String::new(),
+    };
+    let of_experiment = TrialHeader {
+        experiment: Some(store.begin_experiment(&sweep).unwrap()),
+        tags: vec!["new".to_owned()],
+        ..header()
+    };
+    store.begin(&of_experiment).unwrap().fail("over").unwrap();
+    let columns = exchange::columns(&store.connection, "trial").unwrap();
+    let values: Vec<&str> = columns
+        .iter()
+        .map(|name| match name.as_str() {
+            "number" => "NULL",
+            "uuid" => "lower(hex(randomblob(16)))",
+            "workload" => "'load' || n % 10",
+            "experiment" => "iif(n % 100, NULL, experiment)",
+            "started" => "strftime('%Y-%m-%dT%H:%M:%fZ', started, '-' || n || ' minutes')",
+            // Facts of a real server are so long.
+            "facts" => "json_set(facts, '$.version', hex(zeroblob(1000)))",
+            other => other,
+        })
+        .collect();
+    let sql = format!(
+        "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
+         INSERT INTO trial SELECT {} FROM n, trial WHERE number = 1",
+        values.join(", ")
+    );
+    store.connection.execute_batch(&sql).unwrap();
+    let quick = |filter: Filter, count: usize| {
+        let began = Instant::now();
+        assert_eq!(store.trials(&filter).unwrap().len(), count, "{filter:?}");
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(1), "{took:?} for {filter:?}");
+    };
+    let all = Filter::default;
+    quick(all(), 10_000);
+    quick(
+        Filter {
+            limit: Some(50),
+            ..all()
+        },
+        50,
+    );
+    quick(
+        Filter {
+            workload: Some("load3".to_owned()),
+            ..all()
+        },
+        1000,
+    );
+    quick(
+        Filter {
+            experiment: Some("big".to_owned()),
+            ..all()
+        },
+        100,
+    );
+    quick(
+        Filter {
+            tags: vec!["new".to_owned()],
+            ..all()
+        },
+        1,
+    );
+    quick(
+        Filter {
+            state: Some(State::Running),
+            ..all()
+        },
+        0,
+    );
+    let hour_ago = super::stamp(std::time::SystemTime::now() - Duration::from_secs(3600));
+    quick(
+        Filter {
+            since: Some(hour_ago),
+            ..all()
+        },
+        60,
+    );
+    // One trial, one experiment, the running ones: found by an index, however many there are.
+    for (condition, index) in [
+        ("uuid >= 'ab' AND uuid < 'abg'", "sqlite_autoindex_trial_1"),
+        ("workload = 'load3'", "trial_workload"),
+        ("experiment = 1", "trial_experiment"),
+        ("state = 'running'", "trial_state"),
+        ("started >= '2026'", "trial_started"),
+    ] {
+        let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM trial WHERE {condition}");
+        let plan: String = store
+            .connection
+            .query_row(&sql, [], |row| row.get(3))
+            .unwrap();
+        assert!(plan.contains(index), "{condition}: {plan}");
+    }
+}
+
+#[test]
+fn trials_are_copied_once_with_their_experiment() {
+    let dir = dir();
+    let (path, copy) = (dir.path().join("s"), dir.path().join("copy"));
+    let mut store = Store::open(&path).unwrap();
+    let sweep = ExperimentHeader {
+        name: "disks".to_owned(),
+        definition: String::new(),
+    };
+    let experiment = store.begin_experiment(&sweep).unwrap();
+    let of_experiment = TrialHeader {
+        experiment: Some(experiment),
+        tags: vec!["new".to_owned()],
+        ..header()
+    };
+    store.begin(&of_experiment).unwrap().fail("over").unwrap();
+    store.begin(&header()).unwrap().fail("over").unwrap();
+    let running = store.begin(&header()).unwrap();
+    let copied = |trials, known, running| {
+        Ok(Copied {
+            trials,
+            known,
+            running,
+        })
+    };
+    assert_eq!(store.export(None, &copy), copied(2, 0, 1));
+    let e = store.export(None, &copy).unwrap_err().to_string();
+    assert!(e.contains("exists already"), "{e}");
+    let mut other = Store::open(&dir.path().join("other")).unwrap();
+    other.begin(&header()).unwrap().fail("over").unwrap();
+    assert_eq!(other.import(&copy), copied(2, 0, 0));
+    assert_eq!(other.import(&copy), copied(0, 2, 0));
+    let filter = Filter {
+        experiment: Some("disks".to_owned()),
+        tags: vec!["new".to_owned()],
+        ..Filter::default()
+    };
+    let there = other.trials(&filter).unwrap();
+    let here = store.trials(&filter).unwrap();
+    assert_eq!((there.len(), here.len()), (1, 1));
+    assert_eq!(there[0].uuid, here[0].uuid);
+    assert_ne!(there[0].number, here[0].number);
+    let statements = "SELECT count(*) FROM statement";
+    let count = other.query(statements).unwrap().rows[0][0].text();
+    assert_eq!(count, "3");
+    // Its numbers go on behind those that were removed.
+    let number = there[0].number;
+    other.remove(number).unwrap();
+    assert!(
+        other.experiment("disks").is_err(),
+        "gone with its last trial"
+    );
+    assert_eq!(other.import(&copy), copied(1, 1, 0));
+    assert!(other.trials(&filter).unwrap()[0].number > number);
+    let e = store.remove(running.number()).unwrap_err().to_string();
+    assert!(e.contains("trial 3 is running"), "{e}");
+    let e = store.import(&path).unwrap_err().to_string();
+    assert!(e.contains("is the store itself"), "{e}");
+}
+
+#[test]
+fn sql_changes_nothing_and_opens_no_other_file() {
+    let dir = dir();
+    let store = Store::open(&dir.path().join("s")).unwrap();
+    store.begin(&header()).unwrap().fail("over").unwrap();
+    let other = dir.path().join("other");
+    let other = other.display();
+    for sql in [
+        "DELETE FROM trial".to_owned(),
+        "UPDATE trial SET note = 'x' RETURNING number".to_owned(),
+        format!("ATTACH '{other}' AS other"),
+        format!("VACUUM INTO '{other}'"),
+        "PRAGMA user_version = 7".to_owned(),
+        "CREATE TEMP TABLE t (a)".to_owned(),
+        "SELECT 1; DELETE FROM trial".to_owned(),
+        "SELEC 1".to_owned(),
+        "SELECT ?".to_owned(),
+        String::new(),
+    ] {
+        let answer = store.query(&sql);
+        // A value that is not given is NULL; a second statement is never reached.
+        let harmless = ["SELECT ?", "PRAGMA user_version = 7"].contains(&&*sql);
+        assert!(answer.is_err() || harmless, "{sql}: {answer:?}");
+    }
+    assert!(!dir.path().join("other").exists());
+    let answer = store
+        .query("SELECT count(*), 1.5, NULL, x'0a', (SELECT user_version FROM pragma_user_version) FROM trial")
+        .unwrap();
+    let cells: Vec<String> = answer.rows[0].iter().map(|cell| cell.text()).collect();
+    assert_eq!(cells, ["1", "1.5", "", "0a", &schema::VERSION.to_string()]);
+}

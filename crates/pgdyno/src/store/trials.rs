@@ -1,0 +1,372 @@
+//! Lists of trials, and finding one by what a person calls it.
+
+use rusqlite::types::{FromSql, Value};
+use rusqlite::{Row, params_from_iter};
+use serde::Serialize;
+
+use super::{State, Store};
+use crate::exit::{Exit, Failure};
+
+/// Which trials are wanted; all conditions must hold.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Of the experiment with this name, or whose UUID begins so.
+    pub experiment: Option<String>,
+    /// With this workload.
+    pub workload: Option<String>,
+    /// With all of these.
+    pub tags: Vec<String>,
+    /// In this state.
+    pub state: Option<State>,
+    /// Begun at this time or later ([`super::stamp`]).
+    pub since: Option<String>,
+    /// At most so many, the newest ones.
+    pub limit: Option<u64>,
+}
+
+/// An experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExperimentRow {
+    /// In this store.
+    pub number: i64,
+    /// Everywhere.
+    pub uuid: String,
+    /// For people.
+    pub name: String,
+    /// When it was begun, UTC.
+    pub created: String,
+    /// What defines it.
+    pub definition: String,
+}
+
+/// Latencies of the measured time, in microseconds. A percentile with fewer than ten values beyond
+/// it is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Latency {
+    pub mean_us: Option<f64>,
+    pub p50_us: Option<u64>,
+    pub p90_us: Option<u64>,
+    pub p95_us: Option<u64>,
+    pub p99_us: Option<u64>,
+    pub p99_9_us: Option<u64>,
+    pub max_us: Option<u64>,
+}
+
+/// A trial: its parameters and figures, without its seconds. The fields are the columns of `trial`
+/// (docs/store.md).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names are those of the columns")]
+pub struct TrialRow {
+    pub number: i64,
+    pub uuid: String,
+    pub state: &'static str,
+    pub reason: Option<String>,
+    pub started: String,
+    pub ended: Option<String>,
+    /// The experiment's number.
+    pub experiment: Option<i64>,
+    pub experiment_name: Option<String>,
+    pub position: Option<u32>,
+    /// The swept parameters.
+    pub point: Option<serde_json::Value>,
+    pub repeat: Option<u32>,
+    /// Why it does not count.
+    pub excluded: Option<String>,
+    pub note: Option<String>,
+    pub tags: Vec<String>,
+    pub workload: String,
+    pub pack_sha256: Option<String>,
+    pub mix: Option<String>,
+    pub target: String,
+    pub server_version: Option<String>,
+    pub pgdyno: String,
+    pub command: String,
+    pub clients: u32,
+    pub threads: u32,
+    pub query_mode: String,
+    pub duration_s: Option<f64>,
+    pub transactions_per_client: Option<u64>,
+    pub warmup_s: f64,
+    pub rate_per_s: Option<f64>,
+    pub latency_limit_us: Option<u64>,
+    pub max_tries: u32,
+    pub seed: i64,
+    pub elapsed_us: Option<u64>,
+    pub committed: Option<u64>,
+    pub failed: Option<u64>,
+    pub skipped: Option<u64>,
+    pub unknown: Option<u64>,
+    pub late: Option<u64>,
+    pub retries: Option<u64>,
+    pub retried: Option<u64>,
+    pub goodput_per_s: Option<f64>,
+    pub service: Latency,
+    pub response: Latency,
+    pub client_user_us: Option<u64>,
+    pub client_system_us: Option<u64>,
+}
+
+impl Store {
+    /// The newest trials first.
+    ///
+    /// # Errors
+    /// The store cannot be read; an experiment that it does not have.
+    pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure> {
+        let (conditions, mut values) = self.conditions(filter)?;
+        values.push(Value::Integer(
+            filter
+                .limit
+                .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
+        ));
+        self.rows(
+            &format!("{conditions} ORDER BY number DESC LIMIT ?"),
+            values,
+        )
+    }
+
+    /// How many there are without the limit.
+    ///
+    /// # Errors
+    /// As [`Store::trials`].
+    pub fn count(&self, filter: &Filter) -> Result<u64, Failure> {
+        let (conditions, values) = self.conditions(filter)?;
+        let sql = format!("SELECT count(*) FROM trial t {conditions}");
+        self.connection
+            .query_row(&sql, params_from_iter(values), |row| row.get(0))
+            .map_err(self.failed("cannot read"))
+    }
+
+    /// The trial with this number, or whose UUID begins so.
+    ///
+    /// # Errors
+    /// There is none, or there are several.
+    pub fn trial(&self, called: &str) -> Result<TrialRow, Failure> {
+        let number = self.trial_number(called)?;
+        let mut rows = self.rows("WHERE number = ?", vec![Value::Integer(number)])?;
+        rows.pop().ok_or_else(|| self.no_trial(called))
+    }
+
+    /// The number of the trial with this number, or whose UUID begins so.
+    ///
+    /// # Errors
+    /// There is none, or there are several.
+    pub fn trial_number(&self, called: &str) -> Result<i64, Failure> {
+        let found = self.called("trial", called)?;
+        match found[..] {
+            [number] => Ok(number),
+            [] => Err(self.no_trial(called)),
+            _ => Err(ambiguous("trials", called, found.len())),
+        }
+    }
+
+    fn no_trial(&self, called: &str) -> Failure {
+        let text = format!("there is no trial {called} in {}", self.path.display());
+        Failure::with(Exit::Usage, text)
+            .hint("trials are named by number or by the first characters of their UUID: pgdyno ls")
+    }
+
+    /// The experiment with this name (the newest of several), or whose UUID begins so.
+    ///
+    /// # Errors
+    /// There is none, or several UUIDs begin so.
+    pub fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure> {
+        let found = self.experiment_number(called)?.ok_or_else(|| {
+            let text = format!("there is no experiment {called} in {}", self.path.display());
+            Failure::with(Exit::Usage, text)
+        })?;
+        let sql = "SELECT number, uuid, name, created, definition FROM experiment WHERE number = ?";
+        let row = self.connection.query_row(sql, [found], |row| {
+            Ok(ExperimentRow {
+                number: row.get(0)?,
+                uuid: row.get(1)?,
+                name: row.get(2)?,
+                created: row.get(3)?,
+                definition: row.get(4)?,
+            })
+        });
+        row.map_err(self.failed("cannot read"))
+    }
+
+    /// The experiment's number, `None` when there is none.
+    pub(super) fn experiment_number(&self, called: &str) -> Result<Option<i64>, Failure> {
+        let sql = "SELECT max(number) FROM experiment WHERE name = ?";
+        let named: Option<i64> = self
+            .connection
+            .query_row(sql, [called], |row| row.get(0))
+            .map_err(self.failed("cannot read"))?;
+        if named.is_some() {
+            return Ok(named);
+        }
+        let found = self.called("experiment", called)?;
+        match found[..] {
+            [number] => Ok(Some(number)),
+            [] => Ok(None),
+            _ => Err(ambiguous("experiments", called, found.len())),
+        }
+    }
+
+    /// The numbers that are meant: the number itself, else those whose UUID begins so.
+    fn called(&self, table: &str, called: &str) -> Result<Vec<i64>, Failure> {
+        let number: i64 = called.parse().unwrap_or(-1);
+        let prefix = called.to_ascii_lowercase();
+        let is_prefix =
+            !prefix.is_empty() && prefix.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        // The character after the digits and letters bounds the range, which the index serves.
+        let sql = format!(
+            "SELECT number FROM {table} WHERE number = ?1 \
+             UNION ALL SELECT number FROM {table} WHERE ?4 AND uuid >= ?2 AND uuid < ?3 \
+             AND NOT EXISTS (SELECT 1 FROM {table} WHERE number = ?1)"
+        );
+        let read = || {
+            let mut select = self.connection.prepare_cached(&sql)?;
+            let after = format!("{prefix}g");
+            let numbers =
+                select.query_map((number, &prefix, after, is_prefix), |row| row.get(0))?;
+            numbers.collect()
+        };
+        let numbers: rusqlite::Result<Vec<i64>> = read();
+        numbers.map_err(self.failed("cannot read"))
+    }
+
+    fn conditions(&self, filter: &Filter) -> Result<(String, Vec<Value>), Failure> {
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
+        let mut add = |condition: &str, value: Value| {
+            conditions.push(condition.to_owned());
+            values.push(value);
+        };
+        if let Some(called) = &filter.experiment {
+            let number = self.experiment(called)?.number;
+            add("experiment = ?", Value::Integer(number));
+        }
+        if let Some(workload) = &filter.workload {
+            add("workload = ?", Value::Text(workload.clone()));
+        }
+        for tag in &filter.tags {
+            let condition = "number IN (SELECT trial FROM tag WHERE tag = ?)";
+            add(condition, Value::Text(tag.clone()));
+        }
+        if let Some(state) = filter.state {
+            add("state = ?", Value::Text(state.name().to_owned()));
+        }
+        if let Some(since) = &filter.since {
+            add("started >= ?", Value::Text(since.clone()));
+        }
+        if conditions.is_empty() {
+            return Ok((String::new(), values));
+        }
+        Ok((format!("WHERE {}", conditions.join(" AND ")), values))
+    }
+
+    fn rows(&self, rest: &str, values: Vec<Value>) -> Result<Vec<TrialRow>, Failure> {
+        let sql = format!("{SELECT} {rest}");
+        let read = || {
+            let mut select = self.connection.prepare(&sql)?;
+            select.query_map(params_from_iter(values), trial)?.collect()
+        };
+        let rows: rusqlite::Result<Vec<TrialRow>> = read();
+        rows.map_err(self.failed("cannot read"))
+    }
+}
+
+fn ambiguous(what: &str, called: &str, count: usize) -> Failure {
+    let text = format!("{count} {what} have a UUID that begins with {called}");
+    Failure::with(Exit::Usage, text).hint("give more of it, or the number: pgdyno ls")
+}
+
+/// The columns in the order in which [`trial`] reads them: by their names it takes long.
+const SELECT: &str = "\
+SELECT number, uuid, state, reason, started, ended, experiment, \
+(SELECT name FROM experiment e WHERE e.number = t.experiment), position, point, repeat, \
+excluded, note, (SELECT group_concat(tag, ' ') FROM tag WHERE tag.trial = t.number), workload, \
+pack_sha256, mix, target, server_version, pgdyno, command, clients, threads, query_mode, \
+duration_s, transactions_per_client, warmup_s, rate_per_s, latency_limit_us, max_tries, seed, \
+elapsed_us, committed, failed, skipped, unknown, late, retries, retried, goodput_per_s, \
+service_mean_us, service_p50_us, service_p90_us, service_p95_us, service_p99_us, \
+service_p99_9_us, service_max_us, response_mean_us, response_p50_us, response_p90_us, \
+response_p95_us, response_p99_us, response_p99_9_us, response_max_us, client_user_us, \
+client_system_us FROM trial t";
+
+/// Reads the columns of a row one after the other.
+struct Columns<'a, 'stmt> {
+    row: &'a Row<'stmt>,
+    next: usize,
+}
+
+impl Columns<'_, '_> {
+    fn next<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        self.next += 1;
+        self.row.get(self.next - 1)
+    }
+
+    fn latency(&mut self) -> rusqlite::Result<Latency> {
+        Ok(Latency {
+            mean_us: self.next()?,
+            p50_us: self.next()?,
+            p90_us: self.next()?,
+            p95_us: self.next()?,
+            p99_us: self.next()?,
+            p99_9_us: self.next()?,
+            max_us: self.next()?,
+        })
+    }
+}
+
+fn trial(row: &Row<'_>) -> rusqlite::Result<TrialRow> {
+    let mut columns = Columns { row, next: 0 };
+    let row = &mut columns;
+    Ok(TrialRow {
+        number: row.next()?,
+        uuid: row.next()?,
+        // The table admits no other.
+        state: State::from_name(&row.next::<String>()?).map_or("unknown", State::name),
+        reason: row.next()?,
+        started: row.next()?,
+        ended: row.next()?,
+        experiment: row.next()?,
+        experiment_name: row.next()?,
+        position: row.next()?,
+        point: row
+            .next::<Option<String>>()?
+            .and_then(|text| serde_json::from_str(&text).ok()),
+        repeat: row.next()?,
+        excluded: row.next()?,
+        note: row.next()?,
+        tags: row
+            .next::<Option<String>>()?
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect(),
+        workload: row.next()?,
+        pack_sha256: row.next()?,
+        mix: row.next()?,
+        target: row.next()?,
+        server_version: row.next()?,
+        pgdyno: row.next()?,
+        command: row.next()?,
+        clients: row.next()?,
+        threads: row.next()?,
+        query_mode: row.next()?,
+        duration_s: row.next()?,
+        transactions_per_client: row.next()?,
+        warmup_s: row.next()?,
+        rate_per_s: row.next()?,
+        latency_limit_us: row.next()?,
+        max_tries: row.next()?,
+        seed: row.next()?,
+        elapsed_us: row.next()?,
+        committed: row.next()?,
+        failed: row.next()?,
+        skipped: row.next()?,
+        unknown: row.next()?,
+        late: row.next()?,
+        retries: row.next()?,
+        retried: row.next()?,
+        goodput_per_s: row.next()?,
+        service: row.latency()?,
+        response: row.latency()?,
+        client_user_us: row.next()?,
+        client_system_us: row.next()?,
+    })
+}

@@ -1,0 +1,423 @@
+//! Writing a trial while it runs. The collector hands each second over and goes on at once; a
+//! thread of the writer's own commits it, so that a slow disk or another pgdyno's transaction keeps
+//! nobody waiting. What could not be committed is tried again with the next second.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Instant, SystemTime};
+
+use pgdyno_drive::record::{Interval, LoggedTransaction, Second};
+use pgdyno_drive::{Level, Live, Message};
+use rusqlite::types::Value;
+use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
+
+use super::{State, Store, packed, stamp};
+use crate::exit::Failure;
+use crate::plan::trial::Outcome;
+
+/// So many events of a trial are kept: a thousand clients that lose their server all say the same.
+const EVENTS_MAX: usize = 1000;
+
+/// What the thread is to write.
+enum Job {
+    Begun(SystemTime),
+    Second(Box<Second>),
+    Event {
+        at_us: u64,
+        kind: &'static str,
+        text: String,
+    },
+}
+
+/// Writes one trial. Dropped without an end, it leaves the trial aborted.
+pub struct TrialWriter {
+    number: i64,
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<Desk>>,
+    begun: Option<Instant>,
+    events: usize,
+}
+
+/// What the thread works with.
+struct Desk {
+    store: Store,
+    number: i64,
+    /// Not yet committed.
+    pending: Vec<Job>,
+}
+
+impl TrialWriter {
+    pub(super) fn start(store: Store, number: i64) -> Result<Self, Failure> {
+        let (jobs, inbox) = channel();
+        let desk = Desk {
+            store,
+            number,
+            pending: Vec::new(),
+        };
+        let thread = thread::Builder::new()
+            .name("store".to_owned())
+            .spawn(move || desk.work(inbox))
+            .map_err(|e| Failure::new(format!("cannot start a thread for the store: {e}")))?;
+        Ok(Self {
+            number,
+            jobs: Some(jobs),
+            thread: Some(thread),
+            begun: None,
+            events: 0,
+        })
+    }
+
+    /// The trial's number in this store.
+    pub fn number(&self) -> i64 {
+        self.number
+    }
+
+    /// Stands before `live`: what it sees is written and passed on.
+    pub fn tee<'a>(&'a mut self, live: &'a mut dyn Live) -> Tee<'a> {
+        Tee { writer: self, live }
+    }
+
+    /// Something happened, `at_us` microseconds after clients began to work.
+    pub fn event(&mut self, kind: &'static str, at_us: u64, text: &str) {
+        self.events += 1;
+        if self.events <= EVENTS_MAX {
+            let text = text.to_owned();
+            self.send(Job::Event { at_us, kind, text });
+        }
+    }
+
+    fn send(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // Without the thread there is nobody to write it; the end says so.
+            let _ = jobs.send(job);
+        }
+    }
+
+    /// The trial is over: the rest of it is written, and the store synced to disk.
+    ///
+    /// # Errors
+    /// The store cannot be written. The trial then counts as aborted, with the seconds that were
+    /// written.
+    pub fn finish(mut self, outcome: &Outcome) -> Result<(), Failure> {
+        let mut desk = self.close()?;
+        desk.flush(true)?;
+        desk.store.end(desk.number, outcome)
+    }
+
+    /// The trial could not be run, or not to its end.
+    ///
+    /// # Errors
+    /// As [`TrialWriter::finish`].
+    pub fn fail(self, reason: &str) -> Result<(), Failure> {
+        self.give_up(State::Failed, reason)
+    }
+
+    /// Somebody stopped the trial before it came to anything.
+    ///
+    /// # Errors
+    /// As [`TrialWriter::finish`].
+    #[allow(dead_code, reason = "for sweeps")]
+    pub fn abort(self, reason: &str) -> Result<(), Failure> {
+        self.give_up(State::Aborted, reason)
+    }
+
+    fn give_up(mut self, state: State, reason: &str) -> Result<(), Failure> {
+        let mut desk = self.close()?;
+        desk.flush(true)?;
+        desk.store.end_early(desk.number, state, reason)
+    }
+
+    /// Lets the thread write what it has and gives what it worked with.
+    fn close(&mut self) -> Result<Desk, Failure> {
+        self.jobs = None;
+        let thread = self.thread.take();
+        let desk = thread.and_then(|thread| thread.join().ok());
+        desk.ok_or_else(|| Failure::new("the thread that writes to the store broke"))
+    }
+}
+
+impl Drop for TrialWriter {
+    fn drop(&mut self) {
+        if self.thread.is_some()
+            && let Ok(mut desk) = self.close()
+        {
+            // The best that can be done; a store that cannot be written keeps it as running, and
+            // the next pgdyno finds that it is not.
+            let _ = desk.flush(true);
+            let reason = "pgdyno gave the trial up";
+            let _ = desk.store.end_early(desk.number, State::Aborted, reason);
+        }
+    }
+}
+
+impl Desk {
+    fn work(mut self, inbox: Receiver<Job>) -> Self {
+        for job in inbox {
+            self.pending.push(job);
+            // Tried again with the next second, and at the end, which reports it.
+            let _ = self.flush(false);
+        }
+        self
+    }
+
+    /// Commits what is pending.
+    fn flush(&mut self, has_time: bool) -> Result<(), Failure> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let failed = self.store.failed("cannot write to");
+        let written = write(&mut self.store.connection, self.number, &self.pending);
+        match written {
+            Ok(()) => self.pending.clear(),
+            Err(e) if has_time => return Err(failed(e)),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+}
+
+fn write(connection: &mut Connection, number: i64, jobs: &[Job]) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for job in jobs {
+        match job {
+            Job::Begun(time) => {
+                transaction.execute(
+                    "UPDATE trial SET started = ? WHERE number = ?",
+                    params![stamp(*time), number],
+                )?;
+            }
+            Job::Event { at_us, kind, text } => {
+                let at_us = packed::whole(*at_us);
+                transaction
+                    .prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?)")?
+                    .execute(params![number, at_us, kind, text])?;
+            }
+            Job::Second(second) => write_second(&transaction, number, second)?,
+        }
+    }
+    transaction.commit()
+}
+
+fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqlite::Result<()> {
+    // One for each column of the table.
+    let places = vec!["?"; 24].join(", ");
+    let mut insert = connection.prepare_cached(&format!("INSERT INTO second VALUES ({places})"))?;
+    let mut fail = connection.prepare_cached("INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)")?;
+    for (index, script) in second.scripts.iter().enumerate() {
+        let counts = &script.counts;
+        let mut row = vec![
+            Value::Integer(number),
+            packed::whole(second.start_us),
+            Value::Integer(second.warmup.into()),
+            Value::Integer(index as i64),
+            packed::whole(second.length_us),
+        ];
+        let counted = [
+            counts.committed,
+            counts.failed_total(),
+            counts.skipped,
+            counts.unknown,
+            counts.late,
+            counts.retries,
+            counts.retried,
+        ];
+        row.extend(counted.map(packed::whole));
+        row.extend(packed::columns(Some(&script.service)));
+        row.extend(packed::columns(script.response.as_ref()));
+        row.extend(packed::columns(script.lag.as_ref()));
+        insert.execute(params_from_iter(row))?;
+        for (failure, times) in &counts.failed {
+            let (start_us, times) = (packed::whole(second.start_us), packed::whole(*times));
+            fail.execute(params![
+                number,
+                start_us,
+                second.warmup,
+                index,
+                failure.code(),
+                times
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+/// Passes all of a run on to whatever shows it, and writes what the store keeps.
+pub struct Tee<'a> {
+    writer: &'a mut TrialWriter,
+    live: &'a mut dyn Live,
+}
+
+impl Live for Tee<'_> {
+    fn begun(&mut self, started: SystemTime) {
+        self.writer.begun = Some(Instant::now());
+        self.writer.send(Job::Begun(started));
+        self.live.begun(started);
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        self.writer
+            .send(Job::Second(Box::new(Second::from(interval))));
+        self.live.second(interval);
+    }
+
+    fn message(&mut self, message: &Message) {
+        if message.level == Level::Error {
+            let at = self.writer.begun.map(|begun| begun.elapsed());
+            let at_us = at.unwrap_or_default().as_micros() as u64;
+            self.writer.event("error", at_us, &message.text);
+        }
+        self.live.message(message);
+    }
+
+    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
+        self.live.logged(thread, transactions);
+    }
+
+    fn thread_ended(&mut self, thread: usize, at_us: u64) {
+        self.live.thread_ended(thread, at_us);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::begin::tests::header;
+    use crate::store::{Filter, Kind};
+    use pgdyno_drive::record::{Counts, Failure as Reason, Latencies, ScriptSecond};
+
+    fn second(start_us: u64, warmup: bool, latencies_us: &[u64]) -> Job {
+        let mut service = Latencies::default();
+        latencies_us.iter().for_each(|us| service.record(*us));
+        let counts = Counts {
+            committed: latencies_us.len() as u64,
+            failed: [(Reason::DEADLOCK, 2), (Reason::ConnectionLost, 1)].into(),
+            retries: 5,
+            retried: 3,
+            ..Counts::default()
+        };
+        let script = ScriptSecond {
+            counts,
+            service: service.pack(),
+            response: None,
+            lag: None,
+        };
+        Job::Second(Box::new(Second {
+            start_us,
+            length_us: 1_000_000,
+            warmup,
+            scripts: vec![script],
+        }))
+    }
+
+    #[test]
+    fn percentiles_of_a_trial_come_from_merged_histograms() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&header()).unwrap();
+        // A quick second and a slow one: the mean of their medians would be 5050.
+        writer.send(second(0, true, &[1; 500]));
+        writer.send(second(0, false, &[100; 1000]));
+        writer.send(second(1_000_000, false, &[10_000; 100]));
+        let number = writer.number();
+        writer.fail("broke").unwrap();
+        let all = store.latencies(number, Some(0), Kind::Service).unwrap();
+        assert_eq!((all.count(), all.percentile_us(50.0)), (1100, Some(100)));
+        assert_eq!(all.sum_us(), 1000 * 100 + 100 * 10_000);
+        let none = store.latencies(number, Some(1), Kind::Service).unwrap();
+        assert_eq!(none.count(), 0);
+        let none = store.latencies(number, None, Kind::Response).unwrap();
+        assert_eq!(none.count(), 0);
+        let trial = store.trial(&number.to_string()).unwrap();
+        assert_eq!(
+            (trial.state, trial.reason.as_deref()),
+            ("failed", Some("broke"))
+        );
+        assert_eq!((trial.committed, trial.failed), (Some(1100), Some(6)));
+        assert_eq!(trial.elapsed_us, Some(2_000_000));
+        assert_eq!(trial.service.p50_us, Some(100));
+        let seconds = store.seconds(number).unwrap();
+        let starts: Vec<_> = seconds.iter().map(|s| (s.start_us, s.warmup)).collect();
+        assert_eq!(starts, [(0, true), (0, false), (1_000_000, false)]);
+        let counts = &seconds[2].scripts[0].counts;
+        assert_eq!(counts.failed[&Reason::DEADLOCK], 2);
+        assert_eq!(counts.failed[&Reason::ConnectionLost], 1);
+    }
+
+    #[test]
+    fn nothing_is_synced_while_a_trial_runs_and_everything_at_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let mut writer = store.begin(&header()).unwrap();
+        let mut desk = writer.close().unwrap();
+        let synchronous = |desk: &Desk| -> i64 {
+            let connection = &desk.store.connection;
+            connection
+                .pragma_query_value(None, "synchronous", |row| row.get(0))
+                .unwrap()
+        };
+        let checkpoints = |desk: &Desk| -> i64 {
+            let connection = &desk.store.connection;
+            connection
+                .pragma_query_value(None, "wal_autocheckpoint", |row| row.get(0))
+                .unwrap()
+        };
+        // 0 is OFF, 2 is FULL.
+        assert_eq!((synchronous(&desk), checkpoints(&desk)), (0, 0));
+        desk.store.end_early(1, State::Failed, "broke").unwrap();
+        assert_eq!(synchronous(&desk), 2);
+    }
+
+    #[test]
+    fn a_second_that_finds_the_store_locked_is_written_with_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let store = Store::open(&path).unwrap();
+        let mut writer = store.begin(&header()).unwrap();
+        let mut desk = writer.close().unwrap();
+        let connection = &desk.store.connection;
+        connection.busy_timeout(std::time::Duration::ZERO).unwrap();
+        let other = Store::open(&path).unwrap();
+        other.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        desk.pending.push(second(0, false, &[1; 20]));
+        desk.flush(false).unwrap();
+        assert_eq!(desk.pending.len(), 1);
+        let e = desk.flush(true).unwrap_err().to_string();
+        assert!(e.contains("cannot write to the store"), "{e}");
+        other.connection.execute_batch("ROLLBACK").unwrap();
+        desk.pending.push(second(1_000_000, false, &[1; 20]));
+        desk.flush(true).unwrap();
+        assert_eq!(store.seconds(1).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_trial_that_is_given_up_without_a_word_is_aborted() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        drop(store.begin(&header()).unwrap());
+        let writer = store.begin(&header()).unwrap();
+        writer.abort("enough").unwrap();
+        let trials = store.trials(&Filter::default()).unwrap();
+        let ends: Vec<_> = trials
+            .iter()
+            .map(|t| (t.state, t.reason.as_deref()))
+            .collect();
+        let given_up = Some("pgdyno gave the trial up");
+        assert_eq!(ends, [("aborted", Some("enough")), ("aborted", given_up)]);
+    }
+
+    #[test]
+    fn so_many_events_are_kept_and_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let mut writer = store.begin(&header()).unwrap();
+        for at_us in 0..EVENTS_MAX as u64 + 10 {
+            writer.event("error", at_us, "lost");
+        }
+        writer.fail("lost").unwrap();
+        let answer = store
+            .query("SELECT count(*), max(at_us) FROM event")
+            .unwrap();
+        let cells: Vec<_> = answer.rows[0].iter().map(|cell| cell.text()).collect();
+        assert_eq!(cells, ["1000", "999"]);
+    }
+}
