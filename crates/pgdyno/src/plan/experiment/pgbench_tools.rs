@@ -53,7 +53,7 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
     let is_pack = PACKS.iter().find(|(theirs, _)| *theirs == script);
     let uses_pgbench_tables = script != "insert-size";
     if file.exists() && uses_pgbench_tables {
-        let file = std::path::absolute(&file).unwrap_or(file);
+        let file = std::path::absolute(&file).unwrap_or_else(|_| file.clone());
         add(
             &mut toml,
             format!("workload = [[{}]]", quoted(&file.to_string_lossy())),
@@ -77,7 +77,6 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
     match (config.whole("RUNTIME")?, config.whole("TOTTRANS")?) {
         (Some(seconds), _) => add(&mut toml, format!("duration = {seconds}")),
         (None, Some(all)) => {
-            // TOTTRANS is for all clients together; the least common grid is by client.
             config.remarks.push(format!(
                 "TOTTRANS={all} is for all clients together; it was divided among them"
             ));
