@@ -10,12 +10,14 @@ pub mod own_args;
 pub mod pack;
 pub mod pack_args;
 pub mod pgbench;
+pub mod restore;
 pub mod rows_args;
 pub mod run;
 pub mod server;
 pub mod show;
 pub mod sql;
 pub mod store_args;
+pub mod sweep;
 pub mod target_args;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -87,6 +89,10 @@ pub fn interrupts() -> Result<&'static Interrupts, Failure> {
 pub enum Verb {
     /// Measure a workload: load what is missing, run it, report
     Run(run::RunArgs),
+    /// Measure a matrix of trials from a file or preset, with repeats, in order
+    Sweep(sweep::SweepArgs),
+    /// Put back settings that a sweep which died had changed
+    Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables, without running it
     Load(load::LoadArgs),
     /// List the workloads, or show one to copy and change
@@ -140,6 +146,7 @@ Examples:
   pgdyno run tpcb                             load and measure a server of pgdyno's own
   pgdyno run tpcb -c 8 -T 60 --url postgresql://me@db1/bench
   pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
+  pgdyno sweep experiment.toml                a matrix of runs, with repeats
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
   pgdyno ls; pgdyno show 12                   what was measured before
@@ -155,6 +162,8 @@ Examples:
 pub fn open(cli: Cli) -> Result<Exit, Failure> {
     match cli.verb {
         Verb::Run(args) => run::open(&args, cli.talk),
+        Verb::Sweep(args) => sweep::open(&args, cli.talk),
+        Verb::Restore(args) => restore::open(&args, cli.talk),
         Verb::Load(args) => load::open(&args, cli.talk),
         Verb::Pack(verb) => pack::open(&verb, cli.talk),
         Verb::Server(verb) => server::open(&verb, cli.talk),

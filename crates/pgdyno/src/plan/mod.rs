@@ -3,5 +3,8 @@
 
 pub mod brake;
 pub mod duration;
+pub mod experiment;
+pub mod hygiene;
 pub mod prepare;
+pub mod settings;
 pub mod trial;

@@ -40,13 +40,23 @@ pub struct Prepared {
     clients: usize,
 }
 
-/// Does it all. An interrupt ends it in good order.
-pub fn prepare(
-    asked: &Trial,
-    mut progress: Progress,
-    interrupts: &'static Interrupts,
-) -> Result<Prepared, Failure> {
-    // What can be wrong without a server is said before one is started.
+/// What a trial is to run, read and checked as far as that goes without a server.
+pub struct Checked {
+    /// The workload as it was named.
+    pub workload: Workload,
+    /// What the user chose of a pack's parameters.
+    pub chosen: Params,
+    scripts: Vec<Script>,
+    names: Names,
+    /// Variables for script files.
+    given: BTreeMap<String, String>,
+}
+
+/// Reads and checks what can be wrong without a server.
+///
+/// # Errors
+/// A workload that is not there, a script with a mistake, a parameter that the pack does not have.
+pub fn check(asked: &Trial) -> Result<Checked, Failure> {
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
     let (scripts, names) = trial::compile(&workload.scripts, asked.drive.query_mode)?;
@@ -61,12 +71,47 @@ pub fn prepare(
             Params::default(),
         ),
     };
+    Ok(Checked {
+        workload,
+        chosen,
+        scripts,
+        names,
+        given,
+    })
+}
+
+/// Does it all. An interrupt ends it in good order.
+pub fn prepare(
+    asked: &Trial,
+    progress: Progress,
+    interrupts: &'static Interrupts,
+) -> Result<Prepared, Failure> {
+    // What can be wrong without a server is said before one is started.
+    let checked = check(asked)?;
     let target = open::open(&asked.target, &mut |step| {
         own::tell(&step, progress.is_quiet())
     })?;
     for warning in &target.warnings {
         crate::say::remark!("pgdyno: warning: {warning}");
     }
+    prepare_on(target, checked, asked, progress, interrupts)
+}
+
+/// The same, on a target that is open already.
+pub fn prepare_on(
+    target: Target,
+    checked: Checked,
+    asked: &Trial,
+    mut progress: Progress,
+    interrupts: &'static Interrupts,
+) -> Result<Prepared, Failure> {
+    let Checked {
+        workload,
+        chosen,
+        scripts,
+        names,
+        given,
+    } = checked;
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {

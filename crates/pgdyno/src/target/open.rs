@@ -1,6 +1,8 @@
 //! From what the user said about the target, or did not say, to connection candidates and whatever
 //! must stay alive for them: the server named, the kept one, or one started for this run.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -39,7 +41,9 @@ pub enum Kind {
     Own,
 }
 
-/// A server to connect to.
+/// A server to connect to. Clones share a server of this run's own, which ends with the last of
+/// them.
+#[derive(Clone)]
 pub struct Target {
     /// Every attempt worth making, in order; never empty.
     pub candidates: Vec<Candidate>,
@@ -49,10 +53,12 @@ pub struct Target {
     pub kind: Kind,
     /// Host, port, database and user, without secrets, for people.
     pub title: String,
+    /// The same as `key=value` pairs that lead there again, without secrets.
+    pub address: String,
     /// What the user should know about how it was named.
     pub warnings: Vec<String>,
     /// Keeps a server of this run's own alive.
-    server: Option<Server>,
+    server: Option<Arc<Server>>,
 }
 
 /// Finds the target; starts a server when nothing names one and none is kept.
@@ -63,7 +69,7 @@ pub fn open(wanted: &Wanted, on_step: &mut dyn FnMut(Step)) -> Result<Target, Fa
     let server = Server::start(&wanted.own.for_server()?, on_step).map_err(trouble::own_server)?;
     let title = format!("PostgreSQL {}, started for this run", server.version().text);
     let mut target = by_url(&server.address().url(), &own_env(), Kind::Own, title)?;
-    target.server = Some(server);
+    target.server = Some(Arc::new(server));
     Ok(target)
 }
 
@@ -135,6 +141,34 @@ fn by_url(url: &str, env: &Env, kind: Kind, title: String) -> Result<Target, Fai
     Ok(target)
 }
 
+/// Options worth keeping to find a server again; passwords are not among them.
+const ADDRESS_OPTIONS: [&str; 10] = [
+    "hostaddr",
+    "sslmode",
+    "sslnegotiation",
+    "sslcert",
+    "sslkey",
+    "sslrootcert",
+    "passfile",
+    "target_session_attrs",
+    "channel_binding",
+    "require_auth",
+];
+
+fn address(info: &ConnInfo) -> String {
+    let mut pairs = vec![
+        ("host", info.option("host").unwrap_or_default()),
+        ("port", info.option("port").unwrap_or(info.port())),
+        ("user", info.user()),
+        ("dbname", info.dbname()),
+    ];
+    pairs.extend(ADDRESS_OPTIONS.map(|name| (name, info.option(name).unwrap_or_default())));
+    let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");
+    let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+    let pairs = pairs.map(|(name, value)| format!("{name}='{}'", quoted(value)));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
 impl Target {
     /// The server that is described so.
     ///
@@ -159,9 +193,38 @@ impl Target {
             load_balances: info.load_balances(),
             kind,
             title,
+            address: address(info),
             warnings: warnings.collect(),
             server: None,
         })
+    }
+
+    /// The same target, with these settings for each of its sessions (`options=-c name=value`).
+    pub fn with_settings(&self, settings: &BTreeMap<String, String>) -> Target {
+        let mut target = self.clone();
+        if settings.is_empty() {
+            return target;
+        }
+        for candidate in &mut target.candidates {
+            let mut login = (*candidate.login).clone();
+            let at = login.parameters.iter().position(|(n, _)| n == "options");
+            let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
+            for (name, value) in settings {
+                // The server splits at white space; a backslash takes what follows as it is.
+                let mut escaped = String::new();
+                for c in value.chars() {
+                    if c == '\\' || c.is_ascii_whitespace() {
+                        escaped.push('\\');
+                    }
+                    escaped.push(c);
+                }
+                options += &format!(" -c {name}={escaped}");
+            }
+            let options = options.trim_start().to_owned();
+            login.parameters.push(("options".to_owned(), options));
+            candidate.login = Arc::new(login);
+        }
+        target
     }
 
     /// An administrative session.
@@ -213,6 +276,6 @@ impl Target {
 
     /// The last lines of an own server's log, for when it is lost.
     pub fn last_words(&self) -> Option<String> {
-        self.server.as_ref().map(Server::last_words)
+        self.server.as_deref().map(Server::last_words)
     }
 }

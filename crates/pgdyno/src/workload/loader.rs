@@ -94,6 +94,35 @@ pub fn ensure_loaded(
     load(session, &request, watch)
 }
 
+/// As [`ensure_loaded`]; tables that pgdyno loaded with other parameters are loaded anew, those of
+/// anybody else never.
+pub fn load_as_asked(
+    session: &mut Session,
+    pack: &Pack,
+    params: &Params,
+    watch: &mut Watch<'_>,
+) -> Result<Loaded, Failure> {
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let found = state::find(session, pack).map_err(ask)?;
+    let replace = match state::judge(pack, &found) {
+        State::Ours(mark) => {
+            let loaded = scale::of_pack(session, pack).map_err(ask)?;
+            params.all_given().any(|(name, given)| {
+                let of_tables = loaded.get(name).or(mark.params.get(name));
+                of_tables.is_some_and(|of_tables| !scale::same(of_tables, given))
+            })
+        }
+        _ => false,
+    };
+    let request = Request {
+        pack,
+        params,
+        replace,
+        drop_tables: &[],
+    };
+    load(session, &request, watch)
+}
+
 /// As [`ensure_loaded`], with the user's leave to drop.
 pub fn load(
     session: &mut Session,

@@ -1,4 +1,5 @@
-//! What differs from one product to the next when tables are created and filled, as named facts.
+//! What differs from one product to the next when tables are created, filled and tidied up, as
+//! named facts.
 //! Nothing else in pgdyno asks which product it talks to.
 
 mod postgresql;
@@ -22,6 +23,20 @@ pub struct Dialect {
     pub try_lock: Option<&'static str>,
     /// Statement that gives lock number `{key}` back.
     pub unlock: Option<&'static str>,
+    /// Query that tells why this session cannot write, such as `a standby`; NULL when it can.
+    pub takes_no_writes: &'static str,
+    /// Query that tells `t` when the table has had rows; `{table}` is its name as a literal.
+    pub has_grown: &'static str,
+    /// Statement that empties a table; `{table}` is its name.
+    pub truncate: &'static str,
+    /// Statement that does away with a table's dead rows and counts the others anew; `{table}` is
+    /// its name. `None` where there is no such thing.
+    pub vacuum: Option<&'static str>,
+    /// Query that tells `f` when a table has not changed since the last of these; `{table}` is its
+    /// name as a literal. `None` where nobody counts.
+    pub has_changed: Option<&'static str>,
+    /// Statement that makes a checkpoint.
+    pub checkpoint: Option<&'static str>,
 }
 
 /// The dialect of a server by the answer to `version()`; `None` when no dialect is written for it

@@ -12,4 +12,16 @@ pub const POSTGRESQL: Dialect = Dialect {
     after_load: &["VACUUM ANALYZE {table}"],
     try_lock: Some("SELECT pg_try_advisory_lock({key})"),
     unlock: Some("SELECT pg_advisory_unlock({key})"),
+    takes_no_writes: "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a standby' \
+        WHEN current_setting('transaction_read_only') = 'on' THEN 'the session is read only' END",
+    has_grown: "SELECT pg_relation_size(to_regclass({table})) > 0",
+    truncate: "TRUNCATE {table}",
+    vacuum: Some("VACUUM ANALYZE {table}"),
+    // Without track_counts the counters stay at zero and say nothing.
+    has_changed: Some(
+        "SELECT n_dead_tup > 0 OR n_mod_since_analyze > 0 \
+            OR current_setting('track_counts') = 'off' \
+         FROM pg_stat_all_tables WHERE relid = to_regclass({table})",
+    ),
+    checkpoint: Some("CHECKPOINT"),
 };

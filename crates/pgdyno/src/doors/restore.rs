@@ -1,0 +1,51 @@
+//! `pgdyno restore`: puts back the settings that a sweep changed and could not put back itself.
+
+use clap::Args;
+use serde_json::json;
+
+use super::Talk;
+use super::json_arg::JsonArg;
+use crate::exit::{Exit, Failure};
+use crate::plan::settings;
+use crate::say::answer;
+
+/// Which server.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A sweep that varies settings of the whole server writes down what they were before it changes
+them, and puts them back when it ends. After kill -9 or a power cut this does it instead; a
+sweep that is begun on the same server does it too. Calling it again does no harm.
+
+Examples:
+  pgdyno restore                                     on every server where something was left
+  PGPASSWORD=... pgdyno restore                      when one asks for a password
+  pgdyno restore --url postgresql://admin@db1/bench  when another way leads to it")]
+pub struct RestoreArgs {
+    /// The way to the server, instead of the one that the sweep had taken
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+
+    /// Where machines find what was done.
+    #[command(flatten)]
+    pub json: JsonArg,
+}
+
+/// Does it.
+pub fn open(args: &RestoreArgs, talk: Talk) -> Result<Exit, Failure> {
+    let json_to = args.json.open()?;
+    let directory = settings::directory()?;
+    let (restored, in_use) = settings::restore_all(&directory, args.url.as_deref())?;
+    if !args.json.replaces_text() && !talk.quiet {
+        for restored in &restored {
+            answer!("{restored}")?;
+        }
+        if in_use > 0 {
+            answer!("{in_use} sweeps at work will put back their settings themselves")?;
+        }
+        if restored.is_empty() && in_use == 0 {
+            answer!("nothing to restore")?;
+        }
+    }
+    json_to.write(&json!({ "restored": restored, "in_use": in_use }))?;
+    Ok(Exit::Ok)
+}

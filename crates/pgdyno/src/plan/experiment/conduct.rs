@@ -1,0 +1,427 @@
+//! Carrying out a plan: one trial after the other, each prepared and run as `pgdyno run` does it,
+//! with the server's settings, its tables and its tidiness seen to before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use pgdyno_drive::Control;
+use pgdyno_drive::record::End;
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_session::Session;
+
+use super::estimate::{self, Learnt, LoadedTables, estimate};
+use super::notebook::{Circumstances, Finished, Notebook, State};
+use super::plan::Plan;
+use super::point::Rate;
+use super::schedule::{Key, Role, Slot};
+use crate::exit::{Exit, Failure};
+use crate::plan::brake::Brake;
+use crate::plan::settings::{self, Changes, Way};
+use crate::plan::trial::Outcome;
+use crate::plan::{hygiene, prepare};
+use crate::report::figures;
+use crate::report::live::{Form, Length, Screen};
+use crate::target::dialect::{self, Dialect};
+use crate::target::open::{self, Target, Wanted};
+use crate::target::{admin, own, trouble};
+use crate::workload::loader::{self, How, Watch};
+use crate::workload::progress::Progress;
+
+/// What a sweep needs beside its plan.
+pub struct Means<'a> {
+    /// The target of points that name none.
+    pub wanted: Wanted,
+    /// Where journals of settings go.
+    pub journals: &'a Path,
+    /// How a trial is shown.
+    pub screen: Form,
+    /// How a load is shown.
+    pub progress: fn(Form) -> Progress,
+    /// Told each trial's result, for people.
+    pub tell: &'a mut dyn FnMut(&str) -> Result<(), Failure>,
+    /// Ctrl-C.
+    pub interrupts: &'static Interrupts,
+}
+
+/// How a sweep ended.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ended {
+    /// Trials that are complete, those of earlier sessions included.
+    pub complete: usize,
+    /// Trials that failed just now.
+    pub failed: usize,
+    /// Why it ended early.
+    pub early: Option<Failure>,
+}
+
+/// Carries out what is not complete.
+///
+/// # Errors
+/// The notebook cannot be written, or settings could not be put back.
+pub fn conduct<'a>(
+    plan: &'a Plan,
+    notebook: &mut dyn Notebook,
+    means: Means<'a>,
+) -> Result<Ended, Failure> {
+    let done = notebook.begin_experiment(&plan.identity)?;
+    let done = done.into_iter().map(|done| (done.key, done.goodput_per_s));
+    let mut sweep = Sweep {
+        plan,
+        means,
+        done: done.collect(),
+        places: BTreeMap::new(),
+        loaded: LoadedTables::default(),
+        learnt: Learnt::default(),
+    };
+    let ended = sweep.all(notebook);
+    // Whatever happened, the server is left as it was found.
+    let restored = sweep.restore();
+    let ended = ended?;
+    restored?;
+    Ok(ended)
+}
+
+/// A server that trials run on.
+struct Place {
+    target: Target,
+    dialect: &'static Dialect,
+    changes: Changes,
+    ways: BTreeMap<String, Way>,
+    /// Tables that trials have written to since they were last vacuumed.
+    written: BTreeSet<String>,
+}
+
+struct Sweep<'a> {
+    plan: &'a Plan,
+    means: Means<'a>,
+    done: BTreeMap<Key, f64>,
+    places: BTreeMap<String, Place>,
+    loaded: LoadedTables,
+    learnt: Learnt,
+}
+
+/// What one trial came to.
+struct Ran {
+    outcome: Outcome,
+    /// Without loading.
+    total_s: f64,
+}
+
+impl Sweep<'_> {
+    fn all(&mut self, notebook: &mut dyn Notebook) -> Result<Ended, Failure> {
+        let plan = self.plan;
+        let mut ended = Ended::default();
+        let begun_with = self.means.interrupts.count();
+        for (number, slot) in plan.slots.iter().enumerate() {
+            if self.done.contains_key(&slot.key()) {
+                ended.complete += 1;
+                continue;
+            }
+            self.announce(number, slot);
+            notebook.begin_trial(slot)?;
+            let mut circumstances = Circumstances::default();
+            let result = self.trial(slot, &mut circumstances);
+            let (state, error) = match &result {
+                Ok(ran) => verdict(&ran.outcome),
+                Err(failure) if matches!(failure.exit, Exit::Interrupted(_)) => {
+                    (State::Aborted, Some(failure.message.clone()))
+                }
+                Err(failure) => (State::Failed, Some(failure.message.clone())),
+            };
+            notebook.finish_trial(
+                slot,
+                &Finished {
+                    state,
+                    outcome: result.as_ref().ok().map(|ran| &ran.outcome),
+                    error: error.clone(),
+                    circumstances: &circumstances,
+                },
+            )?;
+            let head = format!("[{}/{}] {}", number + 1, plan.slots.len(), plan.label(slot));
+            match &result {
+                Ok(ran) => {
+                    let figures = self.figures(&ran.outcome);
+                    let trouble = error.map_or(String::new(), |error| format!("  ({error})"));
+                    (self.means.tell)(&format!("{head}: {figures}{trouble}"))?;
+                }
+                Err(failure) => crate::say::remark!("{head}\n{failure}"),
+            }
+            match (state, result) {
+                (State::Complete, Ok(ran)) => {
+                    let goodput = ran.outcome.recording.measured.goodput_per_s();
+                    let measured_s = ran.outcome.recording.measured.elapsed_us as f64 / 1e6;
+                    self.learnt.ran(slot, ran.total_s, measured_s);
+                    self.done.insert(slot.key(), goodput);
+                    ended.complete += 1;
+                }
+                (State::Failed, result) => {
+                    ended.failed += 1;
+                    // Nothing that follows can go better without the server.
+                    if let Err(failure) = result
+                        && failure.exit == Exit::Connection
+                    {
+                        ended.early = Some(failure);
+                        return Ok(ended);
+                    }
+                }
+                _ => {}
+            }
+            if self.means.interrupts.count() > begun_with {
+                let code = self.means.interrupts.exit_code().unwrap_or(130);
+                let failure = Failure::with(Exit::Interrupted(code), "the sweep was interrupted");
+                ended.early = Some(failure);
+                return Ok(ended);
+            }
+        }
+        Ok(ended)
+    }
+
+    fn announce(&self, number: usize, slot: &Slot) {
+        if self.means.screen == Form::Quiet {
+            return;
+        }
+        let left = self.plan.slots[number..].iter();
+        let left = left.filter(|slot| !self.done.contains_key(&slot.key()));
+        let left = estimate(self.plan, left, self.loaded.clone(), &self.learnt);
+        crate::say::remark!(
+            "pgdyno: trial {} of {}: {}; {} left",
+            number + 1,
+            self.plan.slots.len(),
+            self.plan.label(slot),
+            estimate::words(left.time)
+        );
+    }
+
+    fn trial(&mut self, slot: &Slot, before: &mut Circumstances) -> Result<Ran, Failure> {
+        let began = Instant::now();
+        let rate = self.rate(slot)?;
+        let planned = &self.plan.points[slot.index];
+        let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
+        let wanted = match slot.point.target() {
+            Some(url) => Wanted {
+                url: Some(url.to_owned()),
+                ..Wanted::default()
+            },
+            None => self.means.wanted.clone(),
+        };
+        let trial = slot.point.trial(wanted, rate, seed);
+        // Also looks at script files again: they may have gone since the plan was made.
+        let checked = prepare::check(&trial)?;
+        let name = slot.point.target().unwrap_or_default().to_owned();
+        self.open(&name, &trial.target)?;
+        let interrupts = self.means.interrupts;
+        let Some(place) = self.places.get_mut(&name) else {
+            return Err(Failure::new("the target is not open"));
+        };
+        let mut session = place.target.connect_unless_interrupted(interrupts)?;
+
+        let (of_session, of_system) = place.split(slot.point.settings());
+        place
+            .changes
+            .switch(&mut session, &of_system, self.means.journals)?;
+        for (settings, way) in [(&of_session, Way::Session), (&of_system, Way::System)] {
+            let settings = settings.iter();
+            let settings = settings.map(|(name, value)| (name.clone(), value.clone(), way.word()));
+            before.settings.extend(settings);
+        }
+
+        let mut load_s = 0.0;
+        if let Some(tables) = &planned.tables {
+            let mut progress = (self.means.progress)(self.means.screen);
+            let mut watch = Watch {
+                progress: &mut progress,
+                interrupts: Some(interrupts),
+            };
+            let loaded =
+                loader::load_as_asked(&mut session, &tables.pack, &tables.chosen, &mut watch)?;
+            if loaded.how == How::LoadedNow {
+                let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
+                load_s = loaded.elapsed.as_secs_f64();
+                self.learnt.loaded(rows, load_s);
+                before.loaded = Some((rows, load_s));
+                let names = tables.pack.tables().iter();
+                names.for_each(|table| drop(place.written.remove(&table.name)));
+            }
+            let key = (name, tables.pack.tables_pack().name().to_owned());
+            self.loaded.0.insert(key, loaded.variables);
+        }
+
+        let pack = planned.tables.as_ref().map(|tables| &tables.pack);
+        let wanted = &self.plan.experiment.hygiene;
+        let record = hygiene::tidy(
+            &mut session,
+            place.dialect,
+            pack,
+            wanted,
+            &mut place.written,
+            interrupts,
+        )?;
+        for gap in record.gaps() {
+            crate::say::remark!("pgdyno: warning: {gap}");
+        }
+        if let Some(why) = &record.left_alone {
+            crate::say::remark!("pgdyno: note: nothing was tidied up: {why}");
+        }
+        before.hygiene = Some(record);
+        session.close();
+
+        let target = place.target.with_settings(&of_session);
+        let progress = (self.means.progress)(Form::Quiet);
+        let prepared = prepare::prepare_on(target, checked, &trial, progress, interrupts)?;
+        if planned.writes {
+            let names = pack.into_iter().flat_map(|pack| pack.tables());
+            place.written.extend(names.map(|table| table.name.clone()));
+            place.written.extend(wanted.truncate.iter().cloned());
+        }
+        let control = Control::default();
+        let mut screen = Screen::new(self.means.screen, Length::of(&trial));
+        let brake = Brake::on(&control, interrupts);
+        let outcome = trial.run(&prepared, &control, &mut screen);
+        drop(brake);
+        screen.close();
+        Ok(Ran {
+            outcome: outcome?,
+            total_s: began.elapsed().as_secs_f64() - load_s,
+        })
+    }
+
+    /// Transactions a second to schedule.
+    fn rate(&self, slot: &Slot) -> Result<Option<f64>, Failure> {
+        match slot.point.rate() {
+            Rate::Max => Ok(None),
+            Rate::PerSecond(rate) => Ok(Some(rate)),
+            Rate::Share(share) => {
+                let key = (Role::Maximum, slot.point.at_maximum().key(), 0);
+                match self.done.get(&key) {
+                    Some(maximum) if *maximum > 0.0 => Ok(Some(maximum * share)),
+                    _ => Err(Failure::new(
+                        "its rate is a share of the maximum, and measuring that has failed",
+                    )),
+                }
+            }
+        }
+    }
+
+    /// Opens a target once for all its trials: a server of the sweep's own lives as long as it.
+    fn open(&mut self, name: &str, wanted: &Wanted) -> Result<(), Failure> {
+        if self.places.contains_key(name) {
+            return Ok(());
+        }
+        let quiet = self.means.screen == Form::Quiet;
+        let target = open::open(wanted, &mut |step| own::tell(&step, quiet))?;
+        for warning in &target.warnings {
+            crate::say::remark!("pgdyno: warning: {warning}");
+        }
+        let mut session = target.connect_unless_interrupted(self.means.interrupts)?;
+        for restored in settings::put_back_for(self.means.journals, &target, &mut session)? {
+            crate::say::remark!("pgdyno: a sweep that died had left settings changed: {restored}");
+        }
+        let (dialect, ways) = look(&mut session, self.plan, name)?;
+        let place = Place {
+            changes: Changes::none(&target),
+            dialect,
+            ways,
+            written: BTreeSet::new(),
+            target,
+        };
+        self.try_settings(name, &place)?;
+        self.places.insert(name.to_owned(), place);
+        Ok(())
+    }
+
+    /// A value that the server does not take is found now, not after hours.
+    fn try_settings(&self, name: &str, place: &Place) -> Result<(), Failure> {
+        let mut tried = BTreeSet::new();
+        for planned in &self.plan.points {
+            let is_here = planned.point.target().unwrap_or_default() == name;
+            let (of_session, _) = place.split(planned.point.settings());
+            if is_here && !of_session.is_empty() && tried.insert(of_session.clone()) {
+                place.target.with_settings(&of_session).connect()?.close();
+            }
+        }
+        Ok(())
+    }
+
+    fn figures(&self, outcome: &Outcome) -> String {
+        let measured = &outcome.recording.measured;
+        let all = measured.all();
+        let latencies = all.response.as_ref().unwrap_or(&all.service);
+        let mut text = format!(
+            "{} tx/s  p50 {}  p99 {} ms",
+            figures::rate(measured.goodput_per_s()),
+            figures::percentile_ms(latencies, 50.0),
+            figures::percentile_ms(latencies, 99.0),
+        );
+        let failed = all.counts.failed_total();
+        if failed > 0 {
+            text += &format!("  {} failed", figures::count(failed));
+        }
+        text
+    }
+
+    fn restore(&mut self) -> Result<(), Failure> {
+        let restored = self
+            .places
+            .values_mut()
+            .map(|place| place.changes.restore());
+        // Each one, even if another cannot be put back.
+        restored.collect::<Vec<_>>().into_iter().collect()
+    }
+}
+
+impl Place {
+    /// Settings of the trial's sessions, and those of the whole server.
+    fn split(
+        &self,
+        settings: BTreeMap<String, String>,
+    ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+        settings
+            .into_iter()
+            .partition(|(name, _)| self.ways.get(name) != Some(&Way::System))
+    }
+}
+
+/// What must be known of a server before the first trial on it.
+fn look(
+    session: &mut Session,
+    plan: &Plan,
+    name: &str,
+) -> Result<(&'static Dialect, BTreeMap<String, Way>), Failure> {
+    let version = admin::value(session, "SELECT version()")
+        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+    let dialect = dialect::detect(&version.unwrap_or_default()).unwrap_or(&dialect::POSTGRESQL);
+    let here = plan.points.iter().map(|planned| &planned.point);
+    let here = here.filter(|point| point.target().unwrap_or_default() == name);
+    let names: BTreeSet<String> = here
+        .flat_map(|point| point.settings().into_keys())
+        .collect();
+    let ways = if names.is_empty() {
+        BTreeMap::new()
+    } else {
+        settings::ways(session, names.iter().map(String::as_str))?
+    };
+    Ok((dialect, ways))
+}
+
+fn verdict(outcome: &Outcome) -> (State, Option<String>) {
+    let clients = &outcome.recording.clients;
+    match outcome.recording.end {
+        End::Interrupted => (State::Aborted, Some("interrupted".to_owned())),
+        _ if clients.aborted > 0 => {
+            let why = format!(
+                "{} of {} clients ended early",
+                clients.aborted, clients.total
+            );
+            (State::Failed, Some(why))
+        }
+        _ => (State::Complete, None),
+    }
+}
+
+/// The time a plan will take from the start, for people.
+pub fn whole_time(plan: &Plan) -> (Duration, String) {
+    let loaded = LoadedTables::default();
+    let all = estimate(plan, plan.slots.iter(), loaded, &Learnt::default());
+    (all.time, all.words())
+}

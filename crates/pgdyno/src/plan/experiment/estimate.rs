@@ -1,0 +1,211 @@
+//! How long a plan will take, as far as that is known.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pgdyno_drive::Until;
+
+use super::plan::Plan;
+use super::schedule::Slot;
+use crate::target::open::Wanted;
+
+/// Rows a second while loading, until a load has told better: a modest server over a socket.
+const ROWS_PER_S: f64 = 200_000.0;
+/// Connecting, tidying up and a checkpoint, until a trial has told better.
+const BETWEEN_S: f64 = 1.0;
+
+/// What has been learnt while the sweep goes on.
+#[derive(Debug, Clone, Default)]
+pub struct Learnt {
+    rows: u64,
+    loading_s: f64,
+    trials: u32,
+    between_s: f64,
+    /// Seconds of the trials that end by count.
+    counted_s: BTreeMap<String, f64>,
+}
+
+/// The time that trials will take.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Estimate {
+    /// What can be told.
+    pub time: Duration,
+    /// Trials that end by count, whose length cannot be told.
+    pub unknown: usize,
+    /// Loads among it.
+    pub loads: usize,
+    /// Rows of these loads.
+    pub rows: u64,
+}
+
+impl Learnt {
+    /// A load is done.
+    pub fn loaded(&mut self, rows: u64, elapsed_s: f64) {
+        self.rows += rows;
+        self.loading_s += elapsed_s;
+    }
+
+    /// A trial is done: what it took apart from loading, and of this the part that was measured.
+    pub fn ran(&mut self, slot: &Slot, total_s: f64, measured_s: f64) {
+        self.trials += 1;
+        self.between_s += (total_s - measured_s).max(0.0);
+        self.counted_s.insert(slot.point.key(), measured_s);
+    }
+
+    fn between_s(&self, settle: Duration) -> f64 {
+        match self.trials {
+            0 => BETWEEN_S + settle.as_secs_f64(),
+            trials => self.between_s / f64::from(trials),
+        }
+    }
+
+    fn rows_per_s(&self) -> f64 {
+        if self.loading_s > 0.0 && self.rows > 0 {
+            self.rows as f64 / self.loading_s
+        } else {
+            ROWS_PER_S
+        }
+    }
+}
+
+/// The time for `slots`, with `loaded` as the tables are now: parameters by target and pack.
+pub fn estimate<'a>(
+    plan: &Plan,
+    slots: impl Iterator<Item = &'a Slot>,
+    mut loaded: LoadedTables,
+    learnt: &Learnt,
+) -> Estimate {
+    let mut estimate = Estimate::default();
+    let mut seconds = 0.0;
+    for slot in slots {
+        let planned = &plan.points[slot.index];
+        if let Some(tables) = &planned.tables {
+            let target = slot.point.target().unwrap_or_default().to_owned();
+            let key = (target, tables.pack.tables_pack().name().to_owned());
+            if loaded.must_load(&key, &tables.made_with) {
+                estimate.loads += 1;
+                estimate.rows += tables.rows;
+                seconds += tables.rows as f64 / learnt.rows_per_s();
+                loaded.0.insert(key, tables.made_with.clone());
+            }
+        }
+        let drive = slot.point.trial(Wanted::default(), None, 0).drive;
+        seconds += drive.warmup.as_secs_f64() + learnt.between_s(plan.experiment.hygiene.settle);
+        match drive.until {
+            Until::Elapsed(time) => seconds += time.as_secs_f64(),
+            Until::Transactions(_) => match learnt.counted_s.get(&slot.point.key()) {
+                Some(counted_s) => seconds += counted_s,
+                None => estimate.unknown += 1,
+            },
+        }
+    }
+    estimate.time = Duration::from_secs_f64(seconds);
+    estimate
+}
+
+/// The parameters of tables, by target and pack.
+#[derive(Debug, Clone, Default)]
+pub struct LoadedTables(pub BTreeMap<(String, String), BTreeMap<String, String>>);
+
+impl LoadedTables {
+    /// As far as is known, tables that are wanted so are not there yet.
+    fn must_load(&self, key: &(String, String), wanted: &BTreeMap<String, String>) -> bool {
+        match self.0.get(key) {
+            None => true,
+            Some(has) => wanted
+                .iter()
+                .any(|(name, value)| has.get(name) != Some(value)),
+        }
+    }
+}
+
+/// `45 s`, `12 min`, `3 h 20 min`.
+pub fn words(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    let minutes = (seconds + 30) / 60;
+    match (minutes / 60, minutes % 60) {
+        _ if seconds < 120 => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+impl Estimate {
+    /// For people.
+    pub fn words(&self) -> String {
+        let mut text = format!("about {}", words(self.time));
+        if self.loads > 0 {
+            let loads = if self.loads == 1 { "load" } else { "loads" };
+            let rows = crate::report::figures::count(self.rows);
+            text += &format!(", {} {loads} of {rows} rows in all included", self.loads);
+        }
+        if self.unknown > 0 {
+            text += &format!(
+                "; {} trials end by their transactions, which takes longer by an unknown time",
+                self.unknown
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::experiment::reader;
+    use crate::plan::experiment::toml_text::Source;
+    use std::path::Path;
+
+    fn plan(text: &str) -> Plan {
+        let source = Source { name: "e", text };
+        let e = reader::read(source, "e", Path::new("")).unwrap();
+        Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn the_articles_grid_is_72_minutes_and_its_loads() {
+        let plan = plan(
+            "workload = 'tpcb'\nduration = 60\nrepeats = 3\nhygiene.settle = 0\n\
+             [matrix]\nparams.scale = [1, 10, 100, 1000]\nclients = [1, 2, 4, 8, 16, 32]",
+        );
+        let none = LoadedTables::default();
+        let first = estimate(&plan, plan.slots.iter(), none.clone(), &Learnt::default());
+        assert_eq!((plan.slots.len(), first.loads, first.unknown), (72, 4, 0));
+        assert_eq!(first.rows, 1111 * 100_011);
+        let want_s = 72.0 * 61.0 + first.rows as f64 / ROWS_PER_S;
+        assert!((first.time.as_secs_f64() - want_s).abs() < 0.01);
+
+        let mut learnt = Learnt::default();
+        learnt.loaded(1_000_000, 1.0);
+        learnt.ran(&plan.slots[0], 63.0, 60.0);
+        let better = estimate(&plan, plan.slots.iter(), none, &learnt);
+        let want_s = 72.0 * 63.0 + first.rows as f64 / 1e6;
+        assert!((better.time.as_secs_f64() - want_s).abs() < 0.01);
+    }
+
+    #[test]
+    fn what_ends_by_count_is_unknown_until_it_has_run_once() {
+        let plan = plan("workload = 'tpcb'\ntransactions = 10\nrepeats = 2\n");
+        let none = LoadedTables::default();
+        let all = estimate(&plan, plan.slots.iter(), none.clone(), &Learnt::default());
+        assert_eq!(all.unknown, 2);
+        assert!(all.words().contains("2 trials end by their transactions"));
+        let mut learnt = Learnt::default();
+        learnt.ran(&plan.slots[0], 5.0, 5.0);
+        assert_eq!(estimate(&plan, plan.slots.iter(), none, &learnt).unknown, 0);
+    }
+
+    #[test]
+    fn times_are_rounded_as_people_say_them() {
+        for (s, want) in [
+            (5, "5 s"),
+            (119, "119 s"),
+            (150, "3 min"),
+            (3600, "1 h"),
+            (9000, "2 h 30 min"),
+        ] {
+            assert_eq!(words(Duration::from_secs(s)), want);
+        }
+    }
+}

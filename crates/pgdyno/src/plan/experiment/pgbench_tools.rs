@@ -1,0 +1,462 @@
+//! From a configuration of pgbench-tools (shell assignments) to an experiment. The file is read,
+//! never executed: what only a shell could tell is left out, with a remark.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// An experiment in TOML, and what the user should know about it.
+#[derive(Debug)]
+pub struct Converted {
+    /// To be read like any other.
+    pub toml: String,
+    /// What could not be taken over.
+    pub remarks: Vec<String>,
+}
+
+/// pgbench-tools' scripts that pgdyno has as packs.
+const PACKS: [(&str, &str); 6] = [
+    ("select", "select-only"),
+    ("insert", "insert"),
+    ("insert-size", "insert-size"),
+    ("update", "update"),
+    ("nobranch", "nobranch"),
+    ("tpc-b", "tpcb"),
+];
+
+/// Reads the configuration; `folder` is where it is, with its scripts below.
+///
+/// # Errors
+/// A line that is no assignment, a list that is not one of numbers, a script that is not there.
+pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Failure> {
+    let mut config = Config::read(name, config)?;
+    let mut toml =
+        String::from("# From a configuration of pgbench-tools.\nname = \"pgbench-tools\"\n");
+    let add = |toml: &mut String, line: String| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(toml, "{line}");
+    };
+
+    let script = config.text("SCRIPT").unwrap_or_else(|| "select".to_owned());
+    if let Some(options) = script.strip_prefix(':') {
+        return Err(Failure::new(format!(
+            "{name}: SCRIPT=:{options} gives pgbench options of its own, which is no workload"
+        ))
+        .hint("name one of the scripts: SCRIPT=\"tpc-b\""));
+    }
+    let directory = config.text("TESTDIR").unwrap_or_else(|| "tests".to_owned());
+    let file = folder.join(directory).join(format!("{script}.sql"));
+    let is_pack = PACKS.iter().find(|(theirs, _)| *theirs == script);
+    let uses_pgbench_tables = script != "insert-size";
+    if file.exists() && uses_pgbench_tables {
+        let file = std::path::absolute(&file).unwrap_or_else(|_| file.clone());
+        add(
+            &mut toml,
+            format!("workload = [[{}]]", quoted(&file.to_string_lossy())),
+        );
+        if config.text("SKIPINIT").as_deref() != Some("1") {
+            add(&mut toml, "tables = \"tpcb\"".to_owned());
+        }
+    } else if let Some((_, pack)) = is_pack {
+        add(&mut toml, format!("workload = {}", quoted(pack)));
+    } else {
+        return Err(Failure::new(format!(
+            "{name}: SCRIPT={script}: there is no {}",
+            file.display()
+        ))
+        .hint(format!(
+            "pgdyno has packs in place of: {}",
+            PACKS.map(|(theirs, _)| theirs).join(", ")
+        )));
+    }
+
+    match (config.whole("RUNTIME")?, config.whole("TOTTRANS")?) {
+        (Some(seconds), _) => add(&mut toml, format!("duration = {seconds}")),
+        (None, Some(all)) => {
+            config.remarks.push(format!(
+                "TOTTRANS={all} is for all clients together; it was divided among them"
+            ));
+        }
+        (None, None) => {}
+    }
+    let repeats = config.whole("SETTIMES")?.unwrap_or(3);
+    add(&mut toml, format!("repeats = {repeats}"));
+    if config.text("PREPARED").is_some_and(|on| on != "0") {
+        add(&mut toml, "query_mode = \"prepared\"".to_owned());
+    }
+    if let Some(workers) = config.text("MAX_WORKERS")
+        && let Ok(workers) = workers.parse::<u32>()
+    {
+        add(&mut toml, format!("threads = {workers}"));
+    }
+    if let Some(target) = config.target() {
+        add(&mut toml, format!("target = {}", quoted(&target)));
+    }
+
+    let mut params = String::new();
+    let scales = config.list("SCALES")?;
+    let only_pack_without_scale = !uses_pgbench_tables;
+    if let Some(fillfactor) = config.whole("FILLFACTOR")?
+        && fillfactor != 100
+        && uses_pgbench_tables
+    {
+        add(&mut params, format!("fillfactor = {fillfactor}"));
+    }
+    if let Some(pages) = config.text("MULTI")
+        && file.exists()
+        && uses_pgbench_tables
+        && let Ok(pages) = pages.parse::<u32>()
+        && script == "select-pages"
+    {
+        add(&mut params, format!("multiplier = {pages}"));
+    }
+    if !params.is_empty() {
+        toml += "\n[params]\n";
+        toml += &params;
+    }
+
+    let clients = config.list("SETCLIENTS")?;
+    let clients = if clients.is_empty() { vec![1] } else { clients };
+    toml += "\n[matrix]\n";
+    if !scales.is_empty() && !only_pack_without_scale {
+        add(&mut toml, format!("params.scale = {scales:?}"));
+    } else if only_pack_without_scale {
+        config
+            .remarks
+            .push("SCALES: the rows of insert-size are sized by its own parameter".to_owned());
+    }
+    let (rates, each) = (config.list("SETRATES")?, config.list("CLIENTRATES")?);
+    let total = config.whole("TOTTRANS")?;
+    let by_count = total.filter(|_| config.whole("RUNTIME").is_ok_and(|r| r.is_none()));
+    if each.is_empty() && by_count.is_none() {
+        add(&mut toml, format!("clients = {clients:?}"));
+    }
+    if !rates.is_empty() && each.is_empty() {
+        add(&mut toml, format!("rate = {rates:?}"));
+    }
+    if toml.ends_with("[matrix]\n") {
+        toml.truncate(toml.len() - "\n[matrix]\n".len());
+    }
+    if !each.is_empty() || by_count.is_some() {
+        // Rates by client go up with the clients, counts for all clients down.
+        let of_each: Vec<Option<u64>> = if each.is_empty() {
+            vec![None]
+        } else {
+            each.into_iter().map(Some).collect()
+        };
+        let pairs = clients
+            .iter()
+            .flat_map(|c| of_each.iter().map(move |rate| (*c, *rate)));
+        let pairs: Vec<(u64, Option<u64>)> = pairs.collect();
+        let all: Vec<u64> = pairs.iter().map(|(c, _)| *c).collect();
+        add(&mut toml, format!("\n[[zip]]\nclients = {all:?}"));
+        let rates: Vec<u64> = pairs
+            .iter()
+            .filter_map(|(c, rate)| Some(c * (*rate)?))
+            .collect();
+        if !rates.is_empty() {
+            add(&mut toml, format!("rate = {rates:?}"));
+        }
+        if let Some(total) = by_count {
+            let counts: Vec<u64> = all.iter().map(|c| (total / c).max(1)).collect();
+            add(&mut toml, format!("transactions = {counts:?}"));
+        }
+    }
+    if let Some(settle) = config.whole("RECOVERY")? {
+        add(&mut toml, format!("\n[hygiene]\nsettle = {settle}"));
+    }
+    Ok(Converted {
+        toml,
+        remarks: config.remarks,
+    })
+}
+
+/// A text as TOML writes it; JSON's escapes are TOML's too.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// The assignments, with those that a shell would have to compute left out.
+struct Config {
+    name: String,
+    /// With the line of each.
+    values: BTreeMap<String, (usize, String)>,
+    remarks: Vec<String>,
+}
+
+impl Config {
+    fn read(name: &str, text: &str) -> Result<Config, Failure> {
+        let mut config = Config {
+            name: name.to_owned(),
+            values: BTreeMap::new(),
+            remarks: Vec::new(),
+        };
+        for (number, line) in text.lines().enumerate() {
+            let number = number + 1;
+            let line = line.trim();
+            let line = line.strip_prefix("export ").map_or(line, str::trim_start);
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |what: &str| Failure::new(format!("{name}:{number}: {what}: {line}"));
+            let Some((key, value)) = line.split_once('=') else {
+                return Err(wrong("this is no assignment")
+                    .hint("only NAME=VALUE is read; nothing is executed"));
+            };
+            let is_name =
+                !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if !is_name {
+                return Err(wrong("this is no assignment")
+                    .hint("only NAME=VALUE is read; nothing is executed"));
+            }
+            match config.value(value) {
+                Ok(Some(value)) => {
+                    config.values.insert(key.to_owned(), (number, value));
+                }
+                // What needs a shell matters only where it is one of those that are used.
+                Ok(None) => {
+                    config.values.remove(key);
+                    if key.starts_with("TEST") && key != "TESTUSER" || key == "SCRIPT" {
+                        config.remarks.push(format!(
+                            "{name}:{number}: {key} would have to be executed; it was left out"
+                        ));
+                    }
+                }
+                Err(what) => return Err(wrong(what)),
+            }
+        }
+        Ok(config)
+    }
+
+    /// One word as a shell reads it: quotes, backslashes, variables set before. `None` when a
+    /// command stands in it.
+    fn value(&self, text: &str) -> Result<Option<String>, &'static str> {
+        let mut value = String::new();
+        let mut chars = text.chars().peekable();
+        let mut quote: Option<char> = None;
+        while let Some(c) = chars.next() {
+            match (c, quote) {
+                ('\'', Some('\'')) | ('"', Some('"')) => quote = None,
+                (_, Some('\'')) => value.push(c),
+                ('\'' | '"', None) => quote = Some(c),
+                ('`', _) => return Ok(None),
+                ('\\', _) => value.extend(chars.next()),
+                ('$', _) => {
+                    let braces = chars.next_if_eq(&'{').is_some();
+                    if chars.peek() == Some(&'(') {
+                        return Ok(None);
+                    }
+                    let mut name = String::new();
+                    while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                        name.push(c);
+                    }
+                    if braces && chars.next() != Some('}') {
+                        return Err("only $NAME and ${NAME} are understood");
+                    }
+                    match self.values.get(&name) {
+                        Some((_, known)) => value += known,
+                        None => return Ok(None),
+                    }
+                }
+                (';' | '|' | '&' | '<' | '>' | '(', None) => {
+                    return Err("only plain assignments are understood");
+                }
+                (c, None) if c.is_whitespace() => break,
+                (c, _) => value.push(c),
+            }
+        }
+        if quote.is_some() {
+            return Err("a quote is not closed");
+        }
+        Ok(Some(value))
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        let (_, value) = self.values.get(key)?;
+        Some(value.clone()).filter(|value| !value.is_empty())
+    }
+
+    fn list(&self, key: &str) -> Result<Vec<u64>, Failure> {
+        let Some((line, value)) = self.values.get(key) else {
+            return Ok(Vec::new());
+        };
+        let numbers = value.split_whitespace().map(|word| {
+            word.parse().ok().filter(|n: &u64| *n > 0).ok_or_else(|| {
+                let name = &self.name;
+                Failure::new(format!(
+                    "{name}:{line}: {key}: \"{word}\" is no positive whole number"
+                ))
+            })
+        });
+        numbers.collect()
+    }
+
+    fn whole(&self, key: &str) -> Result<Option<u64>, Failure> {
+        let Some((line, value)) = self.values.get(key) else {
+            return Ok(None);
+        };
+        match value.trim() {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| {
+                let name = &self.name;
+                Failure::new(format!(
+                    "{name}:{line}: {key}: \"{text}\" is no whole number"
+                ))
+            }),
+        }
+    }
+
+    /// The server, when the configuration names one.
+    fn target(&self) -> Option<String> {
+        let database = self.text("TESTDB");
+        if let Some(uri) = database.as_ref().filter(|db| db.contains("://")) {
+            return Some(uri.clone());
+        }
+        let parts = [
+            ("host", self.text("TESTHOST")),
+            ("port", self.text("TESTPORT")),
+            ("user", self.text("TESTUSER")),
+            ("dbname", database),
+        ];
+        let parts = parts.into_iter().filter_map(|(name, value)| {
+            let value = value?.replace('\\', "\\\\").replace('\'', "\\'");
+            Some(format!("{name}='{value}'"))
+        });
+        let parts: Vec<String> = parts.collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::experiment::plan::Plan;
+    use crate::plan::experiment::reader;
+    use crate::plan::experiment::toml_text::Source;
+    use crate::target::open::Wanted;
+    use crate::workload::shipped;
+
+    /// What pgbench-tools ships, as far as it matters here.
+    const SHIPPED: &str = "\
+BASEDIR=`pwd`
+BENCHBIN=`which pgbench`
+STATEDIR=\"$BASEDIR\"
+
+# These values are for pgbench 9.6 - 13
+TESTDIR=\"tests\"
+SKIPINIT=0
+TESTHOST=localhost
+TESTUSER=`whoami`
+TESTPORT=5432
+TESTDB=pgbench
+RESULTHOST=\"$TESTHOST\"
+MAX_WORKERS=\"auto\"
+#MAX_WORKERS=\"\"
+SCRIPT=\"select\"
+SCALES=\"1 10 100 1000\"
+SETCLIENTS=\"1 2 4 8 16 32\"
+SETTIMES=3
+FILLFACTOR=\"100\"
+RUNTIME=60
+TOTTRANS=\"\"
+SETRATES=\"\"
+CLIENTRATES=\"\"
+PREPARED=0
+MULTI=0
+RECOVERY=10
+DISKLIST=\"sda\"
+";
+
+    fn plan(config: &str, folder: &Path) -> Result<(String, Plan, Vec<String>), String> {
+        let converted = convert("config", config, folder).map_err(|e| e.to_string())?;
+        let source = Source {
+            name: "converted",
+            text: &converted.toml,
+        };
+        let e = reader::read(source, "e", Path::new("")).map_err(|e| e.to_string())?;
+        let plan = Plan::new(e, &Wanted::default(), 1).map_err(|e| e.to_string())?;
+        Ok((converted.toml, plan, converted.remarks))
+    }
+
+    #[test]
+    fn the_configuration_that_pgbench_tools_ships_becomes_its_grid() {
+        let (toml, plan, remarks) = plan(SHIPPED, Path::new("/nowhere")).unwrap();
+        assert_eq!(plan.slots.len(), 72, "{toml}");
+        assert_eq!(remarks, [""; 0]);
+        let point = &plan.points[0].point;
+        assert_eq!(
+            point.target(),
+            Some("host='localhost' port='5432' dbname='pgbench'")
+        );
+        assert!(toml.contains("workload = \"select-only\"") && toml.contains("settle = 10"));
+        assert!(PACKS.iter().all(|(_, pack)| shipped::exists(pack)));
+    }
+
+    #[test]
+    fn its_scripts_are_taken_from_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("tests")).unwrap();
+        let script = "\\set aid random(1, 100000 * :scale)\nSELECT :aid;\n";
+        std::fs::write(dir.path().join("tests/mine.sql"), script).unwrap();
+        let config = SHIPPED
+            .replace("\"select\"", "\"mine\"")
+            .replace("PREPARED=0", "PREPARED=1");
+        let (toml, plan, _) = plan(&config, dir.path()).unwrap();
+        assert!(
+            toml.contains("tables = \"tpcb\"") && toml.contains("\"prepared\""),
+            "{toml}"
+        );
+        let tables = plan.points[0].tables.as_ref().unwrap();
+        assert_eq!(tables.made_with["scale"], "1");
+    }
+
+    #[test]
+    fn rates_by_client_and_counts_for_all_of_them_go_with_the_clients() {
+        let rates = "SCRIPT=tpc-b\nSCALES=1\nSETCLIENTS=\"1 4\"\nCLIENTRATES='10 20'\nRUNTIME=5\n";
+        let (toml, plan, _) = self::plan(rates, Path::new("/nowhere")).unwrap();
+        assert!(
+            toml.contains("clients = [1, 1, 4, 4]\nrate = [10, 20, 40, 80]"),
+            "{toml}"
+        );
+        assert_eq!(plan.points.len(), 4);
+        let counts = "SCRIPT=tpc-b\nSETCLIENTS=\"1 4\"\nTOTTRANS=1000\nRUNTIME=\"\"\nSETRATES=50\n";
+        let (toml, plan, remarks) = self::plan(counts, Path::new("/nowhere")).unwrap();
+        assert!(
+            toml.contains("transactions = [1000, 250]") && toml.contains("rate = [50]"),
+            "{toml}"
+        );
+        assert_eq!((plan.points.len(), remarks.len()), (2, 1));
+    }
+
+    #[test]
+    fn nothing_is_executed_and_what_is_no_assignment_is_named() {
+        let (_, _, remarks) = plan(
+            "SCRIPT=tpc-b\nTESTHOST=$(hostname)\nTESTDB=`rm -rf x`\n",
+            Path::new("/nowhere"),
+        )
+        .unwrap();
+        assert_eq!(remarks.len(), 2, "{remarks:?}");
+        for (config, want) in [
+            ("rm -rf /", "config:1: this is no assignment"),
+            ("A=1; rm x", "only plain assignments"),
+            ("A=\"1", "a quote is not closed"),
+            ("A=${B:-1}", "only $NAME and ${NAME}"),
+            ("SCRIPT=tpc-b\nSCALES=\"1 x\"", "config:2: SCALES: \"x\""),
+            (
+                "SCRIPT=tpc-b\nRUNTIME=1m",
+                "RUNTIME: \"1m\" is no whole number",
+            ),
+            ("SCRIPT=mine", "/nowhere/tests/mine.sql"),
+            ("SCRIPT=':-i -s 1'", "no workload"),
+        ] {
+            let e = plan(config, Path::new("/nowhere"))
+                .err()
+                .unwrap_or_else(|| panic!("{config}"));
+            assert!(e.contains(want), "{config}: {e}");
+        }
+    }
+}

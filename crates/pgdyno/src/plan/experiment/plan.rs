@@ -1,0 +1,276 @@
+//! An experiment made ready: every point checked as far as that goes without a server, and all
+//! trials in their order.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::matrix;
+use super::notebook::Identity;
+use super::point::Point;
+use super::reader::{Axis, Experiment};
+use super::schedule::{Slot, schedule};
+use crate::exit::{Exit, Failure};
+use crate::plan::prepare;
+use crate::target::dialect;
+use crate::target::open::Wanted;
+use crate::workload::pack::Pack;
+use crate::workload::params::Params;
+use crate::workload::recipe::Recipe;
+use crate::workload::{resolve, sql_words};
+
+/// What is to be done.
+pub struct Plan {
+    /// What it was made from.
+    pub experiment: Experiment,
+    /// The points of its matrix.
+    pub points: Vec<Planned>,
+    /// All trials, in their order.
+    pub slots: Vec<Slot>,
+    /// The parameters that vary, for people.
+    pub varied: Vec<String>,
+    /// What tells it from other experiments.
+    pub identity: Identity,
+}
+
+/// A point and what is known of its workload.
+pub struct Planned {
+    /// The point.
+    pub point: Point,
+    /// The tables it needs, if it needs any.
+    pub tables: Option<Tables>,
+    /// Whether it changes rows.
+    pub writes: bool,
+    /// The workload's content.
+    content_sha256: String,
+}
+
+/// Tables that must be there.
+pub struct Tables {
+    /// The pack that makes them.
+    pub pack: Pack,
+    /// What the experiment says about them.
+    pub chosen: Params,
+    /// The parameters among these that make the tables what they are.
+    pub made_with: BTreeMap<String, String>,
+    /// Their rows when loaded anew.
+    pub rows: u64,
+}
+
+impl Plan {
+    /// Makes the plan. `wanted` is the target of points that name none.
+    ///
+    /// # Errors
+    /// A point that cannot be run, whatever the server.
+    pub fn new(experiment: Experiment, wanted: &Wanted, seed: i64) -> Result<Plan, Failure> {
+        let mut points = Vec::new();
+        for point in matrix::points(&experiment)? {
+            points.push(plan(point, wanted)?);
+        }
+        let mut keys: Vec<(Option<String>, String, BTreeMap<String, String>)> = Vec::new();
+        let mut groups = Vec::new();
+        for planned in &points {
+            let key = match &planned.tables {
+                Some(tables) => (
+                    planned.point.target().map(str::to_owned),
+                    tables.pack.tables_pack().name().to_owned(),
+                    tables.made_with.clone(),
+                ),
+                None => (None, String::new(), BTreeMap::new()),
+            };
+            let known = keys.iter().position(|other| *other == key);
+            groups.push(known.unwrap_or(keys.len()));
+            if known.is_none() {
+                keys.push(key);
+            }
+        }
+        let only_points: Vec<Point> = points.iter().map(|p| p.point.clone()).collect();
+        let slots = schedule(
+            &only_points,
+            &groups,
+            experiment.repeats,
+            experiment.order,
+            seed,
+        );
+        let axes = experiment.axes.iter().filter(|Axis(steps)| steps.len() > 1);
+        let varied = axes.flat_map(|Axis(steps)| steps[0].iter().map(|(name, _)| name.clone()));
+        let varied = varied.collect();
+        let identity = identity(&experiment, &points, slots.len(), seed);
+        Ok(Plan {
+            experiment,
+            points,
+            slots,
+            varied,
+            identity,
+        })
+    }
+
+    /// A trial for people: what varies, and which repeat.
+    pub fn label(&self, slot: &Slot) -> String {
+        let varied: Vec<&str> = self.varied.iter().map(String::as_str).collect();
+        let label = slot.point.label(&varied);
+        match slot.repeat {
+            0 => format!("{label}: to find the maximum"),
+            _ if self.experiment.repeats == 1 => label,
+            repeat => format!("{label}, repeat {repeat}"),
+        }
+    }
+}
+
+fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
+    let trial = point.trial(wanted.clone(), None, 0);
+    if point.target().is_some() && (wanted.url.is_some() || !wanted.own.is_empty()) {
+        return Err(Failure::with(
+            Exit::Usage,
+            "the experiment names its target itself: leave out --url and the options of a server of \
+             pgdyno's own",
+        ));
+    }
+    let checked = prepare::check(&trial)?;
+    let scripts = &checked.workload.scripts;
+    let writes = scripts.iter().any(|s| sql_words::writes(&s.text));
+    let content_sha256 = match &checked.workload.pack {
+        Some(pack) => pack.content_hash(),
+        None => {
+            let mut hash = Sha256::new();
+            for script in scripts {
+                hash.update((script.text.len() as u64).to_le_bytes());
+                hash.update(&script.text);
+                hash.update(script.weight.to_le_bytes());
+            }
+            hex(hash)
+        }
+    };
+    let tables = match (checked.workload.pack, point.tables()) {
+        (Some(_), Some(name)) => {
+            return Err(Failure::new(format!(
+                "tables = \"{name}\" is for script files; a pack brings its own tables"
+            )));
+        }
+        (Some(pack), None) => Some(of_pack(pack, checked.chosen)?),
+        (None, Some(name)) => {
+            let pack = resolve::pack(name).map_err(|e| Failure::new(e.to_string()))?;
+            // What the pack does not know is a variable of the scripts.
+            let known = trial.params.iter().filter(|text| {
+                let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+                pack.param(name).is_some()
+            });
+            let known: Vec<String> = known.cloned().collect();
+            let chosen = Params::parse(&pack, &known).map_err(Failure::new)?;
+            Some(of_pack(pack, chosen)?)
+        }
+        (None, None) => None,
+    };
+    Ok(Planned {
+        point,
+        tables: tables.filter(|tables| !tables.pack.tables().is_empty()),
+        writes,
+        content_sha256,
+    })
+}
+
+fn of_pack(pack: Pack, chosen: Params) -> Result<Tables, Failure> {
+    // The dialect only decides about the text of the schema, which is not looked at here.
+    let name = dialect::POSTGRESQL.name;
+    let recipe = Recipe::new(pack.tables_pack(), name, &chosen.or_defaults(&pack));
+    let recipe = recipe.map_err(Failure::new)?;
+    let made_with = chosen.all_given();
+    let made_with = made_with.filter(|(name, _)| recipe.params.contains_key(*name));
+    let made_with = made_with.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Ok(Tables {
+        made_with: made_with.collect(),
+        rows: recipe.tables.iter().map(|table| table.rows).sum(),
+        pack,
+        chosen,
+    })
+}
+
+fn identity(experiment: &Experiment, points: &[Planned], trials: usize, seed: i64) -> Identity {
+    let mut all: Vec<String> = points
+        .iter()
+        .map(|planned| format!("{} {}", planned.point.key(), planned.content_sha256))
+        .collect();
+    all.sort_unstable();
+    let mut hash = Sha256::new();
+    hash.update(all.join("\n"));
+    hash.update(format!("{:?}", experiment.hygiene));
+    Identity {
+        name: experiment.name.clone(),
+        sha256: hex(hash),
+        seed,
+        trials,
+        definition: json!({
+            "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
+            "repeats": experiment.repeats,
+            "order": experiment.order.word(),
+        }),
+    }
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::experiment::reader;
+    use crate::plan::experiment::toml_text::Source;
+    use std::path::Path;
+
+    fn plan_of(text: &str) -> Result<Plan, String> {
+        let source = Source { name: "e", text };
+        let e = reader::read(source, "e", Path::new("")).unwrap();
+        Plan::new(e, &Wanted::default(), 1).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn points_on_the_same_tables_stay_together() {
+        let plan =
+            plan_of("workload = ['tpcb', 'select-only']\nrepeats = 2\n[params]\nscale = [1, 2]\n")
+                .unwrap();
+        let order: Vec<_> = plan.slots.iter().map(|s| s.index).collect();
+        // Points: tpcb 1, tpcb 2, select-only 1, select-only 2.
+        assert_eq!(order, [0, 2, 0, 2, 1, 3, 1, 3]);
+        assert_eq!(plan.label(&plan.slots[1]), "select-only, scale 1, repeat 1");
+        assert_eq!(plan.points[1].tables.as_ref().unwrap().rows, 200_022);
+        assert!(plan.points[0].writes && !plan.points[2].writes);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said_before_anything_begins() {
+        for (text, want) in [
+            ("workload = ['tpcb', 'tcpb']", "there are: "),
+            ("workload = 'tpcb'\nmix = ['x']", "no mixes"),
+            (
+                "workload = 'tpcb'\nparams.sale = [1]",
+                "no parameter \"sale\"",
+            ),
+            ("workload = 'tpcb'\nparams.scale = [1, 0]", "at least 1"),
+            (
+                "workload = 'tpcb'\ntables = 'tpcb'",
+                "brings its own tables",
+            ),
+            ("workload = [['/nowhere.sql']]", "/nowhere.sql"),
+        ] {
+            let e = plan_of(text)
+                .err()
+                .unwrap_or_else(|| panic!("{text} is a plan"));
+            assert!(e.contains(want), "{text}: {e}");
+        }
+    }
+
+    #[test]
+    fn experiments_are_told_apart_by_what_they_measure() {
+        let of = |text: &str| plan_of(text).unwrap().identity.sha256;
+        let one = of("workload = 'tpcb'\nclients = [1, 2]");
+        assert_eq!(one, of("# again\nclients = [2, 1]\nworkload = ['tpcb']\n"));
+        assert_eq!(one, of("workload = 'tpcb'\nclients = [1, 2]\nrepeats = 5"));
+        assert_ne!(one, of("workload = 'tpcb'\nclients = [1, 3]"));
+        assert_ne!(
+            one,
+            of("workload = 'tpcb'\nclients = [1, 2]\nhygiene.vacuum = 'never'")
+        );
+    }
+}

@@ -1,0 +1,629 @@
+//! From an experiment's TOML to an [`Experiment`]. Strict: what is not known is an error, so that
+//! a typing error never silently changes a measurement.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use toml::de::{DeTable, DeValue};
+
+use super::parameter::{self, Kind, PARAMETERS};
+use super::suggest::nearest;
+use super::toml_text::{Placed, Source, integer, kind};
+use crate::exit::Failure;
+use crate::plan::hygiene::{Vacuum, Wanted as Hygiene};
+use crate::workload::{folder, script_files, shipped};
+
+/// What a file describes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// What to call it.
+    pub name: String,
+    /// Parameters with one value.
+    pub fixed: BTreeMap<String, Value>,
+    /// Parameters with several, in the order in which they are written; axes multiply.
+    pub axes: Vec<Axis>,
+    /// Points to leave out.
+    pub excludes: Vec<Exclude>,
+    /// Trials of each point.
+    pub repeats: u32,
+    /// In which order.
+    pub order: Order,
+    /// Where order and trials take their random numbers from.
+    pub seed: Option<i64>,
+    /// What happens between trials.
+    pub hygiene: Hygiene,
+}
+
+/// One dimension of the matrix: each step sets one parameter, or several that go together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis(pub Vec<Vec<(String, Value)>>);
+
+/// Points that have, for each of these parameters, one of these values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exclude {
+    /// The values by parameter.
+    pub values: BTreeMap<String, Vec<Value>>,
+    /// The line it begins in, for messages.
+    pub line: String,
+}
+
+/// In which order trials run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// All points once, then all again: what drifts hits all points alike. Points that need
+    /// different tables are kept apart, so that each table is loaded once.
+    Interleaved,
+    /// Drawn.
+    Random,
+    /// All repeats of a point, then the next point.
+    Sequential,
+}
+
+impl Order {
+    const WORDS: [(&'static str, Order); 3] = [
+        ("interleaved", Order::Interleaved),
+        ("random", Order::Random),
+        ("sequential", Order::Sequential),
+    ];
+
+    /// Its word in files.
+    pub fn word(self) -> &'static str {
+        Order::WORDS
+            .into_iter()
+            .find(|(_, order)| *order == self)
+            .map_or("", |(word, _)| word)
+    }
+}
+
+/// Keys beside the parameters.
+const KEYS: [&str; 10] = [
+    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "exclude", "hygiene",
+];
+const REPEATS_MAX: i64 = 10_000;
+
+/// Reads an experiment. `folder` is where script files and packs with relative paths are.
+///
+/// # Errors
+/// With file, line and column.
+pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Experiment, Failure> {
+    let table = source.parse()?;
+    let mut reader = Reader {
+        source,
+        folder: folder.to_owned(),
+        seen: BTreeSet::new(),
+        fixed: BTreeMap::new(),
+        axes: Vec::new(),
+    };
+    let mut experiment = Experiment {
+        name: default_name.to_owned(),
+        fixed: BTreeMap::new(),
+        axes: Vec::new(),
+        excludes: Vec::new(),
+        repeats: 1,
+        order: Order::Interleaved,
+        seed: None,
+        hygiene: Hygiene::default(),
+    };
+    reader.parameters(&table, &KEYS, Lists::Multiply)?;
+    for (key, value) in &table {
+        let (at, value_at, value) = (key.span(), value.span(), value.get_ref());
+        let wrong = |what: &str| source.wrong(value_at.clone(), what);
+        match key.get_ref().as_ref() {
+            "name" => match value.as_str() {
+                Some(name) if !name.is_empty() => experiment.name = name.to_owned(),
+                _ => return Err(wrong("name: a text is wanted")),
+            },
+            "repeats" => match integer(value) {
+                Some(n) if (1..=REPEATS_MAX).contains(&n) => experiment.repeats = n as u32,
+                _ => {
+                    return Err(wrong(&format!(
+                        "repeats: a whole number from 1 to {REPEATS_MAX} is wanted"
+                    )));
+                }
+            },
+            "order" => {
+                let known = Order::WORDS.iter();
+                let order = known.clone().find(|(word, _)| value.as_str() == Some(word));
+                experiment.order = order.map(|(_, order)| *order).ok_or_else(|| {
+                    wrong("order: one of \"interleaved\", \"random\", \"sequential\" is wanted")
+                })?;
+            }
+            "seed" => {
+                let seed = integer(value).ok_or_else(|| wrong("seed: a whole number is wanted"))?;
+                experiment.seed = Some(seed);
+            }
+            "matrix" => {
+                let matrix = reader.table(value_at.clone(), "matrix", value)?;
+                if matrix.is_empty() {
+                    return Err(source.wrong(at, "matrix: there is nothing in it"));
+                }
+                reader.parameters(matrix, &["params", "settings"], Lists::Only)?;
+            }
+            "zip" => {
+                for (at, table) in reader.tables(value_at.clone(), "zip", value)? {
+                    reader.zip(at, table)?;
+                }
+            }
+            "exclude" => {
+                for (at, table) in reader.tables(value_at.clone(), "exclude", value)? {
+                    experiment.excludes.push(reader.exclude(at, table)?);
+                }
+            }
+            "hygiene" => {
+                let table = reader.table(value_at.clone(), "hygiene", value)?;
+                experiment.hygiene = reader.hygiene(table)?;
+            }
+            _ => {}
+        }
+    }
+    // The parser sorts by name; what is written first turns slowest.
+    reader.axes.sort_by_key(|(at, _)| *at);
+    experiment.fixed = reader.fixed;
+    experiment.axes = reader.axes.into_iter().map(|(_, axis)| axis).collect();
+    if !reader.seen.contains("workload") {
+        let end = source.text.len();
+        return Err(source
+            .wrong(end..end, "there is no workload")
+            .hint("name one: workload = \"tpcb\" (pgdyno pack list tells which there are)"));
+    }
+    Ok(experiment)
+}
+
+/// What a list means where it stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Lists {
+    /// A list is an axis, a single value is fixed.
+    Multiply,
+    /// There are only lists.
+    Only,
+}
+
+struct Reader<'a> {
+    source: Source<'a>,
+    folder: PathBuf,
+    /// Parameters that have been given.
+    seen: BTreeSet<String>,
+    fixed: BTreeMap<String, Value>,
+    /// With the place of each, for their order.
+    axes: Vec<(usize, Axis)>,
+}
+
+/// One `name = value` of a table, with the names in `params` and `settings` spelled out.
+struct Entry<'t, 'i> {
+    name: String,
+    kind: Kind,
+    at: Range<usize>,
+    value: &'t Placed<'i>,
+}
+
+impl Reader<'_> {
+    /// Reads the parameters in a table. Keys in `others` are somebody else's to read.
+    fn parameters(
+        &mut self,
+        table: &DeTable<'_>,
+        others: &[&str],
+        lists: Lists,
+    ) -> Result<(), Failure> {
+        for entry in self.entries(table, others)? {
+            self.once(&entry)?;
+            let name = &entry.name;
+            match entry.value.get_ref().as_array() {
+                Some(_) => {
+                    let steps = self.list(&entry)?.into_iter();
+                    let steps = steps.map(|value| vec![(name.clone(), value)]);
+                    self.axes.push((entry.at.start, Axis(steps.collect())));
+                }
+                None if lists == Lists::Only => {
+                    let what = format!("{name}: a list is wanted here");
+                    let failure = self.source.wrong(entry.value.span(), &what);
+                    return Err(failure.hint(format!(
+                        "a single value stands above the [matrix], or write [{name_in}]",
+                        name_in = &self.source.text[entry.value.span()]
+                    )));
+                }
+                None => {
+                    let value = self.one(name, entry.kind, entry.value)?;
+                    self.fixed.insert(name.clone(), value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists that go together: the first with the first, the second with the second.
+    fn zip(&mut self, at: Range<usize>, table: &DeTable<'_>) -> Result<(), Failure> {
+        let mut steps: Vec<Vec<(String, Value)>> = Vec::new();
+        let mut first: Option<String> = None;
+        for entry in self.entries(table, &["params", "settings"])? {
+            self.once(&entry)?;
+            let values = self.list(&entry)?;
+            match &first {
+                None => {
+                    steps = values.iter().map(|_| Vec::new()).collect();
+                    first = Some(entry.name.clone());
+                }
+                Some(first) if steps.len() != values.len() => {
+                    let what = format!(
+                        "{} has {} values, but {first} has {}: what goes together is as long",
+                        entry.name,
+                        values.len(),
+                        steps.len()
+                    );
+                    return Err(self.source.wrong(entry.value.span(), &what));
+                }
+                Some(_) => {}
+            }
+            for (step, value) in steps.iter_mut().zip(values) {
+                step.push((entry.name.clone(), value));
+            }
+        }
+        if steps.is_empty() {
+            return Err(self.source.wrong(at, "zip: there is nothing in it"));
+        }
+        self.axes.push((at.start, Axis(steps)));
+        Ok(())
+    }
+
+    fn exclude(&self, at: Range<usize>, table: &DeTable<'_>) -> Result<Exclude, Failure> {
+        let mut values = BTreeMap::new();
+        for entry in self.entries(table, &["params", "settings"])? {
+            let wanted = match entry.value.get_ref().as_array() {
+                Some(_) => self.list(&entry)?,
+                None => vec![self.one(&entry.name, entry.kind, entry.value)?],
+            };
+            values.insert(entry.name, wanted);
+        }
+        let empty = values.is_empty();
+        // Only to name its place, should it turn out to exclude nothing.
+        let line = self.source.wrong(at.clone(), "").message;
+        let line = line.split(": ").next().unwrap_or_default().to_owned();
+        if empty {
+            return Err(self.source.wrong(at, "exclude: there is nothing in it"));
+        }
+        Ok(Exclude { values, line })
+    }
+
+    fn hygiene(&self, table: &DeTable<'_>) -> Result<Hygiene, Failure> {
+        const KEYS: [&str; 5] = [
+            "truncate",
+            "vacuum",
+            "checkpoint",
+            "checkpoint_timeout",
+            "settle",
+        ];
+        let mut hygiene = Hygiene::default();
+        for (key, value) in table {
+            let at = value.span();
+            let wrong = |what: String| self.source.wrong(at.clone(), &what);
+            let time = |kind: Kind| match kind.accept(value.get_ref()) {
+                Ok(seconds) => Ok(Duration::from_secs_f64(seconds.as_f64().unwrap_or(0.0))),
+                Err(why) => Err(wrong(format!("{}: {why}", key.get_ref()))),
+            };
+            match key.get_ref().as_ref() {
+                "truncate" => {
+                    let names = value.get_ref().as_array().map(|names| {
+                        let names = names.iter().map(|name| name.get_ref().as_str());
+                        names.map(|n| n.map(str::to_owned)).collect()
+                    });
+                    let names: Option<Vec<String>> = names.flatten();
+                    hygiene.truncate = names.ok_or_else(|| {
+                        wrong("truncate: a list of table names is wanted".to_owned())
+                    })?;
+                }
+                "vacuum" => {
+                    hygiene.vacuum = match value.get_ref().as_str() {
+                        Some("needed") => Vacuum::Needed,
+                        Some("always") => Vacuum::Always,
+                        Some("never") => Vacuum::Never,
+                        _ => {
+                            return Err(wrong(
+                                "vacuum: one of \"needed\", \"always\", \"never\" is wanted"
+                                    .to_owned(),
+                            ));
+                        }
+                    }
+                }
+                "checkpoint" => {
+                    hygiene.checkpoint = value
+                        .get_ref()
+                        .as_bool()
+                        .ok_or_else(|| wrong("checkpoint: true or false is wanted".to_owned()))?;
+                }
+                "checkpoint_timeout" => hygiene.checkpoint_timeout = time(Kind::PositiveTime)?,
+                "settle" => hygiene.settle = time(Kind::Time)?,
+                other => {
+                    return Err(self.unknown(
+                        key.span(),
+                        &format!("hygiene.{other}"),
+                        other,
+                        &KEYS,
+                    ));
+                }
+            }
+        }
+        Ok(hygiene)
+    }
+
+    fn entries<'t, 'i>(
+        &self,
+        table: &'t DeTable<'i>,
+        others: &[&str],
+    ) -> Result<Vec<Entry<'t, 'i>>, Failure> {
+        let mut entries = Vec::new();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if name == "params" || name == "settings" {
+                let inner = self.table(value.span(), name, value.get_ref())?;
+                for (key, value) in inner {
+                    let part = key.get_ref();
+                    let is_name =
+                        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+                    if part.is_empty() || !part.chars().all(is_name) {
+                        let what = format!("{name}: \"{part}\" is no name");
+                        return Err(self.source.wrong(key.span(), &what));
+                    }
+                    entries.push(Entry {
+                        name: format!("{name}.{part}"),
+                        kind: Kind::Scalar,
+                        at: key.span(),
+                        value,
+                    });
+                }
+            } else if let Some(kind) = parameter::find(name) {
+                entries.push(Entry {
+                    name: name.to_owned(),
+                    kind,
+                    at: key.span(),
+                    value,
+                });
+            } else if !others.contains(&name) {
+                let known = PARAMETERS.iter().map(|p| p.name);
+                let known: Vec<&str> = known.chain(others.iter().copied()).collect();
+                return Err(self.unknown(key.span(), name, name, &known));
+            }
+        }
+        entries.sort_by_key(|entry| entry.at.start);
+        Ok(entries)
+    }
+
+    fn unknown(&self, at: Range<usize>, name: &str, typed: &str, known: &[&str]) -> Failure {
+        let failure = self
+            .source
+            .wrong(at, &format!("there is no key \"{name}\""));
+        match nearest(typed, known.iter().copied()) {
+            Some(word) => failure.hint(format!("did you mean \"{word}\"?")),
+            None if typed == "scale" || typed == "fillfactor" => failure.hint(format!(
+                "a workload's parameters stand in [params]: params.{typed}"
+            )),
+            None => failure.hint(format!("there are: {}", known.join(", "))),
+        }
+    }
+
+    /// A parameter has one place.
+    fn once(&mut self, entry: &Entry<'_, '_>) -> Result<(), Failure> {
+        if self.seen.insert(entry.name.clone()) {
+            return Ok(());
+        }
+        let what = format!("{} is given twice", entry.name);
+        Err(self.source.wrong(entry.at.clone(), &what))
+    }
+
+    fn list(&self, entry: &Entry<'_, '_>) -> Result<Vec<Value>, Failure> {
+        let name = &entry.name;
+        let Some(list) = entry.value.get_ref().as_array() else {
+            let what = format!("{name}: a list is wanted here");
+            return Err(self.source.wrong(entry.value.span(), &what));
+        };
+        if list.is_empty() {
+            let what = format!("{name}: the list is empty");
+            return Err(self.source.wrong(entry.value.span(), &what));
+        }
+        let mut values = Vec::new();
+        for item in list.iter() {
+            values.push(self.one(name, entry.kind, item)?);
+        }
+        Ok(values)
+    }
+
+    fn one(&self, name: &str, kind: Kind, value: &Placed<'_>) -> Result<Value, Failure> {
+        let accepted = kind.accept(value.get_ref());
+        let accepted =
+            accepted.map_err(|why| self.source.wrong(value.span(), &format!("{name}: {why}")))?;
+        match (kind, name) {
+            (Kind::Workload, _) => Ok(self.beside_the_file(accepted)),
+            (_, "tables") => Ok(self.beside_the_file(Value::Array(vec![accepted]))[0].take()),
+            _ => Ok(accepted),
+        }
+    }
+
+    /// Relative paths are the experiment's own, wherever pgdyno is called.
+    fn beside_the_file(&self, workload: Value) -> Value {
+        let place = |text: &str| {
+            let file = script_files::split_weight(text).map_or(text, |(file, _)| file);
+            let path = self.folder.join(text);
+            if shipped::exists(text) || file == "-" || Path::new(text).is_absolute() {
+                return text.to_owned();
+            }
+            let text_path = path.to_string_lossy().into_owned();
+            let is_there = self.folder.join(file).exists() || folder::exists(&text_path);
+            // A bare word that is no file was meant as a pack's name; the error will say so.
+            if is_there || file.contains(['/', '.']) {
+                text_path
+            } else {
+                text.to_owned()
+            }
+        };
+        let names = workload.as_array().into_iter().flatten();
+        names
+            .filter_map(Value::as_str)
+            .map(|text| Value::String(place(text)))
+            .collect()
+    }
+
+    fn table<'t, 'i>(
+        &self,
+        at: Range<usize>,
+        name: &str,
+        value: &'t DeValue<'i>,
+    ) -> Result<&'t DeTable<'i>, Failure> {
+        value.as_table().ok_or_else(|| {
+            let what = format!("{name}: a table is wanted, not {}", kind(value));
+            self.source.wrong(at, &what)
+        })
+    }
+
+    fn tables<'t, 'i>(
+        &self,
+        at: Range<usize>,
+        name: &str,
+        value: &'t DeValue<'i>,
+    ) -> Result<Vec<(Range<usize>, &'t DeTable<'i>)>, Failure> {
+        let tables = value.as_array().and_then(|list| {
+            let tables = list.iter();
+            let tables = tables.map(|item| Some((item.span(), item.get_ref().as_table()?)));
+            tables.collect::<Option<Vec<_>>>()
+        });
+        tables.ok_or_else(|| {
+            let what = format!("{name}: tables are wanted, each begun with [[{name}]]");
+            self.source.wrong(at, &what)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read_text(text: &str) -> Result<Experiment, Failure> {
+        let source = Source {
+            name: "e.toml",
+            text,
+        };
+        read(source, "e", Path::new(""))
+    }
+
+    #[test]
+    fn lists_are_axes_wherever_they_stand_in_the_order_in_which_they_are_written() {
+        let e = read_text(
+            "workload = 'tpcb'\nthreads = [2, 1]\nduration = '5s'\nrepeats = 3\norder = 'random'\nseed = 7\n\
+             params.scale = 2\nsettings.work_mem = ['4MB', '64MB']\n\
+             [matrix]\nrate = ['max', '50%', 100]\nclients = [1]\n\
+             [[zip]]\nisolation = ['read committed', 'serializable']\nmax_tries = [1, 10]\n\
+             [hygiene]\nsettle = 0\nvacuum = 'always'\ntruncate = ['mine']\n",
+        )
+        .unwrap();
+        assert_eq!(e.fixed["workload"], json!(["tpcb"]));
+        assert_eq!(e.fixed["params.scale"], json!(2));
+        assert_eq!((e.repeats, e.order, e.seed), (3, Order::Random, Some(7)));
+        let names: Vec<Vec<&str>> = e
+            .axes
+            .iter()
+            .map(|Axis(steps)| steps[0].iter().map(|(name, _)| name.as_str()).collect())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                vec!["threads"],
+                vec!["settings.work_mem"],
+                vec!["rate"],
+                vec!["clients"],
+                vec!["isolation", "max_tries"]
+            ]
+        );
+        assert_eq!(e.axes[4].0[1][1], ("max_tries".to_owned(), json!(10)));
+        assert_eq!(e.hygiene.settle, Duration::ZERO);
+        assert_eq!(e.hygiene.vacuum, Vacuum::Always);
+        assert_eq!(e.hygiene.truncate, ["mine"]);
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_line_column_and_a_way_out() {
+        for (text, want) in [
+            ("", &["e.toml:1:1: there is no workload", "pack list"][..]),
+            ("clients = 1", &["there is no workload"]),
+            (
+                "workload = 'tpcb'\ncleints = 3",
+                &[
+                    "e.toml:2:1: there is no key \"cleints\"",
+                    "did you mean \"clients\"?",
+                    "^^^^^^^",
+                ],
+            ),
+            ("scale = 3", &["params.scale"]),
+            ("xyzzy = 3", &["there are: workload, "]),
+            ("clients = []", &["e.toml:1:11: clients: the list is empty"]),
+            (
+                "clients = [1, 'x']",
+                &["e.toml:1:15: clients: a whole number", "not \"x\""],
+            ),
+            (
+                "clients = 1\n[matrix]\nclients = [1]",
+                &["e.toml:3:1: clients is given twice"],
+            ),
+            (
+                "[matrix]\nclients = 1",
+                &["e.toml:2:11: clients: a list is wanted", "[1]"],
+            ),
+            ("[matrix]", &["nothing in it"]),
+            ("[matrix]\nrepeats = [1]", &["no key \"repeats\""]),
+            (
+                "matrix = 1",
+                &["e.toml:1:10: matrix: a table is wanted, not a whole number"],
+            ),
+            ("zip = 1", &["each begun with [[zip]]"]),
+            ("[[zip]]", &["nothing in it"]),
+            ("[[zip]]\nclients=1", &["a list is wanted"]),
+            (
+                "[[zip]]\nclients=[1, 2]\nthreads=[1]",
+                &["e.toml:3:9: threads has 1 values, but clients has 2"],
+            ),
+            ("[[exclude]]", &["nothing in it"]),
+            ("[[exclude]]\nclient = 1", &["did you mean \"clients\"?"]),
+            ("repeats = 0", &["repeats: a whole number from 1"]),
+            ("order = 'sorted'", &["\"interleaved\", \"random\""]),
+            ("seed = 'x'", &["seed: a whole number"]),
+            ("name = 1", &["name: a text"]),
+            ("params = 1", &["params: a table is wanted"]),
+            ("[settings]\n'a b' = 1", &["\"a b\" is no name"]),
+            (
+                "[hygiene]\nsetle = 1",
+                &["hygiene.setle", "did you mean \"settle\"?"],
+            ),
+            ("[hygiene]\nvacuum = true", &["\"needed\", \"always\""]),
+            ("[hygiene]\ntruncate = 'x'", &["a list of table names"]),
+            ("[hygiene]\ncheckpoint = 1", &["true or false"]),
+            (
+                "[hygiene]\ncheckpoint_timeout = 0",
+                &["longer than nothing"],
+            ),
+            ("a = ", &["e.toml:1:"]),
+            (
+                "workload = 'tpcb'\nworkload = 'tpcb'",
+                &["e.toml:2:1", "duplicate"],
+            ),
+        ] {
+            let e = read_text(text).unwrap_err().to_string();
+            for want in want {
+                assert!(e.contains(want), "{text}: no \"{want}\" in {e}");
+            }
+        }
+    }
+
+    #[test]
+    fn script_files_are_looked_for_beside_the_experiment() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.sql"), "SELECT 1;").unwrap();
+        let text = "workload = ['tpcb', ['a.sql@3', '/b.sql'], 'tcpb']";
+        let e = read(Source { name: "e", text }, "e", dir.path()).unwrap();
+        let got: Vec<_> = e.axes[0].0.iter().map(|step| step[0].1.clone()).collect();
+        let a = format!("{}/a.sql@3", dir.path().display());
+        assert_eq!(
+            got,
+            [json!(["tpcb"]), json!([a, "/b.sql"]), json!(["tcpb"])]
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! TOML with places: errors that name file, line and column and show the line.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::exit::{Exit, Failure};
+
+/// A value and where it stands.
+pub type Placed<'i> = Spanned<DeValue<'i>>;
+
+/// The text that is read, and its name for messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// File name, or what stands for one.
+    pub name: &'a str,
+    /// The whole text.
+    pub text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// Parses it.
+    ///
+    /// # Errors
+    /// It is not TOML.
+    pub fn parse(self) -> Result<DeTable<'a>, Failure> {
+        match DeTable::parse(self.text) {
+            Ok(table) => Ok(table.into_inner()),
+            Err(e) => Err(self.wrong(e.span().unwrap_or(0..0), e.message())),
+        }
+    }
+
+    /// What is wrong at this place.
+    pub fn wrong(self, at: Range<usize>, what: &str) -> Failure {
+        let (line, column) = self.place(at.start);
+        let text = self.text.lines().nth(line - 1).unwrap_or_default();
+        let name = self.name;
+        let before = text.chars().take(column - 1);
+        // Tabs stay tabs, so that the caret stands below what it points at.
+        let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
+        let left = text.chars().count().saturating_sub(column - 1).max(1);
+        let length = self.text.get(at).map_or(1, |t| t.chars().count());
+        let carets = "^".repeat(length.clamp(1, left));
+        Failure::with(
+            Exit::Failed,
+            format!("{name}:{line}:{column}: {what}\n{text}\n{indent}{carets}"),
+        )
+    }
+
+    /// Line and column, in characters, both from 1.
+    fn place(self, at: usize) -> (usize, usize) {
+        let before = &self.text[..self.text.floor_char_boundary(at)];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.matches('\n').count() + 1;
+        (line, before[line_start..].chars().count() + 1)
+    }
+}
+
+/// What a value is, in words of TOML's users.
+pub fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The whole number that a value is.
+pub fn integer(value: &DeValue<'_>) -> Option<i64> {
+    let number = value.as_integer()?;
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+/// The number that a value is, with or without a fraction.
+pub fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        other => integer(other).map(|whole| whole as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_is_shown_with_its_line_and_column() {
+        let source = Source {
+            name: "a.toml",
+            text: "x = 1\nü = [1, oops]\n",
+        };
+        let e = source.wrong(14..18, "what is this").to_string();
+        assert!(
+            e.contains("a.toml:2:9: what is this\nü = [1, oops]\n        ^^^^"),
+            "{e}"
+        );
+        let e = source.parse().unwrap_err().to_string();
+        assert!(e.contains("a.toml:2:"), "{e}");
+        let e = source.wrong(9_999..9_999, "beyond").to_string();
+        assert!(e.contains("a.toml:3:1: beyond"), "{e}");
+    }
+}

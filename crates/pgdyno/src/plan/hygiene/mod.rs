@@ -1,0 +1,337 @@
+//! What happens between trials, so that each one finds the database as the others did: what the
+//! workload grew is emptied, dead rows are vacuumed, a checkpoint is made, things settle. What was
+//! done, and what could not be done, is recorded; none of it waits for ever.
+//!
+//! Not for: loading (`workload::loader`), settings of the server (`plan::settings`).
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_session::{Error, Session, quote_literal};
+use serde::Serialize;
+
+use crate::exit::{Exit, Failure};
+use crate::target::dialect::Dialect;
+use crate::target::{admin, trouble};
+use crate::workload::pack::Pack;
+use crate::workload::state;
+use crate::workload::stop::{Canceller, Stop};
+
+/// How long truncating and vacuuming may wait for somebody else's lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much longer than its own limit a statement may take before the connection is given up.
+const ANSWER_GRACE: Duration = Duration::from_secs(10);
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// Tables to empty, beside those of pgdyno's own that start empty.
+    pub truncate: Vec<String>,
+    /// When to vacuum and analyze.
+    pub vacuum: Vacuum,
+    /// Whether to make a checkpoint.
+    pub checkpoint: bool,
+    /// How long it may take.
+    pub checkpoint_timeout: Duration,
+    /// How long to wait afterwards.
+    pub settle: Duration,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Wanted {
+            truncate: Vec::new(),
+            vacuum: Vacuum::Needed,
+            checkpoint: true,
+            checkpoint_timeout: Duration::from_secs(300),
+            settle: Duration::from_secs(1),
+        }
+    }
+}
+
+/// When tables are vacuumed and analyzed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vacuum {
+    /// When a trial has written to them, or the server counts changes since it was last done.
+    Needed,
+    /// Before every trial.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Record {
+    /// Why nothing was done at all.
+    pub left_alone: Option<String>,
+    /// In their order.
+    pub steps: Vec<Step>,
+    /// All of it, settling included.
+    pub elapsed_s: f64,
+}
+
+/// One thing done, or not.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// `truncate`, `vacuum`, `checkpoint`, `settle`.
+    pub what: &'static str,
+    /// The table.
+    pub table: Option<String>,
+    /// How long it took.
+    pub elapsed_s: f64,
+    /// Why it could not be done.
+    pub not_done: Option<String>,
+}
+
+impl Record {
+    /// What could not be done, for people.
+    pub fn gaps(&self) -> impl Iterator<Item = String> {
+        self.steps.iter().filter_map(|step| {
+            let why = step.not_done.as_ref()?;
+            let table = step
+                .table
+                .as_ref()
+                .map_or(String::new(), |t| format!(" {t}"));
+            Some(format!("{}{table} was not done: {why}", step.what))
+        })
+    }
+}
+
+/// Tidies up before a trial. `pack` makes the trial's tables; `written` are the tables that trials
+/// have written to since they were last vacuumed, and is brought up to date.
+///
+/// # Errors
+/// The connection is lost, or an interrupt came. What the server refuses is recorded instead.
+pub fn tidy(
+    session: &mut Session,
+    dialect: &'static Dialect,
+    pack: Option<&Pack>,
+    wanted: &Wanted,
+    written: &mut BTreeSet<String>,
+    interrupts: &'static Interrupts,
+) -> Result<Record, Failure> {
+    let began = Instant::now();
+    let stop = Stop::new(Some(interrupts));
+    let canceller = Canceller::start(session.cancel_handle(), stop, |_| {});
+    let mut tidying = Tidying {
+        session,
+        dialect,
+        stop,
+        record: Record::default(),
+    };
+    let result = tidying.all(pack, wanted, written);
+    drop(canceller);
+    let mut record = tidying.record;
+    if let Err(failure) = result {
+        return Err(match stop.exit_code() {
+            Some(code) => interrupted(code),
+            None => failure,
+        });
+    }
+    if !wanted.settle.is_zero() && record.left_alone.is_none() {
+        let began = Instant::now();
+        let seen = interrupts.count();
+        if interrupts.wait_beyond(seen, wanted.settle) > seen {
+            return Err(interrupted(interrupts.exit_code().unwrap_or(130)));
+        }
+        record.steps.push(Step {
+            what: "settle",
+            table: None,
+            elapsed_s: began.elapsed().as_secs_f64(),
+            not_done: None,
+        });
+    }
+    record.elapsed_s = began.elapsed().as_secs_f64();
+    Ok(record)
+}
+
+fn interrupted(code: u8) -> Failure {
+    Failure::with(Exit::Interrupted(code), "interrupted between two trials")
+}
+
+struct Tidying<'s> {
+    session: &'s mut Session,
+    dialect: &'static Dialect,
+    stop: Stop,
+    record: Record,
+}
+
+impl Tidying<'_> {
+    fn all(
+        &mut self,
+        pack: Option<&Pack>,
+        wanted: &Wanted,
+        written: &mut BTreeSet<String>,
+    ) -> Result<(), Failure> {
+        let looking = |e| trouble::server(&e, "could not look at the server between two trials");
+        let why = admin::value(self.session, self.dialect.takes_no_writes).map_err(looking)?;
+        if why.is_some() {
+            self.record.left_alone = why;
+            return Ok(());
+        }
+        let limit = format!("SET lock_timeout = {}", LOCK_TIMEOUT.as_millis());
+        admin::run(self.session, &limit).map_err(looking)?;
+
+        let mut tables: Vec<String> = Vec::new();
+        let mut growing: Vec<String> = Vec::new();
+        if let Some(pack) = pack {
+            let found = state::find(self.session, pack).map_err(looking)?;
+            for found in found {
+                let starts_empty = pack
+                    .tables()
+                    .iter()
+                    .any(|table| table.name == found.name && table.rows.is_none());
+                if starts_empty && found.mark.is_some() {
+                    growing.push(found.name.clone());
+                }
+                tables.push(found.name);
+            }
+        }
+        for name in &wanted.truncate {
+            // As the server would write it, if it knows it.
+            let sql = format!("SELECT to_regclass({})::text", quote_literal(name));
+            match admin::value(self.session, &sql) {
+                Ok(Some(known)) => {
+                    growing.retain(|table| table != name && *table != known);
+                    tables.retain(|table| table != name && *table != known);
+                    growing.push(known.clone());
+                    tables.push(known);
+                }
+                Ok(None) => self.gap("truncate", Some(name), "there is no such table"),
+                Err(e) => self.refused("truncate", Some(name), Instant::now(), &e)?,
+            }
+        }
+        for table in &growing {
+            let has_grown = self
+                .dialect
+                .has_grown
+                .replace("{table}", &quote_literal(table));
+            if admin::value(self.session, &has_grown)
+                .map_err(looking)?
+                .as_deref()
+                == Some("t")
+            {
+                let sql = self.dialect.truncate.replace("{table}", table);
+                if self.step("truncate", Some(table), &sql)? {
+                    // Empty and without statistics again.
+                    written.insert(table.clone());
+                }
+            }
+        }
+        if let Some(vacuum) = self.dialect.vacuum {
+            for table in tables {
+                let needed = match wanted.vacuum {
+                    Vacuum::Never => false,
+                    Vacuum::Always => true,
+                    Vacuum::Needed => written.contains(&table) || self.has_changed(&table)?,
+                };
+                if needed
+                    && self.step("vacuum", Some(&table), &vacuum.replace("{table}", &table))?
+                {
+                    written.remove(&table);
+                }
+            }
+        }
+        if wanted.checkpoint {
+            self.checkpoint(wanted.checkpoint_timeout)?;
+        }
+        Ok(())
+    }
+
+    fn has_changed(&mut self, table: &str) -> Result<bool, Failure> {
+        let Some(sql) = self.dialect.has_changed else {
+            return Ok(true);
+        };
+        let sql = sql.replace("{table}", &quote_literal(table));
+        let changed = admin::value(self.session, &sql);
+        let changed =
+            changed.map_err(|e| trouble::server(&e, "could not ask for a table's changes"))?;
+        // A table that the server does not count is vacuumed to be safe.
+        Ok(changed.as_deref() != Some("f"))
+    }
+
+    fn checkpoint(&mut self, timeout: Duration) -> Result<(), Failure> {
+        let Some(checkpoint) = self.dialect.checkpoint else {
+            self.gap("checkpoint", None, "this product has none");
+            return Ok(());
+        };
+        let limit = |ms: u128| format!("SET statement_timeout = {ms}");
+        let limiting = |e| trouble::server(&e, "could not limit the time of a checkpoint");
+        // No less than a millisecond: nothing would mean no limit.
+        admin::run(self.session, &limit(timeout.as_millis().max(1))).map_err(limiting)?;
+        self.session
+            .set_answer_timeout(timeout.checked_add(ANSWER_GRACE));
+        self.step("checkpoint", None, checkpoint)?;
+        self.session.set_answer_timeout(None);
+        admin::run(self.session, &limit(0)).map_err(limiting)
+    }
+
+    /// Does one thing; `false` when the server would not.
+    fn step(
+        &mut self,
+        what: &'static str,
+        table: Option<&str>,
+        sql: &str,
+    ) -> Result<bool, Failure> {
+        let began = Instant::now();
+        self.session.take_notices();
+        if let Err(e) = admin::run(self.session, sql) {
+            self.refused(what, table, began, &e)?;
+            return Ok(false);
+        }
+        // PostgreSQL skips what the role may not vacuum with no more than a warning.
+        let warnings = self.session.take_notices().into_iter();
+        let warning = warnings
+            .filter(|notice| notice.severity() == "WARNING")
+            .map(|notice| notice.message().to_owned())
+            .next();
+        let done = warning.is_none();
+        self.record.steps.push(Step {
+            what,
+            table: table.map(str::to_owned),
+            elapsed_s: began.elapsed().as_secs_f64(),
+            not_done: warning,
+        });
+        Ok(done)
+    }
+
+    fn refused(
+        &mut self,
+        what: &'static str,
+        table: Option<&str>,
+        began: Instant,
+        error: &Error,
+    ) -> Result<(), Failure> {
+        if self.stop.asked() || self.session.is_broken() {
+            return Err(trouble::server(
+                error,
+                &format!("could not {what} between two trials"),
+            ));
+        }
+        let why = error.server().map_or_else(
+            || error.to_string(),
+            |e| format!("{} (SQLSTATE {})", e.message(), e.sqlstate()),
+        );
+        self.record.steps.push(Step {
+            what,
+            table: table.map(str::to_owned),
+            elapsed_s: began.elapsed().as_secs_f64(),
+            not_done: Some(why),
+        });
+        Ok(())
+    }
+
+    fn gap(&mut self, what: &'static str, table: Option<&str>, why: &str) {
+        self.record.steps.push(Step {
+            what,
+            table: table.map(str::to_owned),
+            elapsed_s: 0.0,
+            not_done: Some(why.to_owned()),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

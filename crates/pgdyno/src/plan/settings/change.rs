@@ -1,0 +1,277 @@
+//! Changing settings of the whole server, and putting them back.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use pgdyno_session::{Session, quote_ident, quote_literal};
+
+use super::journal::{Header, Journal};
+use crate::exit::Failure;
+use crate::plan::experiment::nearest;
+use crate::target::open::{Kind, Target};
+use crate::target::{admin, trouble};
+
+/// How long the server may take to read its configuration again.
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How a setting is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// For the sessions of the trial alone, when they connect.
+    Session,
+    /// For the whole server.
+    System,
+}
+
+impl Way {
+    /// Its word in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Way::Session => "session",
+            Way::System => "alter system",
+        }
+    }
+}
+
+/// How each of these settings can be set on this server.
+///
+/// # Errors
+/// A setting that the server does not have, or that takes a restart.
+pub fn ways<'a>(
+    session: &mut Session,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<BTreeMap<String, Way>, Failure> {
+    let asking = |e| trouble::server(&e, "could not ask the server for its settings");
+    let rows = admin::rows(session, "SELECT name, context FROM pg_settings").map_err(asking)?;
+    let known: BTreeMap<String, String> = rows
+        .into_iter()
+        .filter_map(|row| {
+            let mut row = row.into_iter().flatten();
+            Some((row.next()?, row.next()?))
+        })
+        .collect();
+    let mut ways = BTreeMap::new();
+    for name in names {
+        let context = known
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let way = match context.map(|(_, context)| context.as_str()) {
+            Some("user" | "superuser" | "backend" | "superuser-backend") => Way::Session,
+            Some("sighup") => Way::System,
+            // An extension's, or anybody's: the server takes any name with a dot.
+            None if name.contains('.') => Way::Session,
+            Some("postmaster") => {
+                return Err(Failure::new(format!(
+                    "settings.{name} takes a restart of the server, which a sweep does not do"
+                ))
+                .hint(format!(
+                    "for a server of pgdyno's own: --pg-set {name}=VALUE, one sweep for each value"
+                ))
+                .hint("or give servers that differ in it as a list: target = [\"…\", \"…\"]"));
+            }
+            Some(_) => {
+                return Err(Failure::new(format!(
+                    "settings.{name} cannot be changed: the server computes it"
+                )));
+            }
+            None => {
+                let failure = Failure::new(format!("the server has no setting \"{name}\""));
+                return Err(match nearest(name, known.keys().map(String::as_str)) {
+                    Some(word) => failure.hint(format!("did you mean \"{word}\"?")),
+                    None => failure,
+                });
+            }
+        };
+        ways.insert(name.to_owned(), way);
+    }
+    Ok(ways)
+}
+
+/// The settings of one server that are not as they were found.
+pub struct Changes {
+    target: Target,
+    journal: Option<Journal>,
+    /// What `postgresql.auto.conf` had, for each setting touched.
+    found: BTreeMap<String, Option<String>>,
+    in_effect: BTreeMap<String, String>,
+}
+
+impl Changes {
+    /// None yet.
+    pub fn none(target: &Target) -> Changes {
+        Changes {
+            target: target.clone(),
+            journal: None,
+            found: BTreeMap::new(),
+            in_effect: BTreeMap::new(),
+        }
+    }
+
+    /// Makes exactly `wanted` be in effect beside what was found. Journals go to `directory`.
+    ///
+    /// # Errors
+    /// The role may not, or the server does not take a value. What was changed until then is still
+    /// known and can be put back.
+    pub fn switch(
+        &mut self,
+        session: &mut Session,
+        wanted: &BTreeMap<String, String>,
+        directory: &Path,
+    ) -> Result<(), Failure> {
+        if *wanted == self.in_effect {
+            return Ok(());
+        }
+        for name in wanted.keys() {
+            if !self.found.contains_key(name) {
+                let before = in_auto_conf(session, name)?;
+                self.write_down(session, name, before.as_deref(), directory)?;
+                self.found.insert(name.clone(), before);
+            }
+        }
+        let gone = self
+            .in_effect
+            .keys()
+            .filter(|name| !wanted.contains_key(*name));
+        for name in gone.cloned().collect::<Vec<_>>() {
+            let before = self.found.get(&name).cloned().flatten();
+            alter(session, &name, before.as_deref())?;
+            self.in_effect.remove(&name);
+        }
+        for (name, value) in wanted {
+            if self.in_effect.get(name) != Some(value) {
+                alter(session, name, Some(value))?;
+                self.in_effect.insert(name.clone(), value.clone());
+            }
+        }
+        reload(session)?;
+        for name in wanted.keys() {
+            check_effect(session, name)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing changes before it can be put back after a crash. A server that ends with this
+    /// process takes its settings with it.
+    fn write_down(
+        &mut self,
+        session: &mut Session,
+        name: &str,
+        before: Option<&str>,
+        directory: &Path,
+    ) -> Result<(), Failure> {
+        if self.target.kind == Kind::Own {
+            return Ok(());
+        }
+        if self.journal.is_none() {
+            let header = Header {
+                target: self.target.address.clone(),
+                title: self.target.title.clone(),
+                system_identifier: system_identifier(session),
+            };
+            self.journal = Some(Journal::create(directory, &header)?);
+        }
+        match &mut self.journal {
+            Some(journal) => journal.note(name, before),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts everything back.
+    ///
+    /// # Errors
+    /// The server cannot be reached or refuses: the journal stays for `pgdyno restore`.
+    pub fn restore(&mut self) -> Result<(), Failure> {
+        if self.found.is_empty() {
+            return Ok(());
+        }
+        let hint = "what was not put back: pgdyno restore";
+        let mut session = self.target.connect().map_err(|e| e.hint(hint))?;
+        put_back(&mut session, &self.found).map_err(|e| e.hint(hint))?;
+        self.found.clear();
+        self.in_effect.clear();
+        match self.journal.take() {
+            Some(journal) => journal.remove(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Sets each setting to what it was in `postgresql.auto.conf`, or takes it out.
+pub(super) fn put_back(
+    session: &mut Session,
+    found: &BTreeMap<String, Option<String>>,
+) -> Result<(), Failure> {
+    for (name, before) in found {
+        alter(session, name, before.as_deref())?;
+    }
+    reload(session)
+}
+
+/// What tells this server from all others; roles that may not see it get none.
+pub(super) fn system_identifier(session: &mut Session) -> Option<String> {
+    let sql = "SELECT system_identifier FROM pg_control_system()";
+    admin::value(session, sql).ok().flatten()
+}
+
+fn in_auto_conf(session: &mut Session, name: &str) -> Result<Option<String>, Failure> {
+    let sql = format!(
+        "SELECT setting FROM pg_file_settings WHERE lower(name) = lower({}) \
+         AND sourcefile LIKE '%postgresql.auto.conf' ORDER BY seqno DESC LIMIT 1",
+        quote_literal(name)
+    );
+    admin::value(session, &sql).map_err(|e| {
+        trouble::server(
+            &e,
+            &format!("settings.{name} is the whole server's, and could not be read to be put back"),
+        )
+        .hint("connect as a superuser, or leave it out")
+    })
+}
+
+fn alter(session: &mut Session, name: &str, value: Option<&str>) -> Result<(), Failure> {
+    let quoted: Vec<String> = name.split('.').map(quote_ident).collect();
+    let quoted = quoted.join(".");
+    let sql = match value {
+        Some(value) => format!("ALTER SYSTEM SET {quoted} = {}", quote_literal(value)),
+        None => format!("ALTER SYSTEM RESET {quoted}"),
+    };
+    admin::run(session, &sql)
+        .map_err(|e| trouble::server(&e, &format!("could not change settings.{name}")))
+}
+
+/// Has the server read its files again, and waits until this session has too: the postmaster, from
+/// which new sessions get theirs, comes before it.
+fn reload(session: &mut Session) -> Result<(), Failure> {
+    let failed = |e| trouble::server(&e, "could not have the server read its settings again");
+    let loaded = "SELECT extract(epoch FROM pg_conf_load_time())";
+    let before = admin::value(session, loaded).map_err(failed)?;
+    admin::run(session, "SELECT pg_reload_conf()").map_err(failed)?;
+    let began = Instant::now();
+    while admin::value(session, loaded).map_err(failed)? == before {
+        if began.elapsed() > RELOAD_TIMEOUT {
+            return Err(Failure::new(format!(
+                "the server has not read its settings again within {} s",
+                RELOAD_TIMEOUT.as_secs()
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// A setting can be decided elsewhere: on the command line, for a role or a database.
+fn check_effect(session: &mut Session, name: &str) -> Result<(), Failure> {
+    let sql = format!(
+        "SELECT source FROM pg_settings WHERE lower(name) = lower({})",
+        quote_literal(name)
+    );
+    let source = admin::value(session, &sql)
+        .map_err(|e| trouble::server(&e, "could not ask whether a setting is in effect"))?;
+    match source.as_deref() {
+        Some("configuration file") | None => Ok(()),
+        Some(other) => Err(Failure::new(format!(
+            "settings.{name} was set, but is not in effect: it is decided by the {other}"
+        ))),
+    }
+}

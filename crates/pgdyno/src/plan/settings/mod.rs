@@ -1,0 +1,26 @@
+//! Settings of the server that a trial is to run with: through the connection where the server
+//! allows it, else for the whole server (ALTER SYSTEM and a reload), written down before and put
+//! back afterwards.
+
+mod change;
+mod journal;
+mod restore;
+
+pub use change::{Changes, Way, ways};
+pub use restore::{put_back_for, restore_all};
+
+use std::path::PathBuf;
+
+use pgdyno_server::Cache;
+
+use crate::exit::Failure;
+use crate::target::trouble;
+
+/// Where the journals of this user are.
+///
+/// # Errors
+/// Nothing says where.
+pub fn directory() -> Result<PathBuf, Failure> {
+    let cache = Cache::from_env().map_err(trouble::own_server)?;
+    Ok(cache.path().join("settings"))
+}

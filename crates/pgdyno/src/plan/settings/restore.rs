@@ -1,0 +1,124 @@
+//! Putting back what sweeps that died have left changed.
+
+use std::fmt;
+use std::path::Path;
+
+use pgdyno_session::Session;
+use serde::Serialize;
+
+use super::change::{put_back, system_identifier};
+use super::journal::{self, Leftover, Seen};
+use crate::exit::{Exit, Failure};
+use crate::target::open::{self, Target, Wanted};
+
+/// What was put back on one server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Restored {
+    /// The server, for people.
+    pub server: String,
+    /// Each setting with what it is again in `postgresql.auto.conf`; nothing: it is out of it.
+    pub settings: Vec<(String, Option<String>)>,
+}
+
+/// Puts everything back that sweeps left, on every server; `url` leads to the server if the journal
+/// alone does not (a password). Also how many journals are in use.
+///
+/// # Errors
+/// A server cannot be reached or refuses; journals before it are dealt with.
+pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>, usize), Failure> {
+    let mut restored = Vec::new();
+    let mut in_use = 0;
+    for seen in journal::all(directory)? {
+        let leftover = match seen {
+            Seen::InUse(_) => {
+                in_use += 1;
+                continue;
+            }
+            Seen::Left(leftover) => leftover,
+        };
+        let place = leftover.path.display().to_string();
+        let explain = |failure: Failure| {
+            failure
+                .detail(format!(
+                    "settings of {} are in {place}",
+                    leftover.header.title
+                ))
+                .hint("a server that needs a password: PGPASSWORD, or --url with all of it")
+                .hint("a server that is gone for good: delete the file")
+        };
+        let wanted = Wanted {
+            url: Some(url.unwrap_or(&leftover.header.target).to_owned()),
+            ..Wanted::default()
+        };
+        let target = open::existing(&wanted).map_err(explain)?;
+        let target = target.ok_or_else(|| explain(Failure::new("there is no server")))?;
+        let mut session = target.connect().map_err(explain)?;
+        if !same_server(&leftover, &target, &mut session) {
+            return Err(explain(Failure::with(
+                Exit::Failed,
+                format!(
+                    "{} is another server than the one whose settings were changed",
+                    target.title
+                ),
+            )));
+        }
+        put_back(&mut session, &leftover.found).map_err(explain)?;
+        restored.push(done(leftover)?);
+    }
+    Ok((restored, in_use))
+}
+
+/// Puts back what was left on the server of this session.
+///
+/// # Errors
+/// The server refuses, or a journal cannot be read.
+pub fn put_back_for(
+    directory: &Path,
+    target: &Target,
+    session: &mut Session,
+) -> Result<Vec<Restored>, Failure> {
+    let mut restored = Vec::new();
+    for seen in journal::all(directory)? {
+        if let Seen::Left(leftover) = seen
+            && same_server(&leftover, target, session)
+        {
+            put_back(session, &leftover.found)?;
+            restored.push(done(leftover)?);
+        }
+    }
+    Ok(restored)
+}
+
+fn same_server(leftover: &Leftover, target: &Target, session: &mut Session) -> bool {
+    match (
+        &leftover.header.system_identifier,
+        system_identifier(session),
+    ) {
+        (Some(noted), Some(is)) => *noted == is,
+        _ => leftover.header.target == target.address,
+    }
+}
+
+fn done(leftover: Leftover) -> Result<Restored, Failure> {
+    let restored = Restored {
+        server: leftover.header.title.clone(),
+        settings: leftover.found.clone().into_iter().collect(),
+    };
+    leftover.remove()?;
+    Ok(restored)
+}
+
+impl fmt::Display for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settings = self.settings.iter().map(|(name, before)| match before {
+            Some(value) => format!("{name} is {value} again"),
+            None => format!("{name} is no longer set"),
+        });
+        write!(
+            f,
+            "{}: {}",
+            self.server,
+            settings.collect::<Vec<_>>().join(", ")
+        )
+    }
+}

@@ -1,0 +1,133 @@
+//! Settings of the whole server: put back after a sweep, after SIGKILL, by `pgdyno restore` and by
+//! the next sweep.
+
+use pgdyno_platform::child::Signal;
+
+use crate::child::{Running, wait_until};
+use crate::support::{self, Database};
+use crate::written::{Experiment, assert_sums};
+
+/// 2 x 2 x 2 short trials; one of the parameters is a setting of the whole server.
+const CUBE: &str = "duration = '400ms'\nhygiene.settle = 0\n\
+     [matrix]\nworkload = ['tpcb', 'select-only']\nclients = [1, 2]\n\
+     settings.bgwriter_delay = ['111ms', '333ms']\n";
+
+fn in_auto_conf(database: &Database) -> String {
+    database.value(
+        "SELECT coalesce(string_agg(name || '=' || setting, ' ' ORDER BY name), '') \
+         FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf'",
+    )
+}
+
+#[test]
+fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
+    let server = pgdyno_testkit::postgres_with(&[]);
+    let database = Database::on(&server, "sweep_killed");
+    database.sql("ALTER SYSTEM SET bgwriter_delay = '250ms'");
+    database.sql("SELECT pg_reload_conf()");
+    let before = in_auto_conf(&database);
+    assert_eq!(before, "bgwriter_delay=250ms");
+    let experiment = Experiment::new(CUBE, &database);
+
+    let changed = || in_auto_conf(&database) != before;
+    let running = Running::start(&mut experiment.sweep(&[]));
+    wait_until("two trials", || experiment.complete().len() >= 2);
+    wait_until("a changed setting", changed);
+    let restoring = experiment.command(&["restore"]).output().unwrap();
+    support::ended(restoring).expect(0, &["1 sweeps at work"]);
+    running.signal(Signal::Kill);
+    running.ended();
+    assert!(changed(), "nobody has put it back yet");
+
+    // The next session of the sweep puts it back before it does anything; killed once more.
+    let complete = experiment.complete().len();
+    let running = Running::start(&mut experiment.sweep(&["--resume"]));
+    wait_until("two more", || experiment.complete().len() >= complete + 2);
+    wait_until("a changed setting", changed);
+    running.signal(Signal::Kill);
+    let ran = running.ended();
+    assert!(
+        ran.stderr.contains("bgwriter_delay is 250ms again"),
+        "{ran:#?}"
+    );
+    assert!(changed());
+
+    let restore = || support::ran(&mut experiment.command(&["restore"]));
+    restore().expect(0, &["bgwriter_delay is 250ms again"]);
+    assert_eq!(in_auto_conf(&database), before);
+    assert_eq!(database.value("SHOW bgwriter_delay"), "250ms", "in effect");
+    restore().expect(0, &["nothing to restore"]);
+
+    experiment
+        .run(&["--resume"])
+        .expect(0, &["8 of 8 trials complete"]);
+    assert_eq!(in_auto_conf(&database), before);
+    restore().expect(0, &["nothing to restore"]);
+    let trials = experiment.complete();
+    let mut points: Vec<String> = trials.iter().map(|t| t["point"].to_string()).collect();
+    points.sort();
+    points.dedup();
+    assert_eq!((trials.len(), points.len()), (8, 8), "each once");
+    trials.iter().for_each(assert_sums);
+    let by = |t: &serde_json::Value| t["before"]["settings"]["bgwriter_delay"]["by"].clone();
+    assert!(trials.iter().all(|t| by(t) == "alter system"));
+    experiment
+        .run(&["--resume"])
+        .expect(0, &["8 of 8 trials complete"]);
+    assert_eq!(experiment.complete().len(), 8, "nothing is left to run");
+}
+
+#[test]
+fn a_setting_that_cannot_be_varied_is_refused_before_the_first_trial() {
+    let database = Database::new("sweep_settings");
+    for (setting, texts) in [
+        (
+            "shared_buffers = ['16MB']",
+            &["takes a restart", "--pg-set shared_buffers"][..],
+        ),
+        (
+            "wrok_mem = ['1MB']",
+            &["no setting \"wrok_mem\"", "did you mean \"work_mem\"?"],
+        ),
+        ("block_size = [8192]", &["computes it"]),
+        ("work_mem = ['4MB', '7 apples']", &["work_mem", "7 apples"]),
+    ] {
+        let toml = format!("workload = 'tpcb'\nduration = '1s'\n[settings]\n{setting}\n");
+        let experiment = Experiment::new(&toml, &database);
+        let ran = experiment.run(&[]);
+        assert_ne!(ran.code, Some(0), "{ran:#?}");
+        for text in texts {
+            assert!(ran.stderr.contains(text), "no {text} in {ran:#?}");
+        }
+        assert!(experiment.complete().is_empty());
+    }
+}
+
+#[test]
+fn a_journal_of_a_server_that_is_gone_is_kept_and_named() {
+    let database = Database::new("sweep_gone");
+    let experiment = Experiment::new("", &database);
+    let journals = experiment.dir.path().join("cache/settings");
+    std::fs::create_dir_all(&journals).unwrap();
+    let journal = journals.join("1-0.jsonl");
+    let header = r#"{"target":"host='/nowhere' user='x' dbname='x'","title":"the old one","system_identifier":"1"}"#;
+    std::fs::write(
+        &journal,
+        format!("{header}\n{{\"name\":\"bgwriter_delay\",\"before\":null}}\n"),
+    )
+    .unwrap();
+    let restore = |args: &[&str]| {
+        let args = [&["restore"], args].concat();
+        support::ran(&mut experiment.command(&args))
+    };
+    restore(&[]).expect(
+        3,
+        &[
+            "settings of the old one are in",
+            "1-0.jsonl",
+            "delete the file",
+        ],
+    );
+    restore(&["--url", &database.url]).expect(1, &["another server than the one"]);
+    assert!(journal.exists());
+}

@@ -1,0 +1,145 @@
+//! What a sweep runs, in which order, and what it writes down.
+
+use serde_json::{Value, json};
+
+use crate::support::Database;
+use crate::written::{Experiment, assert_sums};
+
+#[test]
+fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
+    let database = Database::new("sweep_matrix");
+    let experiment = Experiment::new(
+        "duration = '300ms'\nrepeats = 2\nseed = 5\nhygiene.settle = 0\nworkload = 'tpcb'\n\
+         isolation = 'repeatable read'\nmax_tries = 10\n\
+         [settings]\nwork_mem = '7MB'\napplication_name = \"two words\"\n\
+         [matrix]\nparams.scale = [1, 2]\n\
+         [[zip]]\nclients = [1, 2]\nquery_mode = ['simple', 'prepared']\n",
+        &database,
+    );
+    experiment
+        .run(&[])
+        .expect(0, &["8 of 8 trials complete", "[1/8] scale 1, clients 1"]);
+    let trials = experiment.complete();
+    assert_eq!(trials.len(), 8);
+    trials.iter().for_each(assert_sums);
+    let loads: Vec<bool> = trials
+        .iter()
+        .map(|t| !t["before"]["loaded"].is_null())
+        .collect();
+    assert_eq!(
+        loads,
+        [true, false, false, false, true, false, false, false],
+        "a load a scale"
+    );
+    let repeats: Vec<_> = trials
+        .iter()
+        .map(|t| t["repeat"].as_u64().unwrap())
+        .collect();
+    assert_eq!(repeats, [1, 1, 2, 2, 1, 1, 2, 2]);
+    let last = &trials[7];
+    assert_eq!(last["point"]["params"]["scale"], 2);
+    assert_eq!(last["workload"]["variables"]["scale"], "2");
+    assert_eq!(
+        (&last["trial"]["clients"], &last["trial"]["query_mode"]),
+        (&json!(2), &json!("prepared"))
+    );
+    assert_eq!(last["trial"]["seed"], 7, "the experiment's and the repeat");
+    let facts = &last["target"]["facts"];
+    assert_eq!(facts["default_transaction_isolation"], "repeatable read");
+    assert_eq!(
+        last["before"]["settings"]["work_mem"],
+        json!({ "value": "7MB", "by": "session" })
+    );
+    let steps = last["before"]["hygiene"]["steps"].as_array().unwrap();
+    let did = |what: &str, table: Value| {
+        steps
+            .iter()
+            .any(|s| s["what"] == what && s["table"] == table && s["not_done"].is_null())
+    };
+    assert!(did("truncate", json!("pgbench_history")), "{steps:?}");
+    assert!(
+        did("vacuum", json!("pgbench_accounts")) && did("checkpoint", Value::Null),
+        "{steps:?}"
+    );
+    // The last trial's rows are all there are.
+    let rows = database.value("SELECT count(*) FROM pgbench_history");
+    assert_eq!(last["measured"]["committed"].to_string(), rows);
+}
+
+#[test]
+fn a_share_of_the_maximum_is_scheduled_after_measuring_it_once() {
+    let database = Database::new("sweep_share");
+    let experiment = Experiment::new(
+        "workload = 'select-only'\nduration = '500ms'\nrepeats = 2\nrate = ['25%', 40]\nhygiene.settle = 0\n",
+        &database,
+    );
+    experiment
+        .run(&[])
+        .expect(0, &["5 of 5 trials complete", "to find the maximum"]);
+    let trials = experiment.complete();
+    let roles: Vec<_> = trials.iter().map(|t| t["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["maximum", "point", "point", "point", "point"]);
+    let maximum = trials[0]["measured"]["goodput_per_s"].as_f64().unwrap();
+    assert!(trials[0]["trial"]["rate_per_s"].is_null());
+    for trial in [&trials[1], &trials[3]] {
+        let rate = trial["trial"]["rate_per_s"].as_f64().unwrap();
+        assert!((rate - maximum / 4.0).abs() < 1e-6, "{rate} of {maximum}");
+    }
+    assert_eq!(trials[2]["trial"]["rate_per_s"], 40.0);
+}
+
+#[test]
+fn a_trial_that_fails_is_written_down_and_the_others_go_on() {
+    let database = Database::new("sweep_fails");
+    let experiment = Experiment::new(
+        "workload = [['bad.sql'], ['good.sql']]\ntransactions = 5\nhygiene.settle = 0\n",
+        &database,
+    );
+    let script =
+        |name: &str, text: &str| std::fs::write(experiment.dir.path().join(name), text).unwrap();
+    script("bad.sql", "SELECT 1/0;\n");
+    script("good.sql", "SELECT 1;\n");
+    let texts = [
+        "1 of 2 trials complete",
+        "1 trials failed",
+        "sweep e.toml --url … --resume",
+    ];
+    experiment.run(&[]).expect(1, &texts);
+    let states: Vec<_> = experiment
+        .trials()
+        .iter()
+        .map(|t| t["state"].clone())
+        .collect();
+    assert_eq!(states, ["failed", "complete"]);
+    // Resuming tries it again; what is complete stays.
+    script("bad.sql", "SELECT 2;\n");
+    experiment
+        .run(&["--resume"])
+        .expect(1, &["holds another experiment"]);
+    script("bad.sql", "SELECT 1/0;\n");
+    experiment
+        .run(&["--resume"])
+        .expect(1, &["1 of 2 trials complete"]);
+    assert_eq!(experiment.trials().len(), 3);
+}
+
+#[test]
+fn tables_of_others_are_never_loaded_anew() {
+    let database = Database::new("sweep_others");
+    let experiment = Experiment::new(
+        "workload = 'tpcb'\nduration = '200ms'\nparams.scale = [1, 2]\nhygiene.settle = 0\n",
+        &database,
+    );
+    database.pgdyno(&["load", "tpcb"]).expect(0, &[]);
+    for table in ["accounts", "branches", "tellers", "history"] {
+        database.sql(&format!("COMMENT ON TABLE pgbench_{table} IS NULL"));
+    }
+    let ran = experiment.run(&[]);
+    ran.expect(
+        1,
+        &["1 of 2 trials complete", "loaded with scale = 1, not 2"],
+    );
+    assert_eq!(database.value("SELECT count(*) FROM pgbench_branches"), "1");
+    let rows = database.value("SELECT count(*) > 0 FROM pgbench_history");
+    assert_eq!(rows, "t", "nor emptied");
+}
