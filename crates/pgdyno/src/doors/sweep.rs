@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::Talk;
 use super::json_arg::JsonArg;
+use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::experiment::conduct::{self, Means};
@@ -19,11 +20,15 @@ use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::parameter::PARAMETERS;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader::{self, Experiment};
+use crate::plan::experiment::schedule::{Role, Slot};
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{pgbench_tools, presets};
+use crate::plan::prepare::Prepared;
 use crate::plan::settings;
+use crate::plan::trial::Trial;
 use crate::report::live::Form;
 use crate::say::{answer, write_answer};
+use crate::store::{ExperimentHeader, Keep, TrialHeader};
 use crate::workload::progress::Progress;
 
 /// What to sweep, and how.
@@ -61,9 +66,17 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
+    /// Keep the trials in the results file alone, and not in the notebook
+    #[arg(long, conflicts_with = "store")]
+    pub no_store: bool,
+
     /// With --dry-run.
     #[command(flatten)]
     pub json: JsonArg,
+
+    /// Where trials are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
 
     /// Where the database is, when the experiment does not say it.
     #[command(flatten)]
@@ -261,6 +274,25 @@ fn sweep(
         let trials = plan.slots.len();
         crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
+    let experiment = args.experiment(&plan);
+    let keep = |slot: &Slot, position: u32, trial: &Trial, prepared: &Prepared| {
+        let Some((path, experiment)) = &experiment else {
+            return Keep::nothing();
+        };
+        let is_maximum = slot.role == Role::Maximum;
+        let header = TrialHeader {
+            experiment: Some(*experiment),
+            point: Some(slot.point.to_json()),
+            repeat: (!is_maximum).then_some(slot.repeat),
+            position: Some(position),
+            tags: is_maximum
+                .then(|| "maximum".to_owned())
+                .into_iter()
+                .collect(),
+            ..TrialHeader::of(trial, prepared)
+        };
+        Keep::begin(Some(path), &header)
+    };
     let ended = conduct::conduct(
         &plan,
         &mut notebook,
@@ -270,6 +302,7 @@ fn sweep(
             screen: talk.screen(),
             progress,
             tell: &mut |line| answer!("{line}"),
+            keep: &keep,
             interrupts,
         },
     )?;
@@ -289,6 +322,45 @@ fn sweep(
     match ended.early {
         Some(failure) => Err(failure.hint(resume)),
         None => Err(Failure::new(format!("{} trials failed", ended.failed)).hint(resume)),
+    }
+}
+
+impl SweepArgs {
+    /// The store's path and the experiment's number in it, begun anew or gone on with. A store that
+    /// cannot be used is told, and costs no measurement: the results file has all.
+    fn experiment(&self, plan: &Plan) -> Option<(PathBuf, i64)> {
+        if self.no_store {
+            return None;
+        }
+        let identity = &plan.identity;
+        let header = ExperimentHeader {
+            name: identity.name.clone(),
+            definition: json!({
+                "sha256": identity.sha256,
+                "seed": identity.seed,
+                "definition": identity.definition,
+            })
+            .to_string(),
+        };
+        let begun = self.store.open().and_then(|store| {
+            let same = match self.resume {
+                true => store.same_experiment(&header)?,
+                false => None,
+            };
+            let number = match same {
+                Some(number) => number,
+                None => store.begin_experiment(&header)?,
+            };
+            Ok((store.path().to_owned(), number))
+        });
+        match begun {
+            Ok(begun) => Some(begun),
+            Err(failure) => {
+                crate::say::remark!("pgdyno: warning: the sweep is not kept in the notebook");
+                crate::say::remark!("{failure}");
+                None
+            }
+        }
     }
 }
 

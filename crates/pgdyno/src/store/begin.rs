@@ -21,7 +21,6 @@ use crate::target::open::Kind;
 use crate::validity::Note;
 
 /// An experiment, before its first trial.
-#[allow(dead_code, reason = "for sweeps")]
 #[derive(Debug, Clone)]
 pub struct ExperimentHeader {
     /// What people call it; need not be unique.
@@ -96,11 +95,23 @@ impl TrialHeader {
 }
 
 impl Store {
+    /// The number of the newest experiment with this name and this very definition.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn same_experiment(&self, header: &ExperimentHeader) -> Result<Option<i64>, Failure> {
+        let found = self.connection.query_row(
+            "SELECT max(number) FROM experiment WHERE name = ? AND definition = ?",
+            params![header.name, header.definition],
+            |row| row.get(0),
+        );
+        found.map_err(self.failed("cannot read"))
+    }
+
     /// Puts an experiment into the store and gives its number.
     ///
     /// # Errors
     /// The store cannot be written.
-    #[allow(dead_code, reason = "for sweeps")]
     pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<i64, Failure> {
         let uuid = new_uuid()?;
         let written = self.connection.execute(

@@ -34,6 +34,13 @@ impl Keep {
         }
     }
 
+    /// Something happened, `at_us` microseconds after clients began to work.
+    pub fn event(&mut self, kind: &'static str, at_us: u64, text: &str) {
+        if let Some(writer) = &mut self.0 {
+            writer.event(kind, at_us, text);
+        }
+    }
+
     /// It is over; gives the trial's number when it is kept.
     pub fn finish(self, outcome: &Outcome) -> Option<i64> {
         let writer = self.0?;
@@ -45,6 +52,13 @@ impl Keep {
     pub fn fail(self, reason: &str) {
         if let Some(writer) = self.0 {
             told(writer.fail(reason));
+        }
+    }
+
+    /// Somebody stopped it before it came to anything.
+    pub fn abort(self, reason: &str) {
+        if let Some(writer) = self.0 {
+            told(writer.abort(reason));
         }
     }
 }

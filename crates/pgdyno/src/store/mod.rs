@@ -32,7 +32,6 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-#[allow(unused_imports, reason = "for sweeps")]
 pub use begin::ExperimentHeader;
 pub use begin::TrialHeader;
 pub use exchange::Copied;

@@ -17,11 +17,13 @@ use super::point::Rate;
 use super::schedule::{Key, Role, Slot};
 use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
+use crate::plan::prepare::Prepared;
 use crate::plan::settings::{self, Changes, Way};
-use crate::plan::trial::Outcome;
+use crate::plan::trial::{Outcome, Trial};
 use crate::plan::{hygiene, prepare};
 use crate::report::figures;
 use crate::report::live::{Form, Length, Screen};
+use crate::store::Keep;
 use crate::target::dialect::{self, Dialect};
 use crate::target::open::{self, Target, Wanted};
 use crate::target::{admin, own, trouble};
@@ -40,6 +42,8 @@ pub struct Means<'a> {
     pub progress: fn(Form) -> Progress,
     /// Told each trial's result, for people.
     pub tell: &'a mut dyn FnMut(&str) -> Result<(), Failure>,
+    /// Begins to keep a trial in the store; told its place in the order, from 1.
+    pub keep: &'a dyn Fn(&Slot, u32, &Trial, &Prepared) -> Keep,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
@@ -121,7 +125,7 @@ impl Sweep<'_> {
             self.announce(number, slot);
             notebook.begin_trial(slot)?;
             let mut circumstances = Circumstances::default();
-            let result = self.trial(slot, &mut circumstances);
+            let result = self.trial(number, slot, &mut circumstances);
             let (state, error) = match &result {
                 Ok(ran) => verdict(&ran.outcome),
                 Err(failure) if matches!(failure.exit, Exit::Interrupted(_)) => {
@@ -193,7 +197,12 @@ impl Sweep<'_> {
         );
     }
 
-    fn trial(&mut self, slot: &Slot, before: &mut Circumstances) -> Result<Ran, Failure> {
+    fn trial(
+        &mut self,
+        number: usize,
+        slot: &Slot,
+        before: &mut Circumstances,
+    ) -> Result<Ran, Failure> {
         let began = Instant::now();
         let rate = self.rate(slot)?;
         let planned = &self.plan.points[slot.index];
@@ -276,12 +285,25 @@ impl Sweep<'_> {
         }
         let control = Control::default();
         let mut screen = Screen::new(self.means.screen, Length::of(&trial));
+        let mut keep = (self.means.keep)(slot, number as u32 + 1, &trial, &prepared);
+        keep.event("before", 0, &before.to_json().to_string());
         let brake = Brake::on(&control, interrupts);
-        let outcome = trial.run(&prepared, &control, &mut screen);
+        let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
         drop(brake);
         screen.close();
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                match failure.exit {
+                    Exit::Interrupted(_) => keep.abort(&failure.message),
+                    _ => keep.fail(&failure.message),
+                }
+                return Err(failure);
+            }
+        };
+        keep.finish(&outcome);
         Ok(Ran {
-            outcome: outcome?,
+            outcome,
             total_s: began.elapsed().as_secs_f64() - load_s,
         })
     }
