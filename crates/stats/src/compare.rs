@@ -128,11 +128,12 @@ pub struct Comparison {
 /// The test is Wilcoxon-Mann-Whitney's, for pairs Wilcoxon's signed-rank test on the logarithms
 /// (on the figures where one is not positive), both exact at these sizes: they are right whatever
 /// the distribution, with five repeats as with fifty, and a wild repeat counts only by its rank.
+///
 /// The ratio is the Hodges-Lehmann estimate on the logarithms, the median of all ratios of a figure
-/// of B to one of A: its interval comes from the same test, so that interval and verdict agree,
+/// of B to one of A. Its interval comes from the same test, so that interval and verdict agree,
 /// which an interval of the ratio of medians would not; at the normal its efficiency is 0.955 and
-/// the median's 0.637 (Hodges & Lehmann 1963). On the
-/// logarithms because what slows a database down multiplies.
+/// the median's 0.637 (Hodges & Lehmann 1963). On the logarithms because what slows a database down
+/// multiplies.
 pub fn compare(
     a: &Sample,
     b: &Sample,

@@ -134,8 +134,9 @@ impl Curve {
     /// and the last point, so that its knee moves when overload is measured further, and in
     /// overload latency grows with the length of the trial alone.
     pub fn knee(&self, bootstrap: &Bootstrap) -> Knee {
-        let found = self.most_powerful(&self.medians());
-        if found + 1 == self.loads.len() {
+        let medians = self.medians();
+        let found = self.most_powerful(&medians);
+        if medians[found].is_finite() && found + 1 == self.loads.len() {
             return Knee::AboveHighest(self.loads[found]);
         }
         if found == 0 {
@@ -340,6 +341,14 @@ mod tests {
         assert_eq!(estimate.load, 100.0);
         assert_eq!(estimate.interval.unwrap().high, 100.0);
         assert_eq!(curve.knee(&QUICK), Knee::AtOrBelow(100.0));
+        let never = [LoadPoint {
+            load: 70.0,
+            latencies: vec![f64::INFINITY; 2],
+        }];
+        assert_eq!(
+            Curve::new(&never).unwrap().knee(&QUICK),
+            Knee::AtOrBelow(70.0)
+        );
     }
 
     #[test]
