@@ -1,0 +1,114 @@
+//! Gates for continuous integration: `p99 > +5%` says which change is too much, and
+//! a [`Comparison`] decides.
+//!
+//! ```text
+//! gate      = all { "," all }            it fails when one of them is met
+//! all       = condition { "and" condition }   met when each of them is
+//! condition = figure (">" | "<") threshold
+//! threshold = sign number "%"            change from A to B, as a share of A
+//!           | sign number [unit]         change from A to B, in the figure's unit
+//!           | number [unit]              B's median itself
+//! unit      = "us" | "ms" | "s" for times, "/s" for rates
+//! ```
+//!
+//! Not for: exit codes (the caller decides), which figures there are (the caller tells).
+
+mod evaluate;
+mod parse;
+
+use std::fmt;
+
+pub use evaluate::{Outcome, Tested};
+pub use parse::GateError;
+
+use crate::compare::{Comparison, Direction};
+
+/// A figure that a gate may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Figure<'a> {
+    /// As it is written, such as `p99`.
+    pub name: &'a str,
+    /// What its numbers are.
+    pub unit: Unit,
+}
+
+/// What the numbers of a figure are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A time in microseconds.
+    TimeUs,
+    /// So many a second.
+    PerSecond,
+    /// A number without unit.
+    Number,
+}
+
+impl Unit {
+    /// A number with its unit, as people read it.
+    fn words(self, value: f64) -> String {
+        match self {
+            Self::TimeUs => format!("{:.3} ms", value / 1e3),
+            Self::PerSecond => format!("{value:.1}/s"),
+            Self::Number => format!("{value}"),
+        }
+    }
+}
+
+/// What a condition compares with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Threshold {
+    /// A change from A to B, as a share of A: 0.05 for `+5%`.
+    Relative(f64),
+    /// A change from A to B, in microseconds for times.
+    Change(f64),
+    /// B's median itself, in microseconds for times.
+    Level(f64),
+}
+
+/// One condition: met is bad.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// The figure's name.
+    pub figure: String,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// The side that is bad: higher for `>`.
+    pub bad: Direction,
+    /// Where it begins to be bad.
+    pub threshold: Threshold,
+    /// As it was written.
+    pub text: String,
+}
+
+/// A gate: fails when every condition of one of its groups is met.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    groups: Vec<Vec<Condition>>,
+}
+
+impl Gate {
+    /// Reads a gate; `figures` are those that there are.
+    pub fn parse(text: &str, figures: &[Figure<'_>]) -> Result<Self, GateError> {
+        parse::gate(text, figures).map(|groups| Self { groups })
+    }
+
+    /// All conditions, in the order in which they were written.
+    pub fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        self.groups.iter().flatten()
+    }
+
+    /// Tests the conditions against the comparison of each figure, `None` where one has none, and
+    /// says what comes of it with the evidence for each.
+    pub fn evaluate<'c>(
+        &self,
+        comparison: impl Fn(&str) -> Option<&'c Comparison>,
+    ) -> (Outcome, Vec<Tested>) {
+        evaluate::gate(&self.groups, comparison)
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.text)
+    }
+}

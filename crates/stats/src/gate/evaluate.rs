@@ -1,0 +1,240 @@
+//! Tests conditions against comparisons.
+
+use std::fmt;
+
+use super::{Condition, Threshold};
+use crate::compare::{Comparison, Direction, MIN_REPEATS_TO_COMPARE, Verdict};
+
+/// What comes of a gate or of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Not met: nothing bad was shown.
+    Passes,
+    /// Met: bad.
+    Fails,
+    /// Not enough repeats, or the figure was not measured.
+    CannotTell,
+}
+
+/// A condition with what was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tested {
+    /// The condition.
+    pub condition: Condition,
+    /// What comes of it.
+    pub outcome: Outcome,
+    /// Why, in words.
+    pub evidence: String,
+}
+
+/// "p99 > +5%: fails: B is 12 % higher than A (95 % interval +8.1 % to +16 %)".
+impl fmt::Display for Tested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = match self.outcome {
+            Outcome::Passes => "passes",
+            Outcome::Fails => "fails",
+            Outcome::CannotTell => "cannot tell",
+        };
+        write!(f, "{}: {outcome}: {}", self.condition, self.evidence)
+    }
+}
+
+/// Three-valued logic (Kleene 1952): what is not known matters only where it could change the
+/// answer.
+pub(super) fn gate<'c>(
+    groups: &[Vec<Condition>],
+    comparison: impl Fn(&str) -> Option<&'c Comparison>,
+) -> (Outcome, Vec<Tested>) {
+    let mut tested = Vec::new();
+    let mut whole = Outcome::Passes;
+    for group in groups {
+        let first = tested.len();
+        tested.extend(group.iter().map(|c| condition(c, comparison(&c.figure))));
+        let outcomes = || tested[first..].iter().map(|t: &Tested| t.outcome);
+        let met = if outcomes().any(|outcome| outcome == Outcome::Passes) {
+            Outcome::Passes
+        } else if outcomes().any(|outcome| outcome == Outcome::CannotTell) {
+            Outcome::CannotTell
+        } else {
+            Outcome::Fails
+        };
+        whole = match (whole, met) {
+            (Outcome::Fails, _) | (_, Outcome::Fails) => Outcome::Fails,
+            (Outcome::CannotTell, _) | (_, Outcome::CannotTell) => Outcome::CannotTell,
+            _ => Outcome::Passes,
+        };
+    }
+    (whole, tested)
+}
+
+/// A change is met when A and B differ significantly in the bad direction and the estimate lies
+/// beyond the threshold; a level when B's median does. Both need enough repeats.
+fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
+    let tested = |outcome, evidence| Tested {
+        condition: condition.clone(),
+        outcome,
+        evidence,
+    };
+    let Some(comparison) = comparison else {
+        let evidence = format!("{} was not measured on both sides", condition.figure);
+        return tested(Outcome::CannotTell, evidence);
+    };
+    let (estimate, threshold) = match condition.threshold {
+        Threshold::Level(level) => {
+            let b = &comparison.b;
+            let evidence = format!(
+                "B's median is {} over {} repeats",
+                condition.unit.words(b.median),
+                b.n
+            );
+            if b.n < MIN_REPEATS_TO_COMPARE {
+                let evidence = format!("{evidence}, {MIN_REPEATS_TO_COMPARE} are needed");
+                return tested(Outcome::CannotTell, evidence);
+            }
+            return tested(met(beyond(condition.bad, b.median, level)), evidence);
+        }
+        Threshold::Change(change) => (comparison.difference.estimate, change),
+        Threshold::Relative(share) => match comparison.change() {
+            Some(change) => (change, share),
+            None => {
+                let evidence = "a figure is 0 or less, of which there is no share".to_owned();
+                return tested(Outcome::CannotTell, evidence);
+            }
+        },
+    };
+    let outcome = match comparison.verdict {
+        Verdict::NotEnoughRepeats { .. } => Outcome::CannotTell,
+        Verdict::NoSignificantDifference => Outcome::Passes,
+        Verdict::Different { direction } => {
+            met(direction == condition.bad && beyond(condition.bad, estimate, threshold))
+        }
+    };
+    let evidence = match condition.threshold {
+        Threshold::Change(_) if comparison.p.is_some() => {
+            let side = if estimate < 0.0 { "lower" } else { "higher" };
+            format!(
+                "{comparison}; {} {side}",
+                condition.unit.words(estimate.abs())
+            )
+        }
+        _ => comparison.to_string(),
+    };
+    tested(outcome, evidence)
+}
+
+fn beyond(bad: Direction, value: f64, threshold: f64) -> bool {
+    match bad {
+        Direction::Higher => value > threshold,
+        Direction::Lower => value < threshold,
+    }
+}
+
+fn met(met: bool) -> Outcome {
+    if met { Outcome::Fails } else { Outcome::Passes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Figure, Gate, Unit};
+    use super::*;
+    use crate::{CompareOptions, Sample, compare};
+
+    const FIGURES: [Figure<'_>; 3] = [
+        Figure {
+            name: "p99",
+            unit: Unit::TimeUs,
+        },
+        Figure {
+            name: "goodput",
+            unit: Unit::PerSecond,
+        },
+        Figure {
+            name: "failed",
+            unit: Unit::Number,
+        },
+    ];
+
+    fn comparison(factor: f64, repeats: usize) -> Comparison {
+        let a: Vec<f64> = (0..repeats).map(|i| 1_000.0 + i as f64).collect();
+        let b: Vec<f64> = a.iter().map(|v| v * factor).collect();
+        let sample = |v: &[f64]| Sample::new(v).unwrap();
+        compare(&sample(&a), &sample(&b), &CompareOptions::default()).unwrap()
+    }
+
+    /// p99 8 % higher, goodput 2 % lower, failed with too few repeats.
+    fn evaluate(text: &str) -> (Outcome, Vec<Tested>) {
+        let (p99, goodput, failed) = (comparison(1.08, 6), comparison(0.98, 6), comparison(3.0, 3));
+        Gate::parse(text, &FIGURES)
+            .unwrap()
+            .evaluate(|name| match name {
+                "p99" => Some(&p99),
+                "goodput" => Some(&goodput),
+                _ => Some(&failed),
+            })
+    }
+
+    #[test]
+    fn a_gate_fails_for_what_is_beyond_it_and_only_for_that() {
+        use Outcome::{CannotTell, Fails, Passes};
+        for (text, expected) in [
+            ("p99 > +5%", Fails),
+            ("p99 > +10%", Passes),
+            ("p99 < -5%", Passes),
+            ("p99 > +50us", Fails),
+            ("p99 > +0.1ms", Passes),
+            ("p99 > 1ms", Fails),
+            ("p99 > 2ms", Passes),
+            ("goodput < -1%", Fails),
+            ("goodput < -3%", Passes),
+            ("goodput < 900/s", Passes),
+            ("failed > +5%", CannotTell),
+            ("failed > 5", CannotTell),
+            ("p99 > +5%, failed > 5", Fails),
+            ("p99 > +10%, failed > 5", CannotTell),
+            ("p99 > +5% and failed > 5", CannotTell),
+            ("p99 > +10% and failed > 5", Passes),
+            ("p99 > +5% and goodput < -3%", Passes),
+            ("p99 > +5% and goodput < -1%", Fails),
+        ] {
+            assert_eq!(evaluate(text).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_evidence_is_told_for_each_condition() {
+        let (_, tested) = evaluate("p99 > +5%, failed > 5, p99 > +1ms, goodput < 900");
+        let told: Vec<String> = tested.iter().map(ToString::to_string).collect();
+        assert!(
+            told[0].starts_with("p99 > +5%: fails: B is 8.0 % higher than A (95 %"),
+            "{told:?}"
+        );
+        assert_eq!(
+            told[1],
+            "failed > 5: cannot tell: B's median is 3003 over 3 repeats, 5 are needed"
+        );
+    }
+
+    #[test]
+    fn a_large_change_that_may_be_chance_passes() {
+        let sample = |v: &[f64]| Sample::new(v).unwrap();
+        let a = sample(&[100.0, 150.0, 90.0, 130.0, 105.0]);
+        let b = sample(&[160.0, 95.0, 170.0, 120.0, 135.0]);
+        let compared = compare(&a, &b, &CompareOptions::default()).unwrap();
+        assert!(compared.change().unwrap() > 0.05);
+        let gate = Gate::parse("p99 > +5%", &FIGURES).unwrap();
+        assert_eq!(gate.evaluate(|_| Some(&compared)).0, Outcome::Passes);
+    }
+
+    #[test]
+    fn a_figure_that_was_not_measured_or_has_no_share_cannot_be_told() {
+        let gate = Gate::parse("p99 > +5%", &FIGURES).unwrap();
+        let (outcome, tested) = gate.evaluate(|_| None);
+        assert_eq!(outcome, Outcome::CannotTell);
+        assert_eq!(tested[0].evidence, "p99 was not measured on both sides");
+        let zero = Sample::new(&[0.0; 5]).unwrap();
+        let compared = compare(&zero, &zero, &CompareOptions::default()).unwrap();
+        let (outcome, tested) = gate.evaluate(|_| Some(&compared));
+        assert_eq!(outcome, Outcome::CannotTell);
+        assert!(tested[0].evidence.contains("no share"));
+    }
+}

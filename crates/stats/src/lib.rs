@@ -1,0 +1,37 @@
+//! Statistics of repeats: what a figure is worth, whether two differ, whether a trial was steady,
+//! where a curve bends. No I/O, and nothing known of trials or databases: figures in, answers out.
+//!
+//! The unit is the repeat: a [`Sample`] has one figure for each. Never give it seconds or
+//! transactions of one trial as if they were repeats: they depend on one another, and an interval
+//! over them would be far too narrow (Georges, Buytaert & Eeckhout 2007; Kalibera & Jones 2013).
+//!
+//! Everything is deterministic: what draws random numbers takes a seed. `docs/statistics.md` has
+//! the formulas in one place, with their sources.
+
+mod bootstrap;
+mod compare;
+pub mod gate;
+mod knee;
+mod normal;
+mod order;
+mod outliers;
+mod percentile;
+mod ranks;
+mod rng;
+mod sample;
+mod steady;
+mod trend;
+mod warmup;
+mod words;
+
+pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
+pub use compare::{
+    CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Verdict,
+    compare,
+};
+pub use knee::{Capacity, Curve, CurveError, Estimate, Knee, LoadPoint};
+pub use outliers::{OUTLIER_SCORE, Outlier};
+pub use percentile::{MIN_BEYOND, count_needed, is_supported};
+pub use sample::{Interval, Sample, SampleError, Summary};
+pub use steady::{MIN_SECONDS, Quarters, Steadiness, steadiness};
+pub use warmup::{WarmUp, WarmUpState};

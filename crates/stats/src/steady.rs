@@ -1,0 +1,391 @@
+//! Whether a trial was in its steady state, from a figure of each of its seconds.
+
+use std::fmt;
+
+use crate::order;
+use crate::trend::{self, Seconds};
+use crate::words::percent;
+
+/// Shorter series are not judged.
+pub const MIN_SECONDS: usize = 10;
+
+/// Smaller changes are not worth a word, however sure: other repeats differ by as much.
+const MIN_CHANGE: f64 = 0.05;
+
+/// A trend must be this unlikely to be chance. Not 5 %: every trial is tested.
+const SIGNIFICANCE: f64 = 0.01;
+
+/// A head must lie this many standard errors from the rest. Its end was chosen to make it differ,
+/// so that the usual two would find heads everywhere.
+const HEAD_ERRORS: f64 = 5.0;
+
+/// Means of the first and the last quarter of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quarters {
+    /// Mean of the first quarter.
+    pub first: f64,
+    /// Mean of the last quarter.
+    pub last: f64,
+}
+
+impl Quarters {
+    fn of(series: &[f64]) -> Self {
+        let quarter = (series.len() / 4).max(1);
+        Self {
+            first: order::mean(&series[..quarter]),
+            last: order::mean(&series[series.len() - quarter..]),
+        }
+    }
+
+    /// From the first to the last, as a share of the first; 0 where the first is 0.
+    pub fn change(&self) -> f64 {
+        if self.first == 0.0 {
+            0.0
+        } else {
+            (self.last - self.first) / self.first.abs()
+        }
+    }
+}
+
+/// What a trial did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Steadiness {
+    /// Too short to tell.
+    TooShort {
+        /// Its seconds.
+        seconds: usize,
+    },
+    /// A second has no figure: nothing is said.
+    Incomplete {
+        /// Which, from 0.
+        second: usize,
+    },
+    /// Neither a head that differs nor a trend worth a word was found.
+    Steady {
+        /// First and last quarter.
+        quarters: Quarters,
+        /// p-value of the trend.
+        p: f64,
+    },
+    /// The head differs from the rest, which is steady.
+    WarmUp {
+        /// The first steady second, from 0: so many are the head.
+        steady_from: usize,
+        /// Mean of the head.
+        head: f64,
+        /// Mean of the rest.
+        rest: f64,
+    },
+    /// It goes up or down to its end.
+    Drifts {
+        /// First and last quarter.
+        quarters: Quarters,
+        /// p-value of the trend.
+        p: f64,
+    },
+}
+
+/// Judges a figure of each whole second, in order: throughput, or a latency.
+///
+/// The head is cut by MSER-5 (White 1997, "An effective truncation heuristic for bias reduction in
+/// simulation output"; White, Cobb & Spratt 2000), MSER on single seconds below 50. It counts as
+/// a warm-up when it differs from the rest by 5 % and by five standard errors. The whole, or what
+/// follows the head, drifts when Mann and Kendall's test with Yue & Wang's correction finds
+/// a trend at 1 % and first and last quarter differ by 5 %.
+pub fn steadiness(series: &[f64]) -> Steadiness {
+    if let Some(second) = series.iter().position(|y| !y.is_finite()) {
+        return Steadiness::Incomplete { second };
+    }
+    if series.len() < MIN_SECONDS {
+        return Steadiness::TooShort {
+            seconds: series.len(),
+        };
+    }
+    let quarters = Quarters::of(series);
+    let whole = trend::trend(series, Seconds::Dependent);
+    let drifts = whole.p < SIGNIFICANCE && quarters.change().abs() >= MIN_CHANGE;
+    let cut = mser(series);
+    if cut > 0 && head_differs(series, cut) {
+        let rest = &series[cut..];
+        let trend = trend::trend(rest, Seconds::Dependent);
+        // A straight drift goes on behind any cut, with a share of its change, and of its evidence.
+        let share = rest.len() as f64 / series.len() as f64;
+        let change = Quarters::of(rest).change().abs();
+        let significance = if drifts { 0.1 } else { SIGNIFICANCE };
+        if !(trend.p < significance && change >= MIN_CHANGE * share) {
+            return Steadiness::WarmUp {
+                steady_from: cut,
+                head: order::mean(&series[..cut]),
+                rest: order::mean(rest),
+            };
+        }
+        return Steadiness::Drifts {
+            quarters,
+            p: trend.p.min(whole.p),
+        };
+    }
+    if drifts {
+        Steadiness::Drifts {
+            quarters,
+            p: whole.p,
+        }
+    } else {
+        Steadiness::Steady {
+            quarters,
+            p: whole.p,
+        }
+    }
+}
+
+/// The second at which to cut so that the mean of the rest is known best: where the squared
+/// deviations of the rest, divided by the square of their number, are least. At most half is cut:
+/// later minima come from the few seconds left (White, Cobb & Spratt 2000). Of the cuts that chance
+/// cannot tell from the best one the first is taken, as in Breiman et al.'s one-standard-error rule
+/// ("Classification and regression trees", 1984, 3.4.3): else a short head hides in a long one.
+fn mser(series: &[f64]) -> usize {
+    let batch = if series.len() >= 50 { 5 } else { 1 };
+    let means: Vec<f64> = series.chunks_exact(batch).map(order::mean).collect();
+    let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    let mut errors = vec![0.0; means.len()];
+    // From the end to the front, with Welford's update (1962).
+    for (cut, y) in means.iter().enumerate().rev() {
+        n += 1.0;
+        let step = y - mean;
+        mean += step / n;
+        squares += step * (y - mean);
+        errors[cut] = squares / (n * n);
+    }
+    let allowed = &errors[..=means.len() / 2];
+    let least = allowed.iter().copied().fold(f64::INFINITY, f64::min);
+    // The relative standard error of a variance of n independent normal figures is sqrt(2 / n).
+    let left = |cut: usize| (means.len() - cut) as f64;
+    let best = allowed.iter().position(|&e| e == least).unwrap_or(0);
+    let good_enough = least * (1.0 + (2.0 / left(best)).sqrt());
+    allowed.iter().position(|&e| e <= good_enough).unwrap_or(0) * batch
+}
+
+/// Whether the seconds before `cut` lie far from those after it.
+fn head_differs(series: &[f64], cut: usize) -> bool {
+    let (head, rest) = (order::mean(&series[..cut]), &series[cut..]);
+    let mean = order::mean(rest);
+    let deviations: Vec<f64> = rest.iter().map(|y| y - mean).collect();
+    let n = rest.len() as f64;
+    let variance = deviations.iter().map(|d| d * d).sum::<f64>() / (n - 1.0);
+    let products = deviations
+        .windows(2)
+        .map(|pair| pair[0] * pair[1])
+        .sum::<f64>()
+        / (n - 1.0);
+    let alike = if variance > 0.0 {
+        (products / variance).clamp(0.0, 0.9)
+    } else {
+        0.0
+    };
+    // The standard error of a mean of autocorrelated seconds (Law 2015, "Simulation modeling
+    // and analysis", 4.4), taken as autoregressive of order one.
+    let inflation = (1.0 + alike) / (1.0 - alike);
+    let error = (variance * inflation * (1.0 / cut as f64 + 1.0 / n)).sqrt();
+    let step = (head - mean).abs();
+    step >= MIN_CHANGE * mean.abs() && step > HEAD_ERRORS * error
+}
+
+impl Steadiness {
+    /// In words, of a figure by its name: "throughput fell by 12 % from the first to the last
+    /// quarter".
+    pub fn sentence(&self, figure: &str) -> String {
+        match self {
+            Self::TooShort { seconds } => format!(
+                "{seconds} s are too short to tell whether {figure} was steady: {MIN_SECONDS} s \
+                 are needed"
+            ),
+            Self::Incomplete { second } => {
+                format!(
+                    "second {} has no {figure}: whether it was steady is not known",
+                    second + 1
+                )
+            }
+            Self::Steady { .. } => format!("{figure} was steady"),
+            Self::WarmUp {
+                steady_from,
+                head,
+                rest,
+            } => {
+                let side = if head < rest { "below" } else { "above" };
+                let far = if *rest == 0.0 {
+                    "far".to_owned()
+                } else {
+                    percent((head - rest) / rest)
+                };
+                format!("{figure} was {far} {side} the rest during the first {steady_from} s")
+            }
+            Self::Drifts { quarters, .. } => {
+                let change = quarters.change();
+                if change.abs() < MIN_CHANGE {
+                    return format!("{figure} did not settle");
+                }
+                let verb = if change < 0.0 { "fell" } else { "rose" };
+                format!(
+                    "{figure} {verb} by {} from the first to the last quarter",
+                    percent(change)
+                )
+            }
+        }
+    }
+}
+
+/// The sentence with "it" for the figure's name.
+impl fmt::Display for Steadiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.sentence("it"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// Seconds of a server: `level` of each with noise whose neighbours are alike.
+    fn seconds(
+        seed: u64,
+        n: usize,
+        noise: f64,
+        alike: f64,
+        level: impl Fn(f64) -> f64,
+    ) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        let mut y = rng.normal();
+        let mut next = |i: usize| {
+            y = alike * y + (1.0 - alike * alike).sqrt() * rng.normal();
+            level(i as f64) * (1.0 + noise * y)
+        };
+        (0..n).map(&mut next).collect()
+    }
+
+    fn share(
+        n: usize,
+        noise: f64,
+        alike: f64,
+        level: fn(f64) -> f64,
+        is: fn(&Steadiness) -> bool,
+    ) -> f64 {
+        let hits = (0..400).filter(|&seed| is(&steadiness(&seconds(seed, n, noise, alike, level))));
+        hits.count() as f64 / 400.0
+    }
+
+    fn is_steady(s: &Steadiness) -> bool {
+        matches!(s, Steadiness::Steady { .. })
+    }
+
+    #[test]
+    fn steady_noise_is_seldom_taken_for_anything_else() {
+        for n in [10, 30, 60, 300] {
+            for alike in [0.0, 0.5] {
+                let steady = share(n, 0.05, alike, |_| 1000.0, is_steady);
+                println!("steady at {n} s, autocorrelation {alike}: {steady}");
+                assert!(steady >= 0.93, "{n} s, {alike}: {steady}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_start_is_found_with_its_length() {
+        for (n, from) in [(30, 4..=7), (60, 5..=10), (300, 5..=10)] {
+            let series = seconds(3, n, 0.03, 0.2, |i| if i < 5.0 { 600.0 } else { 1000.0 });
+            let Steadiness::WarmUp {
+                steady_from,
+                head,
+                rest,
+            } = steadiness(&series)
+            else {
+                panic!("{n} s: {:?}", steadiness(&series));
+            };
+            assert!(from.contains(&steady_from), "{n} s: {steady_from}");
+            assert!(head < 850.0 && rest > 950.0);
+        }
+    }
+
+    #[test]
+    fn a_cache_that_fills_during_the_first_third_is_a_warm_up() {
+        let found = share(
+            90,
+            0.03,
+            0.3,
+            |i| 1000.0 * (1.0 - 0.6 * (-i / 8.0).exp()),
+            |s| {
+                matches!(
+                    s,
+                    Steadiness::WarmUp {
+                        steady_from: 5..=45,
+                        ..
+                    }
+                )
+            },
+        );
+        assert!(found >= 0.9, "{found}");
+    }
+
+    #[test]
+    fn a_fall_to_the_end_is_a_drift_and_is_put_in_words() {
+        let found = share(
+            60,
+            0.03,
+            0.3,
+            |i| 1000.0 * (1.0 - 0.2 * i / 60.0),
+            |s| matches!(s, Steadiness::Drifts { .. }),
+        );
+        assert!(found >= 0.9, "{found}");
+        let series: Vec<f64> = (0..80)
+            .map(|i| {
+                if i < 20 {
+                    1000.0
+                } else if i < 40 {
+                    960.0
+                } else if i < 60 {
+                    920.0
+                } else {
+                    880.0
+                }
+            })
+            .collect();
+        let sentence = steadiness(&series).sentence("throughput");
+        assert_eq!(
+            sentence,
+            "throughput fell by 12 % from the first to the last quarter"
+        );
+    }
+
+    #[test]
+    fn a_steady_trial_a_short_one_and_one_with_a_gap_say_so() {
+        assert!(is_steady(&steadiness(&[100.0; 12])));
+        assert_eq!(
+            steadiness(&[100.0; 12]).sentence("throughput"),
+            "throughput was steady"
+        );
+        assert!(is_steady(&steadiness(&[0.0; 12])));
+        assert_eq!(steadiness(&[1.0; 9]), Steadiness::TooShort { seconds: 9 });
+        assert!(steadiness(&[]).to_string().starts_with("0 s are too short"));
+        let mut gap = [5.0; 20];
+        gap[3] = f64::NAN;
+        assert_eq!(steadiness(&gap), Steadiness::Incomplete { second: 3 });
+        assert!(
+            steadiness(&gap)
+                .to_string()
+                .starts_with("second 4 has no it")
+        );
+    }
+
+    #[test]
+    fn a_warm_up_is_put_in_words() {
+        let warm = Steadiness::WarmUp {
+            steady_from: 7,
+            head: 600.0,
+            rest: 1000.0,
+        };
+        let sentence = warm.sentence("throughput");
+        assert_eq!(
+            sentence,
+            "throughput was 40 % below the rest during the first 7 s"
+        );
+    }
+}
