@@ -103,7 +103,7 @@ fn ten_thousand_trials_are_listed_at_once() {
         .map(|name| match name.as_str() {
             "number" => "NULL",
             "uuid" => "lower(hex(randomblob(16)))",
-            "workload" => "'load' || n % 10",
+            "workload" => "'load' || (n % 10)",
             "experiment" => "iif(n % 100, NULL, experiment)",
             "started" => "strftime('%Y-%m-%dT%H:%M:%fZ', started, '-' || n || ' minutes')",
             // Facts of a real server are so long.
