@@ -86,7 +86,7 @@ pub fn interrupts() -> Result<&'static Interrupts, Failure> {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Measure a workload: load what is missing, run it, report
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Create and fill a workload's tables, without running it
     Load(load::LoadArgs),
     /// List the workloads, or show one to copy and change

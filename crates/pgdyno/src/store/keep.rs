@@ -47,6 +47,13 @@ impl Keep {
             told(writer.fail(reason));
         }
     }
+
+    /// Somebody stopped it before it came to anything.
+    pub fn abort(self, reason: &str) {
+        if let Some(writer) = self.0 {
+            told(writer.abort(reason));
+        }
+    }
 }
 
 fn told<T>(result: Result<T, Failure>) -> Option<T> {

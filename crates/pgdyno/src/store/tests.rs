@@ -175,6 +175,7 @@ fn ten_thousand_trials_are_listed_at_once() {
         ("experiment = 1", "trial_experiment"),
         ("state = 'running'", "trial_state"),
         ("started >= '2026'", "trial_started"),
+        ("true ORDER BY started DESC, number DESC", "trial_started"),
     ] {
         let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM trial WHERE {condition}");
         let plan: String = store

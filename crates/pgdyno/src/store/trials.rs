@@ -120,7 +120,7 @@ impl Store {
                 .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
         ));
         self.rows(
-            &format!("{conditions} ORDER BY number DESC LIMIT ?"),
+            &format!("{conditions} ORDER BY started DESC, number DESC LIMIT ?"),
             values,
         )
     }

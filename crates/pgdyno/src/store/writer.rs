@@ -116,7 +116,6 @@ impl TrialWriter {
     ///
     /// # Errors
     /// As [`TrialWriter::finish`].
-    #[allow(dead_code, reason = "for sweeps")]
     pub fn abort(self, reason: &str) -> Result<(), Failure> {
         self.give_up(State::Aborted, reason)
     }

@@ -58,7 +58,7 @@ fn trials_are_listed_by_what_is_asked_for() {
         .expect(0, &[]);
     let (heading, row) = csv.stdout.trim_end().split_once('\n').unwrap();
     assert!(
-        heading.contains(",goodput_per_s,service_mean_us,"),
+        heading.contains(",service_mean_us,service_p50_us,"),
         "{heading}"
     );
     assert!(
