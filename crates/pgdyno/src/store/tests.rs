@@ -1,5 +1,6 @@
 //! The store as a whole: whose file it takes for its own, and how it grows.
 
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -81,6 +82,31 @@ fn the_tables_are_made_once_by_however_many_at_once() {
         .connection
         .pragma_query_value(None, "user_version", version);
     assert_eq!(version, Ok(schema::VERSION));
+}
+
+#[test]
+fn a_store_that_is_open_keeps_its_locks_when_it_is_opened_again() {
+    let dir = dir();
+    let path = dir.path().join("s");
+    let store = Store::open(&path).unwrap();
+    let locks = || {
+        let inode = std::fs::metadata(&path).unwrap().ino();
+        let pid = std::process::id();
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        let ours = |line: &&str| {
+            line.contains(&format!(" {pid} ")) && line.contains(&format!(":{inode} "))
+        };
+        locks.lines().filter(ours).count()
+    };
+    let before = locks();
+    assert!(before > 0, "SQLite holds a lock while a store is open");
+    for _ in 0..2 {
+        drop(Store::open(&path).unwrap());
+        drop(Store::existing(&path).unwrap());
+        assert_eq!(locks(), before);
+    }
+    drop(store);
+    assert_eq!(locks(), 0);
 }
 
 #[test]

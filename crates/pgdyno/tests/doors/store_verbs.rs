@@ -180,7 +180,7 @@ fn mistakes_are_named_with_the_way_out() {
         .expect(2, &["there is no trial nothing"]);
     notebook
         .pgdyno(&["import", "/no/such"])
-        .expect(2, &["there is no store at /no/such"]);
+        .expect(1, &["there is no store at /no/such"]);
     notebook
         .pgdyno(&["import", &existing])
         .expect(2, &["is the store itself"]);
