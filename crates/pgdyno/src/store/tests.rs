@@ -273,6 +273,29 @@ fn trials_are_copied_once_with_their_experiment() {
 }
 
 #[test]
+fn a_number_that_no_trial_has_is_no_beginning_of_a_uuid() {
+    let dir = dir();
+    let store = Store::open(&dir.path().join("s")).unwrap();
+    for uuid in ["1234567a-0", "1234567a-1", "12345678-0"] {
+        store.begin(&header()).unwrap().fail("over").unwrap();
+        let sql = "UPDATE trial SET uuid = ? WHERE number = (SELECT max(number) FROM trial)";
+        store.connection.execute(sql, [uuid]).unwrap();
+    }
+    assert_eq!(store.trial_number("3"), Ok(3));
+    assert_eq!(store.trial_number("12345678"), Ok(3));
+    assert_eq!(store.trial_number("1234567A-1"), Ok(2));
+    for none in ["1234", "1234567", "0", "-1", "", "12345679", "beef", "123g"] {
+        let e = store.trial_number(none).unwrap_err().to_string();
+        assert!(e.contains("there is no trial"), "{none}: {e}");
+    }
+    let e = store.trial_number("1234567a").unwrap_err().to_string();
+    assert!(
+        e.contains("2 trials have a UUID that begins with 1234567a"),
+        "{e}"
+    );
+}
+
+#[test]
 fn sql_changes_nothing_and_opens_no_other_file() {
     let dir = dir();
     let store = Store::open(&dir.path().join("s")).unwrap();
