@@ -115,33 +115,36 @@ pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// The columns that stand first; the others follow by name.
+const FIRST: [&str; 6] = ["number", "uuid", "state", "started", "workload", "clients"];
+
 /// Every column, those of latencies side by side.
 fn for_program(trials: &[TrialRow]) -> (Vec<String>, Vec<Vec<Value>>) {
     let mut columns = Vec::new();
     let mut rows = Vec::new();
     for trial in trials {
-        let Value::Object(fields) = json!(trial) else {
-            continue;
-        };
-        let mut row = Vec::new();
-        columns.clear();
-        for (name, value) in fields {
-            match value {
-                Value::Object(figures) if ["service", "response"].contains(&&*name) => {
-                    for (figure, value) in figures {
-                        columns.push(format!("{name}_{figure}"));
-                        row.push(value);
-                    }
-                }
-                value => {
-                    columns.push(name);
-                    row.push(value);
-                }
-            }
-        }
+        let mut fields = fields(trial);
+        let place = |name: &str| FIRST.iter().position(|first| *first == name);
+        fields.sort_by_cached_key(|(name, _)| (place(name).unwrap_or(FIRST.len()), name.clone()));
+        let row;
+        (columns, row) = fields.into_iter().unzip();
         rows.push(row);
     }
     (columns, rows)
+}
+
+fn fields(trial: &TrialRow) -> Vec<(String, Value)> {
+    let Value::Object(fields) = json!(trial) else {
+        return Vec::new();
+    };
+    let flat = |(name, value)| match value {
+        Value::Object(figures) if ["service", "response"].contains(&String::as_str(&name)) => {
+            let figure = |(figure, value)| (format!("{name}_{figure}"), value);
+            figures.into_iter().map(figure).collect()
+        }
+        value => vec![(name, value)],
+    };
+    fields.into_iter().flat_map(flat).collect()
 }
 
 fn table(trials: &[TrialRow]) -> String {
@@ -150,7 +153,7 @@ fn table(trials: &[TrialRow]) -> String {
         "workload",
         "trial",
         "uuid",
-        "started",
+        "started, UTC",
         "state",
         "clients",
         "goodput/s",

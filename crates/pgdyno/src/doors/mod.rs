@@ -1,6 +1,7 @@
 //! The command line: what the user typed, verb by verb. A door translates and prints; it has no
 //! engine of its own.
 
+pub mod compare;
 pub mod exchange;
 pub mod json_arg;
 pub mod load;
@@ -88,7 +89,7 @@ pub fn interrupts() -> Result<&'static Interrupts, Failure> {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Measure a workload: load what is missing, run it, report
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Measure a matrix of trials from a file or preset, with repeats, in order
     Sweep(sweep::SweepArgs),
     /// Put back settings that a sweep which died had changed
@@ -119,6 +120,8 @@ pub enum Verb {
     Import(exchange::ImportArgs),
     /// Ask the notebook anything, in SQL
     Sql(sql::SqlArgs),
+    /// Two sets of trials beside each other, with intervals and a verdict
+    Compare(compare::CompareArgs),
     /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
     Pgbench(OldDoor),
     /// The same as YugabyteDB's ysql_bench (also by that name)
@@ -176,6 +179,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Export(args) => exchange::export(&args, cli.talk),
         Verb::Import(args) => exchange::import(&args, cli.talk),
         Verb::Sql(args) => sql::open(&args),
+        Verb::Compare(args) => compare::open(&args),
         Verb::Pgbench(_) | Verb::YsqlBench(_) => Err(Failure::with(
             Exit::Usage,
             "pgbench and ysql_bench come first, with their own options after them",

@@ -237,7 +237,10 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(failure) => {
-            keep.fail(&failure.message);
+            match failure.exit {
+                Exit::Interrupted(_) => keep.abort(&failure.message),
+                _ => keep.fail(&failure.message),
+            }
             return Err(failure);
         }
     };

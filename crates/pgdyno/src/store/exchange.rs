@@ -4,7 +4,6 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::place::{self, Found};
 use super::{Store, trouble};
 use crate::exit::{Exit, Failure};
 
@@ -57,17 +56,14 @@ impl Store {
     /// # Errors
     /// The file is no store; this one cannot be written.
     pub fn import(&mut self, from: &Path) -> Result<Copied, Failure> {
-        if place::look(from)? == Found::Nothing {
-            let text = format!("there is no store at {}", from.display());
-            return Err(Failure::with(Exit::Usage, text));
-        }
         let same = |path: &Path| std::fs::canonicalize(path).ok();
-        if same(from) == same(&self.path) {
+        if same(from).is_some() && same(from) == same(&self.path) {
             let text = format!("{} is the store itself", from.display());
             return Err(Failure::with(Exit::Usage, text));
         }
-        // Brings its tables up to date, or refuses those of a newer pgdyno.
-        drop(Self::existing(from)?);
+        // Brings its tables up to date, or refuses those of a newer pgdyno. It stays open, so that it
+        // is taken for the same file below.
+        let _other = Self::existing(from)?;
         self.copy_from(from, None)
     }
 

@@ -41,11 +41,11 @@ pub use query::Cell;
 #[allow(unused_imports, reason = "for sweeps and comparisons")]
 pub use seconds::Kind;
 pub use stamp::{read as read_stamp, stamp};
-pub use trials::{Filter, TrialRow};
+pub use trials::{Filter, Latency, TrialRow};
 pub use writer::TrialWriter;
 
 use crate::exit::Failure;
-use place::Found;
+use place::{Found, Opening};
 
 /// How long to wait for another pgdyno that writes: its transactions take milliseconds, at the
 /// end of a trial perhaps as long as the disk needs to sync.
@@ -95,7 +95,8 @@ impl Store {
     /// # Errors
     /// The file is no store, is of a newer pgdyno, or cannot be written.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        if place::look(path)? == Found::Nothing
+        let opening = Opening::begin();
+        if opening.look(path)? == Found::Nothing
             && let Some(parent) = path.parent()
         {
             std::fs::create_dir_all(parent).map_err(|e| {
@@ -103,7 +104,7 @@ impl Store {
                 Failure::new(format!("cannot create {parent} for the store: {e}"))
             })?;
         }
-        Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
+        Self::connect(opening, path, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
     /// Opens a store that is there, for those who have nothing to put into it.
@@ -111,8 +112,9 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], and when there is none.
     pub fn existing(path: &Path) -> Result<Self, Failure> {
-        match place::look(path)? {
-            Found::Store => Self::connect(path, OpenFlags::empty()),
+        let opening = Opening::begin();
+        match opening.look(path)? {
+            Found::Store => Self::connect(opening, path, OpenFlags::empty()),
             Found::Nothing => {
                 let text = format!("there is no store at {}", path.display());
                 Err(Failure::new(text)
@@ -121,7 +123,7 @@ impl Store {
         }
     }
 
-    fn connect(path: &Path, create: OpenFlags) -> Result<Self, Failure> {
+    fn connect(opening: Opening, path: &Path, create: OpenFlags) -> Result<Self, Failure> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let opened = Connection::open_with_flags(path, flags);
         let connection = opened.map_err(|e| trouble(path, "cannot open", &e))?;
@@ -130,6 +132,7 @@ impl Store {
             path: path.to_owned(),
         };
         store.set_up()?;
+        opening.opened(path);
         store.abort_the_dead()?;
         Ok(store)
     }

@@ -1,10 +1,17 @@
 //! Where the store is, and whether a file is one, found out without touching it.
+//!
+//! A process that closes a file loses all its POSIX locks on it, those of SQLite included, and
+//! another process may then take the store for unused (<https://www.sqlite.org/howtocorrupt.html>,
+//! section 2.2). So a file is looked at only before this process has it open as a store.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::exit::Failure;
 
@@ -50,6 +57,40 @@ fn choose(
     Some(data.join("pgdyno/notebook.sqlite"))
 }
 
+/// The files that this process has, or had, open as stores: device and inode.
+static OPENED: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+
+/// Held from looking at a file until it is open as a store.
+pub struct Opening(MutexGuard<'static, BTreeSet<(u64, u64)>>);
+
+impl Opening {
+    /// Waits until no other thread opens a store.
+    pub fn begin() -> Self {
+        Self(OPENED.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The file is open as a store now.
+    pub fn opened(mut self, path: &Path) {
+        self.0.extend(identity(path));
+    }
+
+    /// Looks at what lies there.
+    ///
+    /// # Errors
+    /// It is something else than a store, or cannot be read.
+    pub fn look(&self, path: &Path) -> Result<Found, Failure> {
+        match identity(path) {
+            Some(known) if self.0.contains(&known) => Ok(Found::Store),
+            _ => look(path),
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let file = std::fs::metadata(path).ok()?;
+    Some((file.dev(), file.ino()))
+}
+
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
@@ -59,11 +100,7 @@ pub enum Found {
     Store,
 }
 
-/// Looks.
-///
-/// # Errors
-/// It is something else, or cannot be read.
-pub fn look(path: &Path) -> Result<Found, Failure> {
+fn look(path: &Path) -> Result<Found, Failure> {
     let mut header = Vec::new();
     let place = path.display();
     let read = File::open(path).and_then(|file| file.take(100).read_to_end(&mut header));
@@ -77,9 +114,14 @@ pub fn look(path: &Path) -> Result<Found, Failure> {
     if header.starts_with(MAGIC) && id == Some(&APPLICATION_ID.to_be_bytes()) {
         return Ok(Found::Store);
     }
-    Err(Failure::new(format!("{place} is no pgdyno store"))
+    Err(no_store(path))
+}
+
+/// It is another program's.
+pub fn no_store(path: &Path) -> Failure {
+    Failure::new(format!("{} is no pgdyno store", path.display()))
         .detail("it was left as it is")
-        .hint("name another file with --store or PGDYNO_STORE"))
+        .hint("name another file with --store or PGDYNO_STORE")
 }
 
 #[cfg(test)]

@@ -28,6 +28,9 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Failure> 
             .map_err(failed)?;
         // Another pgdyno may have done it in the meantime.
         let from = version(&transaction).map_err(failed)?;
+        if !is_own_or_empty(&transaction).map_err(failed)? {
+            return Err(place::no_store(path));
+        }
         for migration in MIGRATIONS.iter().skip(from) {
             transaction.execute_batch(migration).map_err(failed)?;
         }
@@ -52,6 +55,14 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Failure> 
     let journal = connection
         .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
     journal.map(|_| ()).map_err(failed)
+}
+
+/// Whether nobody else's tables are there.
+fn is_own_or_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let tables: u64 = connection.query_row(tables, [], |row| row.get(0))?;
+    Ok(id == place::APPLICATION_ID || tables == 0)
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<usize> {

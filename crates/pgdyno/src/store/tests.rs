@@ -1,5 +1,6 @@
 //! The store as a whole: whose file it takes for its own, and how it grows.
 
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -84,6 +85,31 @@ fn the_tables_are_made_once_by_however_many_at_once() {
 }
 
 #[test]
+fn a_store_that_is_open_keeps_its_locks_when_it_is_opened_again() {
+    let dir = dir();
+    let path = dir.path().join("s");
+    let store = Store::open(&path).unwrap();
+    let locks = || {
+        let inode = std::fs::metadata(&path).unwrap().ino();
+        let pid = std::process::id();
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        let ours = |line: &&str| {
+            line.contains(&format!(" {pid} ")) && line.contains(&format!(":{inode} "))
+        };
+        locks.lines().filter(ours).count()
+    };
+    let before = locks();
+    assert!(before > 0, "SQLite holds a lock while a store is open");
+    for _ in 0..2 {
+        drop(Store::open(&path).unwrap());
+        drop(Store::existing(&path).unwrap());
+        assert_eq!(locks(), before);
+    }
+    drop(store);
+    assert_eq!(locks(), 0);
+}
+
+#[test]
 fn ten_thousand_trials_are_listed_at_once() {
     let dir = dir();
     let store = Store::open(&dir.path().join("s")).unwrap();
@@ -103,7 +129,7 @@ fn ten_thousand_trials_are_listed_at_once() {
         .map(|name| match name.as_str() {
             "number" => "NULL",
             "uuid" => "lower(hex(randomblob(16)))",
-            "workload" => "'load' || n % 10",
+            "workload" => "'load' || (n % 10)",
             "experiment" => "iif(n % 100, NULL, experiment)",
             "started" => "strftime('%Y-%m-%dT%H:%M:%fZ', started, '-' || n || ' minutes')",
             // Facts of a real server are so long.
@@ -175,6 +201,7 @@ fn ten_thousand_trials_are_listed_at_once() {
         ("experiment = 1", "trial_experiment"),
         ("state = 'running'", "trial_state"),
         ("started >= '2026'", "trial_started"),
+        ("true ORDER BY started DESC, number DESC", "trial_started"),
     ] {
         let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM trial WHERE {condition}");
         let plan: String = store
@@ -243,6 +270,29 @@ fn trials_are_copied_once_with_their_experiment() {
     assert!(e.contains("trial 3 is running"), "{e}");
     let e = store.import(&path).unwrap_err().to_string();
     assert!(e.contains("is the store itself"), "{e}");
+}
+
+#[test]
+fn a_number_that_no_trial_has_is_no_beginning_of_a_uuid() {
+    let dir = dir();
+    let store = Store::open(&dir.path().join("s")).unwrap();
+    for uuid in ["1234567a-0", "1234567a-1", "12345678-0"] {
+        store.begin(&header()).unwrap().fail("over").unwrap();
+        let sql = "UPDATE trial SET uuid = ? WHERE number = (SELECT max(number) FROM trial)";
+        store.connection.execute(sql, [uuid]).unwrap();
+    }
+    assert_eq!(store.trial_number("3"), Ok(3));
+    assert_eq!(store.trial_number("12345678"), Ok(3));
+    assert_eq!(store.trial_number("1234567A-1"), Ok(2));
+    for none in ["1234", "1234567", "0", "-1", "", "12345679", "beef", "123g"] {
+        let e = store.trial_number(none).unwrap_err().to_string();
+        assert!(e.contains("there is no trial"), "{none}: {e}");
+    }
+    let e = store.trial_number("1234567a").unwrap_err().to_string();
+    assert!(
+        e.contains("2 trials have a UUID that begins with 1234567a"),
+        "{e}"
+    );
 }
 
 #[test]

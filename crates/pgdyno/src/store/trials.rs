@@ -120,7 +120,7 @@ impl Store {
                 .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
         ));
         self.rows(
-            &format!("{conditions} ORDER BY number DESC LIMIT ?"),
+            &format!("{conditions} ORDER BY started DESC, number DESC LIMIT ?"),
             values,
         )
     }
@@ -163,7 +163,7 @@ impl Store {
     fn no_trial(&self, called: &str) -> Failure {
         let text = format!("there is no trial {called} in {}", self.path.display());
         Failure::with(Exit::Usage, text)
-            .hint("trials are named by number or by the first characters of their UUID: pgdyno ls")
+            .hint("trials are named by number or by the first characters of their UUID, four or more: pgdyno ls")
     }
 
     /// The experiment with this name (the newest of several), or whose UUID begins so.
@@ -210,8 +210,11 @@ impl Store {
     fn called(&self, table: &str, called: &str) -> Result<Vec<i64>, Failure> {
         let number: i64 = called.parse().unwrap_or(-1);
         let prefix = called.to_ascii_lowercase();
+        // A number that does not exist must not hit upon something else: `rm 9`.
+        let is_number = prefix.chars().all(|c| c.is_ascii_digit());
+        let length_min = if is_number { 8 } else { 4 };
         let is_prefix =
-            !prefix.is_empty() && prefix.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+            prefix.len() >= length_min && prefix.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
         // The character after the digits and letters bounds the range, which the index serves.
         let sql = format!(
             "SELECT number FROM {table} WHERE number = ?1 \

@@ -5,4 +5,6 @@ mod load;
 mod pack;
 mod pgbench;
 mod server;
+mod store;
+mod store_verbs;
 mod support;

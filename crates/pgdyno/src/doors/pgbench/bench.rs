@@ -110,7 +110,10 @@ pub fn run(
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
-            keep.fail(&error.to_string());
+            match error {
+                DriveError::Interrupted => keep.abort(&error.to_string()),
+                _ => keep.fail(&error.to_string()),
+            }
             return Err(refused(&error, &prepared));
         }
     };

@@ -1,0 +1,256 @@
+//! The verbs that read and mark what the notebook has.
+
+use serde_json::Value;
+
+use crate::store::Notebook;
+use crate::support::Database;
+
+/// A notebook with three short trials, two of them with a tag.
+fn with_trials(name: &str) -> Notebook {
+    let notebook = Notebook::new();
+    let db = Database::new(name);
+    db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
+    for workload in ["select-only", "tpcb", "tpcb"] {
+        let tag = format!("of-{workload}");
+        let args = ["run", workload, "-t", "30", "--tag", &tag, "--tag", "all"];
+        notebook.run(&db, &args).expect(0, &[]);
+    }
+    notebook
+}
+
+/// The numbers that `ls` gives.
+fn listed(notebook: &Notebook, filter: &[&str]) -> Vec<u64> {
+    let ran = notebook
+        .pgdyno(&[&["ls", "--json"], filter].concat())
+        .expect(0, &[]);
+    let rows: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    rows.iter()
+        .map(|row| row["number"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn trials_are_listed_by_what_is_asked_for() {
+    let notebook = with_trials("verbs_ls");
+    assert_eq!(listed(&notebook, &[]), [3, 2, 1]);
+    assert_eq!(listed(&notebook, &["--workload", "tpcb"]), [3, 2]);
+    assert_eq!(
+        listed(&notebook, &["--tag", "of-select-only", "--tag", "all"]),
+        [1]
+    );
+    assert!(listed(&notebook, &["--tag", "of-select-only", "--tag", "of-tpcb"]).is_empty());
+    assert_eq!(
+        listed(&notebook, &["--state", "complete", "--limit", "2"]),
+        [3, 2]
+    );
+    assert!(listed(&notebook, &["--state", "failed"]).is_empty());
+    assert_eq!(listed(&notebook, &["--since", "1h"]), [3, 2, 1]);
+    assert!(listed(&notebook, &["--since", "2999-01-01"]).is_empty());
+    let table = notebook
+        .pgdyno(&["ls", "--limit", "1"])
+        .expect(0, &["1 of 3 trials"]);
+    assert!(
+        table.stdout.lines().count() == 2 && table.stdout.contains("of-tpcb"),
+        "{table:#?}"
+    );
+    let csv = notebook
+        .pgdyno(&["ls", "--csv", "--workload", "select-only"])
+        .expect(0, &[]);
+    let (heading, row) = csv.stdout.trim_end().split_once('\n').unwrap();
+    assert!(
+        heading.contains(",service_mean_us,service_p50_us,"),
+        "{heading}"
+    );
+    assert!(
+        heading.starts_with("number,uuid,state,") && row.starts_with("1,"),
+        "{csv:#?}"
+    );
+    let tags = "\"[\"\"all\"\",\"\"of-select-only\"\"]\"";
+    assert!(row.contains(tags), "{row}");
+    notebook
+        .pgdyno(&["ls", "--experiment", "none"])
+        .expect(2, &["there is no experiment none"]);
+    notebook
+        .pgdyno(&["ls", "--since", "yesterday"])
+        .expect(2, &["when is a date"]);
+    notebook
+        .pgdyno(&["ls", "--state", "odd"])
+        .expect(2, &["possible values"]);
+}
+
+#[test]
+fn a_trial_is_marked_and_removed_by_its_number_or_uuid() {
+    let notebook = with_trials("verbs_marks");
+    let uuid = notebook.value("SELECT uuid FROM trial WHERE number = 2");
+    notebook
+        .pgdyno(&["note", &uuid[..12], "new disks"])
+        .expect(0, &[]);
+    notebook.pgdyno(&["note", "2"]).expect(0, &["new disks"]);
+    notebook
+        .pgdyno(&["tag", "2", "a", "b", "--remove", "all"])
+        .expect(0, &[]);
+    let tags = notebook
+        .pgdyno(&["tag", &uuid.to_uppercase()])
+        .expect(0, &[]);
+    assert_eq!(tags.stdout, "a\nb\nof-tpcb\n");
+    notebook
+        .pgdyno(&["exclude", "2", "--reason", "a backup ran"])
+        .expect(0, &[]);
+    assert_eq!(notebook.value("SELECT count(*) FROM result"), "2");
+    let shown = [
+        "note         new disks",
+        "EXCLUDED     a backup ran",
+        "tags         a b of-tpcb",
+    ];
+    notebook.pgdyno(&["show", "2"]).expect(0, &shown);
+    notebook
+        .pgdyno(&["exclude", "2", "--include"])
+        .expect(0, &[]);
+    notebook.pgdyno(&["note", "2", "--clear"]).expect(0, &[]);
+    assert_eq!(
+        notebook.value("SELECT count(*), max(note) FROM result"),
+        "3|NULL"
+    );
+    notebook
+        .pgdyno(&["rm", "2", "3"])
+        .expect(2, &["no terminal to ask at", "--yes"]);
+    notebook
+        .pgdyno(&["rm", "2", "9", "--yes"])
+        .expect(2, &["there is no trial 9"]);
+    assert_eq!(listed(&notebook, &[]), [3, 2, 1], "all or nothing");
+    notebook
+        .pgdyno(&["rm", "2", &uuid, "3", "--yes"])
+        .expect(0, &[]);
+    for table in [
+        "second",
+        "statement",
+        "script",
+        "tag",
+        "thread",
+        "connecting",
+    ] {
+        let left = format!("SELECT group_concat(DISTINCT trial) FROM {table}");
+        assert_eq!(notebook.value(&left), "1", "{table}");
+    }
+}
+
+#[test]
+fn mistakes_are_named_with_the_way_out() {
+    let notebook = Notebook::new();
+    for verb in [
+        &["ls"][..],
+        &["show", "1"],
+        &["sql", "SELECT 1"],
+        &["export", "-o", "x"],
+    ] {
+        notebook
+            .pgdyno(verb)
+            .expect(1, &["there is no store at", "`pgdyno run` makes one"]);
+    }
+    assert!(!notebook.path().exists());
+    let notebook = with_trials("verbs_mistakes");
+    notebook
+        .pgdyno(&["show", "4"])
+        .expect(2, &["there is no trial 4", "pgdyno ls"]);
+    notebook
+        .pgdyno(&["show", "%"])
+        .expect(2, &["there is no trial %"]);
+    notebook
+        .pgdyno(&["tag", "1", "two words"])
+        .expect(2, &["cannot be a tag"]);
+    notebook
+        .pgdyno(&["tag", "1", "--remove", "x"])
+        .expect(1, &["has no tag x"]);
+    notebook.pgdyno(&["exclude", "1"]).expect(2, &["--reason"]);
+    notebook
+        .pgdyno(&["exclude", "1", "--reason", ""])
+        .expect(2, &["a value is required"]);
+    notebook
+        .pgdyno(&["sql", "DELETE FROM trial"])
+        .expect(2, &["only queries are answered"]);
+    notebook
+        .pgdyno(&["sql", "SELECT x FROM y"])
+        .expect(2, &["no such table: y", "docs/store.md"]);
+    let existing = notebook.path().display().to_string();
+    notebook
+        .pgdyno(&["export", "-o", &existing])
+        .expect(2, &["exists already"]);
+    notebook
+        .pgdyno(&["export", "nothing", "-o", "x"])
+        .expect(2, &["there is no trial nothing"]);
+    notebook
+        .pgdyno(&["import", "/no/such"])
+        .expect(1, &["there is no store at /no/such"]);
+    notebook
+        .pgdyno(&["import", &existing])
+        .expect(2, &["is the store itself"]);
+}
+
+#[test]
+fn a_copy_of_a_trial_shows_what_the_original_does() {
+    let notebook = with_trials("verbs_copy");
+    let copy = notebook.beside("copy.sqlite").display().to_string();
+    notebook
+        .pgdyno(&["export", "1", "3", "-o", &copy])
+        .expect(0, &["2 trials written to"]);
+    let other = Notebook::new();
+    other
+        .pgdyno(&["import", &copy])
+        .expect(0, &["2 trials added"]);
+    other
+        .pgdyno(&["import", &copy])
+        .expect(0, &["0 trials added", "2 trials there already"]);
+    assert_eq!(listed(&other, &[]), [2, 1]);
+    let uuid = notebook.value("SELECT uuid FROM trial WHERE number = 3");
+    let show = |notebook: &Notebook| {
+        let shown = notebook.pgdyno(&["show", &uuid, "--json"]).expect(0, &[]);
+        let mut shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+        assert!(
+            shown["stored"]
+                .as_object_mut()
+                .unwrap()
+                .remove("number")
+                .is_some()
+        );
+        shown
+    };
+    assert_eq!(show(&notebook), show(&other));
+}
+
+#[test]
+fn sql_answers_as_table_csv_and_json() {
+    let notebook = with_trials("verbs_sql");
+    let sql = "SELECT number AS n, 'a,b' AS t, NULL AS z FROM trial WHERE number < 3";
+    let table = notebook.pgdyno(&["sql", sql]).expect(0, &[]);
+    assert_eq!(table.stdout, "n    t  z\n1  a,b\n2  a,b\n");
+    let csv = notebook.pgdyno(&["sql", "--csv", sql]).expect(0, &[]);
+    assert_eq!(csv.stdout, "n,t,z\n1,\"a,b\",\n2,\"a,b\",\n");
+    assert_eq!(
+        notebook.rows(sql)[1],
+        serde_json::json!({"n": 2, "t": "a,b", "z": null})
+    );
+}
+
+#[test]
+fn every_query_of_the_documentation_is_answered() {
+    let notebook = with_trials("verbs_docs");
+    let text = include_str!("../../../../docs/store.md");
+    let queries: Vec<&str> = text
+        .split("```sql\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert!(queries.len() >= 10, "{}", queries.len());
+    for query in queries {
+        let ran = notebook.pgdyno(&["sql", query]).expect(0, &[]);
+        assert!(!ran.stdout.is_empty(), "{query}");
+    }
+    // Every table and view has its place there.
+    for row in notebook.rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')") {
+        let name = row["name"].as_str().unwrap();
+        assert!(
+            name.starts_with("sqlite_") || text.contains(&format!("`{name}`")),
+            "{name}"
+        );
+    }
+}
