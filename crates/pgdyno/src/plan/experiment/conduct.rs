@@ -68,6 +68,7 @@ pub fn conduct<'a>(
     let done = done.into_iter().map(|done| (done.key, done.goodput_per_s));
     let mut sweep = Sweep {
         plan,
+        interrupts_seen: means.interrupts.count(),
         means,
         done: done.collect(),
         places: BTreeMap::new(),
@@ -99,6 +100,8 @@ struct Sweep<'a> {
     places: BTreeMap<String, Place>,
     loaded: LoadedTables,
     learnt: Learnt,
+    /// Interrupts before the sweep began; any more end it.
+    interrupts_seen: u32,
 }
 
 /// What one trial came to.
@@ -112,7 +115,6 @@ impl Sweep<'_> {
     fn all(&mut self, notebook: &mut dyn Notebook) -> Result<Ended, Failure> {
         let plan = self.plan;
         let mut ended = Ended::default();
-        let begun_with = self.means.interrupts.count();
         for (number, slot) in plan.slots.iter().enumerate() {
             if self.done.contains_key(&slot.key()) {
                 ended.complete += 1;
@@ -167,7 +169,7 @@ impl Sweep<'_> {
                 }
                 _ => {}
             }
-            if self.means.interrupts.count() > begun_with {
+            if self.means.interrupts.count() > self.interrupts_seen {
                 let code = self.means.interrupts.exit_code().unwrap_or(130);
                 let failure = Failure::with(Exit::Interrupted(code), "the sweep was interrupted");
                 ended.early = Some(failure);
@@ -240,8 +242,9 @@ impl Sweep<'_> {
                 load_s = loaded.elapsed.as_secs_f64();
                 self.learnt.loaded(rows, load_s);
                 before.loaded = Some((rows, load_s));
-                let names = tables.pack.tables().iter();
-                names.for_each(|table| drop(place.written.remove(&table.name)));
+                for table in tables.pack.tables() {
+                    place.written.remove(&table.name);
+                }
             }
             let key = (name, tables.pack.tables_pack().name().to_owned());
             self.loaded.0.insert(key, loaded.variables);
@@ -255,7 +258,7 @@ impl Sweep<'_> {
             pack,
             wanted,
             &mut place.written,
-            interrupts,
+            (interrupts, self.interrupts_seen),
         )?;
         for gap in record.gaps() {
             crate::say::remark!("pgdyno: warning: {gap}");
@@ -277,6 +280,10 @@ impl Sweep<'_> {
         let control = Control::default();
         let mut screen = Screen::new(self.means.screen, Length::of(&trial));
         let brake = Brake::on(&control, interrupts);
+        // One that came after the last look and before the brake.
+        if interrupts.count() > self.interrupts_seen {
+            return Err(hygiene::interrupted(interrupts));
+        }
         let outcome = trial.run(&prepared, &control, &mut screen);
         drop(brake);
         screen.close();
