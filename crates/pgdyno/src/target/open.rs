@@ -210,6 +210,8 @@ impl Target {
             let at = login.parameters.iter().position(|(n, _)| n == "options");
             let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
             for (name, value) in settings {
+                // A start-up parameter of that name would win.
+                login.parameters.retain(|(other, _)| other != name);
                 // The server splits at white space; a backslash takes what follows as it is.
                 let mut escaped = String::new();
                 for c in value.chars() {
