@@ -36,7 +36,7 @@ use crate::workload::progress::Progress;
 #[command(after_help = after_help())]
 pub struct SweepArgs {
     /// The experiment, in TOML
-    #[arg(value_name = "FILE", required_unless_present_any = ["preset", "from_pgbench_tools"])]
+    #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
     /// An experiment that pgdyno brings, sized to this host
@@ -195,7 +195,15 @@ impl Text {
                 remarks: converted.remarks,
             });
         }
-        let preset = args.preset.as_deref().unwrap_or_default();
+        let Some(preset) = args.preset.as_deref() else {
+            return Err(Failure::with(Exit::Usage, "what is to be measured?")
+                .hint("an experiment in TOML: pgdyno sweep FILE")
+                .hint(format!(
+                    "or one that pgdyno brings: --preset {}",
+                    presets::NAMES.join("|")
+                ))
+                .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG"));
+        };
         Ok(Text {
             toml: presets::toml(preset, &Host::read()).unwrap_or_default(),
             name: format!("preset {preset}"),

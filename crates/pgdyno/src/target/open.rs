@@ -210,6 +210,8 @@ impl Target {
             let at = login.parameters.iter().position(|(n, _)| n == "options");
             let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
             for (name, value) in settings {
+                // A start-up parameter of that name would win.
+                login.parameters.retain(|(other, _)| other != name);
                 // The server splits at white space; a backslash takes what follows as it is.
                 let mut escaped = String::new();
                 for c in value.chars() {
@@ -277,5 +279,42 @@ impl Target {
     /// The last lines of an own server's log, for when it is lost.
     pub fn last_words(&self) -> Option<String> {
         self.server.as_deref().map(Server::last_words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(url: &str) -> Target {
+        by_url(url, &Env::empty(), Kind::Named, String::new()).unwrap()
+    }
+
+    #[test]
+    fn an_address_leads_to_the_same_server_and_has_no_password() {
+        let target = named("postgresql://me:secret@127.0.0.1:5433/it's?sslmode=disable");
+        assert!(!target.address.contains("secret"), "{}", target.address);
+        let again = named(&target.address);
+        assert_eq!(
+            (&again.title, &again.address),
+            (&target.title, &target.address)
+        );
+    }
+
+    #[test]
+    fn settings_reach_each_session_as_they_are_written() {
+        let url = pgdyno_testkit::postgres().address().url();
+        let settings = [
+            ("application_name", "two words and a \\ backslash"),
+            ("work_mem", "7MB"),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let target = named(&format!("{url}&options=-c%20work_mem%3D5MB"));
+        let target = target.with_settings(&settings.clone().into());
+        let mut session = target.connect().unwrap();
+        for (name, value) in settings {
+            let shown = session.query_one_value(&format!("SHOW {name}")).unwrap();
+            assert_eq!(shown, Some(value));
+        }
     }
 }

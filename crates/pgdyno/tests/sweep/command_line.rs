@@ -12,7 +12,7 @@ fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {
     let experiment = Experiment::new(TWO, &database);
     let texts = [
         "    1  clients 1\n    2  clients 2\n",
-        "2 trials, about 3 min, 1 load of 100,011 rows",
+        "2 trials, about 2 min with 1 load, 100,011 rows",
     ];
     experiment.run(&["--dry-run"]).expect(0, &texts);
     let ran = experiment.run(&["--dry-run", "--json"]).expect(0, &[]);

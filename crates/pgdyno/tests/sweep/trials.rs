@@ -143,3 +143,22 @@ fn tables_of_others_are_never_loaded_anew() {
     let rows = database.value("SELECT count(*) > 0 FROM pgbench_history");
     assert_eq!(rows, "t", "nor emptied");
 }
+
+#[test]
+fn a_server_of_the_sweeps_own_lives_as_long_as_the_sweep() {
+    let database = Database::new("sweep_own");
+    let experiment = Experiment::new(
+        "workload = 'tpcb'\nduration = '200ms'\nrepeats = 2\nhygiene.settle = 0\n\
+         settings.bgwriter_delay = ['111ms', '333ms']\n",
+        &database,
+    );
+    let bindir = pgdyno_testkit::installation().bindir.display().to_string();
+    let mut command = experiment.command(&["sweep", "e.toml", "--pg-bindir", &bindir]);
+    crate::support::ran(&mut command).expect(0, &["4 of 4 trials complete"]);
+    let trials = experiment.complete();
+    let loads = trials.iter().filter(|t| !t["before"]["loaded"].is_null());
+    assert_eq!(loads.count(), 1, "one server, one load");
+    assert!(trials.iter().all(|t| t["target"]["kind"] == "own"));
+    // Its settings end with it: there is nothing to write down.
+    assert!(!experiment.dir.path().join("cache/settings").exists());
+}

@@ -72,6 +72,7 @@ pub fn conduct<'a>(
     let done = done.into_iter().map(|done| (done.key, done.goodput_per_s));
     let mut sweep = Sweep {
         plan,
+        interrupts_seen: means.interrupts.count(),
         means,
         done: done.collect(),
         places: BTreeMap::new(),
@@ -103,6 +104,8 @@ struct Sweep<'a> {
     places: BTreeMap<String, Place>,
     loaded: LoadedTables,
     learnt: Learnt,
+    /// Interrupts before the sweep began; any more end it.
+    interrupts_seen: u32,
 }
 
 /// What one trial came to.
@@ -116,7 +119,6 @@ impl Sweep<'_> {
     fn all(&mut self, notebook: &mut dyn Notebook) -> Result<Ended, Failure> {
         let plan = self.plan;
         let mut ended = Ended::default();
-        let begun_with = self.means.interrupts.count();
         for (number, slot) in plan.slots.iter().enumerate() {
             if self.done.contains_key(&slot.key()) {
                 ended.complete += 1;
@@ -171,7 +173,7 @@ impl Sweep<'_> {
                 }
                 _ => {}
             }
-            if self.means.interrupts.count() > begun_with {
+            if self.means.interrupts.count() > self.interrupts_seen {
                 let code = self.means.interrupts.exit_code().unwrap_or(130);
                 let failure = Failure::with(Exit::Interrupted(code), "the sweep was interrupted");
                 ended.early = Some(failure);
@@ -249,8 +251,9 @@ impl Sweep<'_> {
                 load_s = loaded.elapsed.as_secs_f64();
                 self.learnt.loaded(rows, load_s);
                 before.loaded = Some((rows, load_s));
-                let names = tables.pack.tables().iter();
-                names.for_each(|table| drop(place.written.remove(&table.name)));
+                for table in tables.pack.tables() {
+                    place.written.remove(&table.name);
+                }
             }
             let key = (name, tables.pack.tables_pack().name().to_owned());
             self.loaded.0.insert(key, loaded.variables);
@@ -264,7 +267,7 @@ impl Sweep<'_> {
             pack,
             wanted,
             &mut place.written,
-            interrupts,
+            (interrupts, self.interrupts_seen),
         )?;
         for gap in record.gaps() {
             crate::say::remark!("pgdyno: warning: {gap}");
@@ -285,9 +288,13 @@ impl Sweep<'_> {
         }
         let control = Control::default();
         let mut screen = Screen::new(self.means.screen, Length::of(&trial));
+        let brake = Brake::on(&control, interrupts);
+        // One that came after the last look and before the brake.
+        if interrupts.count() > self.interrupts_seen {
+            return Err(hygiene::interrupted(interrupts));
+        }
         let mut keep = (self.means.keep)(slot, number as u32 + 1, &trial, &prepared);
         keep.event("before", 0, &before.to_json().to_string());
-        let brake = Brake::on(&control, interrupts);
         let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
         drop(brake);
         screen.close();

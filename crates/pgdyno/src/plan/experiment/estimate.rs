@@ -138,7 +138,7 @@ impl Estimate {
         if self.loads > 0 {
             let loads = if self.loads == 1 { "load" } else { "loads" };
             let rows = crate::report::figures::count(self.rows);
-            text += &format!(", {} {loads} of {rows} rows in all included", self.loads);
+            text += &format!(" with {} {loads}, {rows} rows in all", self.loads);
         }
         if self.unknown > 0 {
             text += &format!(

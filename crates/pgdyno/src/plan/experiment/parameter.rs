@@ -25,6 +25,8 @@ pub enum Kind {
     Workload,
     /// Any text but an empty one.
     Text,
+    /// The way to a server, without a password: it is in the results.
+    Target,
     /// A whole number between these.
     Count(i64, i64),
     /// A time that may be nothing.
@@ -111,7 +113,11 @@ pub const PARAMETERS: &[Parameter] = &[
         Kind::Flag,
         "a new connection for each transaction",
     ),
-    parameter("target", Kind::Text, "URL or key=value pairs of the server"),
+    parameter(
+        "target",
+        Kind::Target,
+        "URL or key=value pairs of the server",
+    ),
     parameter("warmup", Kind::Time, "run first, apart from the figures"),
     parameter("duration", Kind::PositiveTime, "how long to measure (10s)"),
     parameter(
@@ -145,7 +151,14 @@ impl Kind {
                 }
                 _ => text.filter(|t| !t.is_empty()).map(|t| json!([t])),
             },
-            Kind::Text => text.filter(|t| !t.is_empty()).map(|t| json!(t)),
+            Kind::Target if text.is_some_and(has_password) => {
+                return Err(
+                    "a password does not belong here, where it would get into the results: \
+                     use a password file (~/.pgpass), PGPASSWORD or --url"
+                        .to_owned(),
+                );
+            }
+            Kind::Text | Kind::Target => text.filter(|t| !t.is_empty()).map(|t| json!(t)),
             Kind::Count(min, max) => integer(value)
                 .filter(|n| (min..=max).contains(n))
                 .map(|n| json!(n)),
@@ -173,6 +186,7 @@ impl Kind {
         match self {
             Kind::Workload => "a pack's name or folder, or a list of script files".to_owned(),
             Kind::Text => "a text".to_owned(),
+            Kind::Target => "a URL or key=value pairs".to_owned(),
             Kind::Count(min, max) if max > i64::from(u32::MAX) => {
                 format!("a whole number of at least {min}")
             }
@@ -234,6 +248,20 @@ fn rate_text(text: &str) -> Option<Value> {
     share(text).map(|_| json!(text))
 }
 
+/// Whether a target's text has a password in it, in whichever of libpq's forms.
+fn has_password(target: &str) -> bool {
+    let named = target
+        .match_indices("password")
+        .any(|(at, word)| target[at + word.len()..].trim_start().starts_with('='));
+    let in_url = target.split_once("://").is_some_and(|(_, rest)| {
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        authority
+            .rsplit_once('@')
+            .is_some_and(|(user, _)| user.contains(':'))
+    });
+    named || in_url
+}
+
 /// `70%` as 0.7: a share of the measured maximum. More than all of it overloads on purpose.
 pub fn share(text: &str) -> Option<f64> {
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
@@ -268,6 +296,11 @@ mod tests {
             ("warmup", "0", json!(0.0)),
             ("isolation", "'serializable'", json!("serializable")),
             ("connect", "true", json!(true)),
+            (
+                "target",
+                "'postgresql://me@db:5432/x'",
+                json!("postgresql://me@db:5432/x"),
+            ),
             ("params.scale", "10", json!(10)),
             ("settings.work_mem", "'4MB'", json!("4MB")),
         ] {
@@ -299,6 +332,18 @@ mod tests {
                 "\"simple\", \"extended\", \"prepared\"",
             ),
             ("connect", "1", "true or false"),
+            (
+                "target",
+                "'postgresql://me:secret@db/x'",
+                "a password does not belong here",
+            ),
+            (
+                "target",
+                "'postgresql://db/x?password=secret'",
+                "PGPASSWORD",
+            ),
+            ("target", "'host=db password = secret'", "PGPASSWORD"),
+            ("target", "1", "a URL or key=value pairs"),
             ("params.scale", "nan", "a number"),
         ] {
             let e = accept(name, given).unwrap_err();

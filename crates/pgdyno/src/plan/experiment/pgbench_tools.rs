@@ -99,18 +99,15 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
 
     let mut params = String::new();
     let scales = config.list("SCALES")?;
-    let only_pack_without_scale = !uses_pgbench_tables;
     if let Some(fillfactor) = config.whole("FILLFACTOR")?
         && fillfactor != 100
         && uses_pgbench_tables
     {
         add(&mut params, format!("fillfactor = {fillfactor}"));
     }
-    if let Some(pages) = config.text("MULTI")
-        && file.exists()
-        && uses_pgbench_tables
-        && let Ok(pages) = pages.parse::<u32>()
-        && script == "select-pages"
+    // A variable of the script; pgdyno's packs have no such parameter.
+    if let Some(pages) = config.whole("MULTI")?.filter(|pages| *pages > 0)
+        && toml.contains("workload = [[")
     {
         add(&mut params, format!("multiplier = {pages}"));
     }
@@ -122,9 +119,9 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
     let clients = config.list("SETCLIENTS")?;
     let clients = if clients.is_empty() { vec![1] } else { clients };
     toml += "\n[matrix]\n";
-    if !scales.is_empty() && !only_pack_without_scale {
+    if !scales.is_empty() && uses_pgbench_tables {
         add(&mut toml, format!("params.scale = {scales:?}"));
-    } else if only_pack_without_scale {
+    } else if !uses_pgbench_tables {
         config
             .remarks
             .push("SCALES: the rows of insert-size are sized by its own parameter".to_owned());

@@ -94,7 +94,7 @@ mod tests {
             name: "a.toml",
             text: "x = 1\nü = [1, oops]\n",
         };
-        let e = source.wrong(14..18, "what is this").to_string();
+        let e = source.wrong(15..19, "what is this").to_string();
         assert!(
             e.contains("a.toml:2:9: what is this\nü = [1, oops]\n        ^^^^"),
             "{e}"

@@ -100,7 +100,8 @@ impl Record {
 }
 
 /// Tidies up before a trial. `pack` makes the trial's tables; `written` are the tables that trials
-/// have written to since they were last vacuumed, and is brought up to date.
+/// have written to since they were last vacuumed, and is brought up to date. It ends early when
+/// there have been more interrupts than `seen`.
 ///
 /// # Errors
 /// The connection is lost, or an interrupt came. What the server refuses is recorded instead.
@@ -110,7 +111,7 @@ pub fn tidy(
     pack: Option<&Pack>,
     wanted: &Wanted,
     written: &mut BTreeSet<String>,
-    interrupts: &'static Interrupts,
+    (interrupts, seen): (&'static Interrupts, u32),
 ) -> Result<Record, Failure> {
     let began = Instant::now();
     let stop = Stop::new(Some(interrupts));
@@ -124,17 +125,14 @@ pub fn tidy(
     let result = tidying.all(pack, wanted, written);
     drop(canceller);
     let mut record = tidying.record;
-    if let Err(failure) = result {
-        return Err(match stop.exit_code() {
-            Some(code) => interrupted(code),
-            None => failure,
-        });
+    if interrupts.count() > seen {
+        return Err(interrupted(interrupts));
     }
+    result?;
     if !wanted.settle.is_zero() && record.left_alone.is_none() {
         let began = Instant::now();
-        let seen = interrupts.count();
         if interrupts.wait_beyond(seen, wanted.settle) > seen {
-            return Err(interrupted(interrupts.exit_code().unwrap_or(130)));
+            return Err(interrupted(interrupts));
         }
         record.steps.push(Step {
             what: "settle",
@@ -147,7 +145,9 @@ pub fn tidy(
     Ok(record)
 }
 
-fn interrupted(code: u8) -> Failure {
+/// The failure that an interrupt between two trials is.
+pub fn interrupted(interrupts: &Interrupts) -> Failure {
+    let code = interrupts.exit_code().unwrap_or(130);
     Failure::with(Exit::Interrupted(code), "interrupted between two trials")
 }
 

@@ -44,7 +44,15 @@ fn quick() -> Wanted {
 fn tidied(session: &mut Session, pack: Option<&Pack>, wanted: &Wanted) -> Record {
     let mut written = BTreeSet::new();
     let interrupts = Interrupts::install().unwrap();
-    tidy(session, &POSTGRESQL, pack, wanted, &mut written, interrupts).unwrap()
+    tidy(
+        session,
+        &POSTGRESQL,
+        pack,
+        wanted,
+        &mut written,
+        (interrupts, 0),
+    )
+    .unwrap()
 }
 
 fn steps(record: &Record) -> Vec<(&str, Option<&str>, bool)> {
@@ -84,7 +92,7 @@ fn what_the_workload_grew_is_emptied_and_what_changed_is_vacuumed() {
         Some(&pack),
         &wanted,
         &mut written,
-        interrupts,
+        (interrupts, 0),
     )
     .unwrap();
     assert_eq!(history(&mut session).as_deref(), Some("0"));

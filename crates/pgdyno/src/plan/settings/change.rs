@@ -95,6 +95,8 @@ pub struct Changes {
     /// What `postgresql.auto.conf` had, for each setting touched.
     found: BTreeMap<String, Option<String>>,
     in_effect: BTreeMap<String, String>,
+    /// Whether the last change came to its end.
+    settled: bool,
 }
 
 impl Changes {
@@ -105,6 +107,7 @@ impl Changes {
             journal: None,
             found: BTreeMap::new(),
             in_effect: BTreeMap::new(),
+            settled: true,
         }
     }
 
@@ -119,9 +122,10 @@ impl Changes {
         wanted: &BTreeMap<String, String>,
         directory: &Path,
     ) -> Result<(), Failure> {
-        if *wanted == self.in_effect {
+        if self.settled && *wanted == self.in_effect {
             return Ok(());
         }
+        self.settled = false;
         for name in wanted.keys() {
             if !self.found.contains_key(name) {
                 let before = in_auto_conf(session, name)?;
@@ -148,6 +152,7 @@ impl Changes {
         for name in wanted.keys() {
             check_effect(session, name)?;
         }
+        self.settled = true;
         Ok(())
     }
 

@@ -56,7 +56,7 @@ pub struct Leftover {
 #[derive(Debug)]
 pub enum Seen {
     /// Its sweep is at work.
-    InUse(PathBuf),
+    InUse,
     /// Its sweep is gone.
     Left(Leftover),
 }
@@ -186,7 +186,7 @@ fn read(path: PathBuf) -> Result<Option<Seen>, Failure> {
         Err(e) => return Err(failed("read", &path)(e)),
     };
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
-        return Ok(Some(Seen::InUse(path)));
+        return Ok(Some(Seen::InUse));
     }
     let text = io::read_to_string(&file).map_err(failed("read", &path))?;
     // A line without an end was being written when pgdyno died, before anything was changed.
@@ -227,7 +227,7 @@ mod tests {
         let mut journal = Journal::create(dir.path(), &header()).unwrap();
         journal.note("a", None).unwrap();
         journal.note("b", Some("it's")).unwrap();
-        assert!(matches!(&all(dir.path()).unwrap()[..], [Seen::InUse(_)]));
+        assert!(matches!(&all(dir.path()).unwrap()[..], [Seen::InUse]));
         journal.file.write_all(b"{\"name\":\"c\"").unwrap();
         drop(journal);
         let mut seen = all(dir.path()).unwrap();

@@ -30,7 +30,7 @@ pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>
     let mut in_use = 0;
     for seen in journal::all(directory)? {
         let leftover = match seen {
-            Seen::InUse(_) => {
+            Seen::InUse => {
                 in_use += 1;
                 continue;
             }
