@@ -19,8 +19,7 @@ use crate::message::{Level, Message};
 use crate::program::Program;
 use crate::record::{
     ClientsEnd, Connections, End, Interval, LoggedTransaction, Outages, Phase, Recorder, Recording,
-    ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse,
-    TransactionLog,
+    ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse, TransactionLog,
 };
 use crate::schedule::Schedule;
 
