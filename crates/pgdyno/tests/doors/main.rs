@@ -1,6 +1,7 @@
 //! The `pgdyno` program as a user meets it, on a real PostgreSQL: command lines in, texts, exit
 //! codes and tables out.
 
+mod compare;
 mod load;
 mod pack;
 mod pgbench;

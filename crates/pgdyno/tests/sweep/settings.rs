@@ -75,6 +75,16 @@ fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
         .run(&["--resume"])
         .expect(0, &["8 of 8 trials complete"]);
     assert_eq!(experiment.complete().len(), 8, "nothing is left to run");
+    // In the notebook all of it is one experiment; what was killed is aborted, not running.
+    let states = experiment.assert_notebook();
+    let of = |state: &str| {
+        let row = states.iter().find(|row| row["state"] == state);
+        row.map_or(0, |row| row["n"].as_u64().unwrap())
+    };
+    assert!(of("complete") >= 8, "{states:?}");
+    assert_eq!(of("running") + of("failed"), 0, "{states:?}");
+    let experiments = experiment.query("SELECT count(*) AS n FROM experiment");
+    assert_eq!(experiments[0]["n"], 1);
 }
 
 #[test]

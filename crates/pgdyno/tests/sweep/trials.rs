@@ -22,6 +22,23 @@ fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
     let trials = experiment.complete();
     assert_eq!(trials.len(), 8);
     trials.iter().for_each(assert_sums);
+    // The notebook has the same.
+    assert_eq!(
+        experiment.assert_notebook(),
+        [json!({ "state": "complete", "n": 8 })]
+    );
+    let kept = experiment.query(
+        "SELECT t.committed, t.repeat, json_extract(t.point, '$.params.scale') AS scale, e.name, \
+         (SELECT count(*) FROM event v WHERE v.trial = t.number AND v.kind = 'before') AS before \
+         FROM trial t JOIN experiment e ON e.number = t.experiment ORDER BY t.position",
+    );
+    assert_eq!(kept.len(), 8);
+    for (row, line) in kept.iter().zip(&trials) {
+        assert_eq!(row["committed"], line["measured"]["committed"]);
+        assert_eq!(row["repeat"], line["repeat"]);
+        assert_eq!(row["scale"], line["point"]["params"]["scale"]);
+        assert_eq!((&row["name"], &row["before"]), (&json!("e"), &json!(1)));
+    }
     let loads: Vec<bool> = trials
         .iter()
         .map(|t| !t["before"]["loaded"].is_null())

@@ -27,6 +27,7 @@ impl Experiment {
         let mut command = support::pgdyno(args);
         command.current_dir(self.dir.path());
         command.env("PGDYNO_CACHE", self.dir.path().join("cache"));
+        command.env("PGDYNO_STORE", self.dir.path().join("notebook.sqlite"));
         command
     }
 
@@ -43,6 +44,25 @@ impl Experiment {
 
     pub fn results(&self) -> PathBuf {
         self.dir.path().join("e.jsonl")
+    }
+
+    /// What a query of its notebook gives, an object a row.
+    pub fn query(&self, sql: &str) -> Vec<Value> {
+        let ran = support::ran(&mut self.command(&["sql", "--json", sql])).expect(0, &[]);
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+
+    /// Every complete trial of the notebook has its totals in its seconds, row by row; gives how
+    /// many there are in each state.
+    #[track_caller]
+    pub fn assert_notebook(&self) -> Vec<Value> {
+        let wrong = self.query(
+            "SELECT number FROM trial t WHERE state = 'complete' AND (committed, failed, retries) IS NOT \
+             (SELECT sum(committed), sum(failed), sum(retries) FROM second s \
+              WHERE s.trial = t.number AND NOT s.warmup)",
+        );
+        assert_eq!(wrong, Vec::<Value>::new());
+        self.query("SELECT state, count(*) AS n FROM trial GROUP BY state ORDER BY state")
     }
 
     /// Whole lines after the first.

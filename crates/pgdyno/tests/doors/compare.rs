@@ -1,0 +1,136 @@
+//! `pgdyno compare` on trials of a real PostgreSQL.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Database, Ran, pgdyno, ran};
+
+struct Notebook<'a> {
+    database: &'a Database,
+    folder: &'a Path,
+}
+
+impl Notebook<'_> {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = pgdyno(args);
+        command
+            .current_dir(self.folder)
+            .env("PGDYNO_STORE", self.folder.join("notebook.sqlite"));
+        command
+    }
+
+    fn pgdyno(&self, args: &[&str]) -> Ran {
+        ran(&mut self.command(args))
+    }
+
+    /// So many trials of a script with this text.
+    fn trials(&self, count: usize, text: &str, tag: &str) {
+        std::fs::write(self.folder.join("one.sql"), text).unwrap();
+        for _ in 0..count {
+            let args = ["run", "one.sql", "-t", "40", "--tag", tag, "--url"];
+            let ran = ran(self.command(&args).arg(&self.database.url));
+            ran.expect(0, &["kept as trial"]);
+        }
+    }
+}
+
+#[test]
+fn two_sets_of_trials_are_compared_by_their_repeats() {
+    let database = Database::new("compare");
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = Notebook {
+        database: &database,
+        folder: folder.path(),
+    };
+    notebook.trials(6, "SELECT 1;\n", "fast");
+    notebook.trials(6, "SELECT pg_sleep(0.01);\n", "slow");
+    let found = notebook.pgdyno(&["compare", "tag:fast", "tag:slow"]);
+    let found = found.expect(
+        0,
+        &[
+            "one.sql",
+            "lower, -",
+            "higher, +",
+            "medians of 6 and 6 trials",
+        ],
+    );
+    assert!(
+        found
+            .stdout
+            .contains("too few transactions for it in 6 trials"),
+        "{found:#?}"
+    );
+    let gated = [
+        "compare",
+        "1-6",
+        "7-12",
+        "--paired",
+        "--fail-if",
+        "p50 > +5%",
+    ];
+    notebook.pgdyno(&gated).expect(1, &["p50 > +5%: fails"]);
+    let gated = [
+        "compare",
+        "7-12",
+        "1-6",
+        "--fail-if",
+        "p50 > +5%, goodput < -3%",
+    ];
+    notebook.pgdyno(&gated).expect(0, &["passes"]);
+    let json = notebook.pgdyno(&["compare", "1-6", "7,8,9,10,11,12", "--json"]);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let goodput = &json["points"][0]["figures"]["goodput"];
+    assert_eq!(goodput["verdict"], "lower");
+    assert!(goodput["change"].as_f64().unwrap() < -0.2, "{json:#}");
+
+    let few = notebook.pgdyno(&["compare", "1-2", "7-8", "--fail-if", "p50 > +5%"]);
+    few.expect(1, &["not enough repeats (5 a side)", "cannot tell"]);
+    notebook
+        .pgdyno(&["exclude", "1", "--reason", "a backup was running"])
+        .expect(0, &[]);
+    notebook
+        .pgdyno(&["compare", "tag:fast", "tag:slow"])
+        .expect(0, &["medians of 5 and 6 trials"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let database = Database::new("compare_not");
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = Notebook {
+        database: &database,
+        folder: folder.path(),
+    };
+    notebook
+        .pgdyno(&["compare", "1", "2"])
+        .expect(1, &["there is no store"]);
+    notebook.trials(1, "SELECT 1;\n", "one");
+    let folder_of_other = folder.path().join("two.sql");
+    std::fs::write(folder_of_other, "SELECT 2;\n").unwrap();
+    let args = ["run", "two.sql", "-t", "5", "--url"];
+    ran(notebook.command(&args).arg(&database.url)).expect(0, &[]);
+    for (args, texts) in [
+        (
+            &["1", "2"][..],
+            &["no workload and point in common", "A: one.sql"][..],
+        ),
+        (&["1", "3"], &["3"]),
+        (&["1", "3-"], &["no list of trials"]),
+        (
+            &["1", "tag:none"],
+            &["names no complete trial", "pgdyno ls"],
+        ),
+        (&["1", "nosuch"], &["nosuch"]),
+        (&["1", "1", "--fail-if", "p42 > +5%"], &["--fail-if", "p42"]),
+    ] {
+        let mut all = vec!["compare"];
+        all.extend(args);
+        let found = notebook.pgdyno(&all);
+        assert_ne!(found.code, Some(0), "{found:#?}");
+        for text in texts {
+            assert!(found.stderr.contains(text), "no {text} in {found:#?}");
+        }
+    }
+}
