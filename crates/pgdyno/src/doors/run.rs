@@ -1,6 +1,6 @@
 //! `pgdyno run`: one measured run.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use pgdyno_drive::record::End;
@@ -206,19 +206,11 @@ impl RunArgs {
                 },
                 connection_per_transaction: self.connect,
                 verbose_errors: self.verbose_errors,
-                seed: self.seed.unwrap_or_else(seed_from_clock),
+                seed: self.seed.unwrap_or_else(trial::seed_from_clock),
                 ..Drive::default()
             },
         }
     }
-}
-
-/// A seed that nobody chose; reports show it, so that the run can be repeated.
-fn seed_from_clock() -> i64 {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    since_epoch.as_micros() as i64 & i64::from(u32::MAX)
 }
 
 /// Does it.
@@ -237,10 +229,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(failure) => {
-            match failure.exit {
-                Exit::Interrupted(_) => keep.abort(&failure.message),
-                _ => keep.fail(&failure.message),
-            }
+            keep.end_with(&failure);
             return Err(failure);
         }
     };

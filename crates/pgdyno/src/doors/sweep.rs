@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
@@ -25,7 +24,7 @@ use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{pgbench_tools, presets};
 use crate::plan::prepare::Prepared;
 use crate::plan::settings;
-use crate::plan::trial::Trial;
+use crate::plan::trial::{self, Trial};
 use crate::report::live::Form;
 use crate::say::{answer, write_answer};
 use crate::store::{ExperimentHeader, Keep, TrialHeader};
@@ -139,7 +138,7 @@ pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
     }
     let experiment = text.experiment()?;
     if args.dry_run {
-        let seed = experiment.seed.unwrap_or_else(seed_from_clock);
+        let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
         let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
         return dry_run(args, &plan);
     }
@@ -256,7 +255,11 @@ fn sweep(
     let wanted = args.target.wanted();
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
-    let mut plan = Plan::new(experiment, &wanted, seed.unwrap_or_else(seed_from_clock))?;
+    let mut plan = Plan::new(
+        experiment,
+        &wanted,
+        seed.unwrap_or_else(trial::seed_from_clock),
+    )?;
     let out = match &args.out {
         Some(out) => out.clone(),
         None => text.folder.join(format!("{}.jsonl", text.title)),
@@ -399,12 +402,4 @@ fn progress(form: Form) -> Progress {
         Form::Quiet => Progress::quiet(),
         _ => Progress::new(terminal::stderr_is_terminal()),
     }
-}
-
-/// A seed that nobody chose; the results have it.
-fn seed_from_clock() -> i64 {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    since_epoch.as_micros() as i64 & i64::from(u32::MAX)
 }

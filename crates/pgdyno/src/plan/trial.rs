@@ -1,6 +1,7 @@
 //! One measured run: what it is, and running it.
 
 use std::num::NonZeroU64;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_drive::{Control, Drive, DriveError, Live, QueryMode, Recording, Script, Setup, Until};
 use pgdyno_platform::host::Host;
@@ -179,4 +180,12 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
 /// `-t` as the engine takes it.
 pub fn transactions(count: u64) -> Option<Until> {
     NonZeroU64::new(count).map(Until::Transactions)
+}
+
+/// A seed that nobody chose: from the clock, and short enough to be typed again. Results show it.
+pub fn seed_from_clock() -> i64 {
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    since_epoch.as_micros() as i64 & i64::from(u32::MAX)
 }

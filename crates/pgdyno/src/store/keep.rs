@@ -6,7 +6,7 @@ use std::path::Path;
 use pgdyno_drive::Live;
 
 use super::{Store, TrialHeader, TrialWriter, place};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::plan::trial::Outcome;
 
 /// A run that is kept, or not.
@@ -46,6 +46,14 @@ impl Keep {
         let writer = self.0?;
         let number = writer.number();
         told(writer.finish(outcome)).map(|()| number)
+    }
+
+    /// It came to nothing, because of this.
+    pub fn end_with(self, failure: &Failure) {
+        match failure.exit {
+            Exit::Interrupted(_) => self.abort(&failure.message),
+            _ => self.fail(&failure.message),
+        }
     }
 
     /// It came to nothing, for this reason.

@@ -69,7 +69,7 @@ pub fn text(file: &str) -> Result<String, String> {
 }
 
 /// The system's own words, without Rust's number behind them.
-fn reason(e: &io::Error) -> String {
+pub fn reason(e: &io::Error) -> String {
     let text = e.to_string();
     match text.rfind(" (os error") {
         Some(at) => text[..at].to_owned(),

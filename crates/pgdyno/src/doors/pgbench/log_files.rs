@@ -11,6 +11,7 @@ use pgdyno_drive::record::LoggedTransaction;
 use super::counts::{Counted, counted};
 use super::options::{Bench, Log};
 use super::say::Stop;
+use crate::workload::script_files::reason;
 
 /// The logs of all threads.
 pub struct LogFiles {
@@ -102,8 +103,8 @@ impl LogFiles {
                 _ => format!("{}.{pid}.{thread}", log.prefix),
             };
             let file = File::create(&path).map_err(|error| {
-                let reason = os_text(&error);
-                Stop::fatal(format!("could not open logfile \"{path}\": {reason}"))
+                let why = reason(&error);
+                Stop::fatal(format!("could not open logfile \"{path}\": {why}"))
             })?;
             Ok(LogFile {
                 path,
@@ -174,8 +175,8 @@ impl LogFiles {
 
 impl LogFile {
     fn failure(&self, error: &io::Error) -> String {
-        let reason = os_text(error);
-        format!("could not write to logfile \"{}\": {reason}", self.path)
+        let why = reason(error);
+        format!("could not write to logfile \"{}\": {why}", self.path)
     }
 
     fn transaction(
@@ -269,14 +270,5 @@ impl Aggregate {
             write!(out, " {}", shown(self.other, form.failures_detailed))?;
         }
         writeln!(out)
-    }
-}
-
-/// The system's own words, without Rust's number behind them.
-fn os_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error") {
-        Some(at) => text[..at].to_owned(),
-        None => text,
     }
 }

@@ -301,10 +301,7 @@ impl Sweep<'_> {
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(failure) => {
-                match failure.exit {
-                    Exit::Interrupted(_) => keep.abort(&failure.message),
-                    _ => keep.fail(&failure.message),
-                }
+                keep.end_with(&failure);
                 return Err(failure);
             }
         };
