@@ -33,6 +33,10 @@ pub(crate) struct Client {
     key: u32,
     state: State,
     link: Option<Link>,
+    /// The endpoint that it was connected to last; none yet: its own.
+    endpoint: Option<usize>,
+    /// The place that it was connected to last.
+    place: usize,
     vars: Vars,
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
@@ -62,12 +66,15 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: usize, key: u32, vars: Vars, random: Prng) -> Self {
+    /// A client that is to connect to its own endpoint, which is at this place.
+    pub(crate) fn new(id: usize, key: u32, place: usize, vars: Vars, random: Prng) -> Self {
         Self {
             id,
             key,
             state: State::Idle,
             link: None,
+            endpoint: None,
+            place,
             vars,
             random_at_begin: random.clone(),
             random,
@@ -188,6 +195,7 @@ impl Client {
             let (scheduled, at) = (self.scheduled, cx.now);
             let ended = Ended {
                 client: self.id,
+                place: self.place,
                 number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
@@ -327,6 +335,7 @@ impl Client {
         } = *self;
         Ended {
             client: self.id,
+            place: self.place,
             number: 0,
             outcome,
             tries,

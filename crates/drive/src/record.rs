@@ -4,6 +4,7 @@
 //! merges the threads' intervals into [`Second`]s and into a [`Phase`] for warm-up and one for the
 //! measured time.
 
+mod endpoint;
 mod interval;
 mod latencies;
 mod outcome;
@@ -11,6 +12,7 @@ mod recorder;
 mod recording;
 mod transaction_log;
 
+pub use endpoint::{EndpointRecord, Event, EventKind};
 pub use interval::{Interval, ScriptInterval};
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};

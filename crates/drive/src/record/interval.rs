@@ -67,16 +67,19 @@ impl Interval {
 
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        for script in &mut self.scripts {
-            script.counts = Counts::default();
-            script.service.clear();
-            script.response.iter_mut().for_each(Latencies::clear);
-            script.lag.iter_mut().for_each(Latencies::clear);
-        }
+        self.scripts.iter_mut().for_each(ScriptInterval::clear);
     }
 }
 
 impl ScriptInterval {
+    /// Forgets everything and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.service.clear();
+        self.response.iter_mut().for_each(Latencies::clear);
+        self.lag.iter_mut().for_each(Latencies::clear);
+    }
+
     /// Adds another's transactions.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);

@@ -4,8 +4,8 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, StatementTotals, ThreadUse,
-    TransactionLog,
+    EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome,
+    ScriptInterval, StatementTotals, ThreadUse, TransactionLog,
 };
 use crate::clock::{Nanos, micros};
 use crate::event_loop::Report;
@@ -20,6 +20,8 @@ pub(crate) struct Recorder {
     statements: Vec<Vec<StatementTotals>>,
     connects: Latencies,
     outages: Outages,
+    /// By place; nothing is kept of transactions where there is one place only.
+    endpoints: Vec<EndpointRecord>,
     log: Option<TransactionLog>,
     lag_max_ns: Nanos,
     with_rate: bool,
@@ -42,6 +44,7 @@ pub(crate) struct Finished {
     pub(crate) statements: Vec<Vec<StatementTotals>>,
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
+    pub(crate) endpoints: Vec<EndpointRecord>,
     pub(crate) used: ThreadUse,
 }
 
@@ -49,6 +52,7 @@ impl Recorder {
     pub(crate) fn new(
         thread: usize,
         programs: &[&Program],
+        places: usize,
         with_rate: bool,
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
@@ -62,6 +66,7 @@ impl Recorder {
             statements: programs.iter().map(totals).collect(),
             connects: Latencies::default(),
             outages: Outages::default(),
+            endpoints: vec![EndpointRecord::with_rate(with_rate); places],
             log,
             lag_max_ns: 0,
             with_rate,
@@ -102,24 +107,10 @@ impl Recorder {
         if self.log.is_some() && self.is_measuring() {
             self.log(script, &end);
         }
-        let interval = &mut self.interval.scripts[script];
-        interval.counts.book(end.outcome, end.tries);
-        if end.outcome != Outcome::Committed {
-            return;
-        }
-        interval.service.record(micros(end.at - end.begun));
-        let response_us = micros(end.at.saturating_sub(end.scheduled));
-        if let Some(response) = &mut interval.response {
-            response.record(response_us);
-        }
-        if let Some(lag) = &mut interval.lag {
-            lag.record(micros(end.begun.saturating_sub(end.scheduled)));
-        }
-        if self
-            .latency_limit_us
-            .is_some_and(|limit_us| response_us > limit_us)
-        {
-            interval.counts.late += 1;
+        let limit_us = self.latency_limit_us;
+        book(&mut self.interval.scripts[script], &end, limit_us);
+        if self.endpoints.len() > 1 {
+            book(&mut self.endpoints[end.place].transactions, &end, limit_us);
         }
     }
 
@@ -168,8 +159,29 @@ impl Recorder {
     }
 
     /// Books a connection that took so long to make.
-    pub(crate) fn connected(&mut self, latency: Nanos) {
+    pub(crate) fn connected(&mut self, place: usize, latency: Nanos) {
         self.connects.record(micros(latency));
+        self.endpoints[place].connections += 1;
+    }
+
+    /// Books that a connection broke.
+    pub(crate) fn lost(&mut self, place: usize) {
+        self.endpoints[place].lost += 1;
+    }
+
+    /// Books that a client came from another endpoint.
+    pub(crate) fn arrived(&mut self, place: usize) {
+        self.endpoints[place].arrived += 1;
+    }
+
+    /// A moment in microseconds since clients began to work; 0 before.
+    pub(crate) fn at_us(&self, at: Nanos) -> u64 {
+        let has_begun = self.boundary < Nanos::MAX;
+        if has_begun {
+            micros(at.saturating_sub(self.begin))
+        } else {
+            0
+        }
     }
 
     /// Books that a client is without a connection.
@@ -227,6 +239,7 @@ impl Recorder {
             statements: self.statements,
             connects: self.connects,
             outages: self.outages,
+            endpoints: self.endpoints,
             used,
         }
     }
@@ -257,6 +270,9 @@ impl Recorder {
         self.phase_begin = now;
         self.used = cpu_now();
         self.lag_max_ns = 0;
+        self.endpoints
+            .iter_mut()
+            .for_each(EndpointRecord::end_warmup);
         for totals in self.statements.iter_mut().flatten() {
             totals.latencies.clear();
             (totals.retries, totals.failures, totals.aborts) = (0, 0, 0);
@@ -289,6 +305,8 @@ pub(crate) enum Then {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub(crate) client: usize,
+    /// Where the client is connected, or was last.
+    pub(crate) place: usize,
     /// The client's transactions that have ended, this one included.
     pub(crate) number: u64,
     pub(crate) outcome: Outcome,
@@ -296,6 +314,26 @@ pub(crate) struct Ended {
     pub(crate) scheduled: Nanos,
     pub(crate) begun: Nanos,
     pub(crate) at: Nanos,
+}
+
+/// Books the end of a transaction among others.
+#[inline]
+fn book(interval: &mut ScriptInterval, end: &Ended, latency_limit_us: Option<u64>) {
+    interval.counts.book(end.outcome, end.tries);
+    if end.outcome != Outcome::Committed {
+        return;
+    }
+    interval.service.record(micros(end.at - end.begun));
+    let response_us = micros(end.at.saturating_sub(end.scheduled));
+    if let Some(response) = &mut interval.response {
+        response.record(response_us);
+    }
+    if let Some(lag) = &mut interval.lag {
+        lag.record(micros(end.begun.saturating_sub(end.scheduled)));
+    }
+    if latency_limit_us.is_some_and(|limit_us| response_us > limit_us) {
+        interval.counts.late += 1;
+    }
 }
 
 fn cpu_now() -> ThreadUse {
