@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::admin;
-use super::dialect;
+use super::dialect::{self, Product};
 
 /// Something known, or why it is not.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,7 +161,8 @@ const SETTINGS: &str = "'server_version_num', 'fsync', 'synchronous_commit', 'fu
 /// Asks the server and looks around on this host.
 pub fn collect(session: &mut Session) -> Facts {
     let version = ask(session, "SELECT version()");
-    let known = version.seen().is_some_and(|v| dialect::detect(v).is_some());
+    // Without an answer nothing speaks for another product than PostgreSQL, and nothing for it.
+    let product = Product::ask(session).unwrap_or_else(|_| Product::recognise(""));
     let server_version = match session.parameter("server_version") {
         Some(text) => Fact::Seen(text.to_owned()),
         None => Fact::Unseen("the server did not report server_version".to_owned()),
@@ -175,8 +176,8 @@ pub fn collect(session: &mut Session) -> Facts {
         .try_map(|v| Some(PathBuf::from(v)));
     let data_in_memory = in_memory(&same_host, &data_directory);
     Facts {
-        dialect: dialect::POSTGRESQL.name.to_owned(),
-        dialect_known: known,
+        dialect: product.dialect.name.to_owned(),
+        dialect_known: product.known,
         version,
         server_version,
         server_version_num: settings

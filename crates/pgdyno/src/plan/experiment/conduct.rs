@@ -24,9 +24,9 @@ use crate::plan::{hygiene, prepare};
 use crate::report::figures;
 use crate::report::live::{Form, Length, Screen};
 use crate::store::Keep;
-use crate::target::dialect::{self, Dialect};
+use crate::target::dialect::{Dialect, Product};
 use crate::target::open::{self, Target, Wanted};
-use crate::target::{admin, own, trouble};
+use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
 use crate::workload::progress::Progress;
 
@@ -414,9 +414,8 @@ fn look(
     plan: &Plan,
     name: &str,
 ) -> Result<(&'static Dialect, BTreeMap<String, Way>), Failure> {
-    let version = admin::value(session, "SELECT version()")
+    let product = Product::ask(session)
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
-    let dialect = dialect::detect(&version.unwrap_or_default()).unwrap_or(&dialect::POSTGRESQL);
     let here = plan.points.iter().map(|planned| &planned.point);
     let here = here.filter(|point| point.target().unwrap_or_default() == name);
     let names: BTreeSet<String> = here
@@ -427,7 +426,7 @@ fn look(
     } else {
         settings::ways(session, names.iter().map(String::as_str))?
     };
-    Ok((dialect, ways))
+    Ok((product.dialect, ways))
 }
 
 fn verdict(outcome: &Outcome) -> (State, Option<String>) {
