@@ -21,8 +21,9 @@ use crate::program::Program;
 use crate::record::{
     ClientsEnd, Connections, End, EndpointRecord, Event, Interval, LoggedTransaction, Outages,
     Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse,
-    TransactionLog,
+    TransactionLog, reasons,
 };
+use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
 
 /// Why there is nothing to show for a run.
@@ -100,7 +101,9 @@ impl Drive {
                         .map(|(key, (id, random))| {
                             let own = &self.endpoints[id % self.endpoints.len()];
                             let place = places.number(&own[0]);
-                            Client::new(id, key, place, self.vars(id, &seeds), random.clone())
+                            let vars = self.vars(id, &seeds);
+                            let pauses = random_of_pauses(self.seed, id);
+                            Client::new(id, key, place, vars, (random.clone(), pauses))
                         });
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
@@ -112,7 +115,7 @@ impl Drive {
                     index,
                     &programs,
                     places.count(),
-                    self.rate.is_some(),
+                    (self.rate.is_some(), self.max_tries != 1),
                     self.latency_limit.map(|limit| limit.as_micros() as u64),
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
@@ -365,6 +368,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
         .latencies
         .merge(&end.finished.connects);
     recording.outages.merge(&end.finished.outages);
+    reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.threads.push(end.finished.used);
     let endpoints = recording.endpoints.iter_mut();
     for (mine, theirs) in endpoints.zip(&end.finished.endpoints) {
@@ -386,8 +390,8 @@ fn keep_event(events: &mut Vec<Event>, event: Event, live: &mut dyn Live) {
 /// Leaves out what nobody reached, unless an endpoint has nothing else; all threads have ended.
 fn keep_endpoints(recording: &mut Recording, drive: &Drive, places: &Places) {
     if let [only] = recording.endpoints.as_mut_slice() {
-        only.transactions = recording.measured.all();
-        only.transactions.lag = None;
+        let all = recording.measured.all();
+        (only.counts, only.service, only.response) = (all.counts, all.service, all.response);
     }
     let is_reached = |place: &usize| recording.endpoints[*place].connections > 0;
     let mut kept = vec![false; places.count()];
@@ -417,6 +421,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
         measured: phase(),
         seconds: Vec::new(),
         scripts,
+        reasons: Vec::new(),
         connections: Connections::default(),
         outages: Outages::default(),
         endpoints: endpoints(drive, places),

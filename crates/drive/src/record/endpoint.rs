@@ -1,6 +1,7 @@
 //! What happened at each endpoint, and what happened to connections.
 
-use super::ScriptInterval;
+use super::{Counts, Ended, Latencies, Outcome};
+use crate::clock::micros;
 
 /// A server that clients connect to, by the name its user gave it.
 #[derive(Clone, Debug, Default)]
@@ -16,20 +17,40 @@ pub struct EndpointRecord {
     /// How often a client came here from another endpoint.
     pub arrived: u64,
     /// Transactions of the measured phase, all scripts together: each one booked where its client
-    /// was connected when it ended, or had been last. How late they started is not kept.
-    pub transactions: ScriptInterval,
+    /// was connected when it ended, or had been last.
+    pub counts: Counts,
+    /// Service times of those that were committed.
+    pub service: Latencies,
+    /// Their response times; with a rate only.
+    pub response: Option<Latencies>,
 }
 
 impl EndpointRecord {
     pub(crate) fn with_rate(with_rate: bool) -> Self {
-        let mut record = Self::default();
-        record.transactions.response = with_rate.then(Default::default);
-        record
+        Self {
+            response: with_rate.then(Latencies::default),
+            ..Self::default()
+        }
+    }
+
+    /// Books the end of a transaction.
+    pub(crate) fn book(&mut self, end: &Ended, response_us: u64, is_late: bool) {
+        self.counts.book(end.outcome, end.tries);
+        if end.outcome != Outcome::Committed {
+            return;
+        }
+        self.service.record(micros(end.at - end.begun));
+        if let Some(response) = &mut self.response {
+            response.record(response_us);
+        }
+        self.counts.late += u64::from(is_late);
     }
 
     /// Forgets the transactions of the warm-up.
     pub(crate) fn end_warmup(&mut self) {
-        self.transactions.clear();
+        self.counts = Counts::default();
+        self.service.clear();
+        self.response.iter_mut().for_each(Latencies::clear);
     }
 
     /// Adds what another thread has counted.
@@ -37,7 +58,11 @@ impl EndpointRecord {
         self.connections += other.connections;
         self.lost += other.lost;
         self.arrived += other.arrived;
-        self.transactions.merge(&other.transactions);
+        self.counts.merge(&other.counts);
+        self.service.merge(&other.service);
+        if let (Some(mine), Some(theirs)) = (&mut self.response, &other.response) {
+            mine.merge(theirs);
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome,
-    ScriptInterval, StatementTotals, ThreadUse, TransactionLog,
+    EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
+    Reasons, StatementTotals, ThreadUse, TransactionLog,
 };
 use crate::clock::{Nanos, micros};
 use crate::event_loop::Report;
@@ -22,9 +22,11 @@ pub(crate) struct Recorder {
     outages: Outages,
     /// By place; nothing is kept of transactions where there is one place only.
     endpoints: Vec<EndpointRecord>,
+    reasons: Reasons,
     log: Option<TransactionLog>,
     lag_max_ns: Nanos,
     with_rate: bool,
+    with_retries: bool,
     latency_limit_us: Option<u64>,
     /// The thread's CPU time at the beginning of the measured phase.
     used: ThreadUse,
@@ -45,6 +47,7 @@ pub(crate) struct Finished {
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
     pub(crate) endpoints: Vec<EndpointRecord>,
+    pub(crate) reasons: Vec<Reason>,
     pub(crate) used: ThreadUse,
 }
 
@@ -53,7 +56,7 @@ impl Recorder {
         thread: usize,
         programs: &[&Program],
         places: usize,
-        with_rate: bool,
+        (with_rate, with_retries): (bool, bool),
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
         reports: Sender<Report>,
@@ -62,14 +65,20 @@ impl Recorder {
         let totals = |program: &&Program| vec![StatementTotals::default(); program.commands()];
         Self {
             thread,
-            interval: Box::new(Interval::for_scripts(programs.len(), with_rate)),
+            interval: Box::new(Interval::for_scripts(
+                programs.len(),
+                with_rate,
+                with_retries,
+            )),
             statements: programs.iter().map(totals).collect(),
             connects: Latencies::default(),
             outages: Outages::default(),
             endpoints: vec![EndpointRecord::with_rate(with_rate); places],
+            reasons: Reasons::default(),
             log,
             lag_max_ns: 0,
             with_rate,
+            with_retries,
             latency_limit_us,
             used: ThreadUse::default(),
             begin: 0,
@@ -107,11 +116,34 @@ impl Recorder {
         if self.log.is_some() && self.is_measuring() {
             self.log(script, &end);
         }
-        let limit_us = self.latency_limit_us;
-        book(&mut self.interval.scripts[script], &end, limit_us);
+        let response_us = micros(end.at.saturating_sub(end.scheduled));
+        let is_late = self
+            .latency_limit_us
+            .is_some_and(|limit_us| response_us > limit_us);
         if self.endpoints.len() > 1 {
-            book(&mut self.endpoints[end.place].transactions, &end, limit_us);
+            self.endpoints[end.place].book(&end, response_us, is_late);
         }
+        let interval = &mut self.interval.scripts[script];
+        interval.counts.book(end.outcome, end.tries);
+        interval.work.given_up += u64::from(end.is_given_up);
+        if end.outcome != Outcome::Committed {
+            return;
+        }
+        interval.service.record(micros(end.at - end.begun));
+        let attempt_us = micros(end.at.saturating_sub(end.tried));
+        if let Some(attempt) = &mut interval.attempt {
+            attempt.record(attempt_us);
+        }
+        interval.work.kept_us += attempt_us;
+        interval.work.kept_statements += u64::from(end.statements);
+        interval.work.server_retries += end.server_retries;
+        if let Some(response) = &mut interval.response {
+            response.record(response_us);
+        }
+        if let Some(lag) = &mut interval.lag {
+            lag.record(micros(end.begun.saturating_sub(end.scheduled)));
+        }
+        interval.counts.late += u64::from(is_late);
     }
 
     fn log(&mut self, script: usize, end: &Ended) {
@@ -156,6 +188,24 @@ impl Recorder {
             Then::Fail => totals.failures += 1,
             Then::Abort => totals.aborts += 1,
         }
+    }
+
+    /// Books a try that came to nothing after so long and so many statements.
+    pub(crate) fn try_lost(&mut self, script: usize, time: Nanos, statements: u32) {
+        let work = &mut self.interval.scripts[script].work;
+        work.lost_tries += 1;
+        work.lost_us += micros(time);
+        work.lost_statements += u64::from(statements);
+    }
+
+    /// Books a pause between tries.
+    pub(crate) fn paused(&mut self, script: usize, time: Nanos) {
+        self.interval.scripts[script].work.backoff_us += micros(time);
+    }
+
+    /// Why tries fail on this thread.
+    pub(crate) fn reasons(&mut self) -> &mut Reasons {
+        &mut self.reasons
     }
 
     /// Books a connection that took so long to make.
@@ -240,6 +290,7 @@ impl Recorder {
             connects: self.connects,
             outages: self.outages,
             endpoints: self.endpoints,
+            reasons: self.reasons.finish().collect(),
             used,
         }
     }
@@ -255,6 +306,7 @@ impl Recorder {
             Box::new(Interval::for_scripts(
                 self.interval.scripts.len(),
                 self.with_rate,
+                self.with_retries,
             ))
         });
         let ended = mem::replace(&mut self.interval, next);
@@ -273,6 +325,7 @@ impl Recorder {
         self.endpoints
             .iter_mut()
             .for_each(EndpointRecord::end_warmup);
+        self.reasons.restart();
         for totals in self.statements.iter_mut().flatten() {
             totals.latencies.clear();
             (totals.retries, totals.failures, totals.aborts) = (0, 0, 0);
@@ -311,29 +364,16 @@ pub(crate) struct Ended {
     pub(crate) number: u64,
     pub(crate) outcome: Outcome,
     pub(crate) tries: u32,
+    /// Whether it failed with an error that might be tried again.
+    pub(crate) is_given_up: bool,
+    /// When the last try began, and the statements sent in it.
+    pub(crate) tried: Nanos,
+    pub(crate) statements: u32,
+    /// As the transaction tells.
+    pub(crate) server_retries: u64,
     pub(crate) scheduled: Nanos,
     pub(crate) begun: Nanos,
     pub(crate) at: Nanos,
-}
-
-/// Books the end of a transaction among others.
-#[inline]
-fn book(interval: &mut ScriptInterval, end: &Ended, latency_limit_us: Option<u64>) {
-    interval.counts.book(end.outcome, end.tries);
-    if end.outcome != Outcome::Committed {
-        return;
-    }
-    interval.service.record(micros(end.at - end.begun));
-    let response_us = micros(end.at.saturating_sub(end.scheduled));
-    if let Some(response) = &mut interval.response {
-        response.record(response_us);
-    }
-    if let Some(lag) = &mut interval.lag {
-        lag.record(micros(end.begun.saturating_sub(end.scheduled)));
-    }
-    if latency_limit_us.is_some_and(|limit_us| response_us > limit_us) {
-        interval.counts.late += 1;
-    }
 }
 
 fn cpu_now() -> ThreadUse {

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
 
-use pgdyno_drive::record::{EndpointRecord, EventKind};
+use pgdyno_drive::record::{Counts, EventKind, Latencies};
 use pgdyno_drive::{Control, Drive, DriveError, OnConnectionLoss, QueryMode, Recording, Until};
 use pgdyno_server::Server;
 use pgdyno_wire::{Addr, Candidate};
@@ -45,14 +45,18 @@ fn visits(server: &Server, what: &str) -> u64 {
 
 /// Everything is booked at some endpoint, once.
 fn adds_up(recording: &Recording) {
-    let mut sum = EndpointRecord::default().transactions;
-    for endpoint in &recording.endpoints {
-        sum.merge(&endpoint.transactions);
-    }
     let all = recording.measured.all();
-    assert_eq!(sum.counts, all.counts);
-    assert_eq!(sum.service, all.service);
-    assert_eq!(sum.response, all.response);
+    let (mut counts, mut service) = (Counts::default(), Latencies::default());
+    let mut response = all.response.as_ref().map(|_| Latencies::default());
+    for endpoint in &recording.endpoints {
+        counts.merge(&endpoint.counts);
+        service.merge(&endpoint.service);
+        if let (Some(response), Some(theirs)) = (&mut response, &endpoint.response) {
+            response.merge(theirs);
+        }
+    }
+    assert_eq!((counts, service), (all.counts, all.service));
+    assert_eq!(response, all.response);
 }
 
 #[test]
@@ -81,14 +85,14 @@ fn clients_are_dealt_evenly_and_each_endpoint_has_its_own_figures() {
             assert_eq!(endpoint.name, socket.display().to_string());
             assert_eq!((endpoint.clients, endpoint.connections), (clients, clients));
             assert_eq!((endpoint.lost, endpoint.arrived), (0, 0));
-            let counts = &endpoint.transactions.counts;
+            let counts = &endpoint.counts;
             assert_eq!(counts.committed, 40 * clients);
-            assert_eq!(endpoint.transactions.service.count(), counts.committed);
+            assert_eq!(endpoint.service.count(), counts.committed);
             // What the warm-up left is there, and counted nowhere.
             assert!(visits(server, "count(*)") > counts.committed);
             assert_eq!(visits(server, "count(distinct client)"), clients);
         }
-        let responses = endpoints[0].transactions.response.as_ref();
+        let responses = endpoints[0].response.as_ref();
         assert_eq!(responses.map(|r| r.count()), rate.map(|_| 120));
         adds_up(&recording);
         assert_eq!(recording.events, []);
@@ -133,7 +137,7 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
             run(&drive)
         });
         for (endpoint, server) in recording.endpoints.iter().zip(&servers) {
-            let counts = &endpoint.transactions.counts;
+            let counts = &endpoint.counts;
             let rows = visits(server, "count(*)");
             let possible = counts.committed..=counts.committed + counts.unknown;
             assert!(possible.contains(&rows), "{rows} rows, {endpoint:?}");
@@ -203,9 +207,9 @@ fn an_endpoint_that_is_not_there_at_the_start_ends_the_run_unless_clients_may_go
     };
     assert_eq!(dead_one.name, dead.to_string());
     assert_eq!((dead_one.clients, dead_one.connections), (2, 0));
-    assert_eq!(dead_one.transactions.counts.total(), 0);
+    assert_eq!(dead_one.counts.total(), 0);
     assert_eq!((alive.connections, alive.arrived), (4, 2));
-    assert_eq!(alive.transactions.counts.committed, 12);
+    assert_eq!(alive.counts.committed, 12);
     assert_eq!(recording.outages.count, 0);
     let events: Vec<_> = recording.events.iter().map(|e| (e.at_us, e.kind)).collect();
     assert_eq!(events, [(0, EventKind::Moved), (0, EventKind::Moved)]);
