@@ -16,7 +16,9 @@ use crate::drive::{Drive, Until};
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
-use crate::record::{Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder};
+use crate::record::{
+    Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
+};
 use crate::run::DriveError;
 use crate::schedule::Schedule;
 

@@ -1,48 +1,17 @@
 //! The servers that candidates lead to, each told apart by the name its user gave it: what a run
 //! counts by endpoint is counted by these.
 
-use pgdyno_wire::{Addr, Candidate};
+use pgdyno_wire::Candidate;
 
 /// Every server that some client may connect to, once.
 #[derive(Debug)]
-pub(crate) struct Places(Vec<Place>);
-
-#[derive(Debug, PartialEq, Eq)]
-struct Place {
-    host: String,
-    /// Nothing for a Unix socket, whose path tells all.
-    port: Option<u16>,
-}
-
-impl Place {
-    fn of(candidate: &Candidate) -> Self {
-        match &candidate.addr {
-            // Several addresses of one name are one server by several ways: the loopback has two.
-            Addr::Tcp(address) => Self {
-                host: candidate.host.clone(),
-                port: Some(address.port()),
-            },
-            Addr::Unix(path) => Self {
-                host: path.display().to_string(),
-                port: None,
-            },
-        }
-    }
-
-    fn name(&self) -> String {
-        match self.port {
-            Some(port) if self.host.contains(':') => format!("[{}]:{port}", self.host),
-            Some(port) => format!("{}:{port}", self.host),
-            None => self.host.clone(),
-        }
-    }
-}
+pub(crate) struct Places(Vec<String>);
 
 impl Places {
     pub(crate) fn of(endpoints: &[Vec<Candidate>]) -> Self {
         let mut places = Vec::new();
         for candidate in endpoints.iter().flatten() {
-            let place = Place::of(candidate);
+            let place = candidate.place();
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -56,15 +25,15 @@ impl Places {
 
     /// The number of the place that a candidate leads to.
     pub(crate) fn number(&self, candidate: &Candidate) -> usize {
-        let wanted = Place::of(candidate);
+        let wanted = candidate.place();
         // All candidates there are were seen by `of`.
         let found = self.0.iter().position(|place| *place == wanted);
         found.unwrap_or(0)
     }
 
-    /// `host:port`, or the path of a socket.
-    pub(crate) fn name(&self, number: usize) -> String {
-        self.0.get(number).map_or_else(String::new, Place::name)
+    /// [`Candidate::place`].
+    pub(crate) fn name(&self, number: usize) -> &str {
+        self.0.get(number).map_or("", String::as_str)
     }
 }
 
@@ -89,7 +58,7 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
 
-    use pgdyno_wire::Login;
+    use pgdyno_wire::{Addr, Login};
 
     use super::*;
 
@@ -115,14 +84,24 @@ mod tests {
             ],
             vec![tcp("localhost", "127.0.0.1:5433")],
             vec![tcp("::1", "[::1]:5432")],
-            vec![candidate("/run", Addr::Unix(PathBuf::from("/run/.s.PGSQL.1")))],
+            vec![candidate(
+                "/run",
+                Addr::Unix(PathBuf::from("/run/.s.PGSQL.1")),
+            )],
             vec![tcp("localhost", "127.0.0.1:5432")],
         ];
         let places = Places::of(&endpoints);
-        let names: Vec<String> = (0..places.count()).map(|place| places.name(place)).collect();
+        let names: Vec<&str> = (0..places.count())
+            .map(|place| places.name(place))
+            .collect();
         assert_eq!(
             names,
-            ["localhost:5432", "localhost:5433", "[::1]:5432", "/run/.s.PGSQL.1"]
+            [
+                "localhost:5432",
+                "localhost:5433",
+                "[::1]:5432",
+                "/run/.s.PGSQL.1"
+            ]
         );
         let numbers = endpoints.iter().map(|ways| places.number(&ways[0]));
         assert_eq!(numbers.collect::<Vec<_>>(), [0, 1, 2, 3, 0]);

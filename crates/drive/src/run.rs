@@ -438,7 +438,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
 /// All places, each with the clients that try it first.
 fn endpoints(drive: &Drive, places: &Places) -> Vec<EndpointRecord> {
     let record = |place| EndpointRecord {
-        name: places.name(place),
+        name: places.name(place).to_owned(),
         ..EndpointRecord::with_rate(drive.rate.is_some())
     };
     let mut records: Vec<EndpointRecord> = (0..places.count()).map(record).collect();

@@ -79,8 +79,10 @@ fn clients_are_dealt_evenly_and_each_endpoint_has_its_own_figures() {
         let endpoints = &recording.endpoints;
         assert_eq!(endpoints.len(), 2);
         let sockets = servers.each_ref().map(|s| s.address().socket_path());
-        for ((endpoint, server), (socket, clients)) in
-            endpoints.iter().zip(&servers).zip(sockets.iter().zip([3, 2]))
+        for ((endpoint, server), (socket, clients)) in endpoints
+            .iter()
+            .zip(&servers)
+            .zip(sockets.iter().zip([3, 2]))
         {
             assert_eq!(endpoint.name, socket.display().to_string());
             assert_eq!((endpoint.clients, endpoint.connections), (clients, clients));
@@ -158,7 +160,11 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
         let name = servers[1].address().socket_path();
         let left = moved.filter(|event| !event.text.contains(&*name.to_string_lossy()));
         assert!({ left }.any(|event| event.at_us > 10_000), "{recording:?}");
-        assert!(seen.messages.iter().any(|text| text.contains(" is connected")));
+        assert!(
+            seen.messages
+                .iter()
+                .any(|text| text.contains(" is connected"))
+        );
         if connection_per_transaction {
             // Each transaction asks at home first: they come back.
             assert!(lost.arrived > 0 && first.arrived > 0 && last.arrived > 0);

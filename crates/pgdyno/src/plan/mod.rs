@@ -5,6 +5,7 @@ pub mod brake;
 pub mod duration;
 pub mod experiment;
 pub mod hygiene;
+pub mod isolation;
 pub mod prepare;
 pub mod settings;
 pub mod trial;

@@ -1,18 +1,21 @@
 //! What comes before the first transaction, the same for every verb that runs a workload: what was
 //! typed becomes a workload, a server, filled tables, and what is known about them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_drive::Script;
+use pgdyno_drive::{OnConnectionLoss, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
+use super::isolation::Isolation;
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Failure};
-use crate::target::facts::{self, Facts};
+use crate::target::dialect::Product;
+use crate::target::facts::{self, Fact, Facts};
 use crate::target::open::{self, Target};
-use crate::target::{contention, own};
+use crate::target::reach::{self, Reached};
+use crate::target::{cluster, contention, own};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
@@ -35,6 +38,7 @@ pub struct Prepared {
     pub variables: BTreeMap<String, String>,
     /// What is known about the server.
     pub facts: Facts,
+    isolation_asked: Option<Isolation>,
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
     clients: usize,
@@ -94,10 +98,14 @@ pub fn prepare(
     for warning in &target.warnings {
         crate::say::remark!("pgdyno: warning: {warning}");
     }
+    let target = match asked.isolation {
+        Some(level) => target.with_settings(&level.setting()),
+        None => target,
+    };
     prepare_on(target, checked, asked, progress, interrupts)
 }
 
-/// The same, on a target that is open already.
+/// The same, on a target that is open already and whose sessions have the settings asked for.
 pub fn prepare_on(
     target: Target,
     checked: Checked,
@@ -112,6 +120,13 @@ pub fn prepare_on(
         names,
         given,
     } = checked;
+    // Before tables are loaded, which may take long.
+    let reached = if target.endpoints.len() > 1 {
+        let may_miss = asked.drive.on_connection_loss == OnConnectionLoss::Reconnect;
+        reach::each_endpoint(&target, may_miss, interrupts)?
+    } else {
+        Vec::new()
+    };
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {
@@ -145,7 +160,12 @@ pub fn prepare_on(
             variables
         }
     };
-    let facts = facts::collect(&mut session);
+    let mut facts = facts::collect(&mut session);
+    facts.isolation = isolation_in_effect(&mut session, &workload.scripts);
+    facts.reached = match target.endpoints.as_slice() {
+        [only] => vec![Reached::by(&mut session, &only.name)],
+        _ => reached,
+    };
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.drive.clients);
     Ok(Prepared {
         target,
@@ -154,10 +174,28 @@ pub fn prepare_on(
         names,
         variables,
         facts,
+        isolation_asked: asked.isolation,
         few_rows,
         mismatches,
         clients: asked.drive.clients,
     })
+}
+
+/// Read back in transactions that begin as those of the scripts do.
+fn isolation_in_effect(session: &mut Session, scripts: &[WeightedScript]) -> Fact<String> {
+    let begins = scripts.iter().map(|script| sql_words::begins(&script.text));
+    let Some(begins) = begins.collect::<Option<Vec<_>>>() else {
+        let why = "the scripts set the level themselves, in a way that cannot be read off them";
+        return Fact::Unseen(why.to_owned());
+    };
+    let begins: BTreeSet<String> = begins.into_iter().flatten().collect();
+    match Product::ask(session) {
+        Ok(product) => {
+            let begins: Vec<String> = begins.into_iter().collect();
+            cluster::isolation(session, product.dialect, &begins)
+        }
+        Err(e) => Fact::Unseen(e.to_string()),
+    }
 }
 
 impl Prepared {
@@ -190,6 +228,7 @@ impl Prepared {
             names,
             variables,
             facts,
+            isolation_asked: None,
             few_rows,
             mismatches: Vec::new(),
             clients,
@@ -200,6 +239,7 @@ impl Prepared {
     pub fn notes(&self, busiest_thread_wanted_share: Option<f64>) -> Vec<Note> {
         validity::notes(&Situation {
             facts: Some(&self.facts),
+            isolation_asked: self.isolation_asked.map(Isolation::name),
             clients: self.clients,
             writes: self
                 .workload

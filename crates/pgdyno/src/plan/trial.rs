@@ -3,12 +3,15 @@
 use std::num::NonZeroU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::{Control, Drive, DriveError, Live, QueryMode, Recording, Script, Setup, Until};
+use pgdyno_drive::{
+    Control, Drive, DriveError, Live, OnConnectionLoss, QueryMode, Recording, Script, Setup, Until,
+};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_script::Names;
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::isolation::Isolation;
 use super::prepare::Prepared;
 use crate::exit::{Exit, Failure};
 use crate::target::facts::Facts;
@@ -27,6 +30,8 @@ pub struct Trial {
     pub params: Vec<String>,
     /// Where the database is.
     pub target: Wanted,
+    /// The isolation level asked for; none: what the server has by default.
+    pub isolation: Option<Isolation>,
     /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
     /// variables are those of the target and the workload, filled in when it runs.
     pub drive: Drive,
@@ -110,8 +115,14 @@ impl Trial {
 
     fn drive(&self, prepared: &Prepared) -> Drive {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
+        let target = &prepared.target;
+        let reconnects = self.drive.on_connection_loss == OnConnectionLoss::Reconnect;
         Drive {
-            endpoints: self.endpoints(&prepared.target),
+            endpoints: self.endpoints(target),
+            // Clients with an order of their own have all hosts in it.
+            tries_other_endpoints: reconnects
+                && !target.load_balances
+                && target.endpoints.len() > 1,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
             variables: prepared.variables.iter().map(text).collect(),
@@ -119,18 +130,16 @@ impl Trial {
         }
     }
 
-    /// The same candidates for all clients, or an order of its own for each one.
+    /// Those of the target, or for each client a list in an order of its own.
     fn endpoints(&self, target: &Target) -> Vec<Vec<Candidate>> {
+        let endpoints = target.endpoints.iter();
+        let candidates = endpoints.map(|endpoint| &endpoint.candidates);
         if !target.load_balances {
-            return vec![target.candidates.clone()];
+            return candidates.cloned().collect();
         }
-        let order = |client| {
-            shuffle(
-                &target.candidates,
-                (self.drive.seed as u64).wrapping_add(client),
-            )
-        };
-        (0..self.drive.clients as u64).map(order).collect()
+        let dealt = (0..self.drive.clients as u64).zip(candidates.cycle());
+        let order = |(client, list)| shuffle(list, (self.drive.seed as u64).wrapping_add(client));
+        dealt.map(order).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{State, Store, packed, seconds, stamp};
+use super::{State, Store, endpoints, packed, seconds, stamp};
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
@@ -34,7 +34,8 @@ impl Store {
             update(connection, number, columns)?;
             statements(connection, number, recording)?;
             connecting(connection, number, recording)?;
-            threads_used(connection, number, recording)
+            threads_used(connection, number, recording)?;
+            endpoints::write(connection, number, recording)
         })
         .map_err(failed)
     }

@@ -8,13 +8,14 @@ use super::{Store, trouble};
 use crate::exit::{Exit, Failure};
 
 /// What belongs to a trial, each table with a column `trial`.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "script",
     "second",
     "failure",
     "statement",
     "connecting",
     "thread",
+    "endpoint",
     "event",
     "tag",
 ];

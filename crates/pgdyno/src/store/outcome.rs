@@ -14,8 +14,9 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{State, Store, packed, seconds, stamp};
+use super::{State, Store, endpoints, packed, seconds, stamp};
 use crate::exit::Failure;
+use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
 use crate::target::open::{Kind, Wanted};
 
@@ -49,6 +50,8 @@ impl Store {
         };
         let (connections, outages) = self.connecting(number)?;
         let threads = self.threads(number)?;
+        let endpoints = endpoints::read(&self.connection, number)?;
+        let events = endpoints::events(&self.connection, number)?;
         let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
                    clients_disconnected FROM trial WHERE number = ?";
         let recording = self.connection.query_row(sql, [number], |row| {
@@ -66,6 +69,8 @@ impl Store {
                 statements,
                 connections,
                 outages,
+                endpoints,
+                events,
                 threads,
                 clients,
                 seconds: Vec::new(),
@@ -175,6 +180,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             mix: row.get("mix")?,
             params: Vec::new(),
             target: Wanted::default(),
+            isolation: isolation(row)?,
             drive: drive(row)?,
         },
         workload: row.get("workload")?,
@@ -192,6 +198,11 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         recording,
         notes: json(row, "notes")?,
     })
+}
+
+fn isolation(row: &Row<'_>) -> rusqlite::Result<Option<Isolation>> {
+    let name: Option<String> = row.get("isolation")?;
+    Ok(name.and_then(|name| Isolation::from_name(&name)))
 }
 
 /// The parameters; there is nothing to run, and nowhere.

@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::admin;
+use super::cluster::{self, Node};
 use super::dialect::{self, Product};
+use super::reach::Reached;
 
 /// Something known, or why it is not.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +117,15 @@ pub struct Facts {
     pub data_in_memory: Fact<bool>,
     /// Settings that are not as the server's program has them, with their units.
     pub changed_settings: Fact<BTreeMap<String, String>>,
+    /// The nodes of the cluster.
+    pub nodes: Fact<Vec<Node>>,
+    /// How many copies of the rows the cluster is to keep.
+    pub replication_factor: Fact<u32>,
+    /// The isolation level in effect in the workload's transactions, read back in one that begins
+    /// as they do; several with commas between.
+    pub isolation: Fact<String>,
+    /// Which node a connection to each endpoint met before the run.
+    pub reached: Vec<Reached>,
 }
 
 impl Default for Facts {
@@ -149,6 +160,10 @@ impl Facts {
             same_host: gap(why),
             data_in_memory: gap(why),
             changed_settings: gap(why),
+            nodes: gap(why),
+            replication_factor: gap(why),
+            isolation: gap(why),
+            reached: Vec::new(),
         }
     }
 }
@@ -199,6 +214,10 @@ pub fn collect(session: &mut Session) -> Facts {
         same_host,
         data_in_memory,
         changed_settings: changed_settings(session),
+        nodes: cluster::nodes(session, product.dialect),
+        replication_factor: cluster::replication_factor(session, product.dialect),
+        isolation: Fact::Unseen("no transaction was begun to ask".to_owned()),
+        reached: Vec::new(),
     }
 }
 
@@ -343,10 +362,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn session(url: &str) -> Session {
-        let wanted = Wanted {
-            url: Some(url.to_owned()),
-            ..Wanted::default()
-        };
+        let wanted = Wanted::at(url);
         let target = open::existing(&wanted).unwrap().unwrap();
         assert_eq!(target.kind, Kind::Named);
         target.connect().unwrap()

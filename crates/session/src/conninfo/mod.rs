@@ -338,18 +338,6 @@ impl ConnInfo {
         self.hosts.first().map_or("5432", Host::port_text)
     }
 
-    /// The first host and its port, `host:port`, or the directory of its Unix socket and the port.
-    pub fn place(&self) -> String {
-        let host = self.hosts().next().unwrap_or_default();
-        let port = self.port();
-        match host {
-            "" => format!("the local socket, port {port}"),
-            host if host.starts_with(['/', '@']) => format!("{host}, port {port}"),
-            host if host.contains(':') => format!("[{host}]:{port}"),
-            host => format!("{host}:{port}"),
-        }
-    }
-
     /// Whether the user asked for libpq's way with a list of hosts, which is to find one server in
     /// it: `load_balance_hosts`, whatever it says, or a `target_session_attrs` other than `any`.
     pub fn searches_hosts(&self) -> bool {

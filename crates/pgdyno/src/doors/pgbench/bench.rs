@@ -291,6 +291,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         mix: None,
         params: Vec::new(),
         target: Wanted::default(),
+        isolation: None,
         drive,
     }
 }

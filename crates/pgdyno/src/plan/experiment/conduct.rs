@@ -211,8 +211,8 @@ impl Sweep<'_> {
         let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
         let wanted = match slot.point.target() {
             Some(url) => Wanted {
-                url: Some(url.to_owned()),
-                ..Wanted::default()
+                discover: self.means.wanted.discover.clone(),
+                ..Wanted::at(url)
             },
             None => self.means.wanted.clone(),
         };

@@ -2,11 +2,13 @@
 //! (captured from a real server, measured, or documented, and where).
 //! Nothing else in pgdyno asks which product it talks to.
 
+mod cluster;
 mod cockroachdb;
 mod postgresql;
 mod product;
 mod yugabytedb;
 
+pub use cluster::{Cluster, IsolationQuery, View};
 pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
@@ -47,4 +49,6 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What it tells about its cluster.
+    pub cluster: Cluster,
 }
