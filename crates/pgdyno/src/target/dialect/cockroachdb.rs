@@ -2,7 +2,7 @@
 //! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
 //! named.
 
-use super::Dialect;
+use super::{Dialect, retries};
 
 /// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Dialect = Dialect {
@@ -27,4 +27,5 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a syntax error.
     checkpoint: None,
     lock_timeout: None,
+    retries: retries::COCKROACHDB,
 };

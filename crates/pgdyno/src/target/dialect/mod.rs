@@ -5,11 +5,13 @@
 mod cockroachdb;
 mod postgresql;
 mod product;
+mod retries;
 mod yugabytedb;
 
 pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
+pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use yugabytedb::YUGABYTEDB;
 
 /// The facts of one product.
@@ -47,4 +49,6 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What it does about transactions that are to be tried again.
+    pub retries: Retries,
 }

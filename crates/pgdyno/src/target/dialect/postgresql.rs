@@ -1,6 +1,6 @@
 //! PostgreSQL.
 
-use super::{Dialect, Version};
+use super::{Dialect, Version, retries};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
@@ -25,4 +25,5 @@ pub const POSTGRESQL: Dialect = Dialect {
     ),
     checkpoint: Some("CHECKPOINT"),
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    retries: retries::POSTGRESQL,
 };

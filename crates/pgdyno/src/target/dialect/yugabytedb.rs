@@ -1,7 +1,7 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::Dialect;
+use super::{Dialect, retries};
 
 /// YugabyteDB, from 2.8 on.
 pub const YUGABYTEDB: Dialect = Dialect {
@@ -27,4 +27,5 @@ pub const YUGABYTEDB: Dialect = Dialect {
     checkpoint: None,
     // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    retries: retries::YUGABYTEDB,
 };
