@@ -3,19 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_drive::{OnConnectionLoss, Script};
+use pgdyno_drive::{Drive, ErrorRule, OnConnectionLoss, PGBENCH_RULES, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
 use super::isolation::Isolation;
+use super::retries;
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Failure};
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Fact, Facts};
 use crate::target::open::{self, Target};
 use crate::target::reach::{self, Reached};
-use crate::target::{cluster, contention, own};
+use crate::target::{cluster, contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
@@ -39,6 +40,10 @@ pub struct Prepared {
     /// What is known about the server.
     pub facts: Facts,
     isolation_asked: Option<Isolation>,
+    /// Which product it is.
+    pub product: Product,
+    /// What its errors mean.
+    pub errors: &'static [ErrorRule],
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
     clients: usize,
@@ -63,7 +68,10 @@ pub struct Checked {
 pub fn check(asked: &Trial) -> Result<Checked, Failure> {
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    let (scripts, names) = trial::compile(&workload.scripts, asked.drive.query_mode)?;
+    let Drive {
+        query_mode, retry, ..
+    } = asked.drive;
+    let (scripts, names) = trial::compile(&workload.scripts, query_mode, retry)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
@@ -128,6 +136,9 @@ pub fn prepare_on(
         Vec::new()
     };
     let mut session = target.connect_unless_interrupted(interrupts)?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+    retries::check(asked, &product)?;
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {
         Some(pack) => {
@@ -175,6 +186,8 @@ pub fn prepare_on(
         variables,
         facts,
         isolation_asked: asked.isolation,
+        errors: product.dialect.retries.errors,
+        product,
         few_rows,
         mismatches,
         clients: asked.drive.clients,
@@ -229,6 +242,8 @@ impl Prepared {
             variables,
             facts,
             isolation_asked: None,
+            product: Product::recognise(""),
+            errors: PGBENCH_RULES,
             few_rows,
             mismatches: Vec::new(),
             clients,

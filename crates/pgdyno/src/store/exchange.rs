@@ -8,10 +8,12 @@ use super::{Store, trouble};
 use crate::exit::{Exit, Failure};
 
 /// What belongs to a trial, each table with a column `trial`.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 11] = [
     "script",
     "second",
     "failure",
+    "work",
+    "reason",
     "statement",
     "connecting",
     "thread",

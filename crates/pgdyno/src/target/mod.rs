@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod cluster;
 pub mod contention;
+pub mod counters;
 pub mod dialect;
 pub mod discover;
 pub mod facts;

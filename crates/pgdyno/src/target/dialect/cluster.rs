@@ -1,6 +1,14 @@
 //! What a product tells about its cluster: nodes, copies, isolation in effect, and what else can be
 //! seen of it. Queries and words; `target/cluster.rs` asks them.
 
+mod cockroachdb;
+mod postgresql;
+mod yugabytedb;
+
+pub use cockroachdb::COCKROACHDB;
+pub use postgresql::POSTGRESQL;
+pub use yugabytedb::YUGABYTEDB;
+
 /// The facts of one product.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cluster {

@@ -6,12 +6,14 @@ mod cluster;
 mod cockroachdb;
 mod postgresql;
 mod product;
+mod retries;
 mod yugabytedb;
 
-pub use cluster::{Cluster, IsolationQuery, View};
+pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
+pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use yugabytedb::YUGABYTEDB;
 
 /// The facts of one product.
@@ -51,4 +53,6 @@ pub struct Dialect {
     pub lock_timeout: Option<&'static str>,
     /// What it tells about its cluster.
     pub cluster: Cluster,
+    /// What it does about transactions that are to be tried again.
+    pub retries: Retries,
 }

@@ -1,7 +1,7 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::{Cluster, Dialect, IsolationQuery, View};
+use super::{Dialect, cluster, retries};
 
 /// YugabyteDB, from 2.8 on.
 pub const YUGABYTEDB: Dialect = Dialect {
@@ -27,66 +27,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     checkpoint: None,
     // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
-    cluster: Cluster {
-        // Documented (smart drivers): an address that is empty is none.
-        nodes: &[
-            "SELECT NULL, host || ':' || port, cloud || '.' || region || '.' || zone, NULL, \
-            NULL FROM yb_servers() ORDER BY host, port",
-        ],
-        without_nodes: "yb_servers() gives no answer",
-        nodes_over_http: None,
-        // Inherited from PostgreSQL.
-        this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
-            'Unix socket, port ' || current_setting('port'))",
-        replication: &[],
-        without_replication: "YugabyteDB does not tell it in SQL: yb-admin get_universe_config, or \
-            the HTTP port of a master",
-        isolation: &[
-            // Documented (isolation levels): what the transaction really runs with.
-            IsolationQuery {
-                sql: "SELECT yb_get_effective_transaction_isolation_level()",
-                hides: &[],
-            },
-            // Documented: the same in releases before the function, deprecated since.
-            IsolationQuery {
-                sql: "SHOW yb_effective_transaction_isolation_level",
-                hides: &[],
-            },
-            IsolationQuery {
-                sql: "SHOW transaction_isolation",
-                hides: &[
-                    ("read committed", READ_COMMITTED),
-                    ("read uncommitted", READ_COMMITTED),
-                ],
-            },
-        ],
-        isolation_is: &[("read uncommitted", "read committed")],
-        views: &[
-            View {
-                what: "what sessions waited for (yb_active_session_history)",
-                sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM yb_active_session_history LIMIT 1) \
-                    AS s",
-                takes: "YugabyteDB 2024.2",
-            },
-            View {
-                what: "statements by their cost (pg_stat_statements)",
-                sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM pg_stat_statements LIMIT 1) AS s",
-                takes: "CREATE EXTENSION pg_stat_statements",
-            },
-            View {
-                what: "where tablets lie (yb_local_tablets)",
-                sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM yb_local_tablets LIMIT 1) AS s",
-                takes: "YugabyteDB 2024.2",
-            },
-        ],
-        differs: &[
-            "conflicts end a transaction with SQLSTATE 40001 or 40P01: let it be tried again",
-            "a list of nodes is used only when it is given (several --url, or --discover): the \
-                server does not spread connections",
-        ],
-    },
+    cluster: cluster::YUGABYTEDB,
+    retries: retries::YUGABYTEDB,
 };
-
-/// Documented (isolation levels).
-const READ_COMMITTED: &str = "it runs as REPEATABLE READ unless the servers' flag \
-    yb_enable_read_committed_isolation is on, which this version does not tell in SQL";
