@@ -173,7 +173,7 @@ pub fn load(
         return Ok(told(loaded));
     }
     // Only one load at a time; the other one may have changed what is there.
-    lock(session, pack, product.dialect)?;
+    lock(session, pack, &product)?;
     let found = state::find(session, product.dialect, pack).map_err(ask)?;
     let result = match check(session, product.dialect, request, &found) {
         Ok(None) => {
@@ -333,13 +333,16 @@ fn way_to_drop(request: &Request<'_>, found: &[Found]) -> String {
 }
 
 /// Taken for the session, so that a lost connection frees it.
-fn lock(session: &mut Session, pack: &Pack, dialect: &Dialect) -> Result<(), Failure> {
-    let Some(query) = dialect.try_lock else {
+fn lock(session: &mut Session, pack: &Pack, product: &Product) -> Result<(), Failure> {
+    let Some(query) = product.dialect.try_lock else {
         return Ok(());
     };
     let query = query.replace("{key}", &lock_key().to_string());
-    let got = admin::value(session, &query)
-        .map_err(|e| trouble::server(&e, "could not lock the load"))?;
+    let got = match admin::value(session, &query) {
+        // A product that is not known may have no such lock.
+        Err(_) if !product.known && !session.is_broken() => return Ok(()),
+        got => got.map_err(|e| trouble::server(&e, "could not lock the load"))?,
+    };
     if got.as_deref() == Some("t") {
         return Ok(());
     }
@@ -389,6 +392,14 @@ impl Load<'_, '_, '_, '_> {
             .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut created));
         drop(canceller);
         self.watch.progress.table_ends();
+        if result.is_err() {
+            // Leave no transaction open; on a lost connection there is none.
+            let _ = self.sql("ROLLBACK");
+            if !created && !self.facts().transactional_ddl {
+                // What is there already is pgdyno's: without the mark nothing would know.
+                created = self.mark_each(&recipe);
+            }
+        }
         self.reset_settings();
         match result {
             Ok(rows) => Ok(Loaded {
@@ -400,12 +411,6 @@ impl Load<'_, '_, '_, '_> {
                 remarks: Vec::new(),
             }),
             Err(failure) => {
-                // Leave no transaction open; on a lost connection there is none.
-                let _ = admin::run(self.session, "ROLLBACK");
-                if !created && !self.facts().transactional_ddl {
-                    // What is there already is pgdyno's: without the mark nothing would know.
-                    created = self.mark_each(&recipe);
-                }
                 let failure = match self.stop.exit_code() {
                     Some(code) => Failure::with(
                         Exit::Interrupted(code),
@@ -491,7 +496,7 @@ impl Load<'_, '_, '_, '_> {
         if !dialect.after_load.is_empty() {
             self.watch.progress.step(match dialect.vacuum {
                 Some(_) => "vacuuming",
-                None => "counting",
+                None => "analyzing",
             });
         }
         for table in tables {
@@ -536,7 +541,14 @@ impl Load<'_, '_, '_, '_> {
                 Err(e) if self.session.is_broken() => {
                     return Err(trouble::server(&e, "could not prepare the session"));
                 }
-                Err(e) => self.means.push(format!("without {name} = {value}: {e}")),
+                Err(e) => {
+                    let why = e
+                        .server()
+                        .map_or_else(String::new, |e| e.message().to_owned());
+                    self.means.push(format!(
+                        "without {name} = {value}, which the server does not take: {why}"
+                    ));
+                }
             }
         }
         Ok(())
