@@ -13,10 +13,10 @@ use super::retries;
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Failure};
 use crate::target::dialect::Product;
-use crate::target::facts::{self, Fact, Facts};
+use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
 use crate::target::reach::{self, Reached};
-use crate::target::{cluster, contention, own, trouble};
+use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
@@ -107,7 +107,14 @@ pub fn prepare(
         crate::say::remark!("pgdyno: warning: {warning}");
     }
     let target = match asked.isolation {
-        Some(level) => target.with_settings(&level.setting()),
+        Some(level) => {
+            // How a session is told depends on the product.
+            let mut session = target.connect_unless_interrupted(interrupts)?;
+            let product = Product::ask(&mut session)
+                .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+            session.close();
+            target.with_settings(product.dialect, &level.setting())
+        }
         None => target,
     };
     prepare_on(target, checked, asked, progress, interrupts)
@@ -148,6 +155,11 @@ pub fn prepare_on(
             };
             let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
                 .map_err(|failure| target.explain(failure))?;
+            if !progress.is_quiet() {
+                for means in &loaded.means {
+                    crate::say::remark!("pgdyno: note: loaded: {means}");
+                }
+            }
             for remark in &loaded.remarks {
                 crate::say::remark!("pgdyno: warning: {remark}");
             }
@@ -171,8 +183,9 @@ pub fn prepare_on(
             variables
         }
     };
-    let mut facts = facts::collect(&mut session);
-    facts.isolation = isolation_in_effect(&mut session, &workload.scripts);
+    let begins = begins(&workload.scripts);
+    let begins = begins.as_deref().map_err(|why| *why);
+    let mut facts = facts::collect(&mut session).of_cluster(&mut session, product.dialect, begins);
     facts.reached = match target.endpoints.as_slice() {
         [only] => vec![Reached::by(&mut session, &only.name)],
         _ => reached,
@@ -194,21 +207,14 @@ pub fn prepare_on(
     })
 }
 
-/// Read back in transactions that begin as those of the scripts do.
-fn isolation_in_effect(session: &mut Session, scripts: &[WeightedScript]) -> Fact<String> {
+/// Statements that begin transactions as those of the scripts begin.
+fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
     let begins = scripts.iter().map(|script| sql_words::begins(&script.text));
-    let Some(begins) = begins.collect::<Option<Vec<_>>>() else {
-        let why = "the scripts set the level themselves, in a way that cannot be read off them";
-        return Fact::Unseen(why.to_owned());
-    };
+    let begins: Option<Vec<BTreeSet<String>>> = begins.collect();
+    let begins = begins
+        .ok_or("the scripts set the level themselves, in a way that cannot be read off them")?;
     let begins: BTreeSet<String> = begins.into_iter().flatten().collect();
-    match Product::ask(session) {
-        Ok(product) => {
-            let begins: Vec<String> = begins.into_iter().collect();
-            cluster::isolation(session, product.dialect, &begins)
-        }
-        Err(e) => Fact::Unseen(e.to_string()),
-    }
+    Ok(begins.into_iter().collect())
 }
 
 impl Prepared {

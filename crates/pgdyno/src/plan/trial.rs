@@ -156,7 +156,9 @@ impl Trial {
         ) {
             (Ok(inject), true) => {
                 let setting = (inject.setting.to_owned(), "true".to_owned());
-                prepared.target.with_settings(&[setting].into())
+                prepared
+                    .target
+                    .with_settings(prepared.product.dialect, &[setting].into())
             }
             _ => prepared.target.clone(),
         }
@@ -170,7 +172,9 @@ impl Trial {
             return candidates.cloned().collect();
         }
         let dealt = (0..self.drive.clients as u64).zip(candidates.cycle());
-        let order = |(client, list)| shuffle(list, (self.drive.seed as u64).wrapping_add(client));
+        let order = |(client, list): (u64, &Vec<Candidate>)| {
+            shuffle(list, (self.drive.seed as u64).wrapping_add(client))
+        };
         dealt.map(order).collect()
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::admin;
 use super::cluster::{self, Node};
-use super::dialect::{self, Product};
+use super::dialect::{self, Dialect, Product};
 use super::reach::Reached;
 
 /// Something known, or why it is not.
@@ -227,10 +227,30 @@ pub fn collect(session: &mut Session) -> Facts {
         same_host,
         data_in_memory,
         changed_settings: changed_settings(session),
-        nodes: cluster::nodes(session, product.dialect),
-        replication_factor: cluster::replication_factor(session, product.dialect),
-        isolation: Fact::Unseen("no transaction was begun to ask".to_owned()),
+        nodes: Fact::default(),
+        replication_factor: Fact::default(),
+        isolation: Fact::default(),
         reached: Vec::new(),
+    }
+}
+
+impl Facts {
+    /// Asks the cluster too; transactions are to begin with these statements.
+    pub fn of_cluster(
+        self,
+        session: &mut Session,
+        dialect: &Dialect,
+        begins: Result<&[String], &str>,
+    ) -> Facts {
+        Facts {
+            nodes: cluster::nodes(session, dialect),
+            replication_factor: cluster::replication_factor(session, dialect),
+            isolation: match begins {
+                Ok(begins) => cluster::isolation(session, dialect, begins),
+                Err(why) => Fact::Unseen(why.to_owned()),
+            },
+            ..self
+        }
     }
 }
 

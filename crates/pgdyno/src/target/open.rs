@@ -15,6 +15,7 @@ use pgdyno_session::{
 use pgdyno_wire::Candidate;
 use serde::{Deserialize, Serialize};
 
+use super::dialect::{AtStart, Dialect};
 use super::discover::{self, Discover};
 use super::own;
 use super::trouble;
@@ -313,10 +314,8 @@ impl Target {
         })
     }
 
-    /// The same target, with these settings for each of its sessions. They are parameters of
-    /// start-up by their own names, which every product that takes settings at all takes; `options`
-    /// are not among those of CockroachDB 19.1.
-    pub fn with_settings(&self, settings: &BTreeMap<String, String>) -> Target {
+    /// The same target, with these settings for each of its sessions.
+    pub fn with_settings(&self, dialect: &Dialect, settings: &BTreeMap<String, String>) -> Target {
         let mut target = self.clone();
         if settings.is_empty() {
             return target;
@@ -324,10 +323,32 @@ impl Target {
         let endpoints = target.endpoints.iter_mut();
         for candidate in endpoints.flat_map(|endpoint| &mut endpoint.candidates) {
             let mut login = (*candidate.login).clone();
-            for (name, value) in settings {
-                login.parameters.retain(|(other, _)| other != name);
-                login.parameters.push((name.clone(), value.clone()));
+            if dialect.settings_at_start == AtStart::Parameters {
+                login
+                    .parameters
+                    .retain(|(name, _)| !settings.contains_key(name));
+                let settings = settings.iter().map(|(n, v)| (n.clone(), v.clone()));
+                login.parameters.extend(settings);
+                candidate.login = Arc::new(login);
+                continue;
             }
+            let at = login.parameters.iter().position(|(n, _)| n == "options");
+            let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
+            for (name, value) in settings {
+                // A start-up parameter of that name would win.
+                login.parameters.retain(|(other, _)| other != name);
+                // The server splits at white space; a backslash takes what follows as it is.
+                let mut escaped = String::new();
+                for c in value.chars() {
+                    if c == '\\' || c.is_ascii_whitespace() {
+                        escaped.push('\\');
+                    }
+                    escaped.push(c);
+                }
+                options += &format!(" -c {name}={escaped}");
+            }
+            let options = options.trim_start().to_owned();
+            login.parameters.push(("options".to_owned(), options));
             candidate.login = Arc::new(login);
         }
         target
@@ -398,6 +419,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
 
     fn named(url: &str) -> Target {
         by_urls(&[url.to_owned()], &Env::empty(), Kind::Named, String::new())
@@ -466,11 +488,30 @@ mod tests {
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let target = named(&format!("{url}&options=-c%20work_mem%3D5MB"));
-        let target = target.with_settings(&settings.clone().into());
+        let target = target.with_settings(&POSTGRESQL, &settings.clone().into());
         let mut session = target.connect().unwrap();
         for (name, value) in settings {
             let shown = session.query_one_value(&format!("SHOW {name}")).unwrap();
             assert_eq!(shown, Some(value));
         }
+    }
+
+    #[test]
+    fn settings_are_start_up_parameters_where_there_are_no_options() {
+        let target = named("postgresql://me@127.0.0.1:26257/d?application_name=mine");
+        let settings = [
+            ("application_name", "a b"),
+            ("force_savepoint_restart", "on"),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let target = target.with_settings(&COCKROACHDB, &settings.into());
+        let parameters = &target.endpoints[0].candidates[0].login.parameters;
+        let given = |name: &str| {
+            let values = parameters.iter().filter(|(n, _)| n == name);
+            values.map(|(_, v)| v.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(given("application_name"), ["a b"]);
+        assert_eq!(given("force_savepoint_restart"), ["on"]);
+        assert_eq!(given("options"), [""; 0]);
     }
 }
