@@ -187,7 +187,7 @@ pub fn prepare_on(
     let begins = begins.as_deref().map_err(|why| *why);
     let mut facts = facts::collect(&mut session).of_cluster(&mut session, product.dialect, begins);
     facts.reached = match target.endpoints.as_slice() {
-        [only] => vec![Reached::by(&mut session, &only.name)],
+        [only] => vec![Reached::by(&mut session, product.dialect, &only.name)],
         _ => reached,
     };
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.drive.clients);

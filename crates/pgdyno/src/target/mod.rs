@@ -12,3 +12,4 @@ pub mod open;
 pub mod own;
 pub mod reach;
 pub mod trouble;
+pub mod words;

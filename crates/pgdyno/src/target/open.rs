@@ -371,7 +371,7 @@ impl Target {
     }
 
     /// What connecting comes to, unless an interrupt comes first.
-    pub(super) fn unless_interrupted<T: Send + 'static>(
+    pub fn unless_interrupted<T: Send + 'static>(
         &self,
         interrupts: &'static Interrupts,
         connect: impl FnOnce() -> T + Send + 'static,

@@ -6,7 +6,7 @@ use pgdyno_session::Session;
 use serde::{Deserialize, Serialize};
 
 use super::cluster;
-use super::dialect::Product;
+use super::dialect::{Dialect, Product};
 use super::facts::Fact;
 use super::open::Target;
 use super::trouble;
@@ -23,14 +23,10 @@ pub struct Reached {
 
 impl Reached {
     /// Asks on a session with this endpoint.
-    pub fn by(session: &mut Session, endpoint: &str) -> Reached {
-        let node = match Product::ask(session) {
-            Ok(product) => cluster::this_node(session, product.dialect),
-            Err(e) => Fact::Unseen(e.to_string()),
-        };
+    pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
         Reached {
             endpoint: endpoint.to_owned(),
-            node,
+            node: cluster::this_node(session, dialect),
         }
     }
 }
@@ -50,7 +46,8 @@ pub fn each_endpoint(
         let way = endpoint.clone();
         let met = target.unless_interrupted(interrupts, move || {
             let mut session = way.connect()?;
-            let met = Reached::by(&mut session, &way.name);
+            let product = Product::ask(&mut session)?;
+            let met = Reached::by(&mut session, product.dialect, &way.name);
             session.close();
             Ok(met)
         })?;
@@ -61,7 +58,7 @@ pub fn each_endpoint(
                 node: Fact::Unseen(one_line(&e)),
             }),
             Err(e) => {
-                let failure: Failure = trouble::connect(&e, target.kind);
+                let failure = trouble::connect(&e, target.kind);
                 return Err(failure
                     .detail(format!(
                         "{} is one of {} endpoints",
