@@ -268,7 +268,7 @@ fn copies(facts: &Facts) -> String {
             }
         ),
         (Fact::Seen(factor), _) => format!("{factor} of each row"),
-        (unseen, _) => known(unseen),
+        (Fact::Unseen(why), _) => why.clone(),
     }
 }
 

@@ -187,7 +187,7 @@ fn endpoints(outcome: &Outcome, width: usize) -> String {
         let mut reached = reached.filter(|reached| reached.endpoint == endpoint.name);
         let node = reached.find_map(|reached| reached.node.seen());
         let name = match node.filter(|node| **node != endpoint.name) {
-            Some(node) => format!("{} ({node})", endpoint.name),
+            Some(node) => format!("{} (node {node})", endpoint.name),
             None => endpoint.name.clone(),
         };
         let latencies = endpoint.response.as_ref().unwrap_or(&endpoint.service);

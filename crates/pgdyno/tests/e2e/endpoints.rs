@@ -105,6 +105,8 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
         "6",
         "-T",
         "5",
+        "--rate",
+        "400",
         "--url",
         &first,
         "--url",
@@ -149,6 +151,8 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
         sum += committed;
     }
     assert_eq!(document["measured"]["committed"], sum);
+    let responses = [0, 1].map(|i| endpoints[i]["response"]["count"].as_u64().unwrap());
+    assert_eq!(responses.iter().sum::<u64>(), sum);
     assert_eq!(
         (&endpoints[0]["arrived"], &endpoints[1]["arrived"]),
         (&3.into(), &0.into())
@@ -180,7 +184,7 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
     assert_eq!(again["endpoints"], document["endpoints"]);
     assert_eq!(again["events"], document["events"]);
     let texts = [
-        "endpoint: latency, ms",
+        "endpoint: response, ms",
         "clients",
         "lost",
         "arrived",
