@@ -120,8 +120,7 @@ impl Drive {
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
                     }),
-                    reports.clone(),
-                    recycled,
+                    (reports.clone(), recycled),
                 );
                 let schedule = self
                     .rate

@@ -59,8 +59,7 @@ impl Recorder {
         (with_rate, with_retries): (bool, bool),
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
-        reports: Sender<Report>,
-        recycled: Receiver<Box<Interval>>,
+        (reports, recycled): (Sender<Report>, Receiver<Box<Interval>>),
     ) -> Self {
         let totals = |program: &&Program| vec![StatementTotals::default(); program.commands()];
         Self {
