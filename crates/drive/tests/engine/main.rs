@@ -14,4 +14,5 @@ mod retries;
 mod same_statements;
 mod support;
 mod tls;
+mod warmup;
 mod words;
