@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::Trial;
 use crate::target::facts::Facts;
-use crate::target::open::Kind;
+use crate::target::open::{Kind, Target};
 use crate::validity::Note;
 
 /// An experiment, before its first trial.
@@ -92,22 +92,32 @@ impl TrialHeader {
             scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
         }
     }
+
+    /// Of a trial that came to nothing before it was prepared; the target, if it was found.
+    pub fn not_begun(trial: &Trial, target: Option<&Target>) -> Self {
+        Self {
+            experiment: None,
+            point: None,
+            repeat: None,
+            position: None,
+            tags: Vec::new(),
+            note: None,
+            workload: trial.workload.join(" "),
+            pack_sha256: None,
+            variables: BTreeMap::new(),
+            target: target.map_or_else(String::new, |target| target.title.clone()),
+            target_kind: target.map_or(Kind::Named, |target| target.kind),
+            facts: Facts::unseen("the trial ended before the server was asked"),
+            host: Host::read(),
+            notes: Vec::new(),
+            command: command_line::of_process(),
+            trial: trial.clone(),
+            scripts: Vec::new(),
+        }
+    }
 }
 
 impl Store {
-    /// The number of the newest experiment with this name and this very definition.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn same_experiment(&self, header: &ExperimentHeader) -> Result<Option<i64>, Failure> {
-        let found = self.connection.query_row(
-            "SELECT max(number) FROM experiment WHERE name = ? AND definition = ?",
-            params![header.name, header.definition],
-            |row| row.get(0),
-        );
-        found.map_err(self.failed("cannot read"))
-    }
-
     /// Puts an experiment into the store and gives its number.
     ///
     /// # Errors

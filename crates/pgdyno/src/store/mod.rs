@@ -34,6 +34,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::ExperimentHeader;
 pub use begin::TrialHeader;
+pub use end::verdict;
 pub use exchange::Copied;
 pub use keep::Keep;
 pub use marks::check_tag;

@@ -6,7 +6,6 @@
 
 pub mod conduct;
 pub mod estimate;
-pub mod json_lines;
 pub mod matrix;
 pub mod notebook;
 pub mod parameter;

@@ -96,7 +96,7 @@ impl Plan {
         let axes = experiment.axes.iter().filter(|Axis(steps)| steps.len() > 1);
         let varied = axes.flat_map(|Axis(steps)| steps[0].iter().map(|(name, _)| name.clone()));
         let varied = varied.collect();
-        let identity = identity(&experiment, &points, slots.len(), seed);
+        let identity = identity(&experiment, &points, seed);
         Ok(Plan {
             experiment,
             points,
@@ -186,7 +186,7 @@ fn of_pack(pack: Pack, chosen: Params) -> Result<Tables, Failure> {
     })
 }
 
-fn identity(experiment: &Experiment, points: &[Planned], trials: usize, seed: i64) -> Identity {
+fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity {
     let mut all: Vec<String> = points
         .iter()
         .map(|planned| format!("{} {}", planned.point.key(), planned.content_sha256))
@@ -199,7 +199,6 @@ fn identity(experiment: &Experiment, points: &[Planned], trials: usize, seed: i6
         name: experiment.name.clone(),
         sha256: hex(hash),
         seed,
-        trials,
         definition: json!({
             "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
             "repeats": experiment.repeats,
