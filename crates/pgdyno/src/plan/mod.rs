@@ -7,4 +7,6 @@ pub mod experiment;
 pub mod hygiene;
 pub mod prepare;
 pub mod settings;
+pub mod steady;
 pub mod trial;
+pub mod warmup;

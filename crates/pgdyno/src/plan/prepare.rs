@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 
 use pgdyno_drive::Script;
+use pgdyno_drive::record::Recording;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
+use super::steady;
 use super::trial::{self, Trial};
+use super::warmup::{By, Ended};
 use crate::exit::{Exit, Failure};
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
@@ -196,8 +199,13 @@ impl Prepared {
         }
     }
 
-    /// The validity notes on a run of this; the share is that of pgdyno's busiest thread.
-    pub fn notes(&self, busiest_thread_wanted_share: Option<f64>) -> Vec<Note> {
+    /// The validity notes on a run of this, as far as they can be told: what was recorded, and how
+    /// a warm-up ended whose end was to be found, are known after it.
+    pub fn notes(&self, recording: Option<&Recording>, warmup: Option<Ended>) -> Vec<Note> {
+        let threads = recording.into_iter().flat_map(|r| &r.threads);
+        let busiest = threads.map(|thread| thread.wanted_share());
+        let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
+        let cut_short = warmup.filter(|ended| ended.by == By::Limit);
         validity::notes(&Situation {
             facts: Some(&self.facts),
             clients: self.clients,
@@ -208,7 +216,9 @@ impl Prepared {
                 .any(|s| sql_words::writes(&s.text)),
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
-            busiest_thread_wanted_share,
+            busiest_thread_wanted_share: busiest.reduce(f64::max),
+            courses: &recording.map(steady::courses).unwrap_or_default(),
+            warmup_cut_short: cut_short.zip(warmup_us),
         })
     }
 }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, TrialWriter, command_line, stamp, uuid};
+use super::{Store, TrialWriter, command_line, stamp, uuid, warmup};
 use crate::exit::Failure;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::Trial;
@@ -86,7 +86,7 @@ impl TrialHeader {
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
             host: Host::read(),
-            notes: prepared.notes(None),
+            notes: prepared.notes(None, None),
             command: command_line::of_process(),
             trial: trial.clone(),
             scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
@@ -182,6 +182,9 @@ fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusq
                 params![number, index, command, statement.text, statement.is_sql],
             )?;
         }
+    }
+    if header.trial.detects_warmup {
+        warmup::asked(&transaction, number)?;
     }
     for tag in &header.tags {
         transaction.execute(
@@ -327,6 +330,7 @@ pub mod tests {
                 params: Vec::new(),
                 target: Wanted::default(),
                 drive: Drive::default(),
+                detects_warmup: false,
             },
             scripts: vec![ScriptRecord {
                 name: "one".to_owned(),

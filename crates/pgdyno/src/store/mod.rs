@@ -25,6 +25,7 @@ mod stamp;
 mod tests;
 mod trials;
 mod uuid;
+mod warmup;
 mod writer;
 
 use std::path::{Path, PathBuf};

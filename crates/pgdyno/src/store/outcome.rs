@@ -14,7 +14,7 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{State, Store, packed, seconds, stamp};
+use super::{State, Store, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::trial::{Outcome, Trial};
 use crate::target::open::{Kind, Wanted};
@@ -32,9 +32,19 @@ impl Store {
 
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
+        let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
-        self.connection
-            .query_row(sql, [number], |row| outcome(row, recording))
+        let outcome = self
+            .connection
+            .query_row(sql, [number], |row| outcome(row, recording))?;
+        Ok(Outcome {
+            trial: Trial {
+                detects_warmup,
+                ..outcome.trial
+            },
+            warmup_ended,
+            ..outcome
+        })
     }
 
     fn recording(&self, number: i64) -> rusqlite::Result<Recording> {
@@ -176,6 +186,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             params: Vec::new(),
             target: Wanted::default(),
             drive: drive(row)?,
+            detects_warmup: false,
         },
         workload: row.get("workload")?,
         pack_sha256: row.get("pack_sha256")?,
@@ -190,6 +201,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         facts: json(row, "facts")?,
         host: json::<StoredHost>(row, "host")?.into(),
         recording,
+        warmup_ended: None,
         notes: json(row, "notes")?,
     })
 }

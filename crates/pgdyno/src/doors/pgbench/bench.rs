@@ -292,6 +292,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         params: Vec::new(),
         target: Wanted::default(),
         drive,
+        detects_warmup: false,
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::parameter::{self, MAX};
 use crate::exit::Failure;
 use crate::plan::trial::{self, Trial};
+use crate::plan::warmup::Asked;
 use crate::target::open::Wanted;
 
 /// As `pgdyno run` has it.
@@ -150,6 +151,10 @@ impl Point {
         let time_s = |name: &str| self.0.get(name).and_then(Value::as_f64);
         let duration_s = time_s("duration").unwrap_or(DURATION_DEFAULT_S);
         let timed = Until::Elapsed(Duration::from_secs_f64(duration_s));
+        // Both forms were accepted by the parameter.
+        let detected = self.text("warmup").and_then(|text| Asked::parse(text).ok());
+        let given = Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0));
+        let warmup = detected.unwrap_or(Asked::Given(given));
         Trial {
             workload: self.workload(),
             mix: self.text("mix").map(str::to_owned),
@@ -166,7 +171,7 @@ impl Point {
                 until: count("transactions")
                     .and_then(trial::transactions)
                     .unwrap_or(timed),
-                warmup: Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0)),
+                warmup: warmup.longest(),
                 rate,
                 latency_limit: time_s("latency_limit").map(Duration::from_secs_f64),
                 max_tries: count("max_tries").map_or(1, |n| n as u32),
@@ -179,6 +184,7 @@ impl Point {
                 seed,
                 ..Drive::default()
             },
+            detects_warmup: warmup.is_detected(),
         }
     }
 
@@ -252,6 +258,10 @@ mod tests {
         );
         assert_eq!((p.rate(), p.target()), (Rate::Share(0.7), Some("host=x")));
         assert_eq!(p.at_maximum().rate(), Rate::Max);
+        assert!(!trial.detects_warmup);
+        let auto = point(json!({ "workload": ["tpcb"], "warmup": "auto=90s" }));
+        let auto = auto.trial(Wanted::default(), None, 0);
+        assert!(auto.detects_warmup && auto.drive.warmup == Duration::from_secs(90));
         let plain = point(json!({ "workload": ["tpcb"] })).trial(Wanted::default(), None, 0);
         assert_eq!(plain.drive.until, Until::Elapsed(Duration::from_secs(10)));
     }
