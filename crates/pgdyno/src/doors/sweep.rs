@@ -24,7 +24,9 @@ use crate::plan::settings;
 use crate::plan::trial;
 use crate::report::json::document;
 use crate::report::live::Form;
+use crate::report::points;
 use crate::say::{answer, write_answer};
+use crate::store::Store;
 use crate::workload::progress::Progress;
 
 /// What to sweep, and how.
@@ -296,6 +298,10 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     )?;
     let trials = plan.slots.len();
     if !args.json.replaces_text() {
+        let store = Store::existing(notebook.path())?;
+        let experiment = store.experiment_of(notebook.experiment())?;
+        let points = points::of_experiment(&store, experiment)?;
+        write_answer(format_args!("\n{}\n", points.text()))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
     if ended.complete == trials {

@@ -1,0 +1,471 @@
+//! The points of an experiment: what each came to over its repeats, in the terminal and as JSON.
+//! How each figure is computed: `docs/statistics.md`.
+//!
+//! The unit is the repeat. Percentiles are those of all repeats' transactions together (their
+//! histograms merged), never averages. What does not count is left out and named, outliers count
+//! and are named.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pgdyno_drive::record::Latencies;
+use pgdyno_stats::{Bootstrap, OUTLIER_SCORE, Sample};
+use serde_json::{Map, Value, json};
+
+use super::comparison::{METRICS, Metric};
+use super::figures;
+use super::table::{Table, one_line};
+use crate::exit::Failure;
+use crate::store::{ExperimentRow, Filter, Kind, State, Store, TrialRow};
+
+/// So many lines about single trials are shown to a person.
+const LINES_MAX: usize = 20;
+
+/// What an experiment came to.
+pub struct Summary {
+    /// Which.
+    pub experiment: ExperimentRow,
+    /// By what varies.
+    pub points: Vec<Point>,
+    /// Trials that found the maximum for others' rates: no points of their own.
+    pub maxima: Vec<i64>,
+}
+
+/// A point: the repeats of one workload with the same values for all that varies.
+pub struct Point {
+    /// What varies, for people.
+    pub title: String,
+    /// What varies: values by path (`params.scale`).
+    pub varied: BTreeMap<String, Value>,
+    /// The workload's name.
+    pub workload: String,
+    /// The trials that count, in the order in which they were run.
+    pub trials: Vec<TrialRow>,
+    /// Those that do not, with the reason.
+    pub left_out: Vec<(TrialRow, String)>,
+    /// Which latencies the percentiles are of: response times under a rate, else service times.
+    pub kind: Kind,
+    /// Of all trials that count, together.
+    latencies: Latencies,
+}
+
+/// The summary of an experiment.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn of_experiment(store: &Store, experiment: ExperimentRow) -> Result<Summary, Failure> {
+    let mut trials = store.trials(&Filter {
+        experiment: Some(experiment.uuid.clone()),
+        ..Filter::default()
+    })?;
+    trials.sort_by_key(|trial| trial.number);
+    let (trials, maxima): (Vec<_>, Vec<_>) =
+        trials.into_iter().partition(|trial| trial.repeat.is_some());
+    let varied = varied(&trials);
+    let mut points: BTreeMap<Key, Vec<TrialRow>> = BTreeMap::new();
+    for trial in trials {
+        points.entry(Key::of(&trial)).or_default().push(trial);
+    }
+    let points = points.into_values();
+    let points = points.map(|trials| Point::read(store, trials, &varied));
+    let mut points: Vec<Point> = points.collect::<Result<_, _>>()?;
+    points.sort_by(|a, b| order(a, b));
+    Ok(Summary {
+        experiment,
+        points,
+        maxima: maxima.iter().map(|trial| trial.number).collect(),
+    })
+}
+
+/// What makes trials repeats of each other. The pack's content too: a figure over different
+/// workloads means nothing.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    workload: String,
+    point: String,
+    pack_sha256: Option<String>,
+}
+
+impl Key {
+    fn of(trial: &TrialRow) -> Self {
+        Self {
+            workload: trial.workload.clone(),
+            point: trial.point.as_ref().map_or(String::new(), Value::to_string),
+            pack_sha256: trial.pack_sha256.clone(),
+        }
+    }
+}
+
+/// The values of a point by path: those of the workload and the server as `params.NAME`,
+/// `settings.NAME`.
+fn values(trial: &TrialRow) -> BTreeMap<String, Value> {
+    let mut values = BTreeMap::new();
+    for (name, value) in trial.point.iter().filter_map(Value::as_object).flatten() {
+        match value.as_object() {
+            Some(inner) => {
+                let inner = inner.iter();
+                values.extend(inner.map(|(of, value)| (format!("{name}.{of}"), value.clone())));
+            }
+            None => {
+                values.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    values
+}
+
+/// The paths that do not have the same value everywhere: workload and its parameters first.
+fn varied(trials: &[TrialRow]) -> Vec<String> {
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let all: Vec<_> = trials.iter().map(values).collect();
+    let paths: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    for values in &all {
+        for path in &paths {
+            let value = values.get(*path).map_or(String::new(), Value::to_string);
+            seen.entry((*path).clone()).or_default().insert(value);
+        }
+    }
+    let varied = seen.into_iter().filter(|(_, values)| values.len() > 1);
+    let mut varied: Vec<String> = varied.map(|(path, _)| path).collect();
+    let group = |path: &String| match path.as_str() {
+        "workload" => 0,
+        path if path.starts_with("params.") => 1,
+        _ => 2,
+    };
+    varied.sort_by_key(group);
+    varied
+}
+
+/// By what varies, numbers by size.
+fn order(a: &Point, b: &Point) -> std::cmp::Ordering {
+    let values = |point: &Point| {
+        let values = point.varied.iter();
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+        let values = values.map(|(path, value)| {
+            let group = u8::from(!path.starts_with("params."));
+            (group, path.clone(), number(value), words(value))
+        });
+        let mut values: Vec<_> = values.collect();
+        values.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        values
+    };
+    let (of_a, of_b) = (values(a), values(b));
+    let by_workload = a.workload.cmp(&b.workload);
+    let differ = of_a.iter().zip(&of_b).map(|(a, b)| {
+        let by_value = a.2.total_cmp(&b.2).then_with(|| a.3.cmp(&b.3));
+        a.1.cmp(&b.1).then(by_value)
+    });
+    let by_values = differ.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then);
+    let first = |point: &Point| point.trials.first().map(|trial| trial.number);
+    by_workload
+        .then(by_values)
+        .then_with(|| first(a).cmp(&first(b)))
+}
+
+/// A value without quotes, lists with spaces between.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => one_line(text),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(" "),
+        Value::Number(number) => match number.as_f64() {
+            // 60 rather than 60.0
+            Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole}"),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+impl Point {
+    /// `trials` are all of one point, at least one.
+    fn read(store: &Store, trials: Vec<TrialRow>, varied: &[String]) -> Result<Self, Failure> {
+        let first = &trials[0];
+        let workload = first.workload.clone();
+        let values = values(first);
+        let varied: Vec<(&String, &Value)> = varied
+            .iter()
+            .filter_map(|path| Some((path, values.get(path)?)))
+            .collect();
+        let title = title(&workload, &varied);
+        let varied = varied.into_iter().map(|(p, v)| (p.clone(), v.clone()));
+        let varied = varied.collect();
+        let kind = match first.rate_per_s {
+            Some(_) => Kind::Response,
+            None => Kind::Service,
+        };
+        let (mut counted, mut left_out) = (Vec::new(), Vec::new());
+        for trial in trials {
+            match why_not(&trial) {
+                Some(why) => left_out.push((trial, why)),
+                None => counted.push(trial),
+            }
+        }
+        let mut latencies = Latencies::default();
+        for trial in &counted {
+            latencies.merge(&store.latencies(trial.number, None, kind)?);
+        }
+        Ok(Self {
+            title,
+            varied,
+            workload,
+            trials: counted,
+            left_out,
+            kind,
+            latencies,
+        })
+    }
+
+    /// Each repeat's figure; `None` where one does not have it.
+    fn sample(&self, metric: &Metric) -> Option<Sample> {
+        let values: Option<Vec<f64>> = self.trials.iter().map(|t| metric.of(t)).collect();
+        Sample::new(&values?).ok()
+    }
+
+    fn total(&self, of: fn(&TrialRow) -> Option<u64>) -> u64 {
+        self.trials.iter().filter_map(of).sum()
+    }
+
+    /// The repeats that lie far from the others, by figure.
+    fn outliers(&self) -> Vec<(&'static Metric, pgdyno_stats::Outlier)> {
+        let of = |metric: &'static Metric| {
+            let outliers = self.sample(metric).map(|sample| sample.outliers());
+            let outliers = outliers.unwrap_or_default().into_iter();
+            outliers.map(move |outlier| (metric, outlier))
+        };
+        METRICS.iter().flat_map(of).collect()
+    }
+}
+
+/// Why a trial does not count.
+fn why_not(trial: &TrialRow) -> Option<String> {
+    if let Some(reason) = &trial.excluded {
+        return Some(format!("excluded: {}", one_line(reason)));
+    }
+    if trial.state == State::Complete.name() {
+        return None;
+    }
+    let reason = trial.reason.as_deref().map(one_line);
+    Some(match reason {
+        Some(reason) => format!("{}: {reason}", trial.state),
+        None => trial.state.to_owned(),
+    })
+}
+
+fn title(workload: &str, varied: &[(&String, &Value)]) -> String {
+    let shown = varied.iter().map(|(path, value)| {
+        let short = path.strip_prefix("params.").unwrap_or(path);
+        let short = short.strip_prefix("settings.").unwrap_or(short);
+        match path.as_str() {
+            "workload" => one_line(workload),
+            _ => format!("{short} {}", words(value)),
+        }
+    });
+    let shown: Vec<String> = shown.collect();
+    match shown.is_empty() {
+        true => one_line(workload),
+        false => shown.join(", "),
+    }
+}
+
+/// The percentiles of the table.
+const PERCENTILES: [&str; 2] = ["p50", "p99"];
+
+fn metric(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.figure.name == name)
+}
+
+impl Summary {
+    /// For people.
+    pub fn text(&self) -> String {
+        if self.points.is_empty() {
+            return "no trials\n".to_owned();
+        }
+        let mut text = format!("{}\n", self.table());
+        let mut lines: Vec<String> = Vec::new();
+        for point in &self.points {
+            for (metric, outlier) in point.outliers() {
+                let name = metric.figure.name;
+                let value = metric.shown(outlier.value);
+                let trial = &point.trials[outlier.index];
+                lines.push(format!(
+                    "outlier   {name} {value} in trial {}{}: modified z-score {:.1}, beyond \
+                     {OUTLIER_SCORE} (Iglewicz & Hoaglin); it counts",
+                    trial.number,
+                    self.place(point, trial),
+                    outlier.score
+                ));
+            }
+        }
+        for point in &self.points {
+            for (trial, why) in &point.left_out {
+                let place = self.place(point, trial);
+                lines.push(format!("left out  trial {}{place}: {why}", trial.number));
+            }
+        }
+        let more = lines.len().saturating_sub(LINES_MAX);
+        lines.truncate(LINES_MAX);
+        if more > 0 {
+            lines.push(format!("and {more} more: --json has all"));
+        }
+        for line in lines {
+            text += &format!("{line}\n");
+        }
+        text
+    }
+
+    fn place(&self, point: &Point, trial: &TrialRow) -> String {
+        let repeat = trial.repeat.unwrap_or(0);
+        match self.points.len() {
+            1 => format!(" (repeat {repeat})"),
+            _ => format!(" ({}, repeat {repeat})", point.title),
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut table = Table::default();
+        table.row([
+            "point",
+            "repeats",
+            "goodput/s",
+            "",
+            "p50 ms",
+            "",
+            "p99 ms",
+            "",
+            "failed",
+            "retries",
+        ]);
+        let dash = || "–".to_owned();
+        let (mut intervals, mut ranges, mut dashes) = (false, false, false);
+        for point in &self.points {
+            let mut cells = vec![point.title.clone(), point.trials.len().to_string()];
+            let goodput =
+                metric("goodput").and_then(|metric| Some((metric, point.sample(metric)?)));
+            match goodput {
+                None => cells.extend([dash(), String::new()]),
+                Some((metric, sample)) => {
+                    let summary = sample.summary(&Bootstrap::default());
+                    cells.push(metric.shown(summary.median));
+                    cells.push(match summary.n {
+                        1 => String::new(),
+                        _ => metric.spread(&summary),
+                    });
+                    match summary.interval {
+                        Some(_) => intervals = true,
+                        None => ranges |= summary.n > 1,
+                    }
+                }
+            }
+            for name in PERCENTILES {
+                let Some(metric) = metric(name) else { continue };
+                let together = point.percentile_us(name);
+                dashes |= together.is_none();
+                cells.push(together.map_or_else(dash, figures::ms));
+                let repeats = point.sample(metric).filter(|_| point.trials.len() > 1);
+                ranges |= repeats.is_some();
+                cells.push(repeats.map_or_else(String::new, |repeats| {
+                    let (low, high) = (repeats.sorted()[0], repeats.sorted().last());
+                    let high = high.copied().unwrap_or(low);
+                    format!("({}, {})", metric.shown(low), metric.shown(high))
+                }));
+            }
+            let totals = [point.total(|t| t.failed), point.total(|t| t.retries)];
+            cells.extend(match point.trials.is_empty() {
+                true => [dash(), dash()],
+                false => totals.map(figures::count),
+            });
+            table.row(cells);
+        }
+        // Cut titles would not tell the points apart.
+        let mut text = table.text(usize::MAX);
+        let has_rate = self.points.iter().any(|point| point.kind == Kind::Response);
+        let mut legend = vec![
+            "goodput: median over repeats",
+            "percentiles: all repeats together",
+        ];
+        legend.extend(has_rate.then_some("of response times where there is a rate"));
+        legend.extend(intervals.then_some("[ ] 95 % interval of the median"));
+        legend.extend(ranges.then_some("( ) range over repeats"));
+        legend.extend(dashes.then_some("–: too few transactions"));
+        text += &legend.join("; ");
+        text
+    }
+
+    /// For programs: docs/json.md.
+    pub fn to_json(&self) -> Value {
+        let experiment = &self.experiment;
+        json!({
+            "experiment": {
+                "number": experiment.number,
+                "uuid": experiment.uuid,
+                "name": experiment.name,
+                "created": experiment.created,
+            },
+            "points": self.points.iter().map(Point::to_json).collect::<Vec<_>>(),
+            "maxima": self.maxima,
+        })
+    }
+}
+
+impl Point {
+    fn percentile_us(&self, name: &str) -> Option<u64> {
+        let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
+        self.latencies.percentile_us(percent)
+    }
+
+    fn to_json(&self) -> Value {
+        let trials = self.trials.iter();
+        let trials = trials.map(|trial| json!({ "trial": trial.number, "repeat": trial.repeat }));
+        let left_out = self.left_out.iter().map(
+            |(trial, why)| json!({ "trial": trial.number, "repeat": trial.repeat, "why": why }),
+        );
+        let outliers = self.outliers().into_iter().map(|(metric, outlier)| {
+            let trial = &self.trials[outlier.index];
+            json!({
+                "figure": metric.figure.name,
+                "trial": trial.number,
+                "repeat": trial.repeat,
+                "value": outlier.value,
+                "modified_z_score": outlier.score,
+            })
+        });
+        let figures = METRICS.iter().map(|metric| {
+            let name = metric.figure.name;
+            let summary = self.sample(metric).map(|sample| {
+                let summary = sample.summary(&Bootstrap::default());
+                json!({
+                    "n": summary.n,
+                    "median": summary.median,
+                    "min": summary.min,
+                    "max": summary.max,
+                    "interval": summary.interval.map(|interval| [interval.low, interval.high]),
+                    "values": sample.values(),
+                })
+            });
+            let mut figure = Map::new();
+            figure.insert("over_repeats".to_owned(), json!(summary));
+            if name.starts_with('p') {
+                figure.insert("together_us".to_owned(), json!(self.percentile_us(name)));
+            }
+            (name.to_owned(), Value::Object(figure))
+        });
+        json!({
+            "title": self.title,
+            "varied": self.varied,
+            "workload": self.workload,
+            "point": self.trials.first().or(self.left_out.first().map(|(t, _)| t))
+                .and_then(|trial| trial.point.clone()),
+            "repeats": self.trials.len(),
+            "trials": trials.collect::<Vec<_>>(),
+            "latency": match self.kind {
+                Kind::Response => "response",
+                _ => "service",
+            },
+            "figures": figures.collect::<Map<_, _>>(),
+            "committed": self.total(|trial| trial.committed),
+            "failed": self.total(|trial| trial.failed),
+            "retries": self.total(|trial| trial.retries),
+            "outliers": outliers.collect::<Vec<_>>(),
+            "left_out": left_out.collect::<Vec<_>>(),
+        })
+    }
+}
