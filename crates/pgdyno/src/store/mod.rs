@@ -35,6 +35,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::ExperimentHeader;
 pub use begin::TrialHeader;
+#[cfg(test)]
+pub use begin::tests::header;
 pub use end::verdict;
 pub use exchange::Copied;
 pub use keep::Keep;
