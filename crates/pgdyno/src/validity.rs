@@ -79,6 +79,10 @@ pub struct Situation<'a> {
     pub warmup_cut_short: Option<(Ended, u64)>,
 }
 
+const DRIFTS: &str = "not-steady";
+const WARMUP_MEASURED: &str = "warm-up-measured";
+const WARMUP_CUT_SHORT: &str = "warm-up-cut-short";
+
 /// From this share of the time on, pgdyno's busiest thread is taken to slow its clients down: a
 /// thread that has work four fifths of the time makes an event wait for others as often as not
 /// (queueing theory: waiting grows as share / (1 - share), here 4 events).
@@ -155,6 +159,13 @@ fn client_bound(share: f64) -> Option<Note> {
     })
 }
 
+impl Note {
+    /// Whether it says that a trial was not in its steady state.
+    pub fn is_of_steadiness(&self) -> bool {
+        [DRIFTS, WARMUP_MEASURED, WARMUP_CUT_SHORT].contains(&&*self.code)
+    }
+}
+
 fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {
     let figure = ended.figure.name();
     let still = match ended.change {
@@ -168,7 +179,7 @@ fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {
         None => format!("before there was enough to tell whether {figure} was steady"),
     };
     note(
-        "warm-up-cut-short",
+        WARMUP_CUT_SHORT,
         Severity::Warning,
         format!(
             "the warm-up came to its limit of {:.0} s {still}",
@@ -182,13 +193,13 @@ fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {
 fn not_steady(course: &Course) -> Option<Note> {
     let (code, remedy) = match course.steadiness {
         Steadiness::Drifts { .. } => (
-            "not-steady",
+            DRIFTS,
             "look at the seconds (pgdyno show, --json) for what changes: a cache that fills, a \
              table that grows, a checkpoint, another load; measure longer, or warm up until it is \
              steady (--warmup auto)",
         ),
         Steadiness::WarmUp { .. } => (
-            "warm-up-measured",
+            WARMUP_MEASURED,
             "warm up before measuring: --warmup auto, or a time",
         ),
         Steadiness::TooShort { .. } | Steadiness::Incomplete { .. } | Steadiness::Steady { .. } => {

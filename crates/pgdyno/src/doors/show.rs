@@ -22,7 +22,7 @@ Examples:
 Experiments are listed by pgdyno ls --experiments.")]
 pub struct ShowArgs {
     /// Its number, or the first characters of its UUID
-    #[arg(value_name = "TRIAL", required_unless_present = "experiment")]
+    #[arg(value_name = "TRIAL")]
     pub trial: Option<String>,
     /// The points of an experiment instead: its name, or the first characters of its UUID
     #[arg(long, value_name = "EXPERIMENT", conflicts_with = "trial")]
@@ -41,7 +41,12 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     if let Some(called) = &args.experiment {
         return experiment(args, &store, called);
     }
-    let trial = store.trial(args.trial.as_deref().unwrap_or_default())?;
+    let Some(called) = &args.trial else {
+        return Err(Failure::with(Exit::Usage, "what is to be shown?")
+            .hint("a trial by its number: pgdyno show 12; pgdyno ls lists them")
+            .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
+    };
+    let trial = store.trial(called)?;
     let outcome = store.outcome(trial.number)?;
     let json_to = args.json.open()?;
     if !args.json.replaces_text() {

@@ -16,6 +16,7 @@ use super::figures;
 use super::table::{Table, one_line};
 use crate::exit::Failure;
 use crate::store::{ExperimentRow, Filter, Kind, State, Store, TrialRow};
+use crate::validity::Note;
 
 /// So many lines about single trials are shown to a person.
 const LINES_MAX: usize = 20;
@@ -40,7 +41,9 @@ pub struct Point {
     pub workload: String,
     /// The trials that count, in the order in which they were run.
     pub trials: Vec<TrialRow>,
-    /// Those that do not, with the reason.
+    /// What is noted of those that were not steady, by their place in `trials`.
+    pub unsteady: Vec<(usize, Note)>,
+    /// Those that do not count, with the reason.
     pub left_out: Vec<(TrialRow, String)>,
     /// Which latencies the percentiles are of: response times under a rate, else service times.
     pub kind: Kind,
@@ -200,7 +203,11 @@ impl Point {
             }
         }
         let mut latencies = Latencies::default();
-        for trial in &counted {
+        let mut unsteady = Vec::new();
+        for (index, trial) in counted.iter().enumerate() {
+            let notes = store.notes(trial.number)?.into_iter();
+            let notes = notes.filter(Note::is_of_steadiness);
+            unsteady.extend(notes.map(|note| (index, note)));
             latencies.merge(&store.latencies(trial.number, None, kind)?);
         }
         Ok(Self {
@@ -208,6 +215,7 @@ impl Point {
             varied,
             workload,
             trials: counted,
+            unsteady,
             left_out,
             kind,
             latencies,
@@ -305,6 +313,14 @@ impl Summary {
             lines.push(format!(
                 "          beyond {OUTLIER_SCORE} by Iglewicz & Hoaglin's method; outliers count all the same"
             ));
+        }
+        for point in &self.points {
+            for (index, note) in &point.unsteady {
+                let trial = &point.trials[*index];
+                let place = self.place(point, trial);
+                let (number, sentence) = (trial.number, one_line(&note.sentence));
+                lines.push(format!("unsteady  trial {number}{place}: {sentence}"));
+            }
         }
         for point in &self.points {
             for (trial, why) in &point.left_out {
@@ -442,6 +458,15 @@ impl Point {
                 "modified_z_score": outlier.score,
             })
         });
+        let unsteady = self.unsteady.iter().map(|(index, note)| {
+            let trial = &self.trials[*index];
+            json!({
+                "trial": trial.number,
+                "repeat": trial.repeat,
+                "code": note.code,
+                "sentence": note.sentence,
+            })
+        });
         let figures = METRICS.iter().map(|metric| {
             let name = metric.figure.name;
             let summary = self.sample(metric).map(|sample| {
@@ -479,6 +504,7 @@ impl Point {
             "failed": self.total(|trial| trial.failed),
             "retries": self.total(|trial| trial.retries),
             "outliers": outliers.collect::<Vec<_>>(),
+            "unsteady": unsteady.collect::<Vec<_>>(),
             "left_out": left_out.collect::<Vec<_>>(),
         })
     }
@@ -671,6 +697,31 @@ mod tests {
         assert_eq!(
             json["points"][1]["left_out"][0]["why"],
             "failed: no connection"
+        );
+    }
+
+    #[test]
+    fn a_trial_that_was_not_steady_counts_and_is_named_and_other_notes_are_not() {
+        let filled = Filled::new();
+        let note = |code: &str| json!({ "code": code, "severity": "warning", "remedy": "", "sentence": code });
+        let notes = json!([
+            note("same-host"),
+            note("not-steady"),
+            note("warm-up-cut-short")
+        ]);
+        let trial = filled.trial(1, 1, 100.0, (2000, 5_000));
+        filled.mark("notes", &notes.to_string(), trial);
+        let summary = filled.summary();
+        let text = summary.text();
+        for code in ["not-steady", "warm-up-cut-short"] {
+            let line = format!("unsteady  trial 1 (repeat 1): {code}\n");
+            assert!(text.contains(&line), "{text}");
+        }
+        assert!(!text.contains("same-host"), "{text}");
+        let point = &summary.to_json()["points"][0];
+        assert_eq!(
+            (&point["repeats"], &point["unsteady"][0]["trial"]),
+            (&json!(1), &json!(1))
         );
     }
 

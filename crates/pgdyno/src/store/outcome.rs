@@ -18,6 +18,7 @@ use super::{State, Store, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::trial::{Outcome, Trial};
 use crate::target::open::{Kind, Wanted};
+use crate::validity::Note;
 
 impl Store {
     /// All that is stored of a trial. Of one that did not come to its end, figures that are only
@@ -27,6 +28,17 @@ impl Store {
     /// The store cannot be read.
     pub fn outcome(&self, number: i64) -> Result<Outcome, Failure> {
         self.read_outcome(number)
+            .map_err(self.failed("cannot read"))
+    }
+
+    /// The validity notes of a trial.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn notes(&self, number: i64) -> Result<Vec<Note>, Failure> {
+        let sql = "SELECT notes FROM trial WHERE number = ?";
+        self.connection
+            .query_row(sql, [number], |row| json(row, "notes"))
             .map_err(self.failed("cannot read"))
     }
 

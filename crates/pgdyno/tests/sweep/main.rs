@@ -16,6 +16,7 @@ mod support;
 
 mod command_line;
 mod interrupted;
+mod points;
 mod settings;
 mod trials;
 mod written;
