@@ -287,7 +287,7 @@ impl<I: Io> EventLoop<'_, I> {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);
         self.cx.now = self.cx.clock.now();
-        self.cx.recorder.begin(begin, warmup);
+        self.cx.recorder.begin(begin, warmup, &self.control);
         if let Some(schedule) = &mut self.cx.schedule {
             schedule.begin(begin);
         }

@@ -104,7 +104,6 @@ impl Drive {
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
                     }),
-                    control.clone(),
                     reports.clone(),
                     recycled,
                 );

@@ -55,7 +55,6 @@ impl Recorder {
         with_rate: bool,
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
-        control: Control,
         reports: Sender<Report>,
         recycled: Receiver<Box<Interval>>,
     ) -> Self {
@@ -74,15 +73,17 @@ impl Recorder {
             begin: 0,
             phase_begin: 0,
             warmup_end: 0,
-            control,
+            control: Control::default(),
             boundary: Nanos::MAX,
             reports,
             recycled,
         }
     }
 
-    /// Clients begin to work at `begin`, at most the first `warmup` of it for warming up.
-    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos) {
+    /// Clients begin to work at `begin`, at most the first `warmup` of it for warming up: less when
+    /// `control` says so.
+    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos, control: &Control) {
+        self.control = control.clone();
         self.begin = begin;
         self.phase_begin = begin;
         self.warmup_end = begin + warmup;

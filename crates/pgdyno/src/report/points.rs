@@ -5,6 +5,7 @@
 //! histograms merged), never averages. What does not count is left out and named, outliers count
 //! and are named.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_drive::record::Latencies;
@@ -71,7 +72,7 @@ pub fn of_experiment(store: &Store, experiment: ExperimentRow) -> Result<Summary
     let points = points.into_values();
     let points = points.map(|trials| Point::read(store, trials, &varied));
     let mut points: Vec<Point> = points.collect::<Result<_, _>>()?;
-    points.sort_by(|a, b| order(a, b));
+    points.sort_by(order);
     Ok(Summary {
         experiment,
         points,
@@ -129,39 +130,48 @@ fn varied(trials: &[TrialRow]) -> Vec<String> {
     }
     let varied = seen.into_iter().filter(|(_, values)| values.len() > 1);
     let mut varied: Vec<String> = varied.map(|(path, _)| path).collect();
-    let group = |path: &String| match path.as_str() {
-        "workload" => 0,
-        path if path.starts_with("params.") => 1,
-        _ => 2,
-    };
-    varied.sort_by_key(group);
+    varied.sort_by_key(|path| group(path));
     varied
 }
 
 /// By what varies, numbers by size.
-fn order(a: &Point, b: &Point) -> std::cmp::Ordering {
-    let values = |point: &Point| {
-        let values = point.varied.iter();
-        let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
-        let values = values.map(|(path, value)| {
-            let group = u8::from(!path.starts_with("params."));
-            (group, path.clone(), number(value), words(value))
-        });
-        let mut values: Vec<_> = values.collect();
-        values.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-        values
-    };
-    let (of_a, of_b) = (values(a), values(b));
-    let by_workload = a.workload.cmp(&b.workload);
-    let differ = of_a.iter().zip(&of_b).map(|(a, b)| {
-        let by_value = a.2.total_cmp(&b.2).then_with(|| a.3.cmp(&b.3));
-        a.1.cmp(&b.1).then(by_value)
+fn order(a: &Point, b: &Point) -> Ordering {
+    let of_a = a.varied.iter().map(place);
+    let of_b = b.varied.iter().map(place);
+    let mut differ = sorted(of_a).into_iter().zip(sorted(of_b)).map(|(a, b)| {
+        let by_value = a.1.total_cmp(&b.1).then_with(|| a.2.cmp(&b.2));
+        a.0.cmp(&b.0).then(by_value)
     });
-    let by_values = differ.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then);
+    let by_values = differ.find(|order| order.is_ne());
+    let by_values = by_values.unwrap_or_else(|| a.varied.len().cmp(&b.varied.len()));
     let first = |point: &Point| point.trials.first().map(|trial| trial.number);
-    by_workload
+    a.workload
+        .cmp(&b.workload)
         .then(by_values)
         .then_with(|| first(a).cmp(&first(b)))
+}
+
+/// Where a value stands among others: by its path, as a number, as text.
+type Place = ((u8, String), f64, String);
+
+fn place((path, value): (&String, &Value)) -> Place {
+    let number = value.as_f64().unwrap_or(f64::INFINITY);
+    ((group(path), path.clone()), number, words(value))
+}
+
+fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
+    let mut places: Vec<Place> = places.collect();
+    places.sort_by(|a, b| a.0.cmp(&b.0));
+    places
+}
+
+/// The workload and its parameters come first.
+fn group(path: &str) -> u8 {
+    match path {
+        "workload" => 0,
+        path if path.starts_with("params.") => 1,
+        _ => 2,
+    }
 }
 
 /// A value without quotes, lists with spaces between.
