@@ -42,7 +42,7 @@ pub use query::Cell;
 #[allow(unused_imports, reason = "for sweeps and comparisons")]
 pub use seconds::Kind;
 pub use stamp::{read as read_stamp, stamp};
-pub use trials::{Filter, Latency, TrialRow};
+pub use trials::{ExperimentRow, Filter, Latency, TrialRow};
 pub use writer::TrialWriter;
 
 use crate::exit::Failure;
