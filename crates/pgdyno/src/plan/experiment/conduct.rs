@@ -252,13 +252,8 @@ impl Sweep<'_> {
         let mut screen = Screen::new(self.means.screen, Length::of(&trial));
         let mut writer = notebook.begin_trial(place, &trial, &prepared)?;
         writer.event("before", 0, &before.to_json().to_string());
-        let brake = Brake::on(&control, interrupts);
-        // One that came after the last look and before the brake.
-        let outcome = if interrupts.count() > self.interrupts_seen {
-            Err(hygiene::interrupted(interrupts))
-        } else {
-            trial.run(&prepared, &control, &mut writer.tee(&mut screen))
-        };
+        let brake = Brake::on(&control, interrupts, self.interrupts_seen);
+        let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
         drop(brake);
         screen.close();
         match outcome {
