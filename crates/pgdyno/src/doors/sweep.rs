@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
@@ -13,6 +14,8 @@ use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
+use crate::plan::duration;
+use crate::plan::experiment::capacity::Capacity;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::{Finished, Notebook};
 use crate::plan::experiment::parameter::PARAMETERS;
@@ -22,11 +25,10 @@ use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{pgbench_tools, presets};
 use crate::plan::settings;
 use crate::plan::trial;
+use crate::report::capacity::Found;
 use crate::report::json::document;
 use crate::report::live::Form;
-use crate::report::points;
 use crate::say::{answer, write_answer};
-use crate::store::Store;
 use crate::workload::progress::Progress;
 
 /// What to sweep, and how.
@@ -53,6 +55,11 @@ pub struct SweepArgs {
     /// also for programs
     #[arg(long)]
     pub dry_run: bool,
+
+    /// Find out how much load keeps p99 within this limit (20ms), and where latency bends; the
+    /// experiment needs rates. Overrides its [capacity]
+    #[arg(long, value_name = "LIMIT", value_parser = duration::parse_positive)]
+    pub slo: Option<Duration>,
 
     /// Go on with an experiment that was interrupted: trials that are complete in the notebook, and
     /// not excluded, are not run again
@@ -102,6 +109,7 @@ What a trial can be given; each of them can be a list:
 
 Examples:
   pgdyno sweep --preset quick --print > mine.toml    something to begin with
+  pgdyno sweep --preset capacity --slo 20ms          how much load keeps p99 within 20 ms
   pgdyno sweep mine.toml --dry-run                   which trials, how long
   pgdyno sweep mine.toml --url postgresql://me@db1/bench
   pgdyno sweep mine.toml --resume                    after Ctrl-C, kill -9, a power cut
@@ -121,7 +129,10 @@ pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
     if args.print {
         return write_answer(format_args!("{}", text.toml)).map(|()| Exit::Ok);
     }
-    let experiment = text.experiment()?;
+    let mut experiment = text.experiment()?;
+    if let Some(slo) = args.slo {
+        experiment.capacity = Some(Capacity { slo });
+    }
     if args.dry_run {
         let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
         let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
@@ -279,7 +290,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         let trials = plan.slots.len();
         crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
-    let mut results = json_to.lines();
+    let mut results_to = json_to.lines();
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -291,18 +302,23 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
                 true => Ok(()),
                 false => answer!("{line}"),
             },
-            finished: &mut |finished| results.write(|| line(&plan, finished)),
+            finished: &mut |finished| results_to.write(|| line(&plan, finished)),
             notebook: &notebook,
             interrupts,
         },
     )?;
-    let trials = plan.slots.len();
+    let trials = ended.trials;
     if !args.json.replaces_text() {
-        let store = Store::existing(notebook.path())?;
-        let experiment = store.experiment_of(notebook.experiment())?;
-        let points = points::of_experiment(&store, experiment)?;
-        write_answer(format_args!("\n{}\n", points.text()))?;
+        write_answer(format_args!("\n{}\n", notebook.points()?.text()))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
+    }
+    if let Some(capacity) = plan.experiment.capacity {
+        let results = notebook.results()?;
+        let found = Found::new(&plan, capacity, &results);
+        if !args.json.replaces_text() {
+            write_answer(format_args!("\n{}", found.text()))?;
+        }
+        results_to.write(|| json!({ "capacity": found.to_json() }))?;
     }
     if ended.complete == trials {
         return Ok(Exit::Ok);
@@ -344,6 +360,9 @@ fn again(args: &SweepArgs) -> String {
     }
     if let Some(config) = &args.from_pgbench_tools {
         words.push(format!("--from-pgbench-tools {}", config.display()));
+    }
+    if let Some(slo) = args.slo {
+        words.push(format!("--slo {}ms", slo.as_secs_f64() * 1e3));
     }
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));

@@ -531,7 +531,7 @@ mod tests {
     struct Filled {
         store: Store,
         raw: Connection,
-        experiment: i64,
+        experiment: ExperimentRow,
         _folder: tempfile::TempDir,
     }
 
@@ -555,7 +555,7 @@ mod tests {
         /// A trial that is complete, with as many transactions of the same latency.
         fn trial(&self, clients: u32, repeat: u32, goodput: f64, latencies: (u64, u64)) -> i64 {
             let header = TrialHeader {
-                experiment: Some(self.experiment),
+                experiment: Some(self.experiment.number),
                 point: Some(json!({ "clients": clients, "params": { "scale": 3 } })),
                 repeat: Some(repeat),
                 ..header()
@@ -598,8 +598,7 @@ mod tests {
         }
 
         fn summary(&self) -> Summary {
-            let experiment = self.store.experiment_of(self.experiment).unwrap();
-            of_experiment(&self.store, experiment).unwrap()
+            of_experiment(&self.store, self.experiment.clone()).unwrap()
         }
     }
 

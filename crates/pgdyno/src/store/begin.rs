@@ -12,7 +12,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, TrialWriter, command_line, stamp, uuid, warmup};
+use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, uuid, warmup};
 use crate::exit::Failure;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::Trial;
@@ -118,11 +118,11 @@ impl TrialHeader {
 }
 
 impl Store {
-    /// Puts an experiment into the store and gives its number.
+    /// Puts an experiment into the store.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<i64, Failure> {
+    pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
         let uuid = new_uuid()?;
         let written = self.connection.execute(
             "INSERT INTO experiment (uuid, name, created, definition, host) VALUES (?, ?, ?, ?, ?)",
@@ -135,7 +135,7 @@ impl Store {
             ],
         );
         written.map_err(self.failed("cannot write to"))?;
-        Ok(self.connection.last_insert_rowid())
+        self.experiment(&uuid)
     }
 
     /// Puts a trial into the store, and gives what writes its seconds. Nothing is synced to disk
@@ -348,7 +348,7 @@ pub mod tests {
             name: "disks".to_owned(),
             definition: "clients = [1, 2]".to_owned(),
         };
-        let experiment = store.begin_experiment(&sweep).unwrap();
+        let experiment = store.begin_experiment(&sweep).unwrap().number;
         let header = TrialHeader {
             experiment: Some(experiment),
             point: Some(json!({"clients": 2})),

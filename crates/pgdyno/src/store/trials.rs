@@ -176,7 +176,9 @@ impl Store {
             Failure::with(Exit::Usage, text)
                 .hint("pgdyno ls --experiments shows those that there are")
         })?;
-        self.experiment_of(found)
+        let sql = format!("{EXPERIMENT} WHERE number = ?");
+        let row = self.connection.query_row(&sql, [found], experiment);
+        row.map_err(self.failed("cannot read"))
     }
 
     /// The experiments with this name, the newest first.
@@ -191,16 +193,6 @@ impl Store {
         };
         let rows: rusqlite::Result<Vec<ExperimentRow>> = read();
         rows.map_err(self.failed("cannot read"))
-    }
-
-    /// The experiment with this number.
-    ///
-    /// # Errors
-    /// The store cannot be read, or has none.
-    pub fn experiment_of(&self, number: i64) -> Result<ExperimentRow, Failure> {
-        let sql = format!("{EXPERIMENT} WHERE number = ?");
-        let row = self.connection.query_row(&sql, [number], experiment);
-        row.map_err(self.failed("cannot read"))
     }
 
     /// The newest experiments first, each with its trials and how many of them are complete and not

@@ -9,6 +9,7 @@ use pgdyno_drive::Control;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
+use super::capacity;
 use super::estimate::{self, Learnt, LoadedTables, estimate};
 use super::notebook::{Circumstances, Finished, Notebook, state_after};
 use super::plan::Plan;
@@ -56,6 +57,8 @@ pub struct Ended {
     pub complete: usize,
     /// Trials that failed just now.
     pub failed: usize,
+    /// How many there are, with those that the first ones asked for.
+    pub trials: usize,
     /// Why it ended early.
     pub early: Option<Failure>,
 }
@@ -69,6 +72,7 @@ pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
     let done = done.map(|done| (done.key.clone(), done.goodput_per_s));
     let mut sweep = Sweep {
         plan,
+        slots: plan.slots.clone(),
         interrupts_seen: means.interrupts.count(),
         means,
         done: done.collect(),
@@ -96,6 +100,8 @@ struct Place {
 
 struct Sweep<'a> {
     plan: &'a Plan,
+    /// The plan's trials, and those that were added.
+    slots: Vec<Slot>,
     means: Means<'a>,
     done: BTreeMap<Key, f64>,
     places: BTreeMap<String, Place>,
@@ -114,9 +120,28 @@ struct Ran {
 
 impl Sweep<'_> {
     fn all(&mut self) -> Result<Ended, Failure> {
+        let mut ended = self.those_from(0)?;
+        let planned = self.slots.len();
+        if let Some(capacity) = self.plan.experiment.capacity
+            && ended.complete == planned
+        {
+            let results = self.means.notebook.results()?;
+            self.slots
+                .extend(capacity::between(self.plan, capacity, &results));
+            let added = self.those_from(planned)?;
+            ended.complete += added.complete;
+            ended.failed += added.failed;
+            ended.early = added.early;
+        }
+        ended.trials = self.slots.len();
+        Ok(ended)
+    }
+
+    /// The trials from this number on.
+    fn those_from(&mut self, first: usize) -> Result<Ended, Failure> {
         let plan = self.plan;
         let mut ended = Ended::default();
-        for (number, slot) in plan.slots.iter().enumerate() {
+        for (number, slot) in self.slots.clone().iter().enumerate().skip(first) {
             if self.done.contains_key(&slot.key()) {
                 ended.complete += 1;
                 continue;
@@ -135,7 +160,7 @@ impl Sweep<'_> {
                 error: error.clone(),
                 circumstances: &circumstances,
             })?;
-            let head = format!("[{}/{}] {}", number + 1, plan.slots.len(), plan.label(slot));
+            let head = format!("[{}/{}] {}", number + 1, self.slots.len(), plan.label(slot));
             match &result {
                 Ok(ran) => {
                     let figures = self.figures(&ran.outcome);
@@ -178,13 +203,13 @@ impl Sweep<'_> {
         if self.means.screen == Form::Quiet {
             return;
         }
-        let left = self.plan.slots[number..].iter();
+        let left = self.slots[number..].iter();
         let left = left.filter(|slot| !self.done.contains_key(&slot.key()));
         let left = estimate(self.plan, left, self.loaded.clone(), &self.learnt);
         crate::say::remark!(
             "pgdyno: trial {} of {}: {}; {} left",
             number + 1,
-            self.plan.slots.len(),
+            self.slots.len(),
             self.plan.label(slot),
             estimate::words(left.time)
         );
@@ -227,13 +252,8 @@ impl Sweep<'_> {
         let mut screen = Screen::new(self.means.screen, Length::of(&trial));
         let mut writer = notebook.begin_trial(place, &trial, &prepared)?;
         writer.event("before", 0, &before.to_json().to_string());
-        let brake = Brake::on(&control, interrupts);
-        // One that came after the last look and before the brake.
-        let outcome = if interrupts.count() > self.interrupts_seen {
-            Err(hygiene::interrupted(interrupts))
-        } else {
-            trial.run(&prepared, &control, &mut writer.tee(&mut screen))
-        };
+        let brake = Brake::on(&control, interrupts, self.interrupts_seen);
+        let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
         drop(brake);
         screen.close();
         match outcome {

@@ -4,6 +4,7 @@
 //! Not for: what a trial is and how one is measured (`plan::trial`), what happens between trials
 //! (`plan::hygiene`, `plan::settings`).
 
+pub mod capacity;
 pub mod conduct;
 pub mod estimate;
 pub mod matrix;

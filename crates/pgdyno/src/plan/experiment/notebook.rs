@@ -1,6 +1,6 @@
 //! An experiment in the store: which of its trials are complete, and a place for those to come.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,8 @@ use crate::exit::{Exit, Failure};
 use crate::plan::hygiene;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{Outcome, Trial};
-use crate::store::{ExperimentHeader, Filter, State, Store, TrialHeader, TrialWriter};
+use crate::report::points;
+use crate::store::{ExperimentHeader, Filter, State, Store, TrialHeader, TrialRow, TrialWriter};
 use crate::target::open::Target;
 
 /// Marks trials that find a maximum.
@@ -95,6 +96,7 @@ pub struct Notebook {
     store: PathBuf,
     /// Its number there.
     experiment: i64,
+    uuid: String,
     done: Vec<Done>,
 }
 
@@ -112,9 +114,11 @@ impl Notebook {
     /// # Errors
     /// The store cannot be written.
     pub fn begin(store: &Store, identity: &Identity) -> Result<Notebook, Failure> {
+        let begun = store.begin_experiment(&identity.header())?;
         Ok(Notebook {
             store: store.path().to_owned(),
-            experiment: store.begin_experiment(&identity.header())?,
+            experiment: begun.number,
+            uuid: begun.uuid,
             done: Vec::new(),
         })
     }
@@ -152,36 +156,44 @@ impl Notebook {
                 "another pgdyno is at work on {name}: trial {number} in {place} runs"
             )));
         }
-        let complete = trials.iter().filter(|trial| {
-            // What does not count is to be measured again.
-            trial.state == State::Complete.name() && trial.excluded.is_none()
-        });
-        let done = complete.filter_map(|trial| {
-            let (role, repeat) = match trial.repeat {
-                Some(repeat) => (Role::Point, repeat),
-                None => (Role::Maximum, 0),
-            };
-            Some(Done {
-                key: (role, trial.point.as_ref()?.to_string(), repeat),
-                goodput_per_s: trial.goodput_per_s.unwrap_or(0.0),
-            })
-        });
+        // What does not count is to be measured again.
+        let done = trials
+            .iter()
+            .filter(|trial| counts(trial))
+            .filter_map(|trial| {
+                let (role, repeat) = match trial.repeat {
+                    Some(repeat) => (Role::Point, repeat),
+                    None => (Role::Maximum, 0),
+                };
+                Some(Done {
+                    key: (role, trial.point.as_ref()?.to_string(), repeat),
+                    goodput_per_s: trial.goodput_per_s.unwrap_or(0.0),
+                })
+            });
         let notebook = Notebook {
             store: store.path().to_owned(),
             experiment: row.number,
+            uuid: row.uuid.clone(),
             done: done.collect(),
         };
         Ok(Some(Begun { notebook, seed }))
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.store
+    /// The experiment's trials that are complete, and count; the newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn results(&self) -> Result<Vec<TrialRow>, Failure> {
+        results(&Store::existing(&self.store)?, &self.uuid)
     }
 
-    /// The experiment's number in the store.
-    pub fn experiment(&self) -> i64 {
-        self.experiment
+    /// What it came to, point by point.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn points(&self) -> Result<points::Summary, Failure> {
+        let store = Store::existing(&self.store)?;
+        points::of_experiment(&store, store.experiment(&self.uuid)?)
     }
 
     /// Trials that are complete, and count, from the sessions before this one.
@@ -235,6 +247,19 @@ impl Notebook {
             ..header
         }
     }
+}
+
+fn results(store: &Store, experiment: &str) -> Result<Vec<TrialRow>, Failure> {
+    let mut trials = store.trials(&Filter {
+        experiment: Some(experiment.to_owned()),
+        ..Filter::default()
+    })?;
+    trials.retain(counts);
+    Ok(trials)
+}
+
+fn counts(trial: &TrialRow) -> bool {
+    trial.state == State::Complete.name() && trial.excluded.is_none()
 }
 
 /// The state of a trial that came to nothing because of this.

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::matrix;
 use super::notebook::Identity;
 use super::point::Point;
 use super::reader::{Axis, Experiment};
 use super::schedule::{Slot, schedule};
+use super::{capacity, matrix};
 use crate::exit::{Exit, Failure};
 use crate::plan::prepare;
 use crate::target::dialect;
@@ -97,13 +97,17 @@ impl Plan {
         let varied = axes.flat_map(|Axis(steps)| steps[0].iter().map(|(name, _)| name.clone()));
         let varied = varied.collect();
         let identity = identity(&experiment, &points, seed);
-        Ok(Plan {
+        let plan = Plan {
             experiment,
             points,
             slots,
             varied,
             identity,
-        })
+        };
+        if plan.experiment.capacity.is_some() {
+            capacity::check(&plan)?;
+        }
+        Ok(plan)
     }
 
     /// A trial for people: what varies, and which repeat.
