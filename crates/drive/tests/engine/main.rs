@@ -16,4 +16,5 @@ mod same_statements;
 mod scripted;
 mod support;
 mod tls;
+mod warmup;
 mod words;

@@ -9,4 +9,6 @@ pub mod hygiene;
 pub mod prepare;
 pub mod retries;
 pub mod settings;
+pub mod steady;
 pub mod trial;
+pub mod warmup;
