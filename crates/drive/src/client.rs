@@ -138,8 +138,11 @@ impl Client {
                     self.has_waited = true;
                     return Wait::Input;
                 }
-                State::Connecting(ref attempt) => {
+                State::Connecting(ref mut attempt) => {
                     self.has_waited = true;
+                    if self.outage.is_some() {
+                        attempt.end_by(cx.end);
+                    }
                     let wait = attempt.wait();
                     if self.outage.is_none() || !cx.is_time_up() {
                         return wait;
@@ -159,7 +162,8 @@ impl Client {
                 State::Choose => self.choose(cx),
                 State::Schedule => self.schedule(cx),
                 State::Throttled => {
-                    if cx.is_time_up() {
+                    // The end may have come nearer since that was scheduled.
+                    if cx.is_time_up() || self.scheduled > cx.end {
                         self.finish(cx);
                     } else if cx.now < self.scheduled {
                         return Wait::Until(self.scheduled);
@@ -407,7 +411,7 @@ impl Client {
     }
 
     fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
-        cx.recorder.rotate(ended.at);
+        cx.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
         }

@@ -121,7 +121,8 @@ pub struct Drive {
     pub threads: usize,
     /// When the run ends of itself.
     pub until: Until,
-    /// Measured apart, before the figures that count. `Until` counts from its end.
+    /// Measured apart, before the figures that count; at most so long, less when
+    /// [`crate::Control::end_warmup`] is called in it. `Until` counts from its end.
     pub warmup: Duration,
     /// Transactions a second, over all clients: an open loop. Without it each client starts the
     /// next transaction when the last has ended.

@@ -8,6 +8,7 @@ use super::{
     Reasons, StatementTotals, ThreadUse, TransactionLog,
 };
 use crate::clock::{Nanos, micros};
+use crate::control::Control;
 use crate::event_loop::Report;
 use crate::program::Program;
 
@@ -34,7 +35,9 @@ pub(crate) struct Recorder {
     begin: Nanos,
     /// When the present phase began.
     phase_begin: Nanos,
+    /// The latest end of the warm-up; an earlier one is told by the control.
     warmup_end: Nanos,
+    control: Control,
     /// When the present interval ends.
     pub(crate) boundary: Nanos,
     reports: Sender<Report>,
@@ -83,14 +86,17 @@ impl Recorder {
             begin: 0,
             phase_begin: 0,
             warmup_end: 0,
+            control: Control::default(),
             boundary: Nanos::MAX,
             reports,
             recycled,
         }
     }
 
-    /// Clients begin to work at `begin`, the first `warmup` of it for warming up.
-    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos) {
+    /// Clients begin to work at `begin`, at most the first `warmup` of it for warming up: less when
+    /// `control` says so.
+    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos, control: &Control) {
+        self.control = control.clone();
         self.begin = begin;
         self.phase_begin = begin;
         self.warmup_end = begin + warmup;
@@ -256,17 +262,24 @@ impl Recorder {
         self.lag_max_ns = self.lag_max_ns.max(lag);
     }
 
-    /// Hands over the intervals that have ended by `now`.
-    #[inline]
-    pub(crate) fn rotate(&mut self, now: Nanos) {
+    /// Hands over the intervals that have ended by `now`; gives the end of the warm-up if that is
+    /// among them.
+    pub(crate) fn rotate(&mut self, now: Nanos) -> Option<Nanos> {
+        let mut warmup_end = None;
         while now >= self.boundary {
             let end = self.boundary;
             self.hand_over(end);
-            if end == self.warmup_end && self.interval.warmup {
+            if self.interval.warmup && self.is_warmup_over(end) {
                 self.end_warmup(end);
+                warmup_end = Some(end);
             }
             self.boundary = self.next_boundary(end);
         }
+        warmup_end
+    }
+
+    fn is_warmup_over(&self, end: Nanos) -> bool {
+        end == self.warmup_end || self.control.is_warmup_over((end - self.begin) / SECOND_NS)
     }
 
     /// Hands over what there is; all clients of the thread have ended.

@@ -20,6 +20,7 @@ use crate::plan::duration;
 use crate::plan::isolation::Isolation;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
+use crate::plan::warmup::Asked;
 use crate::report::live::{Length, Screen};
 use crate::report::{json, summary};
 use crate::say::write_answer;
@@ -38,6 +39,7 @@ Examples:
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
+  pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
   pgdyno run tpcb -c 12 --url postgresql://me@db1,db2,db3/bench --reconnect
   pgdyno run tpcb --json=result.json             everything measured, for programs
@@ -75,9 +77,10 @@ pub struct RunArgs {
     #[arg(short = 'R', long, value_name = "PER_SECOND", value_parser = rate)]
     pub rate: Option<f64>,
 
-    /// Run so long before measuring; shown apart and never part of the figures
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0")]
-    pub warmup: Duration,
+    /// Run so long before measuring; shown apart and never part of the figures. auto: until it is
+    /// steady, at most a minute, or what auto=LIMIT says
+    #[arg(long, value_name = "TIME|auto[=LIMIT]", value_parser = Asked::parse, default_value = "0")]
+    pub warmup: Asked,
 
     /// Count transactions that take longer as late; with a rate, skip those that are so late
     /// before they start
@@ -211,7 +214,7 @@ impl RunArgs {
                     .threads
                     .map_or_else(host::cpus, |threads| threads as usize),
                 until: counted.unwrap_or(timed),
-                warmup: self.warmup,
+                warmup: self.warmup.longest(),
                 rate: self.rate,
                 latency_limit: self.latency_limit,
                 on_error: if self.continue_on_error {
@@ -229,6 +232,7 @@ impl RunArgs {
                 seed: self.seed.unwrap_or_else(trial::seed_from_clock),
                 ..trial::native_drive()
             },
+            detects_warmup: self.warmup.is_detected(),
         };
         self.retry.asked()?.apply(&mut trial.drive);
         Ok(trial)
@@ -240,11 +244,12 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let trial = args.trial()?;
     let interrupts = super::interrupts()?;
+    let interrupted_before = interrupts.count();
     let prepared = prepare(&trial, talk.progress(), interrupts)?;
     let control = Control::default();
     let mut screen = Screen::new(talk.screen(), Length::of(&trial));
     let mut keep = args.keep(&trial, &prepared);
-    let brake = Brake::on(&control, interrupts);
+    let brake = Brake::on(&control, interrupts, interrupted_before);
     let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
     drop(brake);
     screen.close();

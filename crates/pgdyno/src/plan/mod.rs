@@ -10,4 +10,6 @@ pub mod isolation;
 pub mod prepare;
 pub mod retries;
 pub mod settings;
+pub mod steady;
 pub mod trial;
+pub mod warmup;

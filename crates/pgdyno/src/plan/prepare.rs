@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pgdyno_drive::record::Recording;
 use pgdyno_drive::{Drive, ErrorRule, OnConnectionLoss, PGBENCH_RULES, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
 use super::isolation::Isolation;
-use super::retries;
 use super::trial::{self, Trial};
+use super::warmup::{By, Ended};
+use super::{retries, steady};
 use crate::exit::{Exit, Failure};
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
@@ -256,8 +258,13 @@ impl Prepared {
         }
     }
 
-    /// The validity notes on a run of this; the share is that of pgdyno's busiest thread.
-    pub fn notes(&self, busiest_thread_wanted_share: Option<f64>) -> Vec<Note> {
+    /// The validity notes on a run of this, as far as they can be told: what was recorded, and how
+    /// a warm-up ended whose end was to be found, are known after it.
+    pub fn notes(&self, recording: Option<&Recording>, warmup: Option<Ended>) -> Vec<Note> {
+        let threads = recording.into_iter().flat_map(|r| &r.threads);
+        let busiest = threads.map(|thread| thread.wanted_share());
+        let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
+        let cut_short = warmup.filter(|ended| ended.by == By::Limit);
         validity::notes(&Situation {
             facts: Some(&self.facts),
             isolation_asked: self.isolation_asked.map(Isolation::name),
@@ -269,7 +276,9 @@ impl Prepared {
                 .any(|s| sql_words::writes(&s.text)),
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
-            busiest_thread_wanted_share,
+            busiest_thread_wanted_share: busiest.reduce(f64::max),
+            courses: &recording.map(steady::courses).unwrap_or_default(),
+            warmup_cut_short: cut_short.zip(warmup_us),
         })
     }
 }

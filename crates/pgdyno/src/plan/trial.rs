@@ -14,6 +14,7 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::isolation::Isolation;
 use super::prepare::Prepared;
+use super::warmup;
 use crate::exit::{Exit, Failure};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
@@ -40,6 +41,8 @@ pub struct Trial {
     /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
     /// variables are those of the target and the workload, filled in when it runs.
     pub drive: Drive,
+    /// Whether the warm-up ends when the trial is steady; its time in `drive` is the limit then.
+    pub detects_warmup: bool,
 }
 
 /// What a trial came to.
@@ -66,6 +69,8 @@ pub struct Outcome {
     pub host: Host,
     /// What was measured.
     pub recording: Recording,
+    /// How the warm-up ended, where that was to be found.
+    pub warmup_ended: Option<warmup::Ended>,
     /// What a reader must know.
     pub notes: Vec<Note>,
 }
@@ -107,9 +112,10 @@ impl Trial {
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let recording = self.drive(prepared).run(control, live)?;
-        let busiest = recording.threads.iter().map(|thread| thread.wanted_share());
-        let notes = prepared.notes(busiest.reduce(f64::max));
+        let mut watch = warmup::Watch::new(&self, control, live);
+        let recording = self.drive(prepared).run(control, &mut watch)?;
+        let warmup_ended = watch.ended(&recording.measured);
+        let notes = prepared.notes(Some(&recording), warmup_ended);
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -125,6 +131,7 @@ impl Trial {
             server_counters: Fact::Unseen("nobody asked".to_owned()),
             host,
             recording,
+            warmup_ended,
             notes,
             trial: self,
         })

@@ -6,6 +6,7 @@ use pgdyno_drive::record::{
     Counts, End, EndpointRecord, Event, Latencies, Phase, Reason, Recording, ScriptInterval,
     Second, StatementRecord, StatementTotals, Work,
 };
+use pgdyno_stats::Steadiness;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -13,6 +14,7 @@ use time::format_description::well_known::Rfc3339;
 use super::figures::{self, PERCENTILES};
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
+use crate::plan::steady::{Course, courses};
 use crate::plan::trial::{Outcome, Trial};
 
 /// Grows when a field changes its meaning or goes.
@@ -51,7 +53,12 @@ pub fn document(outcome: &Outcome) -> Value {
             End::AllClientsAborted => "all-clients-aborted",
         },
         "measured": phase(recording, &recording.measured),
-        "warmup": recording.warmup.as_ref().map(|warmup| phase(recording, warmup)),
+        "warmup": recording.warmup.as_ref().map(|warmup| {
+            let mut figures = phase(recording, warmup);
+            figures["detected"] = json!(outcome.warmup_ended);
+            figures
+        }),
+        "steadiness": courses(recording).iter().map(steadiness).collect::<Vec<_>>(),
         "reasons": recording.reasons.iter().map(reason).collect::<Vec<_>>(),
         "server_counters": outcome.server_counters,
         "statements": statements(recording),
@@ -90,6 +97,7 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "duration_s": duration_s,
         "transactions_per_client": transactions,
         "warmup_s": trial.drive.warmup.as_secs_f64(),
+        "warmup_detected": trial.detects_warmup,
         "rate_per_s": trial.drive.rate,
         "latency_limit_us": trial.drive.latency_limit.map(|limit| limit.as_micros() as u64),
         "retry": trial.drive.retry_name(),
@@ -102,6 +110,35 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "isolation": trial.isolation.map(Isolation::name),
         "reconnect": trial.drive.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
         "seed": trial.drive.seed,
+    })
+}
+
+fn steadiness(course: &Course) -> Value {
+    let (verdict, p) = match course.steadiness {
+        Steadiness::TooShort { .. } => ("too-short", None),
+        Steadiness::Incomplete { .. } => ("incomplete", None),
+        Steadiness::Steady { p, .. } => ("steady", Some(p)),
+        Steadiness::WarmUp { .. } => ("warm-up", None),
+        Steadiness::Drifts { p, .. } => ("drifts", Some(p)),
+    };
+    let change = match course.steadiness {
+        Steadiness::Steady { quarters, .. } | Steadiness::Drifts { quarters, .. } => {
+            Some(quarters.change())
+        }
+        _ => None,
+    };
+    let steady_from_s = match course.steadiness {
+        Steadiness::WarmUp { steady_from, .. } => Some(steady_from),
+        _ => None,
+    };
+    json!({
+        "figure": course.figure,
+        "seconds": course.seconds,
+        "verdict": verdict,
+        "change": change,
+        "p": p,
+        "steady_from_s": steady_from_s,
+        "sentence": course.sentence(),
     })
 }
 

@@ -5,10 +5,13 @@ use pgdyno_drive::record::{
     Counts, End, EndpointRecord, EventKind, Failure, Latencies, Phase, Recording, ScriptInterval,
 };
 use pgdyno_platform::terminal;
+use pgdyno_stats::Steadiness;
 
 use super::figures::{self, PERCENTILES};
 use super::table::Table;
+use crate::plan::steady::courses;
 use crate::plan::trial::Outcome;
+use crate::plan::warmup::By;
 use crate::validity::Severity;
 
 /// Where standard output is no terminal.
@@ -20,7 +23,7 @@ pub fn text(outcome: &Outcome) -> String {
     let recording = &outcome.recording;
     let parts = [
         heading(outcome),
-        totals(recording),
+        totals(outcome),
         latencies(recording, width),
         endpoints(outcome, width),
         failures(&recording.measured.all().counts),
@@ -53,11 +56,11 @@ fn heading(outcome: &Outcome) -> String {
     if let Some(rate) = trial.drive.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
-    if !trial.drive.warmup.is_zero() {
-        how += &format!(
-            ", after {} of warm-up",
-            figures::seconds(trial.drive.warmup.as_secs_f64())
-        );
+    let warmup = figures::seconds(trial.drive.warmup.as_secs_f64());
+    if trial.detects_warmup {
+        how += &format!(", after a warm-up of at most {warmup}");
+    } else if !trial.drive.warmup.is_zero() {
+        how += &format!(", after {warmup} of warm-up");
     }
     if let Some(level) = outcome.facts.isolation.seen()
         && (trial.isolation.is_some() || level != "read committed")
@@ -76,7 +79,8 @@ fn heading(outcome: &Outcome) -> String {
     )
 }
 
-fn totals(recording: &Recording) -> String {
+fn totals(outcome: &Outcome) -> String {
+    let recording = &outcome.recording;
     let measured = &recording.measured;
     let all = measured.all();
     let counts = &all.counts;
@@ -116,13 +120,36 @@ fn totals(recording: &Recording) -> String {
         })
         .collect();
     text += &format!("not good     {}\n", others.join(", "));
+    text += &steadiness(recording);
     if let Some(warmup) = &recording.warmup {
+        let ended = outcome.warmup_ended.map_or_else(String::new, |ended| {
+            let figure = ended.figure.name();
+            let why = match ended.by {
+                By::Steady => format!("until {figure} was steady"),
+                By::Limit => format!("its limit, before {figure} was steady"),
+                By::Trial => "ended with the trial".to_owned(),
+            };
+            let elapsed = figures::seconds(warmup.elapsed_us as f64 / 1e6);
+            format!(" for {elapsed} ({why})")
+        });
         text += &format!(
-            "warm-up      {} transactions/s, apart from the figures\n",
+            "warm-up      {} transactions/s{ended}, apart from the figures\n",
             figures::rate(warmup.goodput_per_s())
         );
     }
     text
+}
+
+/// What was found steady; what was not is among the notes, and of short trials there is nothing to
+/// say.
+fn steadiness(recording: &Recording) -> String {
+    let courses = courses(recording).into_iter();
+    let steady = courses.filter(|c| matches!(c.steadiness, Steadiness::Steady { .. }));
+    let steady: Vec<String> = steady.map(|course| course.sentence()).collect();
+    match steady.is_empty() {
+        true => String::new(),
+        false => format!("steadiness   {}\n", steady.join(", ")),
+    }
 }
 
 fn latencies(recording: &Recording, width: usize) -> String {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{State, Store, endpoints, packed, seconds, stamp};
+use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
@@ -22,7 +22,7 @@ impl Store {
     pub(super) fn end(&mut self, number: i64, outcome: &Outcome) -> Result<(), Failure> {
         let failed = self.failed("cannot write to");
         let recording = &outcome.recording;
-        let (state, reason) = state(recording);
+        let (state, reason) = verdict(recording);
         let mut columns = figures(&recording.measured);
         columns.extend(client(recording));
         let notes = json!(outcome.notes).to_string();
@@ -34,6 +34,11 @@ impl Store {
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
         self.durably(|connection| {
             update(connection, number, columns)?;
+            if let Some(ended) = &outcome.warmup_ended {
+                let phase = recording.warmup.as_ref();
+                let elapsed_us = phase.map_or(0, |phase| phase.elapsed_us);
+                warmup::ended(connection, number, elapsed_us, ended)?;
+            }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;
@@ -139,8 +144,8 @@ fn abort(connection: &mut Connection, number: i64) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// What a recording says of how the trial went.
-fn state(recording: &Recording) -> (State, Option<String>) {
+/// What a recording says of how the trial went, and why it is not complete.
+pub fn verdict(recording: &Recording) -> (State, Option<String>) {
     let clients = &recording.clients;
     let early = || {
         let (aborted, total) = (clients.aborted, clients.total);

@@ -105,7 +105,7 @@ pub fn run(
         Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
         None => Keep::nothing(),
     };
-    let brake = Brake::on(&control, interrupts);
+    let brake = Brake::on(&control, interrupts, interrupts.count());
     let outcome = keep.run(&mut watch, |live| trial.measure(&prepared, &control, live));
     drop(brake);
     let outcome = match outcome {
@@ -299,6 +299,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         isolation: None,
         inject_retries: false,
         drive,
+        detects_warmup: false,
     }
 }
 

@@ -11,6 +11,7 @@ use super::parameter::{self, MAX};
 use crate::exit::Failure;
 use crate::plan::isolation::Isolation;
 use crate::plan::trial::{self, Trial};
+use crate::plan::warmup::Asked;
 use crate::plan::{backoff, retries};
 use crate::target::open::Wanted;
 
@@ -109,6 +110,20 @@ impl Point {
         point
     }
 
+    /// The same point at so many transactions a second.
+    pub fn at_rate(&self, per_second: f64) -> Point {
+        let mut point = self.clone();
+        point.0.insert("rate".to_owned(), json!(per_second));
+        point
+    }
+
+    /// What the same point has at any pace.
+    pub fn without_rate(&self) -> Point {
+        let mut point = self.clone();
+        point.0.remove("rate");
+        point
+    }
+
     /// Its pace.
     pub fn rate(&self) -> Rate {
         match self.0.get("rate") {
@@ -159,6 +174,10 @@ impl Point {
             backoff: self.text("backoff").and_then(|t| backoff::parse(t).ok()?),
             deadline: time_s("retry_deadline").map(Duration::from_secs_f64),
         };
+        // Both forms were accepted by the parameter.
+        let detected = self.text("warmup").and_then(|text| Asked::parse(text).ok());
+        let given = Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0));
+        let warmup = detected.unwrap_or(Asked::Given(given));
         let mut trial = Trial {
             workload: self.workload(),
             mix: self.text("mix").map(str::to_owned),
@@ -177,7 +196,7 @@ impl Point {
                 until: count("transactions")
                     .and_then(trial::transactions)
                     .unwrap_or(timed),
-                warmup: Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0)),
+                warmup: warmup.longest(),
                 rate,
                 latency_limit: time_s("latency_limit").map(Duration::from_secs_f64),
                 on_error: if flag("continue_on_error") {
@@ -194,6 +213,7 @@ impl Point {
                 seed,
                 ..trial::native_drive()
             },
+            detects_warmup: warmup.is_detected(),
         };
         asked.apply(&mut trial.drive);
         trial
@@ -278,6 +298,10 @@ mod tests {
         );
         assert_eq!((p.rate(), p.target()), (Rate::Share(0.7), Some("host=x")));
         assert_eq!(p.at_maximum().rate(), Rate::Max);
+        assert!(!trial.detects_warmup);
+        let auto = point(json!({ "workload": ["tpcb"], "warmup": "auto=90s" }));
+        let auto = auto.trial(Wanted::default(), None, 0);
+        assert!(auto.detects_warmup && auto.drive.warmup == Duration::from_secs(90));
         let plain = point(json!({ "workload": ["tpcb"] })).trial(Wanted::default(), None, 0);
         assert_eq!(plain.drive.until, Until::Elapsed(Duration::from_secs(10)));
     }
