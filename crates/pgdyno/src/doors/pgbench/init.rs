@@ -256,6 +256,9 @@ impl Init<'_, '_, '_> {
         } else {
             "creating tables..."
         });
+        if self.options.fillfactor != 100 && !self.product.dialect.tables.has_fillfactor {
+            self.leave_out("setting the fill factor", "it has none");
+        }
         self.execute_all(self.schema.create_tables())?;
         let schema = self.schema;
         if let Some((_, partitions)) = schema.partitioning {

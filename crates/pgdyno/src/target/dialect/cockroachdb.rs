@@ -54,6 +54,16 @@ pub const COCKROACHDB: Dialect = Dialect {
     unlock: None,
     takes_no_writes: "SELECT CASE default_transaction_read_only WHEN 'on' \
         THEN 'the session is read only' END FROM [SHOW default_transaction_read_only]",
+    // There are none: every node takes writes.
+    is_standby: None,
+    // Captured: pg_database_size is no function of 19.1.
+    database_size: None,
+    // Captured: pg_settings has the variables of the session, and of PostgreSQL's only those that
+    // clients ask for.
+    has_postgresqls_settings: false,
+    // Captured: what SET CLUSTER SETTING has ever set. For members of admin alone.
+    changed_settings: "SELECT name, value, NULL FROM system.settings \
+        WHERE name <> 'version' ORDER BY name",
     // There are no files whose size could be asked.
     has_grown: "SELECT CASE WHEN EXISTS (SELECT 1 FROM {table}) THEN 't' ELSE 'f' END",
     truncate: "TRUNCATE {table}",

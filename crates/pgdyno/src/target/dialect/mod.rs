@@ -39,6 +39,15 @@ pub struct Dialect {
     pub unlock: Option<&'static str>,
     /// Query that tells why this session cannot write, such as `a standby`; NULL when it can.
     pub takes_no_writes: &'static str,
+    /// Query that tells `t` when the server is a standby or still recovering; `None` where there is
+    /// no such thing.
+    pub is_standby: Option<&'static str>,
+    /// Query for the size in bytes of the session's database; `None` when nobody tells.
+    pub database_size: Option<&'static str>,
+    /// Whether the server has the settings that PostgreSQL has.
+    pub has_postgresqls_settings: bool,
+    /// Query for the settings that are not as the server's program has them: name, value, unit.
+    pub changed_settings: &'static str,
     /// Query that tells `t` when the table has had rows; `{table}` is its name, `{literal}` the same
     /// as a literal.
     pub has_grown: &'static str,

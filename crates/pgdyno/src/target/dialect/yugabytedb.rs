@@ -49,6 +49,13 @@ pub const YUGABYTEDB: Dialect = Dialect {
     unlock: None,
     takes_no_writes: "SELECT CASE WHEN current_setting('transaction_read_only') = 'on' \
         THEN 'the session is read only' END",
+    // Inherited from PostgreSQL; replication is none of PostgreSQL's, so the answer is no.
+    is_standby: super::POSTGRESQL.is_standby,
+    // pg_database_size knows nothing of what lies in DocDB.
+    database_size: None,
+    // Inherited from PostgreSQL.
+    has_postgresqls_settings: true,
+    changed_settings: super::POSTGRESQL.changed_settings,
     // pg_relation_size knows nothing of what lies in DocDB.
     has_grown: "SELECT EXISTS (SELECT 1 FROM {table})",
     // Documented: since 1.2.
