@@ -156,6 +156,13 @@ pub fn load(
     }
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
     let product = Product::ask(session).map_err(ask)?;
+    if let Some(query) = product.dialect.counts_database
+        && admin::value(session, query).map_err(ask)?.as_deref() == Some("0")
+    {
+        let name = session.candidate().login.database();
+        let failure = Failure::new(format!("database \"{name}\" does not exist"));
+        return Err(failure.hint("create the database (CREATE DATABASE …), or name another"));
+    }
     let told = |mut loaded: Loaded| {
         loaded.remarks.extend(product.warning());
         loaded.variables.retain(|name, _| {
@@ -399,7 +406,7 @@ impl Load<'_, '_, '_, '_> {
         let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
         let mut reached = Reached::Nothing;
         let result = self
-            .settings()
+            .settings(!recipe.tables.is_empty())
             .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
         drop(canceller);
         self.watch.progress.table_ends();
@@ -544,7 +551,10 @@ impl Load<'_, '_, '_, '_> {
 
     /// What makes loading bearable on this product; a setting that the server does not take is
     /// left alone.
-    fn settings(&mut self) -> Result<(), Failure> {
+    fn settings(&mut self, has_rows: bool) -> Result<(), Failure> {
+        if !has_rows {
+            return Ok(());
+        }
         if let Some(rows) = self.facts().filling.batch_rows() {
             self.means.push(format!("committed every {rows} rows"));
         }

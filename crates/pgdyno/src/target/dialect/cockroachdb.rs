@@ -8,6 +8,11 @@ use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version};
 pub const COCKROACHDB: Dialect = Dialect {
     name: "cockroachdb",
     title: "CockroachDB",
+    // Captured: a session begins in a database that does not exist, and 19.1 answers questions about
+    // its tables with an internal error.
+    counts_database: Some(
+        "SELECT count(*) FROM [SHOW DATABASES] WHERE database_name = current_database()",
+    ),
     tables: TableFacts {
         // Captured: a name that was dropped in a transaction cannot be created again in it.
         // Documented (autocommit_before_ddl, v26.1): such a statement commits what came before it.
@@ -34,6 +39,9 @@ pub const COCKROACHDB: Dialect = Dialect {
         foreign_keys_without_index_since: Some(Version::new(20, 2)),
         // Documented (COPY, v24.3): FREEZE is not supported.
         copy_freeze_since: None,
+        // Measured: with 19.1 batches of 1,000 to 100,000 rows take the same time, as the server
+        // itself commits every 100 rows outside a transaction (documented: before 22.2). Later it
+        // commits at the end of each COPY, and large transactions are slow.
         filling: Filling::Batches { rows: 10_000 },
         load_settings: &[LoadSetting {
             name: "copy_transaction_quality_of_service",

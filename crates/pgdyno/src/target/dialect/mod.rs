@@ -21,6 +21,9 @@ pub struct Dialect {
     pub name: &'static str,
     /// The product as people write it.
     pub title: &'static str,
+    /// Query that tells how many databases have the name of the session's; `None` where a session
+    /// cannot begin without one.
+    pub counts_database: Option<&'static str>,
     /// How tables are made and filled.
     pub tables: TableFacts,
     /// Query for the tables of these names (`{names}`, literals) that the session sees, whatever

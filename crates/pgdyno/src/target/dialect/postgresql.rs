@@ -6,6 +6,7 @@ use super::{AtStart, Dialect, Filling, TableFacts, Version};
 pub const POSTGRESQL: Dialect = Dialect {
     name: "postgresql",
     title: "PostgreSQL",
+    counts_database: None,
     tables: TableFacts {
         transactional_ddl: true,
         has_fillfactor: true,

@@ -7,6 +7,8 @@ use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version};
 pub const YUGABYTEDB: Dialect = Dialect {
     name: "yugabytedb",
     title: "YugabyteDB",
+    // Inherited from PostgreSQL.
+    counts_database: None,
     tables: TableFacts {
         // Documented (transactional DDL): each such statement is a transaction of its own, unless
         // ysql_yb_ddl_transaction_block_enabled is on.
