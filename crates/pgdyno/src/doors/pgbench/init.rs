@@ -208,10 +208,6 @@ impl Init<'_, '_, '_> {
                 self.generate_on_server()?;
                 "server-side generate"
             }
-            'v' if self.schema.vacuum().is_empty() => {
-                self.leave_out("vacuuming", "there is nothing to vacuum");
-                return Ok(None);
-            }
             'v' => {
                 self.screen.line("vacuuming...");
                 self.execute_all(self.schema.vacuum())?;
@@ -256,6 +252,9 @@ impl Init<'_, '_, '_> {
         } else {
             "creating tables..."
         });
+        if self.options.fillfactor != 100 && !self.product.dialect.tables.has_fillfactor {
+            self.leave_out("setting the fill factor", "it has none");
+        }
         self.execute_all(self.schema.create_tables())?;
         let schema = self.schema;
         if let Some((_, partitions)) = schema.partitioning {

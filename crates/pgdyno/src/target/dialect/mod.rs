@@ -25,6 +25,9 @@ pub struct Dialect {
     pub name: &'static str,
     /// The product as people write it.
     pub title: &'static str,
+    /// Query that tells how many databases have the name of the session's; `None` where a session
+    /// cannot begin without one.
+    pub counts_database: Option<&'static str>,
     /// How tables are made and filled.
     pub tables: TableFacts,
     /// Query for the tables of these names (`{names}`, literals) that the session sees, whatever
@@ -43,6 +46,15 @@ pub struct Dialect {
     pub unlock: Option<&'static str>,
     /// Query that tells why this session cannot write, such as `a standby`; NULL when it can.
     pub takes_no_writes: &'static str,
+    /// Query that tells `t` when the server is a standby or still recovering; `None` where there is
+    /// no such thing.
+    pub is_standby: Option<&'static str>,
+    /// Query for the size in bytes of the session's database; `None` when nobody tells.
+    pub database_size: Option<&'static str>,
+    /// Whether the server has the settings that PostgreSQL has.
+    pub has_postgresqls_settings: bool,
+    /// Query for the settings that are not as the server's program has them: name, value, unit.
+    pub changed_settings: &'static str,
     /// Query that tells `t` when the table has had rows; `{table}` is its name, `{literal}` the same
     /// as a literal.
     pub has_grown: &'static str,

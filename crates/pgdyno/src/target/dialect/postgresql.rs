@@ -6,6 +6,7 @@ use super::{AtStart, Dialect, Filling, TableFacts, Version, cluster, retries};
 pub const POSTGRESQL: Dialect = Dialect {
     name: "postgresql",
     title: "PostgreSQL",
+    counts_database: None,
     tables: TableFacts {
         transactional_ddl: true,
         has_fillfactor: true,
@@ -33,6 +34,12 @@ pub const POSTGRESQL: Dialect = Dialect {
     unlock: Some("SELECT pg_advisory_unlock({key})"),
     takes_no_writes: "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a standby' \
         WHEN current_setting('transaction_read_only') = 'on' THEN 'the session is read only' END",
+    is_standby: Some("SELECT pg_is_in_recovery()"),
+    database_size: Some("SELECT pg_database_size(current_database())"),
+    has_postgresqls_settings: true,
+    changed_settings: "SELECT name, setting, unit FROM pg_settings \
+        WHERE setting IS DISTINCT FROM boot_val AND source <> 'client' \
+        AND category NOT LIKE 'File Locations%' ORDER BY name",
     has_grown: "SELECT pg_relation_size(to_regclass({literal})) > 0",
     truncate: "TRUNCATE {table}",
     vacuum: Some("VACUUM ANALYZE {table}"),

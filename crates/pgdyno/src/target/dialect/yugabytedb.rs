@@ -7,6 +7,8 @@ use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster
 pub const YUGABYTEDB: Dialect = Dialect {
     name: "yugabytedb",
     title: "YugabyteDB",
+    // Inherited from PostgreSQL.
+    counts_database: None,
     tables: TableFacts {
         // Documented (transactional DDL): each such statement is a transaction of its own, unless
         // ysql_yb_ddl_transaction_block_enabled is on.
@@ -49,6 +51,13 @@ pub const YUGABYTEDB: Dialect = Dialect {
     unlock: None,
     takes_no_writes: "SELECT CASE WHEN current_setting('transaction_read_only') = 'on' \
         THEN 'the session is read only' END",
+    // Inherited from PostgreSQL; replication is none of PostgreSQL's, so the answer is no.
+    is_standby: super::POSTGRESQL.is_standby,
+    // pg_database_size knows nothing of what lies in DocDB.
+    database_size: None,
+    // Inherited from PostgreSQL.
+    has_postgresqls_settings: true,
+    changed_settings: super::POSTGRESQL.changed_settings,
     // pg_relation_size knows nothing of what lies in DocDB.
     has_grown: "SELECT EXISTS (SELECT 1 FROM {table})",
     // Documented: since 1.2.
