@@ -77,6 +77,16 @@ const CASES: &[Case] = &[
         before: &["load tpcb"],
         command: "run simple-update -c 2 -j 1 -t 5 --seed 1 --max-tries 0 --no-store --quiet --json",
     },
+    Case {
+        name: "target",
+        before: &[],
+        command: "target --connections 2 --json",
+    },
+    Case {
+        name: "isolation",
+        before: &["load tpcb"],
+        command: "run select-only -t 2 --isolation read-committed --seed 1 --no-store --quiet --json",
+    },
 ];
 
 /// pgdyno with this command line, on the server at this port.
@@ -102,7 +112,7 @@ fn case(name: &str) -> &'static Case {
 
 /// Plays a case back: nothing may be said that was not recorded, and all that was must be.
 #[track_caller]
-fn replay(name: &str) -> Ran {
+pub fn replay(name: &str) -> Ran {
     let replay = Replay::start(recording::read(name));
     let ran = support::ran(&mut command(case(name).command, "127.0.0.1", replay.port()));
     println!("{ran:#?}");
@@ -111,7 +121,7 @@ fn replay(name: &str) -> Ran {
 }
 
 /// The JSON document that a run printed.
-fn document(ran: &Ran) -> Value {
+pub fn document(ran: &Ran) -> Value {
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     serde_json::from_str(&ran.stdout).unwrap()
 }
