@@ -73,8 +73,10 @@ pub(crate) struct Context<'run, I> {
     pub(crate) clock: Clock,
     /// The time, as of the last event; read once for all that follows from it.
     pub(crate) now: Nanos,
-    /// No transaction starts after this.
+    /// No transaction starts after this. A warm-up that ends before its time brings it nearer.
     pub(crate) end: Nanos,
+    /// It has come nearer, and clients that wait may have to end.
+    end_has_moved: bool,
     pub(crate) latency_limit: Option<Nanos>,
     pub(crate) transactions: Option<NonZeroU64>,
     pub(crate) schedule: Option<Schedule>,
@@ -114,6 +116,20 @@ impl<'run, I: Io> Context<'run, I> {
             left -= script.weight;
         }
         scripts.len() - 1
+    }
+
+    /// Closes the books of the seconds that are over by `now`.
+    #[inline]
+    pub(crate) fn rotate(&mut self, now: Nanos) {
+        if now < self.recorder.boundary {
+            return;
+        }
+        let warmup_end = self.recorder.rotate(now);
+        if let (Some(at), Until::Elapsed(duration)) = (warmup_end, self.drive.until) {
+            let end = at + nanos(duration);
+            self.end_has_moved = end < self.end;
+            self.end = end;
+        }
     }
 
     /// Whether the time that [`Until::Elapsed`] gives is over.
@@ -195,6 +211,7 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
         clock,
         now: clock.now(),
         end: Nanos::MAX,
+        end_has_moved: false,
         latency_limit: drive.latency_limit.map(nanos),
         transactions,
         schedule,
@@ -270,7 +287,7 @@ impl<I: Io> EventLoop<'_, I> {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);
         self.cx.now = self.cx.clock.now();
-        self.cx.recorder.begin(begin, warmup);
+        self.cx.recorder.begin(begin, warmup, &self.control);
         if let Some(schedule) = &mut self.cx.schedule {
             schedule.begin(begin);
         }
@@ -296,6 +313,9 @@ impl<I: Io> EventLoop<'_, I> {
                     client.give_up(&mut self.cx);
                 }
                 break;
+            }
+            if std::mem::take(&mut self.cx.end_has_moved) {
+                self.ready.extend(0..clients.len() as u32);
             }
             for _ in 0..self.ready.len() {
                 if self.cx.is_over {
@@ -346,7 +366,7 @@ impl<I: Io> EventLoop<'_, I> {
             self.note(index, wait);
             self.cx.now = self.cx.clock.now();
         }
-        self.cx.recorder.rotate(self.cx.now);
+        self.cx.rotate(self.cx.now);
         Ok(())
     }
 

@@ -43,6 +43,13 @@ impl Attempt {
             .map_or(Wait::Input, Wait::Until)
     }
 
+    /// An outage lasts no longer than the run.
+    pub(super) fn end_by(&mut self, end: Nanos) {
+        if end < Nanos::MAX {
+            self.deadline = Some(self.deadline.map_or(end, |at| at.min(end)));
+        }
+    }
+
     pub(super) fn is_before_run(&self) -> bool {
         self.is_before_run
     }
@@ -79,9 +86,8 @@ impl Client {
         let candidate = &self.candidates(cx)[attempt.candidate];
         let limit = candidate.connect_timeout.map(nanos);
         attempt.deadline = limit.map(|limit| cx.clock.now().saturating_add(limit));
-        if self.outage.is_some() && cx.end < Nanos::MAX {
-            // An outage lasts no longer than the run.
-            attempt.deadline = Some(attempt.deadline.map_or(cx.end, |at| at.min(cx.end)));
+        if self.outage.is_some() {
+            attempt.end_by(cx.end);
         }
         self.try_candidate(cx, attempt);
     }

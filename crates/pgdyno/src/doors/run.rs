@@ -11,6 +11,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
+use super::retry_args::RetryArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
@@ -18,6 +19,7 @@ use crate::plan::brake::Brake;
 use crate::plan::duration;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
+use crate::plan::warmup::Asked;
 use crate::report::live::{Length, Screen};
 use crate::report::{json, summary};
 use crate::say::write_answer;
@@ -35,6 +37,8 @@ Examples:
   pgdyno run tpcb -c 8 -T 1m --param scale=10    8 clients for a minute, scale 10
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
+  pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
+  pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
   pgdyno run tpcb --json=result.json             everything measured, for programs
   pgdyno run tpcb --tag baseline                 easy to find in the notebook: pgdyno ls
@@ -71,18 +75,19 @@ pub struct RunArgs {
     #[arg(short = 'R', long, value_name = "PER_SECOND", value_parser = rate)]
     pub rate: Option<f64>,
 
-    /// Run so long before measuring; shown apart and never part of the figures
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0")]
-    pub warmup: Duration,
+    /// Run so long before measuring; shown apart and never part of the figures. auto: until it is
+    /// steady, at most a minute, or what auto=LIMIT says
+    #[arg(long, value_name = "TIME|auto[=LIMIT]", value_parser = Asked::parse, default_value = "0")]
+    pub warmup: Asked,
 
     /// Count transactions that take longer as late; with a rate, skip those that are so late
     /// before they start
     #[arg(short = 'L', long, value_name = "TIME", value_parser = duration::parse_positive)]
     pub latency_limit: Option<Duration>,
 
-    /// Tries of a transaction after serialization failures and deadlocks; 0: as many as it takes
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
-    pub max_tries: u32,
+    /// What follows errors that may be tried again.
+    #[command(flatten)]
+    pub retry: RetryArgs,
 
     /// Go on after errors that are not retried: the transaction has failed, the client has not
     #[arg(long)]
@@ -180,14 +185,15 @@ impl RunArgs {
         Keep::begin(self.store.store.as_deref(), &header)
     }
 
-    fn trial(&self) -> Trial {
+    fn trial(&self) -> Result<Trial, Failure> {
         let counted = self.transactions.and_then(trial::transactions);
         let timed = Until::Elapsed(self.duration.unwrap_or(DURATION_DEFAULT));
-        Trial {
+        let mut trial = Trial {
             workload: self.workload.clone(),
             mix: self.mix.clone(),
             params: self.pack.param.clone(),
             target: self.target.wanted(),
+            inject_retries: self.retry.inject_retries,
             drive: Drive {
                 query_mode: self.query_mode.into(),
                 clients: self.clients as usize,
@@ -195,10 +201,9 @@ impl RunArgs {
                     .threads
                     .map_or_else(host::cpus, |threads| threads as usize),
                 until: counted.unwrap_or(timed),
-                warmup: self.warmup,
+                warmup: self.warmup.longest(),
                 rate: self.rate,
                 latency_limit: self.latency_limit,
-                max_tries: self.max_tries,
                 on_error: if self.continue_on_error {
                     OnError::Continue
                 } else {
@@ -207,22 +212,26 @@ impl RunArgs {
                 connection_per_transaction: self.connect,
                 verbose_errors: self.verbose_errors,
                 seed: self.seed.unwrap_or_else(trial::seed_from_clock),
-                ..Drive::default()
+                ..trial::native_drive()
             },
-        }
+            detects_warmup: self.warmup.is_detected(),
+        };
+        self.retry.asked()?.apply(&mut trial.drive);
+        Ok(trial)
     }
 }
 
 /// Does it.
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
-    let trial = args.trial();
+    let trial = args.trial()?;
     let interrupts = super::interrupts()?;
+    let interrupted_before = interrupts.count();
     let prepared = prepare(&trial, talk.progress(), interrupts)?;
     let control = Control::default();
     let mut screen = Screen::new(talk.screen(), Length::of(&trial));
     let mut keep = args.keep(&trial, &prepared);
-    let brake = Brake::on(&control, interrupts);
+    let brake = Brake::on(&control, interrupts, interrupted_before);
     let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
     drop(brake);
     screen.close();

@@ -3,16 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::Script;
+use pgdyno_drive::record::Recording;
+use pgdyno_drive::{Drive, ErrorRule, PGBENCH_RULES, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
 use super::trial::{self, Trial};
+use super::warmup::{By, Ended};
+use super::{retries, steady};
 use crate::exit::{Exit, Failure};
+use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
-use crate::target::{contention, own};
+use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
@@ -35,6 +39,10 @@ pub struct Prepared {
     pub variables: BTreeMap<String, String>,
     /// What is known about the server.
     pub facts: Facts,
+    /// Which product it is.
+    pub product: Product,
+    /// What its errors mean.
+    pub errors: &'static [ErrorRule],
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
     clients: usize,
@@ -59,7 +67,10 @@ pub struct Checked {
 pub fn check(asked: &Trial) -> Result<Checked, Failure> {
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    let (scripts, names) = trial::compile(&workload.scripts, asked.drive.query_mode)?;
+    let Drive {
+        query_mode, retry, ..
+    } = asked.drive;
+    let (scripts, names) = trial::compile(&workload.scripts, query_mode, retry)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
@@ -113,6 +124,9 @@ pub fn prepare_on(
         given,
     } = checked;
     let mut session = target.connect_unless_interrupted(interrupts)?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+    retries::check(asked, &product)?;
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {
         Some(pack) => {
@@ -159,6 +173,8 @@ pub fn prepare_on(
         names,
         variables,
         facts,
+        errors: product.dialect.retries.errors,
+        product,
         few_rows,
         mismatches,
         clients: asked.drive.clients,
@@ -195,14 +211,21 @@ impl Prepared {
             names,
             variables,
             facts,
+            product: Product::recognise(""),
+            errors: PGBENCH_RULES,
             few_rows,
             mismatches: Vec::new(),
             clients,
         }
     }
 
-    /// The validity notes on a run of this; the share is that of pgdyno's busiest thread.
-    pub fn notes(&self, busiest_thread_wanted_share: Option<f64>) -> Vec<Note> {
+    /// The validity notes on a run of this, as far as they can be told: what was recorded, and how
+    /// a warm-up ended whose end was to be found, are known after it.
+    pub fn notes(&self, recording: Option<&Recording>, warmup: Option<Ended>) -> Vec<Note> {
+        let threads = recording.into_iter().flat_map(|r| &r.threads);
+        let busiest = threads.map(|thread| thread.wanted_share());
+        let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
+        let cut_short = warmup.filter(|ended| ended.by == By::Limit);
         validity::notes(&Situation {
             facts: Some(&self.facts),
             clients: self.clients,
@@ -213,7 +236,9 @@ impl Prepared {
                 .any(|s| sql_words::writes(&s.text)),
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
-            busiest_thread_wanted_share,
+            busiest_thread_wanted_share: busiest.reduce(f64::max),
+            courses: &recording.map(steady::courses).unwrap_or_default(),
+            warmup_cut_short: cut_short.zip(warmup_us),
         })
     }
 }

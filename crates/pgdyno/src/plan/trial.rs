@@ -3,15 +3,20 @@
 use std::num::NonZeroU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::{Control, Drive, DriveError, Live, QueryMode, Recording, Script, Setup, Until};
+use pgdyno_drive::{
+    Control, Drive, DriveError, Live, QueryMode, Recording, Retry, Script, Setup, Until,
+};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
-use pgdyno_script::Names;
+use pgdyno_script::{Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::prepare::Prepared;
+use super::warmup;
 use crate::exit::{Exit, Failure};
-use crate::target::facts::Facts;
+use crate::target::counters::{self, ServerCounters};
+use crate::target::dialect::RESTART_SAVEPOINT;
+use crate::target::facts::{Fact, Facts};
 use crate::target::open::{Target, Wanted};
 use crate::validity::Note;
 use crate::workload::mix::WeightedScript;
@@ -27,9 +32,13 @@ pub struct Trial {
     pub params: Vec<String>,
     /// Where the database is.
     pub target: Wanted,
+    /// Have the server fail transactions on purpose, so that a retry policy can be seen at work.
+    pub inject_retries: bool,
     /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
     /// variables are those of the target and the workload, filled in when it runs.
     pub drive: Drive,
+    /// Whether the warm-up ends when the trial is steady; its time in `drive` is the limit then.
+    pub detects_warmup: bool,
 }
 
 /// What a trial came to.
@@ -50,10 +59,14 @@ pub struct Outcome {
     pub target_kind: crate::target::open::Kind,
     /// What is known about the server.
     pub facts: Facts,
+    /// What the server counted of restarts itself.
+    pub server_counters: Fact<ServerCounters>,
     /// The host that pgdyno ran on.
     pub host: Host,
     /// What was measured.
     pub recording: Recording,
+    /// How the warm-up ended, where that was to be found.
+    pub warmup_ended: Option<warmup::Ended>,
     /// What a reader must know.
     pub notes: Vec<Note>,
 }
@@ -69,8 +82,17 @@ impl Trial {
         control: &Control,
         live: &mut dyn Live,
     ) -> Result<Outcome, Failure> {
-        self.measure(prepared, control, live)
-            .map_err(|error| explain(&error, prepared))
+        let (target, dialect) = (&prepared.target, prepared.product.dialect);
+        let counters = counters::before(target, dialect);
+        let mut outcome = self
+            .measure(prepared, control, live)
+            .map_err(|error| explain(&error, prepared))?;
+        let recording = &outcome.recording;
+        let all_went_well = recording.reasons.is_empty()
+            && recording.warmup.is_none()
+            && recording.clients.aborted == 0;
+        outcome.server_counters = counters.after(target, dialect, all_went_well);
+        Ok(outcome)
     }
 
     /// Runs what was prepared.
@@ -86,9 +108,10 @@ impl Trial {
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let recording = self.drive(prepared).run(control, live)?;
-        let busiest = recording.threads.iter().map(|thread| thread.wanted_share());
-        let notes = prepared.notes(busiest.reduce(f64::max));
+        let mut watch = warmup::Watch::new(&self, control, live);
+        let recording = self.drive(prepared).run(control, &mut watch)?;
+        let warmup_ended = watch.ended(&recording.measured);
+        let notes = prepared.notes(Some(&recording), warmup_ended);
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -101,8 +124,10 @@ impl Trial {
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
+            server_counters: Fact::Unseen("nobody asked".to_owned()),
             host,
             recording,
+            warmup_ended,
             notes,
             trial: self,
         })
@@ -111,11 +136,28 @@ impl Trial {
     fn drive(&self, prepared: &Prepared) -> Drive {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
         Drive {
-            endpoints: self.endpoints(&prepared.target),
+            endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            errors: prepared.errors,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
             variables: prepared.variables.iter().map(text).collect(),
             ..self.drive.clone()
+        }
+    }
+
+    /// The target as clients see it: what only concerns them is in their sessions alone.
+    fn target_of_clients(&self, prepared: &Prepared) -> Target {
+        match (
+            &prepared.product.dialect.retries.inject,
+            self.inject_retries,
+        ) {
+            (Ok(inject), true) => {
+                let setting = (inject.setting.to_owned(), "true".to_owned());
+                prepared
+                    .target
+                    .with_settings(prepared.product.dialect, &[setting].into())
+            }
+            _ => prepared.target.clone(),
         }
     }
 
@@ -134,13 +176,23 @@ impl Trial {
     }
 }
 
+/// What a native verb's drive begins with: pgbench's defaults, but for what pgbench does not look at.
+pub fn native_drive() -> Drive {
+    Drive {
+        checks_commit: true,
+        ..Drive::default()
+    }
+}
+
 /// Makes the scripts ready to be run, with the names of their variables.
 ///
 /// # Errors
-/// A script with an error, told with its file, or one that cannot be sent in this mode.
+/// A script with an error, told with its file, or one that cannot be sent in this mode or retried in
+/// this way.
 pub fn compile(
     scripts: &[WeightedScript],
     mode: QueryMode,
+    retry: Retry,
 ) -> Result<(Vec<Script>, Names), Failure> {
     let mut names = Names::new();
     let mut parsed = Vec::new();
@@ -151,11 +203,18 @@ pub fn compile(
         text.name.clone_from(&script.name);
         parsed.push((text, u64::from(script.weight)));
     }
-    let scripts = Drive::compile(parsed, mode);
-    Ok((
-        scripts.map_err(|error| Failure::new(error.to_string()))?,
-        names,
-    ))
+    // Where nothing but the server's answer speaks of it, the script does not have it yet.
+    let told = scripts.iter().map(|script| script.retries.as_deref());
+    let told: Vec<Option<Slot>> = told
+        .map(|name| name.map(|name| names.intern(name)))
+        .collect();
+    let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
+    let compiled = Drive::compile(parsed, mode, savepoint);
+    let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
+    for (script, told) in compiled.iter_mut().zip(told) {
+        script.server_retries = told;
+    }
+    Ok((compiled, names))
 }
 
 /// A failure of the engine as the user of a native verb sees it.

@@ -3,10 +3,13 @@
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{Counts, End, Failure, Latencies, Phase, Recording, ScriptInterval};
 use pgdyno_platform::terminal;
+use pgdyno_stats::Steadiness;
 
 use super::figures::{self, PERCENTILES};
 use super::table::Table;
+use crate::plan::steady::courses;
 use crate::plan::trial::Outcome;
+use crate::plan::warmup::By;
 use crate::validity::Severity;
 
 /// Where standard output is no terminal.
@@ -18,9 +21,10 @@ pub fn text(outcome: &Outcome) -> String {
     let recording = &outcome.recording;
     let parts = [
         heading(outcome),
-        totals(recording),
+        totals(outcome),
         latencies(recording, width),
         failures(&recording.measured.all().counts),
+        super::retries::text(outcome),
         statements(recording, width),
         client(recording),
         notes(outcome),
@@ -45,14 +49,15 @@ fn heading(outcome: &Outcome) -> String {
         plural(trial.drive.clients as u64, "client"),
         plural(outcome.threads as u64, "thread"),
     );
+    how += &super::retries::policy(&trial.drive);
     if let Some(rate) = trial.drive.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
-    if !trial.drive.warmup.is_zero() {
-        how += &format!(
-            ", after {} of warm-up",
-            figures::seconds(trial.drive.warmup.as_secs_f64())
-        );
+    let warmup = figures::seconds(trial.drive.warmup.as_secs_f64());
+    if trial.detects_warmup {
+        how += &format!(", after a warm-up of at most {warmup}");
+    } else if !trial.drive.warmup.is_zero() {
+        how += &format!(", after {warmup} of warm-up");
     }
     if trial.drive.connection_per_transaction {
         how += ", a connection for each transaction";
@@ -66,7 +71,8 @@ fn heading(outcome: &Outcome) -> String {
     )
 }
 
-fn totals(recording: &Recording) -> String {
+fn totals(outcome: &Outcome) -> String {
+    let recording = &outcome.recording;
     let measured = &recording.measured;
     let all = measured.all();
     let counts = &all.counts;
@@ -106,21 +112,36 @@ fn totals(recording: &Recording) -> String {
         })
         .collect();
     text += &format!("not good     {}\n", others.join(", "));
-    if counts.retries > 0 {
-        let each = counts.retries as f64 / counts.committed.max(1) as f64;
-        text += &format!(
-            "retries      {} of {} transactions ({each:.2} for each committed one)\n",
-            figures::count(counts.retries),
-            figures::count(counts.retried)
-        );
-    }
+    text += &steadiness(recording);
     if let Some(warmup) = &recording.warmup {
+        let ended = outcome.warmup_ended.map_or_else(String::new, |ended| {
+            let figure = ended.figure.name();
+            let why = match ended.by {
+                By::Steady => format!("until {figure} was steady"),
+                By::Limit => format!("its limit, before {figure} was steady"),
+                By::Trial => "ended with the trial".to_owned(),
+            };
+            let elapsed = figures::seconds(warmup.elapsed_us as f64 / 1e6);
+            format!(" for {elapsed} ({why})")
+        });
         text += &format!(
-            "warm-up      {} transactions/s, apart from the figures\n",
+            "warm-up      {} transactions/s{ended}, apart from the figures\n",
             figures::rate(warmup.goodput_per_s())
         );
     }
     text
+}
+
+/// What was found steady; what was not is among the notes, and of short trials there is nothing to
+/// say.
+fn steadiness(recording: &Recording) -> String {
+    let courses = courses(recording).into_iter();
+    let steady = courses.filter(|c| matches!(c.steadiness, Steadiness::Steady { .. }));
+    let steady: Vec<String> = steady.map(|course| course.sentence()).collect();
+    match steady.is_empty() {
+        true => String::new(),
+        false => format!("steadiness   {}\n", steady.join(", ")),
+    }
 }
 
 fn latencies(recording: &Recording, width: usize) -> String {
@@ -130,12 +151,14 @@ fn latencies(recording: &Recording, width: usize) -> String {
     let mut rows = |name: &str, script: &ScriptInterval| {
         if has_response {
             table.row(latency_cells(&format!("{name}: service"), &script.service));
+            attempt(&mut table, name, script);
             let response = script.response.clone().unwrap_or_default();
             table.row(latency_cells(&format!("{name}: response"), &response));
             let lag = script.lag.clone().unwrap_or_default();
             table.row(latency_cells(&format!("{name}: schedule lag"), &lag));
         } else {
             table.row(latency_cells(name, &script.service));
+            attempt(&mut table, name, script);
         }
     };
     if recording.scripts.len() > 1 {
@@ -146,10 +169,26 @@ fn latencies(recording: &Recording, width: usize) -> String {
         rows(&record.name, script);
     }
     let mut text = table.text(width);
+    if text.contains(ATTEMPT) {
+        text += "the others count from the start of the first try\n";
+    }
     if text.contains('–') {
         text += "–: fewer than ten transactions beyond it\n";
     }
     text
+}
+
+/// A row of its own where some transactions were tried more than once.
+const ATTEMPT: &str = "last try alone";
+
+fn attempt(table: &mut Table, name: &str, script: &ScriptInterval) {
+    if let Some(attempt) = script
+        .attempt
+        .as_ref()
+        .filter(|_| script.counts.retried > 0)
+    {
+        table.row(latency_cells(&format!("{name}: {ATTEMPT}"), attempt));
+    }
 }
 
 fn heading_of_latencies(first: &str) -> Vec<String> {

@@ -12,12 +12,13 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, TrialWriter, command_line, stamp, uuid};
+use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, uuid, warmup};
 use crate::exit::Failure;
+use crate::plan::backoff;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::Trial;
 use crate::target::facts::Facts;
-use crate::target::open::Kind;
+use crate::target::open::{Kind, Target};
 use crate::validity::Note;
 
 /// An experiment, before its first trial.
@@ -86,33 +87,43 @@ impl TrialHeader {
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
             host: Host::read(),
-            notes: prepared.notes(None),
+            notes: prepared.notes(None, None),
             command: command_line::of_process(),
             trial: trial.clone(),
             scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
         }
     }
+
+    /// Of a trial that came to nothing before it was prepared; the target, if it was found.
+    pub fn not_begun(trial: &Trial, target: Option<&Target>) -> Self {
+        Self {
+            experiment: None,
+            point: None,
+            repeat: None,
+            position: None,
+            tags: Vec::new(),
+            note: None,
+            workload: trial.workload.join(" "),
+            pack_sha256: None,
+            variables: BTreeMap::new(),
+            target: target.map_or_else(String::new, |target| target.title.clone()),
+            target_kind: target.map_or(Kind::Named, |target| target.kind),
+            facts: Facts::unseen("the trial ended before the server was asked"),
+            host: Host::read(),
+            notes: Vec::new(),
+            command: command_line::of_process(),
+            trial: trial.clone(),
+            scripts: Vec::new(),
+        }
+    }
 }
 
 impl Store {
-    /// The number of the newest experiment with this name and this very definition.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn same_experiment(&self, header: &ExperimentHeader) -> Result<Option<i64>, Failure> {
-        let found = self.connection.query_row(
-            "SELECT max(number) FROM experiment WHERE name = ? AND definition = ?",
-            params![header.name, header.definition],
-            |row| row.get(0),
-        );
-        found.map_err(self.failed("cannot read"))
-    }
-
-    /// Puts an experiment into the store and gives its number.
+    /// Puts an experiment into the store.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<i64, Failure> {
+    pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
         let uuid = new_uuid()?;
         let written = self.connection.execute(
             "INSERT INTO experiment (uuid, name, created, definition, host) VALUES (?, ?, ?, ?, ?)",
@@ -125,7 +136,7 @@ impl Store {
             ],
         );
         written.map_err(self.failed("cannot write to"))?;
-        Ok(self.connection.last_insert_rowid())
+        self.experiment(&uuid)
     }
 
     /// Puts a trial into the store, and gives what writes its seconds. Nothing is synced to disk
@@ -173,6 +184,9 @@ fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusq
             )?;
         }
     }
+    if header.trial.detects_warmup {
+        warmup::asked(&transaction, number)?;
+    }
     for tag in &header.tags {
         transaction.execute(
             "INSERT OR IGNORE INTO tag VALUES (?, ?)",
@@ -191,6 +205,7 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
     };
     let process = Identity::of_self();
     let limit_us = drive.latency_limit.map(|limit| limit.as_micros() as u64);
+    let deadline_us = drive.retry_deadline.map(|limit| limit.as_micros() as u64);
     vec![
         ("uuid", text(uuid)),
         ("state", text("running")),
@@ -222,7 +237,11 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ("warmup_s", Value::Real(drive.warmup.as_secs_f64())),
         ("rate_per_s", optional(drive.rate)),
         ("latency_limit_us", limit_us.map_or(Value::Null, whole)),
+        ("retry", text(drive.retry_name())),
         ("max_tries", Value::Integer(drive.max_tries.into())),
+        ("backoff", text(backoff::text(drive.backoff.as_ref()))),
+        ("retry_deadline_us", deadline_us.map_or(Value::Null, whole)),
+        ("inject_retries", yes(header.trial.inject_retries)),
         (
             "continue_on_error",
             yes(drive.on_error == OnError::Continue),
@@ -316,7 +335,9 @@ pub mod tests {
                 mix: None,
                 params: Vec::new(),
                 target: Wanted::default(),
+                inject_retries: false,
                 drive: Drive::default(),
+                detects_warmup: false,
             },
             scripts: vec![ScriptRecord {
                 name: "one".to_owned(),
@@ -334,7 +355,7 @@ pub mod tests {
             name: "disks".to_owned(),
             definition: "clients = [1, 2]".to_owned(),
         };
-        let experiment = store.begin_experiment(&sweep).unwrap();
+        let experiment = store.begin_experiment(&sweep).unwrap().number;
         let header = TrialHeader {
             experiment: Some(experiment),
             point: Some(json!({"clients": 2})),

@@ -25,6 +25,7 @@ mod stamp;
 mod tests;
 mod trials;
 mod uuid;
+mod warmup;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -34,14 +35,16 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::ExperimentHeader;
 pub use begin::TrialHeader;
+#[cfg(test)]
+pub use begin::tests::header;
+pub use end::verdict;
 pub use exchange::Copied;
 pub use keep::Keep;
 pub use marks::check_tag;
 pub use query::Cell;
-#[allow(unused_imports, reason = "for sweeps and comparisons")]
 pub use seconds::Kind;
 pub use stamp::{read as read_stamp, stamp};
-pub use trials::{Filter, Latency, TrialRow};
+pub use trials::{ExperimentRow, Filter, Latency, TrialRow};
 pub use writer::TrialWriter;
 
 use crate::exit::Failure;

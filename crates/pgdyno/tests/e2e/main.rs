@@ -13,3 +13,4 @@ mod streams;
     reason = "shared with the tests of the other doors, each of which uses a part"
 )]
 mod support;
+mod warmup;

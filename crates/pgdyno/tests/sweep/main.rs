@@ -14,8 +14,10 @@ mod child;
 )]
 mod support;
 
+mod capacity;
 mod command_line;
 mod interrupted;
+mod points;
 mod settings;
 mod trials;
 mod written;

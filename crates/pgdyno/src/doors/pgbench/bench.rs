@@ -105,7 +105,7 @@ pub fn run(
         Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
         None => Keep::nothing(),
     };
-    let brake = Brake::on(&control, interrupts);
+    let brake = Brake::on(&control, interrupts, interrupts.count());
     let outcome = keep.run(&mut watch, |live| trial.measure(&prepared, &control, live));
     drop(brake);
     let outcome = match outcome {
@@ -240,6 +240,7 @@ fn weighted(asked: &Bench) -> Vec<WeightedScript> {
             name,
             text: text.clone(),
             weight: script.weight as u32,
+            retries: None,
         }
     };
     asked.scripts.iter().zip(&asked.texts).map(script).collect()
@@ -295,7 +296,9 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         mix: None,
         params: Vec::new(),
         target: Wanted::default(),
+        inject_retries: false,
         drive,
+        detects_warmup: false,
     }
 }
 

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use toml::de::DeValue;
 
 use super::toml_text::{integer, kind, number};
-use crate::plan::duration;
+use crate::plan::retries::Policy;
+use crate::plan::warmup::Asked;
+use crate::plan::{backoff, duration};
 
 /// One parameter.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +33,16 @@ pub enum Kind {
     Count(i64, i64),
     /// A time that may be nothing.
     Time,
+    /// The same, or `"auto"` with or without a limit.
+    Warmup,
     /// A time longer than nothing.
     PositiveTime,
     /// Transactions a second, a share of the maximum, or `"max"`.
     Rate,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Pauses between tries.
+    Backoff,
     /// `true` or `false`.
     Flag,
     /// What a workload's parameter or a server's setting can be: text, number, true or false.
@@ -84,9 +90,24 @@ pub const PARAMETERS: &[Parameter] = &[
         "how statements travel",
     ),
     parameter(
+        "retry",
+        Kind::Choice(Policy::NAMES),
+        "what follows serialization failures and the like (none)",
+    ),
+    parameter(
         "max_tries",
         Kind::Count(0, u32::MAX as i64),
-        "tries after serialization failures and deadlocks; 0: no limit (1)",
+        "tries, the first included; 0: no limit (10 with retry, else 1)",
+    ),
+    parameter(
+        "backoff",
+        Kind::Backoff,
+        "pauses between tries: \"none\", \"exponential=1ms,1s,full\"",
+    ),
+    parameter(
+        "retry_deadline",
+        Kind::PositiveTime,
+        "no try begins so long after a transaction's first",
     ),
     parameter(
         "continue_on_error",
@@ -118,7 +139,11 @@ pub const PARAMETERS: &[Parameter] = &[
         Kind::Target,
         "URL or key=value pairs of the server",
     ),
-    parameter("warmup", Kind::Time, "run first, apart from the figures"),
+    parameter(
+        "warmup",
+        Kind::Warmup,
+        "run first, apart from the figures; \"auto\" or \"auto=2m\": until steady",
+    ),
     parameter("duration", Kind::PositiveTime, "how long to measure (10s)"),
     parameter(
         "transactions",
@@ -162,8 +187,19 @@ impl Kind {
             Kind::Count(min, max) => integer(value)
                 .filter(|n| (min..=max).contains(n))
                 .map(|n| json!(n)),
-            Kind::Time => return time(value, duration::parse),
-            Kind::PositiveTime => return time(value, duration::parse_positive),
+            Kind::Time => return time(value, self, duration::parse),
+            Kind::Warmup => match text.filter(|text| text.starts_with("auto")) {
+                Some(text) => match Asked::parse(text) {
+                    Ok(_) => Some(json!(text)),
+                    Err(why) => return Err(format!("\"{text}\": {why}")),
+                },
+                None => return time(value, self, duration::parse),
+            },
+            Kind::PositiveTime => return time(value, self, duration::parse_positive),
+            Kind::Backoff => match text.map(backoff::parse) {
+                Some(read) => return read.map(|read| json!(backoff::text(read.as_ref()))),
+                None => None,
+            },
             Kind::Rate => match text {
                 Some(text) => rate_text(text),
                 None => number(value)
@@ -191,7 +227,9 @@ impl Kind {
                 format!("a whole number of at least {min}")
             }
             Kind::Count(min, max) => format!("a whole number from {min} to {max}"),
+            Kind::Warmup => "a time such as 60 or \"60s\", or \"auto\"".to_owned(),
             Kind::Time | Kind::PositiveTime => "a time such as 60, \"60s\" or \"500ms\"".to_owned(),
+            Kind::Backoff => "a text such as \"exponential=1ms,1s,full\"".to_owned(),
             Kind::Rate => {
                 "a positive number of transactions a second, a share of the maximum such as \
                  \"70%\", or \"max\""
@@ -220,6 +258,7 @@ fn shown(value: &DeValue<'_>) -> String {
 /// Recorded as seconds.
 fn time(
     value: &DeValue<'_>,
+    wanted: Kind,
     parse: fn(&str) -> Result<std::time::Duration, String>,
 ) -> Result<Value, String> {
     let text = match value {
@@ -230,7 +269,7 @@ fn time(
         other => {
             return Err(format!(
                 "{} is wanted, not {}",
-                Kind::Time.wanted(),
+                wanted.wanted(),
                 kind(other)
             ));
         }
@@ -294,8 +333,18 @@ mod tests {
             ("duration", "'2m'", json!(120.0)),
             ("duration", "1.5", json!(1.5)),
             ("warmup", "0", json!(0.0)),
+            ("warmup", "'10s'", json!(10.0)),
+            ("warmup", "'auto'", json!("auto")),
+            ("warmup", "'auto=2m'", json!("auto=2m")),
             ("isolation", "'serializable'", json!("serializable")),
             ("connect", "true", json!(true)),
+            ("retry", "'restart'", json!("restart")),
+            (
+                "backoff",
+                "'exponential=2ms'",
+                json!("exponential=2ms,1s,full"),
+            ),
+            ("retry_deadline", "'200ms'", json!(0.2)),
             (
                 "target",
                 "'postgresql://me@db:5432/x'",
@@ -325,6 +374,12 @@ mod tests {
             ("rate", "'0%'", "share of the maximum"),
             ("duration", "0", "longer than nothing"),
             ("duration", "'1x'", "\"1x\""),
+            ("warmup", "'auto=1s'", "\"auto=1s\": fewer than 10 s"),
+            (
+                "warmup",
+                "true",
+                "a time such as 60 or \"60s\", or \"auto\"",
+            ),
             ("duration", "true", "a time such as"),
             (
                 "query_mode",
@@ -332,6 +387,9 @@ mod tests {
                 "\"simple\", \"extended\", \"prepared\"",
             ),
             ("connect", "1", "true or false"),
+            ("retry", "'always'", "\"none\", \"restart\", \"savepoint\""),
+            ("backoff", "'linear'", "a backoff is none"),
+            ("backoff", "5", "exponential=1ms,1s,full"),
             (
                 "target",
                 "'postgresql://me:secret@db/x'",

@@ -5,12 +5,14 @@
 mod cockroachdb;
 mod postgresql;
 mod product;
+mod retries;
 mod tables;
 mod yugabytedb;
 
 pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
+pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use tables::{Filling, LoadSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
@@ -69,6 +71,8 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What it does about transactions that are to be tried again.
+    pub retries: Retries,
 }
 
 /// How a session is given settings when it starts.

@@ -1,6 +1,6 @@
 //! PostgreSQL.
 
-use super::{AtStart, Dialect, Filling, TableFacts, Version};
+use super::{AtStart, Dialect, Filling, TableFacts, Version, retries};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
@@ -52,4 +52,5 @@ pub const POSTGRESQL: Dialect = Dialect {
     checkpoint: Some("CHECKPOINT"),
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    retries: retries::POSTGRESQL,
 };
