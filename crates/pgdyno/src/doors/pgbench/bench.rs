@@ -296,6 +296,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         mix: None,
         params: Vec::new(),
         target: Wanted::default(),
+        isolation: None,
         inject_retries: false,
         drive,
         detects_warmup: false,

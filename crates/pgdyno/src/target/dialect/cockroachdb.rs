@@ -2,7 +2,7 @@
 //! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
 //! named.
 
-use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, retries};
+use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
 
 /// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Dialect = Dialect {
@@ -93,5 +93,6 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
     settings_at_start: AtStart::Parameters,
     lock_timeout: None,
+    cluster: cluster::COCKROACHDB,
     retries: retries::COCKROACHDB,
 };

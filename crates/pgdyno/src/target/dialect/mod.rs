@@ -2,6 +2,7 @@
 //! (captured from a real server, measured, or documented, and where).
 //! Nothing else in pgdyno asks which product it talks to.
 
+mod cluster;
 mod cockroachdb;
 mod postgresql;
 mod product;
@@ -9,6 +10,7 @@ mod retries;
 mod tables;
 mod yugabytedb;
 
+pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
@@ -71,6 +73,8 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What it tells about its cluster.
+    pub cluster: Cluster,
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
 }

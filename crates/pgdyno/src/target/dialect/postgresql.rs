@@ -1,6 +1,6 @@
 //! PostgreSQL.
 
-use super::{AtStart, Dialect, Filling, TableFacts, Version, retries};
+use super::{AtStart, Dialect, Filling, TableFacts, Version, cluster, retries};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
@@ -52,5 +52,6 @@ pub const POSTGRESQL: Dialect = Dialect {
     checkpoint: Some("CHECKPOINT"),
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    cluster: cluster::POSTGRESQL,
     retries: retries::POSTGRESQL,
 };

@@ -1,7 +1,7 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, retries};
+use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
 
 /// YugabyteDB, from 2.14 on.
 pub const YUGABYTEDB: Dialect = Dialect {
@@ -71,5 +71,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     settings_at_start: AtStart::Options,
     // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    cluster: cluster::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
 };
