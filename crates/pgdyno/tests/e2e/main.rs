@@ -6,6 +6,7 @@ mod bad_input;
 mod child;
 mod figures;
 mod hosts;
+mod retries;
 mod streams;
 #[path = "../doors/support.rs"]
 #[allow(
