@@ -37,6 +37,8 @@ fn a_level_that_cockroachdb_takes_and_ignores_is_told() {
     assert_eq!(facts["reached"][0]["node"], "1");
     assert_eq!(facts["replication_factor"], 3);
     let notes = document["notes"].as_array().unwrap();
-    let differs = notes.iter().find(|note| note["code"] == "isolation-differs");
+    let differs = notes
+        .iter()
+        .find(|note| note["code"] == "isolation-differs");
     assert!(differs.is_some(), "{notes:?}");
 }
