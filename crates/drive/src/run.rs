@@ -57,12 +57,7 @@ pub trait Live {
     /// A client has something to say.
     fn message(&mut self, message: &Message);
     /// Something happened to a client's connection.
-    fn event(&mut self, event: &Event) {
-        self.message(&Message {
-            level: Level::Info,
-            text: event.text.clone(),
-        });
-    }
+    fn event(&mut self, event: &Event);
     /// Transactions of a thread have ended, in this order; only when [`Drive::log`] asks for it.
     fn logged(&mut self, _thread: usize, _transactions: &[LoggedTransaction]) {}
     /// All clients of a thread have ended, `at_us` microseconds after the start; nothing more comes
