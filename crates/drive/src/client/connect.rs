@@ -292,6 +292,7 @@ impl Client {
         } else if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
             self.not_connected(cx, attempt.begun, &text);
         } else {
+            self.note_refusal(cx, &error);
             self.abort_disconnected(cx, &text);
         }
     }

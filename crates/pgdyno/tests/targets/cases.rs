@@ -98,6 +98,16 @@ const CASES: &[Case] = &[
         before: &["load tpcb"],
         command: "run simple-update -c 2 -j 1 -t 5 --seed 1 --max-tries 0 --no-store --quiet --json",
     },
+    Case {
+        name: "target",
+        before: &[],
+        command: "target --connections 2 --json",
+    },
+    Case {
+        name: "isolation",
+        before: &["load tpcb"],
+        command: "run select-only -t 2 --isolation read-committed --seed 1 --no-store --quiet --json",
+    },
 ];
 
 /// Two trials, so that there is something to tidy up before the second one.
@@ -131,7 +141,7 @@ fn case(name: &str) -> &'static Case {
 
 /// Plays a case back: nothing may be said that was not recorded, and all that was must be.
 #[track_caller]
-fn replay(name: &str) -> Ran {
+pub fn replay(name: &str) -> Ran {
     let replay = Replay::start(recording::read(name));
     let directory = tempfile::tempdir().unwrap();
     let line = case(name).command;
@@ -147,7 +157,7 @@ fn replay(name: &str) -> Ran {
 }
 
 /// The JSON document that a run printed.
-fn document(ran: &Ran) -> Value {
+pub fn document(ran: &Ran) -> Value {
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     serde_json::from_str(&ran.stdout).unwrap()
 }
