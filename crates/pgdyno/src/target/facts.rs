@@ -196,17 +196,14 @@ pub fn collect(session: &mut Session) -> Facts {
         None => Fact::Unseen("the server did not report server_version".to_owned()),
     };
     let settings = Settings::ask(session, product.dialect);
-    let ask_if_any = |session: &mut Session, query: Option<&str>, what: &str| match query {
+    let ask_if_any = |session: &mut Session, query: Option<&str>, gap: &str| match query {
         Some(query) => ask(session, query),
-        None => Fact::Unseen(format!("{} does not tell {what}", product.dialect.title)),
+        None => Fact::Unseen(format!("{} {gap}", product.dialect.title)),
     };
-    let in_recovery = ask_if_any(
-        session,
-        product.dialect.is_standby,
-        "whether it is a standby",
-    );
+    let in_recovery = ask_if_any(session, product.dialect.is_standby, "has no standbys");
     let in_recovery = in_recovery.try_map(|v| boolean(&v));
-    let size = ask_if_any(session, product.dialect.database_size, "a database's size");
+    let size = product.dialect.database_size;
+    let size = ask_if_any(session, size, "does not tell the size of a database");
     let same_host = same_host(&session.candidate().addr);
     let data_directory = settings
         .get("data_directory")
