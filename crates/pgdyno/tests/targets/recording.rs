@@ -152,7 +152,7 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut bytes = pieces.next()?.as_bytes().to_vec();
     for piece in pieces {
         bytes.push(u8::from_str_radix(piece.get(..2)?, 16).ok()?);
-        bytes.extend(piece[2..].as_bytes());
+        bytes.extend(&piece.as_bytes()[2..]);
     }
     Some(bytes)
 }
