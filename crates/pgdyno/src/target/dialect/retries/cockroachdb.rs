@@ -20,7 +20,7 @@ pub const COCKROACHDB: Retries = Retries {
         // table is closed unless `allow_unsafe_internals` is on, which the server then says.
         query: "SELECT name, sum(value)::INT FROM crdb_internal.node_metrics \
                 WHERE name LIKE 'txn.restarts.%' GROUP BY name ORDER BY name",
-        source: "crdb_internal.node_metrics of the node asked",
+        source: "crdb_internal.node_metrics",
         restarts: "txn.restarts.",
     }),
     // Documented (session variables, v22.1; not on the page of v21.2): every statement of an
