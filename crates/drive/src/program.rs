@@ -138,7 +138,8 @@ impl Program {
         self.statements.len()
     }
 
-    pub(crate) fn mode(&self) -> QueryMode {
+    /// How it is sent.
+    pub fn mode(&self) -> QueryMode {
         self.mode
     }
 

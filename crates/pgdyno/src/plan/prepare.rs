@@ -3,23 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::Script;
+use pgdyno_drive::{QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Failure};
+use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
-use crate::target::{contention, own};
+use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
+use crate::workload::needs::Needs;
 use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
-use crate::workload::{params, scale, sql_words};
+use crate::workload::{params, procedures, scale, sql_words};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -59,8 +61,9 @@ pub struct Checked {
 pub fn check(asked: &Trial) -> Result<Checked, Failure> {
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    let (scripts, names) = trial::compile(&workload.scripts, asked.drive.query_mode)?;
     let usage = |e| Failure::with(Exit::Usage, e);
+    let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
+    let (scripts, names) = trial::compile(&workload.scripts, mode)?;
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),
@@ -113,6 +116,12 @@ pub fn prepare_on(
         given,
     } = checked;
     let mut session = target.connect_unless_interrupted(interrupts)?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
+    // Before anything is loaded for it.
+    if let Some(why) = workload.needs.refused_by(&product) {
+        return Err(Failure::new(why));
+    }
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {
         Some(pack) => {
@@ -125,6 +134,12 @@ pub fn prepare_on(
             for remark in &loaded.remarks {
                 crate::say::remark!("pgdyno: warning: {remark}");
             }
+            procedures::ensure(
+                &mut session,
+                product.dialect,
+                pack,
+                &workload.needs.procedures,
+            )?;
             loaded.variables
         }
         None => {
@@ -161,6 +176,12 @@ pub fn prepare_on(
 }
 
 impl Prepared {
+    /// How statements travel.
+    pub fn query_mode(&self) -> QueryMode {
+        let first = self.scripts.first();
+        first.map_or_else(QueryMode::default, |script| script.program.mode())
+    }
+
     /// For a door whose scripts and variables are ready and whose tables are the user's affair.
     /// The server is asked about itself only on the session given.
     pub fn of_scripts(
@@ -185,6 +206,7 @@ impl Prepared {
                 name: names_of_scripts.join(" "),
                 pack: None,
                 scripts: texts,
+                needs: Needs::default(),
             },
             scripts,
             names,

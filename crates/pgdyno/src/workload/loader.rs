@@ -360,8 +360,8 @@ impl Load<'_, '_, '_, '_> {
         let began = Instant::now();
         let pack = self.request.pack;
         let variables = self.request.params.or_defaults(pack);
-        let mut recipe =
-            Recipe::new(pack.tables_pack(), self.product.dialect.name, &variables).map_err(Failure::new)?;
+        let mut recipe = Recipe::new(pack.tables_pack(), self.product.dialect.name, &variables)
+            .map_err(Failure::new)?;
         let create = recipe.schema().map_err(Failure::new)?;
         let after_load = recipe.after_load().map_err(Failure::new)?;
         let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});

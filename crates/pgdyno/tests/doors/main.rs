@@ -2,6 +2,7 @@
 //! codes and tables out.
 
 mod compare;
+mod forms;
 mod load;
 mod pack;
 mod pgbench;

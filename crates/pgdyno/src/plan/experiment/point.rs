@@ -154,13 +154,14 @@ impl Point {
             workload: self.workload(),
             mix: self.text("mix").map(str::to_owned),
             params: self.params(),
+            query_mode: match self.text("query_mode") {
+                Some("simple") => Some(QueryMode::Simple),
+                Some("extended") => Some(QueryMode::Extended),
+                Some("prepared") => Some(QueryMode::Prepared),
+                _ => None,
+            },
             target,
             drive: Drive {
-                query_mode: match self.text("query_mode") {
-                    Some("extended") => QueryMode::Extended,
-                    Some("prepared") => QueryMode::Prepared,
-                    _ => QueryMode::Simple,
-                },
                 clients: count("clients").unwrap_or(1) as usize,
                 threads: count("threads").map_or_else(host::cpus, |n| n as usize),
                 until: count("transactions")
@@ -239,7 +240,7 @@ mod tests {
         );
         assert_eq!(trial.params, ["scale=3"]);
         assert_eq!((drive.clients, drive.threads, drive.max_tries), (8, 2, 0));
-        assert_eq!(drive.query_mode, QueryMode::Prepared);
+        assert_eq!(trial.query_mode, Some(QueryMode::Prepared));
         assert_eq!(drive.on_error, OnError::Continue);
         assert_eq!(drive.until, trial::transactions(100).unwrap());
         assert_eq!(drive.latency_limit, Some(Duration::from_millis(50)));

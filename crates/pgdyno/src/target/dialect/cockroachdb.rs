@@ -2,7 +2,7 @@
 //! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
 //! named.
 
-use super::Dialect;
+use super::{Dialect, Feature, Lack, Version};
 
 /// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Dialect = Dialect {
@@ -27,4 +27,20 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a syntax error.
     checkpoint: None,
     lock_timeout: None,
+    lacks: &[
+        // Documented (SELECT FOR UPDATE, v20.1): new in 20.1.
+        Lack {
+            feature: Feature::ForUpdate,
+            until: Some(Version::new(20, 1)),
+            why: "it came with CockroachDB 20.1",
+        },
+        // Documented: no procedures before 23.2; since then (known limitations of PL/pgSQL, v25.4,
+        // and cockroachdb/cockroach issue 111446) EXCEPTION catches no retry error.
+        Lack {
+            feature: Feature::Procedures,
+            until: None,
+            why: "where there are procedures, from 23.2 on, EXCEPTION catches no serialization \
+                failure, so that only the client can try again",
+        },
+    ],
 };

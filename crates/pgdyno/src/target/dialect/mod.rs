@@ -3,11 +3,13 @@
 //! Nothing else in pgdyno asks which product it talks to.
 
 mod cockroachdb;
+mod feature;
 mod postgresql;
 mod product;
 mod yugabytedb;
 
 pub use cockroachdb::COCKROACHDB;
+pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
 pub use yugabytedb::YUGABYTEDB;
@@ -47,4 +49,6 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What workloads may need and it does not have.
+    pub lacks: &'static [Lack],
 }

@@ -27,4 +27,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     checkpoint: None,
     // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
+    lacks: &[],
 };
