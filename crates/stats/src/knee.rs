@@ -172,6 +172,15 @@ impl Curve {
         Capacity::At(Estimate { load, interval })
     }
 
+    /// The neighbouring loads between which latency first exceeds `limit`; `None` where the lowest
+    /// load breaks it already, or none does.
+    pub fn bracket(&self, limit: f64) -> Option<(f64, f64)> {
+        match first_beyond(&self.medians(), limit) {
+            None | Some(0) => None,
+            Some(broken) => Some((self.loads[broken - 1], self.loads[broken])),
+        }
+    }
+
     /// Where the limit is first broken; the lowest or highest load where that is outside.
     fn crossing(&self, medians: &[f64], limit: f64) -> f64 {
         match first_beyond(medians, limit) {

@@ -19,6 +19,9 @@ pub struct JsonArg {
     pub json: Option<Option<PathBuf>>,
 }
 
+/// Several documents, a line each when it is there.
+pub struct Lines(Sink);
+
 /// Opened before the run: a name that cannot be written to must not cost a measurement.
 pub enum Sink {
     /// Not asked for.
@@ -59,6 +62,11 @@ impl Sink {
         Ok(Self::File(path.to_owned(), file))
     }
 
+    /// For several documents.
+    pub fn lines(self) -> Lines {
+        Lines(self)
+    }
+
     /// Writes the document.
     ///
     /// # Errors
@@ -68,10 +76,32 @@ impl Sink {
         match self {
             Self::None => Ok(()),
             Self::Stdout => write_answer(format_args!("{text}")),
-            Self::File(path, mut file) => file.write_all(text.as_bytes()).map_err(|error| {
-                let place = path.display();
-                Failure::new(format!("--json: could not write to {place}: {error}"))
-            }),
+            Self::File(path, mut file) => {
+                let written = file.write_all(text.as_bytes());
+                written.map_err(|error| could_not_write(&path, &error))
+            }
         }
     }
+}
+
+impl Lines {
+    /// Writes a document, made only when it is wanted.
+    ///
+    /// # Errors
+    /// A full disk.
+    pub fn write(&mut self, document: impl FnOnce() -> Value) -> Result<(), Failure> {
+        match &mut self.0 {
+            Sink::None => Ok(()),
+            Sink::Stdout => write_answer(format_args!("{}\n", document())),
+            Sink::File(path, file) => {
+                let written = writeln!(file, "{}", document());
+                written.map_err(|error| could_not_write(path, &error))
+            }
+        }
+    }
+}
+
+fn could_not_write(path: &Path, error: &std::io::Error) -> Failure {
+    let place = path.display();
+    Failure::new(format!("--json: could not write to {place}: {error}"))
 }

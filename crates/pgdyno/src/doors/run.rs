@@ -219,11 +219,12 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let trial = args.trial();
     let interrupts = super::interrupts()?;
+    let interrupted_before = interrupts.count();
     let prepared = prepare(&trial, talk.progress(), interrupts)?;
     let control = Control::default();
     let mut screen = Screen::new(talk.screen(), Length::of(&trial));
     let mut keep = args.keep(&trial, &prepared);
-    let brake = Brake::on(&control, interrupts);
+    let brake = Brake::on(&control, interrupts, interrupted_before);
     let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
     drop(brake);
     screen.close();

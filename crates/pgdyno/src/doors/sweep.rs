@@ -2,32 +2,33 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::terminal;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
+use crate::plan::duration;
+use crate::plan::experiment::capacity::Capacity;
 use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::json_lines::JsonLines;
-use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::notebook::{Finished, Notebook};
 use crate::plan::experiment::parameter::PARAMETERS;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader::{self, Experiment};
-use crate::plan::experiment::schedule::{Role, Slot};
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{pgbench_tools, presets};
-use crate::plan::prepare::Prepared;
 use crate::plan::settings;
-use crate::plan::trial::{self, Trial};
+use crate::plan::trial;
+use crate::report::capacity::Found;
+use crate::report::json::document;
 use crate::report::live::Form;
 use crate::say::{answer, write_answer};
-use crate::store::{ExperimentHeader, Keep, TrialHeader};
 use crate::workload::progress::Progress;
 
 /// What to sweep, and how.
@@ -47,7 +48,7 @@ pub struct SweepArgs {
     pub from_pgbench_tools: Option<PathBuf>,
 
     /// Show the experiment as TOML and do nothing, to keep and change it
-    #[arg(long, conflicts_with_all = ["dry_run", "resume", "out"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "resume", "json"])]
     pub print: bool,
 
     /// Show the trials in their order and how long they will take, and do nothing; with --json
@@ -55,21 +56,17 @@ pub struct SweepArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Go on with an experiment that was interrupted: trials that are complete in its results are
-    /// not run again
+    /// Find out how much load keeps p99 within this limit (20ms), and where latency bends; the
+    /// experiment needs rates. Overrides its [capacity]
+    #[arg(long, value_name = "LIMIT", value_parser = duration::parse_positive)]
+    pub slo: Option<Duration>,
+
+    /// Go on with an experiment that was interrupted: trials that are complete in the notebook, and
+    /// not excluded, are not run again
     #[arg(long)]
     pub resume: bool,
 
-    /// Where the results go, a line of JSON a trial [default: the experiment's name with .jsonl,
-    /// beside its file]
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-
-    /// Keep the trials in the results file alone, and not in the notebook
-    #[arg(long, conflicts_with = "store")]
-    pub no_store: bool,
-
-    /// With --dry-run.
+    /// The results, a line of JSON a trial when it is over, or with --dry-run the plan.
     #[command(flatten)]
     pub json: JsonArg,
 
@@ -112,9 +109,11 @@ What a trial can be given; each of them can be a list:
 
 Examples:
   pgdyno sweep --preset quick --print > mine.toml    something to begin with
+  pgdyno sweep --preset capacity --slo 20ms          how much load keeps p99 within 20 ms
   pgdyno sweep mine.toml --dry-run                   which trials, how long
   pgdyno sweep mine.toml --url postgresql://me@db1/bench
   pgdyno sweep mine.toml --resume                    after Ctrl-C, kill -9, a power cut
+  pgdyno sweep mine.toml --json=mine.jsonl           a line of JSON a trial
   pgdyno sweep --from-pgbench-tools ~/pgbench-tools/config --dry-run
 
 All of it: docs/experiments.md";
@@ -123,12 +122,6 @@ All of it: docs/experiments.md";
 
 /// Does it.
 pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
-    if args.json.json.is_some() && !args.dry_run {
-        return Err(Failure::with(
-            Exit::Usage,
-            "--json goes with --dry-run; the results are JSON lines already (--out FILE)",
-        ));
-    }
     let text = Text::of(args)?;
     for remark in &text.remarks {
         crate::say::remark!("pgdyno: note: {remark}");
@@ -136,13 +129,16 @@ pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
     if args.print {
         return write_answer(format_args!("{}", text.toml)).map(|()| Exit::Ok);
     }
-    let experiment = text.experiment()?;
+    let mut experiment = text.experiment()?;
+    if let Some(slo) = args.slo {
+        experiment.capacity = Some(Capacity { slo });
+    }
     if args.dry_run {
         let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
         let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
         return dry_run(args, &plan);
     }
-    sweep(args, talk, &text, experiment)
+    sweep(args, talk, experiment)
 }
 
 /// An experiment before it is read.
@@ -246,12 +242,7 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn sweep(
-    args: &SweepArgs,
-    talk: Talk,
-    text: &Text,
-    experiment: Experiment,
-) -> Result<Exit, Failure> {
+fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, Failure> {
     let wanted = args.target.wanted();
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
@@ -260,69 +251,74 @@ fn sweep(
         &wanted,
         seed.unwrap_or_else(trial::seed_from_clock),
     )?;
-    let out = match &args.out {
-        Some(out) => out.clone(),
-        None => text.folder.join(format!("{}.jsonl", text.title)),
-    };
     let journals = settings::directory()?;
     let interrupts = super::interrupts()?;
-    let mut notebook = JsonLines::open(&out, args.resume)?;
-    if let Some(begun_with) = notebook.seed()
-        && begun_with != plan.identity.seed
-    {
-        if seed.is_some() {
-            return Err(Failure::new(format!(
-                "{} was begun with seed {begun_with}, and the experiment now says {}",
-                out.display(),
-                plan.identity.seed
-            )));
+    let json_to = args.json.open()?;
+    let store = args.store.open()?;
+    let begun = match args.resume {
+        true => Notebook::resume(&store, &plan.identity)?,
+        false => None,
+    };
+    let notebook = match begun {
+        Some(begun) => {
+            if begun.seed != plan.identity.seed {
+                if seed.is_some() {
+                    return Err(Failure::new(format!(
+                        "{} was begun with seed {}, and the experiment now says {}",
+                        plan.identity.name, begun.seed, plan.identity.seed
+                    )));
+                }
+                // Nobody chose one: the order is the one it was begun with.
+                plan = Plan::new(plan.experiment, &wanted, begun.seed)?;
+            }
+            begun.notebook
         }
-        // Nobody chose one: the order is the one it was begun with.
-        plan = Plan::new(plan.experiment, &wanted, begun_with)?;
-    }
+        None => {
+            if args.resume {
+                crate::say::remark!(
+                    "pgdyno: note: there is no {} in {}: it begins",
+                    plan.identity.name,
+                    store.path().display()
+                );
+            }
+            Notebook::begin(&store, &plan.identity)?
+        }
+    };
+    drop(store);
     if !talk.quiet {
         let (_, words) = conduct::whole_time(&plan);
         let trials = plan.slots.len();
         crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
-    let experiment = args.experiment(&plan);
-    let keep = |slot: &Slot, position: u32, trial: &Trial, prepared: &Prepared| {
-        let Some((path, experiment)) = &experiment else {
-            return Keep::nothing();
-        };
-        let is_maximum = slot.role == Role::Maximum;
-        let header = TrialHeader {
-            experiment: Some(*experiment),
-            point: Some(slot.point.to_json()),
-            repeat: (!is_maximum).then_some(slot.repeat),
-            position: Some(position),
-            tags: is_maximum
-                .then(|| "maximum".to_owned())
-                .into_iter()
-                .collect(),
-            ..TrialHeader::of(trial, prepared)
-        };
-        Keep::begin(Some(path), &header)
-    };
+    let mut results_to = json_to.lines();
     let ended = conduct::conduct(
         &plan,
-        &mut notebook,
         Means {
             wanted,
             journals: &journals,
             screen: talk.screen(),
             progress,
-            tell: &mut |line| answer!("{line}"),
-            keep: &keep,
+            tell: &mut |line| match args.json.replaces_text() {
+                true => Ok(()),
+                false => answer!("{line}"),
+            },
+            finished: &mut |finished| results_to.write(|| line(&plan, finished)),
+            notebook: &notebook,
             interrupts,
         },
     )?;
-    let trials = plan.slots.len();
-    let place = out.display();
-    answer!(
-        "{} of {trials} trials complete; results in {place}",
-        ended.complete
-    )?;
+    let trials = ended.trials;
+    if !args.json.replaces_text() {
+        answer!("{} of {trials} trials complete", ended.complete)?;
+    }
+    if let Some(capacity) = plan.experiment.capacity {
+        let results = notebook.results()?;
+        let found = Found::new(&plan, capacity, &results);
+        if !args.json.replaces_text() {
+            write_answer(format_args!("\n{}", found.text()))?;
+        }
+        results_to.write(|| json!({ "capacity": found.to_json() }))?;
+    }
     if ended.complete == trials {
         return Ok(Exit::Ok);
     }
@@ -336,43 +332,20 @@ fn sweep(
     }
 }
 
-impl SweepArgs {
-    /// The store's path and the experiment's number in it, begun anew or gone on with. A store that
-    /// cannot be used is told, and costs no measurement: the results file has all.
-    fn experiment(&self, plan: &Plan) -> Option<(PathBuf, i64)> {
-        if self.no_store {
-            return None;
-        }
-        let identity = &plan.identity;
-        let header = ExperimentHeader {
-            name: identity.name.clone(),
-            definition: json!({
-                "sha256": identity.sha256,
-                "seed": identity.seed,
-                "definition": identity.definition,
-            })
-            .to_string(),
-        };
-        let begun = self.store.open().and_then(|store| {
-            let same = match self.resume {
-                true => store.same_experiment(&header)?,
-                false => None,
-            };
-            let number = match same {
-                Some(number) => number,
-                None => store.begin_experiment(&header)?,
-            };
-            Ok((store.path().to_owned(), number))
-        });
-        match begun {
-            Ok(begun) => Some(begun),
-            Err(failure) => {
-                crate::say::remark!("pgdyno: warning: the sweep is not kept in the notebook");
-                crate::say::remark!("{failure}");
-                None
-            }
-        }
+/// A trial that is over, for programs.
+fn line(plan: &Plan, finished: &Finished<'_>) -> Value {
+    let mut line = Map::new();
+    line.insert("experiment".to_owned(), json!(plan.identity.name));
+    line.insert("role".to_owned(), json!(finished.slot.role.word()));
+    line.insert("point".to_owned(), finished.slot.point.to_json());
+    line.insert("repeat".to_owned(), json!(finished.slot.repeat));
+    line.insert("state".to_owned(), json!(finished.state.name()));
+    line.insert("error".to_owned(), json!(finished.error));
+    line.insert("before".to_owned(), finished.circumstances.to_json());
+    if let Some(Value::Object(result)) = finished.outcome.map(document) {
+        line.extend(result);
     }
+    Value::Object(line)
 }
 
 /// What to type again.
@@ -387,8 +360,11 @@ fn again(args: &SweepArgs) -> String {
     if let Some(config) = &args.from_pgbench_tools {
         words.push(format!("--from-pgbench-tools {}", config.display()));
     }
-    if let Some(out) = &args.out {
-        words.push(format!("--out {}", out.display()));
+    if let Some(slo) = args.slo {
+        words.push(format!("--slo {}ms", slo.as_secs_f64() * 1e3));
+    }
+    if let Some(store) = &args.store.store {
+        words.push(format!("--store {}", store.display()));
     }
     if args.target.url.is_some() {
         // It may hold a password.

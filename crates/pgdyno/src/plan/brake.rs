@@ -15,11 +15,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Brake(Arc<AtomicBool>);
 
 impl Brake {
-    /// Watches from now on.
-    pub fn on(control: &Control, interrupts: &'static Interrupts) -> Self {
+    /// Watches for interrupts beyond the first `begun`: one that came just before the run counts.
+    pub fn on(control: &Control, interrupts: &'static Interrupts, begun: u32) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let (brake, control) = (Self(is_over.clone()), control.clone());
-        let begun = interrupts.count();
         thread::spawn(move || {
             let mut seen = begun;
             while !is_over.load(Ordering::Relaxed) {

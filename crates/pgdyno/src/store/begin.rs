@@ -12,12 +12,12 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, TrialWriter, command_line, stamp, uuid};
+use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, uuid};
 use crate::exit::Failure;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::Trial;
 use crate::target::facts::Facts;
-use crate::target::open::Kind;
+use crate::target::open::{Kind, Target};
 use crate::validity::Note;
 
 /// An experiment, before its first trial.
@@ -98,27 +98,37 @@ impl TrialHeader {
             scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
         }
     }
+
+    /// Of a trial that came to nothing before it was prepared; the target, if it was found.
+    pub fn not_begun(trial: &Trial, target: Option<&Target>) -> Self {
+        Self {
+            experiment: None,
+            point: None,
+            repeat: None,
+            position: None,
+            tags: Vec::new(),
+            note: None,
+            workload: trial.workload.join(" "),
+            pack_sha256: None,
+            variables: BTreeMap::new(),
+            target: target.map_or_else(String::new, |target| target.title.clone()),
+            target_kind: target.map_or(Kind::Named, |target| target.kind),
+            facts: Facts::unseen("the trial ended before the server was asked"),
+            host: Host::read(),
+            notes: Vec::new(),
+            command: command_line::of_process(),
+            trial: trial.clone(),
+            scripts: Vec::new(),
+        }
+    }
 }
 
 impl Store {
-    /// The number of the newest experiment with this name and this very definition.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn same_experiment(&self, header: &ExperimentHeader) -> Result<Option<i64>, Failure> {
-        let found = self.connection.query_row(
-            "SELECT max(number) FROM experiment WHERE name = ? AND definition = ?",
-            params![header.name, header.definition],
-            |row| row.get(0),
-        );
-        found.map_err(self.failed("cannot read"))
-    }
-
-    /// Puts an experiment into the store and gives its number.
+    /// Puts an experiment into the store.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<i64, Failure> {
+    pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
         let uuid = new_uuid()?;
         let written = self.connection.execute(
             "INSERT INTO experiment (uuid, name, created, definition, host) VALUES (?, ?, ?, ?, ?)",
@@ -131,7 +141,7 @@ impl Store {
             ],
         );
         written.map_err(self.failed("cannot write to"))?;
-        Ok(self.connection.last_insert_rowid())
+        self.experiment(&uuid)
     }
 
     /// Puts a trial into the store, and gives what writes its seconds. Nothing is synced to disk
@@ -341,7 +351,7 @@ pub mod tests {
             name: "disks".to_owned(),
             definition: "clients = [1, 2]".to_owned(),
         };
-        let experiment = store.begin_experiment(&sweep).unwrap();
+        let experiment = store.begin_experiment(&sweep).unwrap().number;
         let header = TrialHeader {
             experiment: Some(experiment),
             point: Some(json!({"clients": 2})),

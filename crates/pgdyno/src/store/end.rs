@@ -22,7 +22,7 @@ impl Store {
     pub(super) fn end(&mut self, number: i64, outcome: &Outcome) -> Result<(), Failure> {
         let failed = self.failed("cannot write to");
         let recording = &outcome.recording;
-        let (state, reason) = state(recording);
+        let (state, reason) = verdict(recording);
         let mut columns = figures(&recording.measured);
         columns.extend(client(recording));
         let notes = json!(outcome.notes).to_string();
@@ -135,8 +135,8 @@ fn abort(connection: &mut Connection, number: i64) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// What a recording says of how the trial went.
-fn state(recording: &Recording) -> (State, Option<String>) {
+/// What a recording says of how the trial went, and why it is not complete.
+pub fn verdict(recording: &Recording) -> (State, Option<String>) {
     let clients = &recording.clients;
     let early = || {
         let (aborted, total) = (clients.aborted, clients.total);

@@ -6,7 +6,7 @@ use std::path::Path;
 use pgdyno_drive::Live;
 
 use super::{Store, TrialHeader, TrialWriter, place};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 
 /// A run that is kept, or not.
@@ -34,13 +34,6 @@ impl Keep {
         }
     }
 
-    /// Something happened, `at_us` microseconds after clients began to work.
-    pub fn event(&mut self, kind: &'static str, at_us: u64, text: &str) {
-        if let Some(writer) = &mut self.0 {
-            writer.event(kind, at_us, text);
-        }
-    }
-
     /// It is over; gives the trial's number when it is kept.
     pub fn finish(self, outcome: &Outcome) -> Option<i64> {
         let writer = self.0?;
@@ -50,9 +43,8 @@ impl Keep {
 
     /// It came to nothing, because of this.
     pub fn end_with(self, failure: &Failure) {
-        match failure.exit {
-            Exit::Interrupted(_) => self.abort(&failure.message),
-            _ => self.fail(&failure.message),
+        if let Some(writer) = self.0 {
+            told(writer.end_with(failure));
         }
     }
 

@@ -34,6 +34,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::ExperimentHeader;
 pub use begin::TrialHeader;
+pub use end::verdict;
 pub use exchange::Copied;
 pub use keep::Keep;
 pub use marks::check_tag;
@@ -41,7 +42,7 @@ pub use query::Cell;
 #[allow(unused_imports, reason = "for sweeps and comparisons")]
 pub use seconds::Kind;
 pub use stamp::{read as read_stamp, stamp};
-pub use trials::{Filter, Latency, TrialRow};
+pub use trials::{ExperimentRow, Filter, Latency, TrialRow};
 pub use writer::TrialWriter;
 
 use crate::exit::Failure;

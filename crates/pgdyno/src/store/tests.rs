@@ -118,7 +118,7 @@ fn ten_thousand_trials_are_listed_at_once() {
         definition: String::new(),
     };
     let of_experiment = TrialHeader {
-        experiment: Some(store.begin_experiment(&sweep).unwrap()),
+        experiment: Some(store.begin_experiment(&sweep).unwrap().number),
         tags: vec!["new".to_owned()],
         ..header()
     };
@@ -221,7 +221,7 @@ fn trials_are_copied_once_with_their_experiment() {
         name: "disks".to_owned(),
         definition: String::new(),
     };
-    let experiment = store.begin_experiment(&sweep).unwrap();
+    let experiment = store.begin_experiment(&sweep).unwrap().number;
     let of_experiment = TrialHeader {
         experiment: Some(experiment),
         tags: vec!["new".to_owned()],

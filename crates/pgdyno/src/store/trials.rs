@@ -175,17 +175,23 @@ impl Store {
             let text = format!("there is no experiment {called} in {}", self.path.display());
             Failure::with(Exit::Usage, text)
         })?;
-        let sql = "SELECT number, uuid, name, created, definition FROM experiment WHERE number = ?";
-        let row = self.connection.query_row(sql, [found], |row| {
-            Ok(ExperimentRow {
-                number: row.get(0)?,
-                uuid: row.get(1)?,
-                name: row.get(2)?,
-                created: row.get(3)?,
-                definition: row.get(4)?,
-            })
-        });
+        let sql = format!("{EXPERIMENT} WHERE number = ?");
+        let row = self.connection.query_row(&sql, [found], experiment);
         row.map_err(self.failed("cannot read"))
+    }
+
+    /// The experiments with this name, the newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn experiments_named(&self, name: &str) -> Result<Vec<ExperimentRow>, Failure> {
+        let read = || {
+            let sql = format!("{EXPERIMENT} WHERE name = ? ORDER BY number DESC");
+            let mut select = self.connection.prepare(&sql)?;
+            select.query_map([name], experiment)?.collect()
+        };
+        let rows: rusqlite::Result<Vec<ExperimentRow>> = read();
+        rows.map_err(self.failed("cannot read"))
     }
 
     /// The experiment's number, `None` when there is none.
@@ -275,6 +281,18 @@ impl Store {
 fn ambiguous(what: &str, called: &str, count: usize) -> Failure {
     let text = format!("{count} {what} have a UUID that begins with {called}");
     Failure::with(Exit::Usage, text).hint("give more of it, or the number: pgdyno ls")
+}
+
+const EXPERIMENT: &str = "SELECT number, uuid, name, created, definition FROM experiment";
+
+fn experiment(row: &Row<'_>) -> rusqlite::Result<ExperimentRow> {
+    Ok(ExperimentRow {
+        number: row.get(0)?,
+        uuid: row.get(1)?,
+        name: row.get(2)?,
+        created: row.get(3)?,
+        definition: row.get(4)?,
+    })
 }
 
 /// The columns in the order in which [`trial`] reads them: by their names it takes long.

@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
 use super::{State, Store, packed, stamp};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::plan::trial::Outcome;
 
 /// So many events of a trial are kept: a thousand clients that lose their server all say the same.
@@ -102,6 +102,17 @@ impl TrialWriter {
         let mut desk = self.close()?;
         desk.flush(true)?;
         desk.store.end(desk.number, outcome)
+    }
+
+    /// The trial came to nothing, because of this.
+    ///
+    /// # Errors
+    /// As [`TrialWriter::finish`].
+    pub fn end_with(self, failure: &Failure) -> Result<(), Failure> {
+        match failure.exit {
+            Exit::Interrupted(_) => self.abort(&failure.message),
+            _ => self.fail(&failure.message),
+        }
     }
 
     /// The trial could not be run, or not to its end.

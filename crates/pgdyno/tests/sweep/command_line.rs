@@ -18,7 +18,7 @@ fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {
     let ran = experiment.run(&["--dry-run", "--json"]).expect(0, &[]);
     let plan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(plan["trials"][1]["point"]["clients"], 2);
-    assert!(!experiment.results().exists());
+    assert!(!experiment.dir.path().join("notebook.sqlite").exists());
     assert_eq!(
         database.value("SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'"),
         "0"
@@ -62,24 +62,17 @@ fn what_is_wrong_is_said_with_its_place_before_anything_is_written() {
     run(&["sweep", "nowhere.toml"]).expect(2, &["could not read nowhere.toml"]);
     run(&["sweep", "--preset", "quikc"]).expect(2, &["quick"]);
     run(&["sweep", "--from-pgbench-tools", "e.toml"]).expect(1, &["e.toml:1"]);
+    std::fs::write(experiment.dir.path().join("e.toml"), TWO).unwrap();
     experiment
-        .run(&["--json"])
-        .expect(2, &["--json goes with --dry-run"]);
+        .run(&["--json=no/where"])
+        .expect(2, &["could not create no/where"]);
+    std::fs::write(experiment.dir.path().join("mine"), "hello\n").unwrap();
+    experiment
+        .run(&["--store", "mine"])
+        .expect(1, &["mine is no pgdyno store"]);
     let own_target = format!("{TWO}target = 'host=/x'\n");
     let named_twice = Experiment::new(&own_target, &database);
     named_twice.run(&[]).expect(2, &["names its target itself"]);
-    std::fs::write(experiment.dir.path().join("e.toml"), TWO).unwrap();
-    std::fs::write(experiment.results(), "mine\n").unwrap();
-    experiment
-        .run(&[])
-        .expect(1, &["e.jsonl exists already", "--resume", "--out FILE"]);
-    experiment
-        .run(&["--resume"])
-        .expect(1, &["no file of pgdyno sweep"]);
-    assert_eq!(
-        std::fs::read_to_string(experiment.results()).unwrap(),
-        "mine\n"
-    );
 }
 
 #[test]

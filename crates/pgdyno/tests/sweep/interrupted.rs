@@ -15,7 +15,7 @@ fn ctrl_c_ends_the_trial_in_good_order_and_says_how_to_go_on() {
         &database,
     );
     let running = Running::start(&mut experiment.sweep(&[]));
-    wait_until("the first trial", || experiment.complete().len() == 1);
+    wait_until("the first trial", || experiment.completed() == 1);
     let at_work = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT abalance%'";
     database.wait_for(at_work);
     running.signal(Signal::Interrupt);

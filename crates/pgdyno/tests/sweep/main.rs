@@ -14,6 +14,7 @@ mod child;
 )]
 mod support;
 
+mod capacity;
 mod command_line;
 mod interrupted;
 mod settings;

@@ -31,7 +31,7 @@ fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
 
     let changed = || in_auto_conf(&database) != before;
     let running = Running::start(&mut experiment.sweep(&[]));
-    wait_until("two trials", || experiment.complete().len() >= 2);
+    wait_until("two trials", || experiment.completed() >= 2);
     wait_until("a changed setting", changed);
     let restoring = experiment.command(&["restore"]).output().unwrap();
     support::ended(restoring).expect(0, &["1 sweeps at work"]);
@@ -40,9 +40,9 @@ fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
     assert!(changed(), "nobody has put it back yet");
 
     // The next session of the sweep puts it back before it does anything; killed once more.
-    let complete = experiment.complete().len();
+    let complete = experiment.completed();
     let running = Running::start(&mut experiment.sweep(&["--resume"]));
-    wait_until("two more", || experiment.complete().len() >= complete + 2);
+    wait_until("two more", || experiment.completed() >= complete + 2);
     wait_until("a changed setting", changed);
     running.signal(Signal::Kill);
     let ran = running.ended();
@@ -74,7 +74,7 @@ fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
     experiment
         .run(&["--resume"])
         .expect(0, &["8 of 8 trials complete"]);
-    assert_eq!(experiment.complete().len(), 8, "nothing is left to run");
+    assert_eq!(experiment.completed(), 8, "nothing is left to run");
     // In the notebook all of it is one experiment; what was killed is aborted, not running.
     let states = experiment.assert_notebook();
     let of = |state: &str| {
@@ -109,7 +109,7 @@ fn a_setting_that_cannot_be_varied_is_refused_before_the_first_trial() {
         for text in texts {
             assert!(ran.stderr.contains(text), "no {text} in {ran:#?}");
         }
-        assert!(experiment.complete().is_empty());
+        assert_eq!(experiment.completed(), 0);
     }
 }
 

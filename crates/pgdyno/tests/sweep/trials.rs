@@ -17,27 +17,30 @@ fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
         &database,
     );
     experiment
-        .run(&[])
+        .run(&["--json=lines"])
         .expect(0, &["8 of 8 trials complete", "[1/8] scale 1, clients 1"]);
     let trials = experiment.complete();
     assert_eq!(trials.len(), 8);
     trials.iter().for_each(assert_sums);
-    // The notebook has the same.
     assert_eq!(
         experiment.assert_notebook(),
         [json!({ "state": "complete", "n": 8 })]
     );
-    let kept = experiment.query(
-        "SELECT t.committed, t.repeat, json_extract(t.point, '$.params.scale') AS scale, e.name, \
-         (SELECT count(*) FROM event v WHERE v.trial = t.number AND v.kind = 'before') AS before \
-         FROM trial t JOIN experiment e ON e.number = t.experiment ORDER BY t.position",
-    );
-    assert_eq!(kept.len(), 8);
-    for (row, line) in kept.iter().zip(&trials) {
-        assert_eq!(row["committed"], line["measured"]["committed"]);
-        assert_eq!(row["repeat"], line["repeat"]);
-        assert_eq!(row["scale"], line["point"]["params"]["scale"]);
-        assert_eq!((&row["name"], &row["before"]), (&json!("e"), &json!(1)));
+    // A line of JSON a trial has the same.
+    let lines = std::fs::read_to_string(experiment.dir.path().join("lines")).unwrap();
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 8);
+    for (line, trial) in lines.iter().zip(&trials) {
+        for part in ["state", "repeat", "point", "before", "measured", "seconds"] {
+            assert_eq!(line[part], trial[part], "{part}");
+        }
+        assert_eq!(
+            (&line["experiment"], &line["role"]),
+            (&json!("e"), &json!("point"))
+        );
     }
     let loads: Vec<bool> = trials
         .iter()
@@ -94,8 +97,9 @@ fn a_share_of_the_maximum_is_scheduled_after_measuring_it_once() {
         .run(&[])
         .expect(0, &["5 of 5 trials complete", "to find the maximum"]);
     let trials = experiment.complete();
-    let roles: Vec<_> = trials.iter().map(|t| t["role"].as_str().unwrap()).collect();
-    assert_eq!(roles, ["maximum", "point", "point", "point", "point"]);
+    let maxima: Vec<_> = trials.iter().map(|t| t["is_maximum"] == 1).collect();
+    assert_eq!(maxima, [true, false, false, false, false]);
+    assert!(trials[0]["repeat"].is_null());
     let maximum = trials[0]["measured"]["goodput_per_s"].as_f64().unwrap();
     assert!(trials[0]["trial"]["rate_per_s"].is_null());
     for trial in [&trials[1], &trials[3]] {
@@ -132,12 +136,39 @@ fn a_trial_that_fails_is_written_down_and_the_others_go_on() {
     script("bad.sql", "SELECT 2;\n");
     experiment
         .run(&["--resume"])
-        .expect(1, &["holds another experiment"]);
+        .expect(1, &["is another experiment", "without --resume"]);
     script("bad.sql", "SELECT 1/0;\n");
     experiment
         .run(&["--resume"])
         .expect(1, &["1 of 2 trials complete"]);
     assert_eq!(experiment.trials().len(), 3);
+}
+
+#[test]
+fn what_was_excluded_is_measured_again_and_what_counts_is_not() {
+    let database = Database::new("sweep_excluded");
+    let experiment = Experiment::new(
+        "workload = 'select-only'\ntransactions = 5\nrepeats = 2\nrate = ['50%']\nhygiene.settle = 0\n",
+        &database,
+    );
+    let begins = experiment.run(&["--resume"]);
+    begins.expect(0, &["there is no e in", "3 of 3 trials complete"]);
+    experiment
+        .run(&["--resume"])
+        .expect(0, &["3 of 3 trials complete"]);
+    assert_eq!(experiment.completed(), 3, "nothing was left to run");
+    let exclude = &mut experiment.command(&["exclude", "2", "--reason", "a neighbour was loud"]);
+    crate::support::ran(exclude).expect(0, &[]);
+    experiment
+        .run(&["--resume"])
+        .expect(0, &["3 of 3 trials complete"]);
+    let trials = experiment.trials();
+    assert_eq!(trials.len(), 4);
+    assert_eq!(trials[3]["repeat"], trials[1]["repeat"]);
+    assert_eq!(trials[3]["point"], trials[1]["point"]);
+    // At the rate that the maximum of the first session gave.
+    let rate = |trial: &Value| trial["trial"]["rate_per_s"].as_f64().unwrap();
+    assert_eq!(rate(&trials[3]), rate(&trials[1]));
 }
 
 #[test]
@@ -159,6 +190,16 @@ fn tables_of_others_are_never_loaded_anew() {
     assert_eq!(database.value("SELECT count(*) FROM pgbench_branches"), "1");
     let rows = database.value("SELECT count(*) > 0 FROM pgbench_history");
     assert_eq!(rows, "t", "nor emptied");
+    // What could not begin is in the notebook too, with the reason.
+    let trials = experiment.trials();
+    let states: Vec<_> = trials
+        .iter()
+        .map(|t| t["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["complete", "failed"]);
+    let reason = trials[1]["reason"].as_str().unwrap();
+    assert!(reason.contains("loaded with scale = 1, not 2"), "{reason}");
+    assert_eq!(trials[1]["point"]["params"]["scale"], 2);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! An experiment in a directory of its own, and what a sweep has written about it.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
@@ -42,10 +41,6 @@ impl Experiment {
         support::ran(&mut self.sweep(args))
     }
 
-    pub fn results(&self) -> PathBuf {
-        self.dir.path().join("e.jsonl")
-    }
-
     /// What a query of its notebook gives, an object a row.
     pub fn query(&self, sql: &str) -> Vec<Value> {
         let ran = support::ran(&mut self.command(&["sql", "--json", sql])).expect(0, &[]);
@@ -65,14 +60,30 @@ impl Experiment {
         self.query("SELECT state, count(*) AS n FROM trial GROUP BY state ORDER BY state")
     }
 
-    /// Whole lines after the first.
+    /// Every trial that is over, in the order in which they began: what `show --json` tells, its
+    /// place in the experiment, and what happened before it.
     pub fn trials(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.results()).unwrap_or_default();
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        let lines = whole.lines().skip(1);
-        lines
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        let rows = self.query(
+            "SELECT number, state, reason, point, repeat, EXISTS (SELECT 1 FROM tag \
+             WHERE tag.trial = t.number AND tag = 'maximum') AS is_maximum, (SELECT text FROM event v \
+             WHERE v.trial = t.number AND v.kind = 'before') AS before \
+             FROM trial t WHERE state <> 'running' ORDER BY number",
+        );
+        let whole = |mut row: Value| {
+            let number = row["number"].to_string();
+            let show = &mut self.command(&["show", &number, "--json"]);
+            let shown = support::ran(show).expect(0, &[]).stdout;
+            let mut trial: Value = serde_json::from_str(&shown).unwrap();
+            for name in ["point", "before"] {
+                let text = row[name].as_str().unwrap_or("null");
+                trial[name] = serde_json::from_str(text).unwrap();
+            }
+            for name in ["state", "reason", "repeat", "is_maximum"] {
+                trial[name] = row[name].take();
+            }
+            trial
+        };
+        rows.into_iter().map(whole).collect()
     }
 
     pub fn complete(&self) -> Vec<Value> {
@@ -80,6 +91,17 @@ impl Experiment {
         trials
             .filter(|trial| trial["state"] == "complete")
             .collect()
+    }
+
+    /// How many trials are complete, while the sweep goes on too.
+    pub fn completed(&self) -> usize {
+        let count = "SELECT count(*) AS n FROM trial WHERE state = 'complete'";
+        let ran = support::ran(&mut self.command(&["sql", "--json", count]));
+        if ran.stderr.contains("there is no store") {
+            return 0;
+        }
+        let rows: Value = serde_json::from_str(&ran.expect(0, &[]).stdout).unwrap();
+        rows[0]["n"].as_u64().unwrap() as usize
     }
 }
 

@@ -104,7 +104,7 @@ pub fn run(
         Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
         None => Keep::nothing(),
     };
-    let brake = Brake::on(&control, interrupts);
+    let brake = Brake::on(&control, interrupts, interrupts.count());
     let outcome = keep.run(&mut watch, |live| trial.measure(&prepared, &control, live));
     drop(brake);
     let outcome = match outcome {

@@ -6,24 +6,24 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use pgdyno_drive::Control;
-use pgdyno_drive::record::End;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
+use super::capacity;
 use super::estimate::{self, Learnt, LoadedTables, estimate};
-use super::notebook::{Circumstances, Finished, Notebook, State};
+use super::notebook::{Circumstances, Finished, Notebook, state_after};
 use super::plan::Plan;
 use super::point::Rate;
 use super::schedule::{Key, Role, Slot};
 use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
-use crate::plan::prepare::Prepared;
+use crate::plan::hygiene;
+use crate::plan::prepare::{self, Prepared};
 use crate::plan::settings::{self, Changes, Way};
 use crate::plan::trial::{Outcome, Trial};
-use crate::plan::{hygiene, prepare};
 use crate::report::figures;
 use crate::report::live::{Form, Length, Screen};
-use crate::store::Keep;
+use crate::store::{State, verdict};
 use crate::target::dialect::{Dialect, Product};
 use crate::target::open::{self, Target, Wanted};
 use crate::target::{own, trouble};
@@ -42,8 +42,10 @@ pub struct Means<'a> {
     pub progress: fn(Form) -> Progress,
     /// Told each trial's result, for people.
     pub tell: &'a mut dyn FnMut(&str) -> Result<(), Failure>,
-    /// Begins to keep a trial in the store; told its place in the order, from 1.
-    pub keep: &'a dyn Fn(&Slot, u32, &Trial, &Prepared) -> Keep,
+    /// Told each trial that is over, whatever came of it.
+    pub finished: &'a mut dyn FnMut(&Finished<'_>) -> Result<(), Failure>,
+    /// Where trials are kept.
+    pub notebook: &'a Notebook,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
@@ -55,6 +57,8 @@ pub struct Ended {
     pub complete: usize,
     /// Trials that failed just now.
     pub failed: usize,
+    /// How many there are, with those that the first ones asked for.
+    pub trials: usize,
     /// Why it ended early.
     pub early: Option<Failure>,
 }
@@ -63,15 +67,12 @@ pub struct Ended {
 ///
 /// # Errors
 /// The notebook cannot be written, or settings could not be put back.
-pub fn conduct<'a>(
-    plan: &'a Plan,
-    notebook: &mut dyn Notebook,
-    means: Means<'a>,
-) -> Result<Ended, Failure> {
-    let done = notebook.begin_experiment(&plan.identity)?;
-    let done = done.into_iter().map(|done| (done.key, done.goodput_per_s));
+pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
+    let done = means.notebook.done().iter();
+    let done = done.map(|done| (done.key.clone(), done.goodput_per_s));
     let mut sweep = Sweep {
         plan,
+        slots: plan.slots.clone(),
         interrupts_seen: means.interrupts.count(),
         means,
         done: done.collect(),
@@ -79,7 +80,7 @@ pub fn conduct<'a>(
         loaded: LoadedTables::default(),
         learnt: Learnt::default(),
     };
-    let ended = sweep.all(notebook);
+    let ended = sweep.all();
     // Whatever happened, the server is left as it was found.
     let restored = sweep.restore();
     let ended = ended?;
@@ -99,6 +100,8 @@ struct Place {
 
 struct Sweep<'a> {
     plan: &'a Plan,
+    /// The plan's trials, and those that were added.
+    slots: Vec<Slot>,
     means: Means<'a>,
     done: BTreeMap<Key, f64>,
     places: BTreeMap<String, Place>,
@@ -116,35 +119,48 @@ struct Ran {
 }
 
 impl Sweep<'_> {
-    fn all(&mut self, notebook: &mut dyn Notebook) -> Result<Ended, Failure> {
+    fn all(&mut self) -> Result<Ended, Failure> {
+        let mut ended = self.those_from(0)?;
+        let planned = self.slots.len();
+        if let Some(capacity) = self.plan.experiment.capacity
+            && ended.complete == planned
+        {
+            let results = self.means.notebook.results()?;
+            self.slots
+                .extend(capacity::between(self.plan, capacity, &results));
+            let added = self.those_from(planned)?;
+            ended.complete += added.complete;
+            ended.failed += added.failed;
+            ended.early = added.early;
+        }
+        ended.trials = self.slots.len();
+        Ok(ended)
+    }
+
+    /// The trials from this number on.
+    fn those_from(&mut self, first: usize) -> Result<Ended, Failure> {
         let plan = self.plan;
         let mut ended = Ended::default();
-        for (number, slot) in plan.slots.iter().enumerate() {
+        for (number, slot) in self.slots.clone().iter().enumerate().skip(first) {
             if self.done.contains_key(&slot.key()) {
                 ended.complete += 1;
                 continue;
             }
             self.announce(number, slot);
-            notebook.begin_trial(slot)?;
             let mut circumstances = Circumstances::default();
-            let result = self.trial(number, slot, &mut circumstances);
+            let result = self.trial(number, slot, &mut circumstances)?;
             let (state, error) = match &result {
-                Ok(ran) => verdict(&ran.outcome),
-                Err(failure) if matches!(failure.exit, Exit::Interrupted(_)) => {
-                    (State::Aborted, Some(failure.message.clone()))
-                }
-                Err(failure) => (State::Failed, Some(failure.message.clone())),
+                Ok(ran) => verdict(&ran.outcome.recording),
+                Err(failure) => (state_after(failure), Some(failure.message.clone())),
             };
-            notebook.finish_trial(
+            (self.means.finished)(&Finished {
                 slot,
-                &Finished {
-                    state,
-                    outcome: result.as_ref().ok().map(|ran| &ran.outcome),
-                    error: error.clone(),
-                    circumstances: &circumstances,
-                },
-            )?;
-            let head = format!("[{}/{}] {}", number + 1, plan.slots.len(), plan.label(slot));
+                state,
+                outcome: result.as_ref().ok().map(|ran| &ran.outcome),
+                error: error.clone(),
+                circumstances: &circumstances,
+            })?;
+            let head = format!("[{}/{}] {}", number + 1, self.slots.len(), plan.label(slot));
             match &result {
                 Ok(ran) => {
                     let figures = self.figures(&ran.outcome);
@@ -187,27 +203,27 @@ impl Sweep<'_> {
         if self.means.screen == Form::Quiet {
             return;
         }
-        let left = self.plan.slots[number..].iter();
+        let left = self.slots[number..].iter();
         let left = left.filter(|slot| !self.done.contains_key(&slot.key()));
         let left = estimate(self.plan, left, self.loaded.clone(), &self.learnt);
         crate::say::remark!(
             "pgdyno: trial {} of {}: {}; {} left",
             number + 1,
-            self.plan.slots.len(),
+            self.slots.len(),
             self.plan.label(slot),
             estimate::words(left.time)
         );
     }
 
+    /// Runs a trial and keeps it: outside, that it could not be kept; inside, what became of it.
     fn trial(
         &mut self,
         number: usize,
         slot: &Slot,
         before: &mut Circumstances,
-    ) -> Result<Ran, Failure> {
+    ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
-        let rate = self.rate(slot)?;
-        let planned = &self.plan.points[slot.index];
+        let rate = self.rate(slot);
         let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
         let wanted = match slot.point.target() {
             Some(url) => Wanted {
@@ -216,9 +232,53 @@ impl Sweep<'_> {
             },
             None => self.means.wanted.clone(),
         };
-        let trial = slot.point.trial(wanted, rate, seed);
+        let trial = slot
+            .point
+            .trial(wanted, rate.as_ref().ok().copied().flatten(), seed);
+        let place = (slot, number as u32 + 1);
+        let notebook = self.means.notebook;
+        let prepared = rate.and_then(|_| self.make_ready(slot, &trial, before));
+        let (prepared, load_s) = match prepared {
+            Ok(prepared) => prepared,
+            Err(failure) => {
+                let target = self.places.get(slot.point.target().unwrap_or_default());
+                let target = target.map(|place| &place.target);
+                notebook.not_begun(place, &trial, target, before, &failure)?;
+                return Ok(Err(failure));
+            }
+        };
+        let interrupts = self.means.interrupts;
+        let control = Control::default();
+        let mut screen = Screen::new(self.means.screen, Length::of(&trial));
+        let mut writer = notebook.begin_trial(place, &trial, &prepared)?;
+        writer.event("before", 0, &before.to_json().to_string());
+        let brake = Brake::on(&control, interrupts, self.interrupts_seen);
+        let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
+        drop(brake);
+        screen.close();
+        match outcome {
+            Ok(outcome) => {
+                writer.finish(&outcome)?;
+                let total_s = began.elapsed().as_secs_f64() - load_s;
+                Ok(Ok(Ran { outcome, total_s }))
+            }
+            Err(failure) => {
+                writer.end_with(&failure)?;
+                Ok(Err(failure))
+            }
+        }
+    }
+
+    /// All that comes before a trial; the time that loading took.
+    fn make_ready(
+        &mut self,
+        slot: &Slot,
+        trial: &Trial,
+        before: &mut Circumstances,
+    ) -> Result<(Prepared, f64), Failure> {
+        let planned = &self.plan.points[slot.index];
         // Also looks at script files again: they may have gone since the plan was made.
-        let checked = prepare::check(&trial)?;
+        let checked = prepare::check(trial)?;
         let name = slot.point.target().unwrap_or_default().to_owned();
         self.open(&name, &trial.target)?;
         let interrupts = self.means.interrupts;
@@ -280,36 +340,13 @@ impl Sweep<'_> {
 
         let target = place.target.with_settings(&of_session);
         let progress = (self.means.progress)(Form::Quiet);
-        let prepared = prepare::prepare_on(target, checked, &trial, progress, interrupts)?;
+        let prepared = prepare::prepare_on(target, checked, trial, progress, interrupts)?;
         if planned.writes {
             let names = pack.into_iter().flat_map(|pack| pack.tables());
             place.written.extend(names.map(|table| table.name.clone()));
             place.written.extend(wanted.truncate.iter().cloned());
         }
-        let control = Control::default();
-        let mut screen = Screen::new(self.means.screen, Length::of(&trial));
-        let brake = Brake::on(&control, interrupts);
-        // One that came after the last look and before the brake.
-        if interrupts.count() > self.interrupts_seen {
-            return Err(hygiene::interrupted(interrupts));
-        }
-        let mut keep = (self.means.keep)(slot, number as u32 + 1, &trial, &prepared);
-        keep.event("before", 0, &before.to_json().to_string());
-        let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
-        drop(brake);
-        screen.close();
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(failure) => {
-                keep.end_with(&failure);
-                return Err(failure);
-            }
-        };
-        keep.finish(&outcome);
-        Ok(Ran {
-            outcome,
-            total_s: began.elapsed().as_secs_f64() - load_s,
-        })
+        Ok((prepared, load_s))
     }
 
     /// Transactions a second to schedule.
@@ -427,21 +464,6 @@ fn look(
         settings::ways(session, names.iter().map(String::as_str))?
     };
     Ok((product.dialect, ways))
-}
-
-fn verdict(outcome: &Outcome) -> (State, Option<String>) {
-    let clients = &outcome.recording.clients;
-    match outcome.recording.end {
-        End::Interrupted => (State::Aborted, Some("interrupted".to_owned())),
-        _ if clients.aborted > 0 => {
-            let why = format!(
-                "{} of {} clients ended early",
-                clients.aborted, clients.total
-            );
-            (State::Failed, Some(why))
-        }
-        _ => (State::Complete, None),
-    }
 }
 
 /// The time a plan will take from the start, for people.

@@ -4,9 +4,9 @@
 //! Not for: what a trial is and how one is measured (`plan::trial`), what happens between trials
 //! (`plan::hygiene`, `plan::settings`).
 
+pub mod capacity;
 pub mod conduct;
 pub mod estimate;
-pub mod json_lines;
 pub mod matrix;
 pub mod notebook;
 pub mod parameter;

@@ -1,11 +1,19 @@
-//! Where trials are written down, and what a sweep must find there to go on after an interruption.
+//! An experiment in the store: which of its trials are complete, and a place for those to come.
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::schedule::{Key, Slot};
-use crate::exit::Failure;
+use super::schedule::{Key, Role, Slot};
+use crate::exit::{Exit, Failure};
 use crate::plan::hygiene;
-use crate::plan::trial::Outcome;
+use crate::plan::prepare::Prepared;
+use crate::plan::trial::{Outcome, Trial};
+use crate::store::{ExperimentHeader, Filter, State, Store, TrialHeader, TrialRow, TrialWriter};
+use crate::target::open::Target;
+
+/// Marks trials that find a maximum.
+const TAG_OF_MAXIMUM: &str = "maximum";
 
 /// What tells one experiment from another.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,30 +24,20 @@ pub struct Identity {
     pub sha256: String,
     /// Where order and trials take their random numbers from.
     pub seed: i64,
-    /// How many trials it has.
-    pub trials: usize,
     /// All of it, for readers.
     pub definition: Value,
 }
 
-/// How a trial ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// It was measured to its end.
-    Complete,
-    /// Something went wrong; its figures, if there are any, are no result.
-    Failed,
-    /// Somebody ended it early.
-    Aborted,
-}
-
-impl State {
-    /// Its word in records.
-    pub fn word(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::Failed => "failed",
-            State::Aborted => "aborted",
+impl Identity {
+    fn header(&self) -> ExperimentHeader {
+        let definition = json!({
+            "sha256": self.sha256,
+            "seed": self.seed,
+            "definition": self.definition,
+        });
+        ExperimentHeader {
+            name: self.name.clone(),
+            definition: definition.to_string(),
         }
     }
 }
@@ -71,6 +69,8 @@ impl Circumstances {
 
 /// A trial that is over.
 pub struct Finished<'a> {
+    /// Which.
+    pub slot: &'a Slot,
     /// How it ended.
     pub state: State,
     /// What was measured, if anything was.
@@ -90,26 +90,172 @@ pub struct Done {
     pub goodput_per_s: f64,
 }
 
-/// Where an experiment is written down.
-pub trait Notebook {
-    /// The seed of the experiment that is in it already.
-    fn seed(&self) -> Option<i64>;
+/// An experiment in a store.
+pub struct Notebook {
+    store: PathBuf,
+    /// Its number there.
+    experiment: i64,
+    uuid: String,
+    done: Vec<Done>,
+}
 
-    /// Begins the experiment or goes on with it; tells which trials are complete.
+/// An experiment that was begun before, and what it was begun with.
+pub struct Begun {
+    /// Goes on with it.
+    pub notebook: Notebook,
+    /// Its seed.
+    pub seed: i64,
+}
+
+impl Notebook {
+    /// Begins the experiment.
     ///
     /// # Errors
-    /// Another experiment is in it, or it cannot be written.
-    fn begin_experiment(&mut self, identity: &Identity) -> Result<Vec<Done>, Failure>;
+    /// The store cannot be written.
+    pub fn begin(store: &Store, identity: &Identity) -> Result<Notebook, Failure> {
+        let begun = store.begin_experiment(&identity.header())?;
+        Ok(Notebook {
+            store: store.path().to_owned(),
+            experiment: begun.number,
+            uuid: begun.uuid,
+            done: Vec::new(),
+        })
+    }
 
-    /// A trial is about to begin.
+    /// The newest experiment of this name with the same points, workloads and hygiene, to go on
+    /// with it; `None` when the store has none of this name.
     ///
     /// # Errors
-    /// It cannot be written.
-    fn begin_trial(&mut self, slot: &Slot) -> Result<(), Failure>;
+    /// All of this name are others; another pgdyno is at work on it; the store cannot be read.
+    pub fn resume(store: &Store, identity: &Identity) -> Result<Option<Begun>, Failure> {
+        let place = store.path().display();
+        let name = &identity.name;
+        let named = store.experiments_named(name)?;
+        let same = named.iter().find_map(|row| {
+            let definition: Value = serde_json::from_str(&row.definition).ok()?;
+            let is_same = definition["sha256"] == identity.sha256.as_str();
+            is_same.then(|| Some((row, definition["seed"].as_i64()?)))?
+        });
+        let Some((row, seed)) = same else {
+            if named.is_empty() {
+                return Ok(None);
+            }
+            return Err(Failure::new(format!(
+                "{name} in {place} is another experiment: its points, workloads or hygiene differ"
+            ))
+            .hint("without --resume it is begun anew, beside what is there"));
+        };
+        let trials = store.trials(&Filter {
+            experiment: Some(row.uuid.clone()),
+            ..Filter::default()
+        })?;
+        if let Some(running) = trials.iter().find(|t| t.state == State::Running.name()) {
+            let number = running.number;
+            return Err(Failure::new(format!(
+                "another pgdyno is at work on {name}: trial {number} in {place} runs"
+            )));
+        }
+        // What does not count is to be measured again.
+        let done = trials
+            .iter()
+            .filter(|trial| counts(trial))
+            .filter_map(|trial| {
+                let (role, repeat) = match trial.repeat {
+                    Some(repeat) => (Role::Point, repeat),
+                    None => (Role::Maximum, 0),
+                };
+                Some(Done {
+                    key: (role, trial.point.as_ref()?.to_string(), repeat),
+                    goodput_per_s: trial.goodput_per_s.unwrap_or(0.0),
+                })
+            });
+        let notebook = Notebook {
+            store: store.path().to_owned(),
+            experiment: row.number,
+            uuid: row.uuid.clone(),
+            done: done.collect(),
+        };
+        Ok(Some(Begun { notebook, seed }))
+    }
 
-    /// A trial is over. It is on the disk when this returns.
+    /// The experiment's trials that are complete, and count; the newest first.
     ///
     /// # Errors
-    /// It cannot be written.
-    fn finish_trial(&mut self, slot: &Slot, finished: &Finished<'_>) -> Result<(), Failure>;
+    /// The store cannot be read.
+    pub fn results(&self) -> Result<Vec<TrialRow>, Failure> {
+        results(&Store::existing(&self.store)?, &self.uuid)
+    }
+
+    /// Trials that are complete, and count, from the sessions before this one.
+    pub fn done(&self) -> &[Done] {
+        &self.done
+    }
+
+    /// A trial is about to begin; `position` is its place in the order, from 1.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn begin_trial(
+        &self,
+        (slot, position): (&Slot, u32),
+        trial: &Trial,
+        prepared: &Prepared,
+    ) -> Result<TrialWriter, Failure> {
+        let header = self.placed((slot, position), TrialHeader::of(trial, prepared));
+        Store::open(&self.store)?.begin(&header)
+    }
+
+    /// A trial came to nothing before it could begin.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn not_begun(
+        &self,
+        (slot, position): (&Slot, u32),
+        trial: &Trial,
+        target: Option<&Target>,
+        before: &Circumstances,
+        why: &Failure,
+    ) -> Result<(), Failure> {
+        let header = self.placed((slot, position), TrialHeader::not_begun(trial, target));
+        let mut writer = Store::open(&self.store)?.begin(&header)?;
+        writer.event("before", 0, &before.to_json().to_string());
+        writer.end_with(why)
+    }
+
+    fn placed(&self, (slot, position): (&Slot, u32), header: TrialHeader) -> TrialHeader {
+        let is_maximum = slot.role == Role::Maximum;
+        TrialHeader {
+            experiment: Some(self.experiment),
+            point: Some(slot.point.to_json()),
+            repeat: (!is_maximum).then_some(slot.repeat),
+            position: Some(position),
+            tags: is_maximum
+                .then(|| TAG_OF_MAXIMUM.to_owned())
+                .into_iter()
+                .collect(),
+            ..header
+        }
+    }
+}
+
+fn results(store: &Store, experiment: &str) -> Result<Vec<TrialRow>, Failure> {
+    let mut trials = store.trials(&Filter {
+        experiment: Some(experiment.to_owned()),
+        ..Filter::default()
+    })?;
+    trials.retain(counts);
+    Ok(trials)
+}
+
+fn counts(trial: &TrialRow) -> bool {
+    trial.state == State::Complete.name() && trial.excluded.is_none()
+}
+
+/// The state of a trial that came to nothing because of this.
+pub fn state_after(failure: &Failure) -> State {
+    match failure.exit {
+        Exit::Interrupted(_) => State::Aborted,
+        _ => State::Failed,
+    }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::matrix;
 use super::notebook::Identity;
 use super::point::Point;
 use super::reader::{Axis, Experiment};
 use super::schedule::{Slot, schedule};
+use super::{capacity, matrix};
 use crate::exit::{Exit, Failure};
 use crate::plan::prepare;
 use crate::target::dialect;
@@ -96,14 +96,18 @@ impl Plan {
         let axes = experiment.axes.iter().filter(|Axis(steps)| steps.len() > 1);
         let varied = axes.flat_map(|Axis(steps)| steps[0].iter().map(|(name, _)| name.clone()));
         let varied = varied.collect();
-        let identity = identity(&experiment, &points, slots.len(), seed);
-        Ok(Plan {
+        let identity = identity(&experiment, &points, seed);
+        let plan = Plan {
             experiment,
             points,
             slots,
             varied,
             identity,
-        })
+        };
+        if plan.experiment.capacity.is_some() {
+            capacity::check(&plan)?;
+        }
+        Ok(plan)
     }
 
     /// A trial for people: what varies, and which repeat.
@@ -186,7 +190,7 @@ fn of_pack(pack: Pack, chosen: Params) -> Result<Tables, Failure> {
     })
 }
 
-fn identity(experiment: &Experiment, points: &[Planned], trials: usize, seed: i64) -> Identity {
+fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity {
     let mut all: Vec<String> = points
         .iter()
         .map(|planned| format!("{} {}", planned.point.key(), planned.content_sha256))
@@ -199,7 +203,6 @@ fn identity(experiment: &Experiment, points: &[Planned], trials: usize, seed: i6
         name: experiment.name.clone(),
         sha256: hex(hash),
         seed,
-        trials,
         definition: json!({
             "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
             "repeats": experiment.repeats,

@@ -107,6 +107,20 @@ impl Point {
         point
     }
 
+    /// The same point at so many transactions a second.
+    pub fn at_rate(&self, per_second: f64) -> Point {
+        let mut point = self.clone();
+        point.0.insert("rate".to_owned(), json!(per_second));
+        point
+    }
+
+    /// What the same point has at any pace.
+    pub fn without_rate(&self) -> Point {
+        let mut point = self.clone();
+        point.0.remove("rate");
+        point
+    }
+
     /// Its pace.
     pub fn rate(&self) -> Rate {
         match self.0.get("rate") {

@@ -3,7 +3,7 @@
 use pgdyno_platform::host::Host;
 
 /// Their names.
-pub const NAMES: [&str; 2] = ["quick", "pgbench-tools"];
+pub const NAMES: [&str; 3] = ["quick", "capacity", "pgbench-tools"];
 
 /// Data of tpcb for each unit of scale, indexes included: what `pgbench -i` makes is about 15 MB.
 const BYTES_PER_SCALE: u64 = 15_000_000;
@@ -14,6 +14,7 @@ const SHARED_BUFFERS_BYTES: u64 = 128 << 20;
 pub fn toml(name: &str, host: &Host) -> Option<String> {
     match name {
         "quick" => Some(quick(host)),
+        "capacity" => Some(capacity(host)),
         "pgbench-tools" => Some(pgbench_tools(host)),
         _ => None,
     }
@@ -40,6 +41,32 @@ workload = [\"select-only\", \"tpcb\"]
 clients = {clients:?}
 ",
         scale = clients.iter().max().copied().unwrap_or(1),
+    )
+}
+
+fn capacity(host: &Host) -> String {
+    let clients = (4 * host.cpus).max(16);
+    format!(
+        "\
+# How much load the system takes while p99 keeps a limit, and where latency bends: transactions
+# start when they are due, whether the server keeps up or not (an open loop), at shares of what a
+# closed loop comes to. Where the limit is broken, rates between are measured too. About ten minutes.
+name = \"capacity\"
+workload = \"tpcb\"
+duration = \"5s\"
+warmup = \"1s\"
+repeats = 6                # from six on there are intervals
+clients = {clients}               # connections: as many as your application has
+
+[params]
+scale = {clients}                 # as many branches as clients: they are not to fight for one
+
+[matrix]
+rate = [\"20%\", \"40%\", \"60%\", \"70%\", \"80%\", \"90%\", \"100%\", \"110%\"]
+
+[capacity]
+slo = \"20ms\"             # or --slo 20ms
+"
     )
 }
 
@@ -127,7 +154,7 @@ mod tests {
             host(Some(8 << 30), 4),
             host(Some(1 << 40), 128),
         ] {
-            for (name, trials) in NAMES.into_iter().zip([18, 72]) {
+            for (name, trials) in NAMES.into_iter().zip([18, 49, 72]) {
                 let text = toml(name, &host).unwrap();
                 let source = Source { name, text: &text };
                 let e = reader::read(source, name, Path::new("")).unwrap_or_else(|e| panic!("{e}"));

@@ -1,19 +1,21 @@
 //! From an experiment's TOML to an [`Experiment`]. Strict: what is not known is an error, so that
 //! a typing error never silently changes a measurement.
 
+mod sections;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use super::capacity::Capacity;
 use super::parameter::{self, Kind, PARAMETERS};
 use super::suggest::nearest;
 use super::toml_text::{Placed, Source, integer, kind};
 use crate::exit::Failure;
-use crate::plan::hygiene::{Vacuum, Wanted as Hygiene};
+use crate::plan::hygiene::Wanted as Hygiene;
 use crate::workload::{folder, script_files, shipped};
 
 /// What a file describes.
@@ -35,6 +37,8 @@ pub struct Experiment {
     pub seed: Option<i64>,
     /// What happens between trials.
     pub hygiene: Hygiene,
+    /// Whether to find out how much load the system takes.
+    pub capacity: Option<Capacity>,
 }
 
 /// One dimension of the matrix: each step sets one parameter, or several that go together.
@@ -79,8 +83,9 @@ impl Order {
 }
 
 /// Keys beside the parameters.
-const KEYS: [&str; 10] = [
-    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "exclude", "hygiene",
+const KEYS: [&str; 11] = [
+    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "exclude",
+    "hygiene", "capacity",
 ];
 const REPEATS_MAX: i64 = 10_000;
 
@@ -106,6 +111,7 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         order: Order::Interleaved,
         seed: None,
         hygiene: Hygiene::default(),
+        capacity: None,
     };
     reader.parameters(&table, &KEYS, Lists::Multiply)?;
     for (key, value) in &table {
@@ -155,6 +161,10 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
             "hygiene" => {
                 let table = reader.table(value_at.clone(), "hygiene", value)?;
                 experiment.hygiene = reader.hygiene(table)?;
+            }
+            "capacity" => {
+                let table = reader.table(value_at.clone(), "capacity", value)?;
+                experiment.capacity = Some(reader.capacity(value_at.clone(), table)?);
             }
             _ => {}
         }
@@ -284,67 +294,6 @@ impl Reader<'_> {
             return Err(self.source.wrong(at, "exclude: there is nothing in it"));
         }
         Ok(Exclude { values, line })
-    }
-
-    fn hygiene(&self, table: &DeTable<'_>) -> Result<Hygiene, Failure> {
-        const KEYS: [&str; 5] = [
-            "truncate",
-            "vacuum",
-            "checkpoint",
-            "checkpoint_timeout",
-            "settle",
-        ];
-        let mut hygiene = Hygiene::default();
-        for (key, value) in table {
-            let at = value.span();
-            let wrong = |what: String| self.source.wrong(at.clone(), &what);
-            let time = |kind: Kind| match kind.accept(value.get_ref()) {
-                Ok(seconds) => Ok(Duration::from_secs_f64(seconds.as_f64().unwrap_or(0.0))),
-                Err(why) => Err(wrong(format!("{}: {why}", key.get_ref()))),
-            };
-            match key.get_ref().as_ref() {
-                "truncate" => {
-                    let names = value.get_ref().as_array().map(|names| {
-                        let names = names.iter().map(|name| name.get_ref().as_str());
-                        names.map(|n| n.map(str::to_owned)).collect()
-                    });
-                    let names: Option<Vec<String>> = names.flatten();
-                    hygiene.truncate = names.ok_or_else(|| {
-                        wrong("truncate: a list of table names is wanted".to_owned())
-                    })?;
-                }
-                "vacuum" => {
-                    hygiene.vacuum = match value.get_ref().as_str() {
-                        Some("needed") => Vacuum::Needed,
-                        Some("always") => Vacuum::Always,
-                        Some("never") => Vacuum::Never,
-                        _ => {
-                            return Err(wrong(
-                                "vacuum: one of \"needed\", \"always\", \"never\" is wanted"
-                                    .to_owned(),
-                            ));
-                        }
-                    }
-                }
-                "checkpoint" => {
-                    hygiene.checkpoint = value
-                        .get_ref()
-                        .as_bool()
-                        .ok_or_else(|| wrong("checkpoint: true or false is wanted".to_owned()))?;
-                }
-                "checkpoint_timeout" => hygiene.checkpoint_timeout = time(Kind::PositiveTime)?,
-                "settle" => hygiene.settle = time(Kind::Time)?,
-                other => {
-                    return Err(self.unknown(
-                        key.span(),
-                        &format!("hygiene.{other}"),
-                        other,
-                        &KEYS,
-                    ));
-                }
-            }
-        }
-        Ok(hygiene)
     }
 
     fn entries<'t, 'i>(
@@ -496,7 +445,9 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::hygiene::Vacuum;
     use serde_json::json;
+    use std::time::Duration;
 
     fn read_text(text: &str) -> Result<Experiment, Failure> {
         let source = Source {
