@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::{QueryMode, Script};
+use pgdyno_drive::{ErrorRule, PGBENCH_RULES, QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
+use super::retries;
 use super::trial::{self, Trial};
 use crate::exit::{Exit, Failure};
 use crate::target::dialect::Product;
@@ -37,6 +38,10 @@ pub struct Prepared {
     pub variables: BTreeMap<String, String>,
     /// What is known about the server.
     pub facts: Facts,
+    /// Which product it is.
+    pub product: Product,
+    /// What its errors mean.
+    pub errors: &'static [ErrorRule],
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
     clients: usize,
@@ -63,7 +68,7 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
-    let (scripts, names) = trial::compile(&workload.scripts, mode)?;
+    let (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),
@@ -117,8 +122,9 @@ pub fn prepare_on(
     } = checked;
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
+        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
     // Before anything is loaded for it.
+    retries::check(asked, &product)?;
     if let Some(why) = workload.needs.refused_by(&product) {
         return Err(Failure::new(why));
     }
@@ -169,6 +175,8 @@ pub fn prepare_on(
         names,
         variables,
         facts,
+        errors: product.dialect.retries.errors,
+        product,
         few_rows,
         mismatches,
         clients: asked.drive.clients,
@@ -212,6 +220,8 @@ impl Prepared {
             names,
             variables,
             facts,
+            product: Product::recognise(""),
+            errors: PGBENCH_RULES,
             few_rows,
             mismatches: Vec::new(),
             clients,

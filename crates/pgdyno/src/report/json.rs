@@ -3,14 +3,15 @@
 
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{
-    Counts, End, Latencies, Phase, Recording, ScriptInterval, Second, StatementRecord,
-    StatementTotals,
+    Counts, End, Latencies, Phase, Reason, Recording, ScriptInterval, Second, StatementRecord,
+    StatementTotals, Work,
 };
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::figures::{self, PERCENTILES};
+use crate::plan::backoff;
 use crate::plan::trial::{Outcome, Trial};
 
 /// Grows when a field changes its meaning or goes.
@@ -50,6 +51,8 @@ pub fn document(outcome: &Outcome) -> Value {
         },
         "measured": phase(recording, &recording.measured),
         "warmup": recording.warmup.as_ref().map(|warmup| phase(recording, warmup)),
+        "reasons": recording.reasons.iter().map(reason).collect::<Vec<_>>(),
+        "server_counters": outcome.server_counters,
         "statements": statements(recording),
         "connections": {
             "initial_us": recording.connections.initial_us,
@@ -86,7 +89,11 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "warmup_s": trial.drive.warmup.as_secs_f64(),
         "rate_per_s": trial.drive.rate,
         "latency_limit_us": trial.drive.latency_limit.map(|limit| limit.as_micros() as u64),
+        "retry": trial.drive.retry_name(),
         "max_tries": trial.drive.max_tries,
+        "backoff": backoff::text(trial.drive.backoff.as_ref()),
+        "retry_deadline_us": trial.drive.retry_deadline.map(|limit| limit.as_micros() as u64),
+        "inject_retries": trial.inject_retries,
         "continue_on_error": trial.drive.on_error == pgdyno_drive::OnError::Continue,
         "connection_per_transaction": trial.drive.connection_per_transaction,
         "reconnect": trial.drive.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
@@ -117,6 +124,11 @@ fn script(interval: &ScriptInterval, elapsed_us: u64) -> Map<String, Value> {
     map.insert("goodput_per_s".to_owned(), json!(goodput));
     map.insert("service".to_owned(), latency(&interval.service));
     map.insert(
+        "attempt".to_owned(),
+        interval.attempt.as_ref().map_or(Value::Null, latency),
+    );
+    map.insert("work".to_owned(), work(&interval.work));
+    map.insert(
         "response".to_owned(),
         interval.response.as_ref().map_or(Value::Null, latency),
     );
@@ -146,6 +158,33 @@ fn counts(counts: &Counts) -> Map<String, Value> {
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+fn work(work: &Work) -> Value {
+    json!({
+        "given_up": work.given_up,
+        "kept_us": work.kept_us,
+        "kept_statements": work.kept_statements,
+        "lost_tries": work.lost_tries,
+        "lost_us": work.lost_us,
+        "lost_statements": work.lost_statements,
+        "lost_time_share": work.lost_time_share(),
+        "lost_statement_share": work.lost_statement_share(),
+        "backoff_us": work.backoff_us,
+        "server_retries": work.server_retries,
+    })
+}
+
+fn reason(reason: &Reason) -> Value {
+    json!({
+        "class": reason.class.name(),
+        "reason": reason.name,
+        "sqlstate": (!reason.sqlstate.is_empty()).then_some(&reason.sqlstate),
+        "tries": reason.tries(),
+        "tries_retried": reason.retried,
+        "tries_ended": reason.ended,
+        "message": reason.message,
+    })
 }
 
 fn latency(latencies: &Latencies) -> Value {
@@ -221,6 +260,7 @@ fn second(recording: &Recording, second: &Second) -> Value {
                 .as_ref()
                 .map(|packed| latency(&packed.unpack()));
             map.insert("response".to_owned(), json!(response));
+            map.insert("work".to_owned(), work(&script.work));
             Value::Object(map)
         });
     json!({

@@ -7,5 +7,6 @@ pub mod csv;
 pub mod figures;
 pub mod json;
 pub mod live;
+mod retries;
 pub mod summary;
 pub mod table;

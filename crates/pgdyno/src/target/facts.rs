@@ -33,6 +33,19 @@ impl<T> Fact<T> {
         }
     }
 
+    /// What becomes of the value, if known.
+    pub fn map_seen<U>(self, f: impl FnOnce(T) -> U) -> Fact<U> {
+        self.and_then_seen(|value| Fact::Seen(f(value)))
+    }
+
+    /// What is known by the value, if that is known.
+    pub fn and_then_seen<U>(self, f: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
+        match self {
+            Fact::Seen(value) => f(value),
+            Fact::Unseen(why) => Fact::Unseen(why),
+        }
+    }
+
     fn try_map<U>(self, f: impl FnOnce(T) -> Option<U>) -> Fact<U> {
         match self {
             Fact::Seen(value) => f(value).map_or_else(

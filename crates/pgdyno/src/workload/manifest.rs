@@ -115,6 +115,9 @@ pub struct ScriptEntry {
     /// The pack's procedures that it calls.
     #[serde(default)]
     pub calls: Vec<String>,
+    /// The variable that tells, at the end of a transaction, how often the server has tried it again
+    /// by itself: from a procedure's OUT parameter, by `\gset`.
+    pub retries: Option<String>,
 }
 
 /// A query mode by pgbench's name.
@@ -304,6 +307,15 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
             &format!("script \"{}\": file = \"{}\"", s.name, s.file),
             &s.file,
         )?;
+        if let Some(name) = &s.retries
+            && !pgdyno_script::is_valid_name(name)
+        {
+            return Err(format!(
+                "script \"{}\": retries = \"{name}\": a variable's name is wanted (letters, digits \
+                 and _)",
+                s.name
+            ));
+        }
     }
     if m.scripts.iter().all(|s| s.weight == 0) {
         return Err("script: every weight is 0, so there is nothing to run".to_owned());

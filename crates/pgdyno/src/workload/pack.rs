@@ -126,6 +126,7 @@ impl Pack {
             file: format!("{}/{}", self.place, s.file),
             text: self.files[&s.file].clone(),
             weight,
+            retries: s.retries.clone(),
         });
         Ok(scripts.collect())
     }

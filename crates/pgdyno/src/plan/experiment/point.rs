@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::parameter::{self, MAX};
 use crate::exit::Failure;
 use crate::plan::trial::{self, Trial};
+use crate::plan::{backoff, retries};
 use crate::target::open::Wanted;
 
 /// As `pgdyno run` has it.
@@ -164,7 +165,14 @@ impl Point {
         let time_s = |name: &str| self.0.get(name).and_then(Value::as_f64);
         let duration_s = time_s("duration").unwrap_or(DURATION_DEFAULT_S);
         let timed = Until::Elapsed(Duration::from_secs_f64(duration_s));
-        Trial {
+        let asked = retries::Asked {
+            policy: self.text("retry").and_then(retries::Policy::from_name),
+            max_tries: count("max_tries").map(|n| n as u32),
+            // Accepted already.
+            backoff: self.text("backoff").and_then(|t| backoff::parse(t).ok()?),
+            deadline: time_s("retry_deadline").map(Duration::from_secs_f64),
+        };
+        let mut trial = Trial {
             workload: self.workload(),
             mix: self.text("mix").map(str::to_owned),
             params: self.params(),
@@ -175,6 +183,7 @@ impl Point {
                 _ => None,
             },
             target,
+            inject_retries: false,
             drive: Drive {
                 clients: count("clients").unwrap_or(1) as usize,
                 threads: count("threads").map_or_else(host::cpus, |n| n as usize),
@@ -184,7 +193,6 @@ impl Point {
                 warmup: Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0)),
                 rate,
                 latency_limit: time_s("latency_limit").map(Duration::from_secs_f64),
-                max_tries: count("max_tries").map_or(1, |n| n as u32),
                 on_error: if flag("continue_on_error") {
                     OnError::Continue
                 } else {
@@ -192,9 +200,11 @@ impl Point {
                 },
                 connection_per_transaction: flag("connect"),
                 seed,
-                ..Drive::default()
+                ..trial::native_drive()
             },
-        }
+        };
+        asked.apply(&mut trial.drive);
+        trial
     }
 
     fn workload(&self) -> Vec<String> {
@@ -243,6 +253,7 @@ mod tests {
         let p = point(json!({
             "workload": ["tpcb"], "mix": "m", "clients": 8, "threads": 2, "query_mode": "prepared",
             "max_tries": 0, "continue_on_error": true, "isolation": "serializable",
+            "retry": "restart", "backoff": "exponential=2ms,3ms,none", "retry_deadline": 0.2,
             "latency_limit": 0.05, "connect": true, "warmup": 1.0, "transactions": 100,
             "params.scale": 3, "settings.work_mem": "4MB", "rate": "70%", "target": "host=x",
         }));
@@ -254,6 +265,12 @@ mod tests {
         );
         assert_eq!(trial.params, ["scale=3"]);
         assert_eq!((drive.clients, drive.threads, drive.max_tries), (8, 2, 0));
+        assert_eq!(
+            backoff::text(drive.backoff.as_ref()),
+            "exponential=2ms,3ms,none"
+        );
+        assert_eq!(drive.retry_deadline, Some(Duration::from_millis(200)));
+        assert!(drive.checks_commit);
         assert_eq!(trial.query_mode, Some(QueryMode::Prepared));
         assert_eq!(drive.on_error, OnError::Continue);
         assert_eq!(drive.until, trial::transactions(100).unwrap());

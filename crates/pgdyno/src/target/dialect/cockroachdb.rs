@@ -2,7 +2,7 @@
 //! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
 //! named.
 
-use super::{Dialect, Feature, Lack, Version};
+use super::{Dialect, Feature, Lack, Version, retries};
 
 /// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Dialect = Dialect {
@@ -43,4 +43,5 @@ pub const COCKROACHDB: Dialect = Dialect {
                 failure, so that only the client can try again",
         },
     ],
+    retries: retries::COCKROACHDB,
 };

@@ -6,12 +6,14 @@ mod cockroachdb;
 mod feature;
 mod postgresql;
 mod product;
+mod retries;
 mod yugabytedb;
 
 pub use cockroachdb::COCKROACHDB;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
+pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use yugabytedb::YUGABYTEDB;
 
 /// The facts of one product.
@@ -51,4 +53,6 @@ pub struct Dialect {
     pub lock_timeout: Option<&'static str>,
     /// What workloads may need and it does not have.
     pub lacks: &'static [Lack],
+    /// What it does about transactions that are to be tried again.
+    pub retries: Retries,
 }

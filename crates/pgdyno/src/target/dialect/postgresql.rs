@@ -1,6 +1,6 @@
 //! PostgreSQL.
 
-use super::{Dialect, Feature, Lack, Version};
+use super::{Dialect, Feature, Lack, Version, retries};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
@@ -39,4 +39,5 @@ pub const POSTGRESQL: Dialect = Dialect {
             why: "it came with PostgreSQL 9.1",
         },
     ],
+    retries: retries::POSTGRESQL,
 };

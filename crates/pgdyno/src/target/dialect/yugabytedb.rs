@@ -1,7 +1,7 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::Dialect;
+use super::{Dialect, retries};
 
 /// YugabyteDB, from 2.8 on.
 pub const YUGABYTEDB: Dialect = Dialect {
@@ -29,4 +29,5 @@ pub const YUGABYTEDB: Dialect = Dialect {
     lock_timeout: Some("SET lock_timeout = {ms}"),
     // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
     lacks: &[],
+    retries: retries::YUGABYTEDB,
 };
