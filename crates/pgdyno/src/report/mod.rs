@@ -8,5 +8,6 @@ pub mod figures;
 pub mod json;
 pub mod live;
 mod retries;
+pub mod retries_lab;
 pub mod summary;
 pub mod table;

@@ -118,7 +118,13 @@ impl TrialHeader {
             host: Host::read(),
             notes: Vec::new(),
             command: command_line::of_process(),
-            trial: trial.clone(),
+            trial: Trial {
+                drive: Drive {
+                    query_mode: trial.query_mode.unwrap_or_default(),
+                    ..trial.drive.clone()
+                },
+                ..trial.clone()
+            },
             scripts: Vec::new(),
         }
     }

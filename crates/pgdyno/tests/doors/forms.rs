@@ -98,6 +98,9 @@ fn what_is_committed_is_in_the_rows_whatever_had_to_be_tried_again() {
         if form == "statements" {
             assert!(measured["retries"].as_u64() > Some(0), "{measured}");
         }
+        // What the procedure tried again by itself, it tells.
+        let by_server = measured["work"]["server_retries"].as_u64().unwrap();
+        assert_eq!(by_server > 0, form == "procedure", "{form}: {measured}");
     }
 }
 

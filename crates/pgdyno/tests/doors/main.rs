@@ -3,6 +3,7 @@
 
 mod compare;
 mod forms;
+mod lab;
 mod load;
 mod pack;
 mod pgbench;
