@@ -137,6 +137,11 @@ pub fn prepare_on(
             };
             let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
                 .map_err(|failure| target.explain(failure))?;
+            if !progress.is_quiet() {
+                for means in &loaded.means {
+                    crate::say::remark!("pgdyno: note: loaded: {means}");
+                }
+            }
             for remark in &loaded.remarks {
                 crate::say::remark!("pgdyno: warning: {remark}");
             }

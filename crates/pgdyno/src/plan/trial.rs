@@ -149,7 +149,9 @@ impl Trial {
         ) {
             (Ok(inject), true) => {
                 let setting = (inject.setting.to_owned(), "true".to_owned());
-                prepared.target.with_settings(&[setting].into())
+                prepared
+                    .target
+                    .with_settings(prepared.product.dialect, &[setting].into())
             }
             _ => prepared.target.clone(),
         }

@@ -13,6 +13,7 @@ use pgdyno_session::{ConnInfo, ConnInfoError, Env, Given, Session, names_a_targe
 use pgdyno_wire::Candidate;
 use serde::{Deserialize, Serialize};
 
+use super::dialect::{AtStart, Dialect};
 use super::own;
 use super::trouble;
 use crate::exit::{Exit, Failure};
@@ -199,14 +200,23 @@ impl Target {
         })
     }
 
-    /// The same target, with these settings for each of its sessions (`options=-c name=value`).
-    pub fn with_settings(&self, settings: &BTreeMap<String, String>) -> Target {
+    /// The same target, with these settings for each of its sessions.
+    pub fn with_settings(&self, dialect: &Dialect, settings: &BTreeMap<String, String>) -> Target {
         let mut target = self.clone();
         if settings.is_empty() {
             return target;
         }
         for candidate in &mut target.candidates {
             let mut login = (*candidate.login).clone();
+            if dialect.settings_at_start == AtStart::Parameters {
+                login
+                    .parameters
+                    .retain(|(name, _)| !settings.contains_key(name));
+                let settings = settings.iter().map(|(n, v)| (n.clone(), v.clone()));
+                login.parameters.extend(settings);
+                candidate.login = Arc::new(login);
+                continue;
+            }
             let at = login.parameters.iter().position(|(n, _)| n == "options");
             let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
             for (name, value) in settings {
@@ -285,6 +295,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
 
     fn named(url: &str) -> Target {
         by_url(url, &Env::empty(), Kind::Named, String::new()).unwrap()
@@ -310,11 +321,30 @@ mod tests {
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let target = named(&format!("{url}&options=-c%20work_mem%3D5MB"));
-        let target = target.with_settings(&settings.clone().into());
+        let target = target.with_settings(&POSTGRESQL, &settings.clone().into());
         let mut session = target.connect().unwrap();
         for (name, value) in settings {
             let shown = session.query_one_value(&format!("SHOW {name}")).unwrap();
             assert_eq!(shown, Some(value));
         }
+    }
+
+    #[test]
+    fn settings_are_start_up_parameters_where_there_are_no_options() {
+        let target = named("postgresql://me@127.0.0.1:26257/d?application_name=mine");
+        let settings = [
+            ("application_name", "a b"),
+            ("force_savepoint_restart", "on"),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let target = target.with_settings(&COCKROACHDB, &settings.into());
+        let parameters = &target.candidates[0].login.parameters;
+        let given = |name: &str| {
+            let values = parameters.iter().filter(|(n, _)| n == name);
+            values.map(|(_, v)| v.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(given("application_name"), ["a b"]);
+        assert_eq!(given("force_savepoint_restart"), ["on"]);
+        assert_eq!(given("options"), [""; 0]);
     }
 }

@@ -338,7 +338,7 @@ impl Sweep<'_> {
         before.hygiene = Some(record);
         session.close();
 
-        let target = place.target.with_settings(&of_session);
+        let target = place.target.with_settings(place.dialect, &of_session);
         let progress = (self.means.progress)(Form::Quiet);
         let prepared = prepare::prepare_on(target, checked, trial, progress, interrupts)?;
         if planned.writes {
@@ -400,7 +400,11 @@ impl Sweep<'_> {
             let is_here = planned.point.target().unwrap_or_default() == name;
             let (of_session, _) = place.split(planned.point.settings());
             if is_here && !of_session.is_empty() && tried.insert(of_session.clone()) {
-                place.target.with_settings(&of_session).connect()?.close();
+                place
+                    .target
+                    .with_settings(place.dialect, &of_session)
+                    .connect()?
+                    .close();
             }
         }
         Ok(())

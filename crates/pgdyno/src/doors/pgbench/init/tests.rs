@@ -671,17 +671,3 @@ fn an_interrupt_cancels_the_running_statement() {
         );
     }
 }
-
-#[test]
-fn the_servers_version_decides_about_freezing() {
-    for (text, major) in [
-        ("18.6", 18),
-        ("14beta1 (Debian 14~beta1-1)", 14),
-        ("9.6.24", 9),
-        ("15.12-YB-2025.2.2.2-b0", 15),
-        ("", 0),
-        ("unknown", 0),
-    ] {
-        assert_eq!(major_version(text), major, "{text}");
-    }
-}
