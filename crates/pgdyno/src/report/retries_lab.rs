@@ -53,6 +53,8 @@ struct Form {
     total: u64,
     failed: u64,
     work: Work,
+    /// Restarts that the server counted beyond those that clients saw, where it counts.
+    server_restarts: Option<u64>,
     /// Why trials came to nothing, each reason once.
     troubles: Vec<String>,
 }
@@ -84,6 +86,10 @@ impl Results {
         form.total += all.counts.total();
         form.failed += all.counts.failed_total();
         form.work.merge(&all.work);
+        if let Some(restarts) = outcome.server_counters.seen().and_then(|c| c.restarts) {
+            let unseen = restarts.saturating_sub(all.work.lost_tries);
+            *form.server_restarts.get_or_insert(0) += unseen;
+        }
         self.target.get_or_insert_with(|| Target {
             title: outcome.target.clone(),
             facts: outcome.facts.clone(),
@@ -115,6 +121,7 @@ impl Results {
                 total: 0,
                 failed: 0,
                 work: Work::default(),
+                server_restarts: None,
                 troubles: Vec::new(),
             });
             forms.len() - 1
@@ -172,7 +179,13 @@ impl Form {
 
     /// Of clients and server.
     fn retries_per_commit(&self) -> Option<f64> {
-        self.per_commit(self.retries + self.work.server_retries)
+        self.per_commit(self.retries + self.by_server())
+    }
+
+    /// Retries that clients did not have to make: as the transactions tell, or as the server counts.
+    fn by_server(&self) -> u64 {
+        let counted = self.server_restarts.unwrap_or(0);
+        self.work.server_retries.max(counted)
     }
 
     fn per_commit(&self, count: u64) -> Option<f64> {
@@ -192,7 +205,7 @@ impl Form {
             figures::percentile_ms(&self.latencies, 50.0),
             figures::percentile_ms(&self.latencies, 99.0),
             ratio(self.per_commit(self.retries)),
-            ratio(self.per_commit(self.work.server_retries)),
+            ratio(self.per_commit(self.by_server())),
             figures::percent(self.work.given_up, self.total),
             figures::percent(self.work.lost_us, self.work.lost_us + self.work.kept_us),
         ]
@@ -215,9 +228,9 @@ impl Form {
             "failed": self.failed,
             "given_up": self.work.given_up,
             "retries": self.retries,
-            "server_retries": self.work.server_retries,
+            "server_retries": self.by_server(),
             "retries_per_commit": self.per_commit(self.retries),
-            "server_retries_per_commit": self.per_commit(self.work.server_retries),
+            "server_retries_per_commit": self.per_commit(self.by_server()),
             "lost_time_share": self.work.lost_time_share(),
             "lost_statement_share": self.work.lost_statement_share(),
             "not_run": self.troubles,

@@ -327,6 +327,7 @@ mod tests {
                 server_retries,
                 ..Work::default()
             },
+            server_restarts: None,
             troubles: Vec::new(),
         }
     }

@@ -76,19 +76,25 @@ pub const COCKROACHDB: Dialect = Dialect {
     settings_at_start: AtStart::Parameters,
     lock_timeout: None,
     lacks: &[
-        // Documented (SELECT FOR UPDATE, v20.1): new in 20.1.
+        // Captured: "unimplemented at or near "update"" in 19.1. Documented (SELECT FOR UPDATE,
+        // v20.1): new in 20.1.
         Lack {
             feature: Feature::ForUpdate,
             until: Some(Version::new(20, 1)),
             why: "it came with CockroachDB 20.1",
         },
-        // Documented: no procedures before 23.2; since then (known limitations of PL/pgSQL, v25.4,
-        // and cockroachdb/cockroach issue 111446) EXCEPTION catches no retry error.
+        // Captured: CREATE PROCEDURE is a syntax error in 19.1. Documented: new in 23.2.
+        Lack {
+            feature: Feature::Procedures,
+            until: Some(Version::new(23, 2)),
+            why: "procedures came with CockroachDB 23.2",
+        },
+        // Documented (known limitations of PL/pgSQL, v25.4; cockroachdb/cockroach issue 111446).
         Lack {
             feature: Feature::Procedures,
             until: None,
-            why: "where there are procedures, from 23.2 on, EXCEPTION catches no serialization \
-                failure, so that only the client can try again",
+            why: "EXCEPTION catches no serialization failure there, so that only the client can \
+                try again",
         },
     ],
     retries: retries::COCKROACHDB,

@@ -73,9 +73,13 @@ mod tests {
         let crdb = "CockroachDB CCL v19.1.0 (x86_64)";
         assert!(lacks(crdb, Feature::ForUpdate).unwrap().contains("20.1"));
         assert_eq!(lacks("CockroachDB CCL v20.1.0", Feature::ForUpdate), None);
-        for version in ["v19.1.0", "v26.2.0"] {
+        for (version, why) in [
+            ("v19.1.0", "came with"),
+            ("v26.2.0", "EXCEPTION catches no"),
+        ] {
             let text = format!("CockroachDB CCL {version}");
-            assert!(lacks(&text, Feature::Procedures).is_some(), "{version}");
+            let lack = lacks(&text, Feature::Procedures).unwrap();
+            assert!(lack.contains(why), "{lack}");
         }
         let yugabyte = "PostgreSQL 11.2-YB-2.21.1.0-b0 on x86_64";
         assert_eq!(lacks(yugabyte, Feature::Procedures), None);
