@@ -221,15 +221,20 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
             interrupts,
         },
     )?;
-    if !args.json.replaces_text() {
+    let nothing_but = results.nothing_but();
+    if !args.json.replaces_text() && nothing_but.is_empty() {
         write_answer(format_args!("{}", results.text(WIDTH)))?;
     }
     json_to.write(&results.to_json())?;
-    match ended.early {
-        Some(failure) => Err(failure),
-        None if results.is_empty() => Err(Failure::new(
-            "no form could be run here: the table says why",
-        )),
-        None => Ok(Exit::Ok),
+    if let Some(failure) = ended.early {
+        return Err(failure);
+    }
+    match nothing_but.as_slice() {
+        [] => Ok(Exit::Ok),
+        [why] => Err(Failure::new(format!("no form can be run here: {why}"))),
+        reasons => {
+            let failure = Failure::new("no form can be run here");
+            Err(reasons.iter().cloned().fold(failure, Failure::detail))
+        }
     }
 }

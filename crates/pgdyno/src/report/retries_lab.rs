@@ -129,9 +129,18 @@ impl Results {
         &mut forms[at]
     }
 
-    /// Whether any trial is complete.
-    pub fn is_empty(&self) -> bool {
-        self.target.is_none()
+    /// Why there is nothing to show, each reason once; empty when some trial is complete.
+    pub fn nothing_but(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = Vec::new();
+        if self.target.is_none() {
+            let forms = self.points.iter().flat_map(|point| &point.forms);
+            for why in forms.flat_map(|form| &form.troubles) {
+                if !reasons.contains(why) {
+                    reasons.push(why.clone());
+                }
+            }
+        }
+        reasons
     }
 
     /// For programs.

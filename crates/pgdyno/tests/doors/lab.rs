@@ -25,7 +25,7 @@ fn the_forms_are_put_side_by_side_and_kept() {
             "tpcb; scale 1: all clients share one branch; PostgreSQL ",
             "1.0 s a trial; up to 10 tries",
             "4 clients, serializable",
-            "procedure     – will not replace pgdyno_tpcb(integer): pgdyno did not make it",
+            "procedure   – will not replace pgdyno_tpcb(integer): pgdyno did not make it",
             "One repeat is a first look and no verdict",
         ],
     );
@@ -118,4 +118,31 @@ fn what_the_laboratory_does_not_know_is_refused() {
     }
     let unknown = ["lab", "retries", "--param", "sale=2"];
     ran(&mut pgdyno(&unknown)).expect(2, &["no parameter \"sale\""]);
+}
+
+#[test]
+fn a_server_where_no_form_can_be_run_is_an_error() {
+    let database = Database::new("lab_nothing");
+    database.sql("CREATE TABLE pgbench_branches (bid int)");
+    let lab = [
+        "lab",
+        "retries",
+        "--forms",
+        "statements,cte",
+        "-c",
+        "1",
+        "--repeat",
+        "1",
+    ];
+    database.pgdyno(&lab).expect(
+        1,
+        &["no form can be run here: pack tpcb cannot use the tables in this database"],
+    );
+    let lab = [
+        "lab",
+        "retries",
+        "--url",
+        "postgresql://127.0.0.1:1/x?sslmode=disable",
+    ];
+    ran(&mut pgdyno(&lab)).expect(3, &["Connection refused"]);
 }

@@ -180,7 +180,7 @@ impl Point {
         for form in others {
             let why = form.troubles.join("; ");
             let why = if why.is_empty() { "not run" } else { &why };
-            text += &format!("{:<width$}  – {why}\n", form.name);
+            text += &format!("{:<longest$}  – {why}\n", form.name);
         }
         for form in measured.iter().filter(|form| !form.troubles.is_empty()) {
             text += &format!(
