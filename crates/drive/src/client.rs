@@ -33,6 +33,10 @@ pub(crate) struct Client {
     key: u32,
     state: State,
     link: Option<Link>,
+    /// The endpoint that it was connected to last; none yet: its own.
+    endpoint: Option<usize>,
+    /// The place that it was connected to last.
+    place: usize,
     vars: Vars,
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
@@ -72,12 +76,21 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: usize, key: u32, vars: Vars, random: Prng, pauses: Prng) -> Self {
+    /// A client that is to connect to its own endpoint, which is at this place.
+    pub(crate) fn new(
+        id: usize,
+        key: u32,
+        place: usize,
+        vars: Vars,
+        (random, pauses): (Prng, Prng),
+    ) -> Self {
         Self {
             id,
             key,
             state: State::Idle,
             link: None,
+            endpoint: None,
+            place,
             vars,
             random_at_begin: random.clone(),
             random,
@@ -125,8 +138,11 @@ impl Client {
                     self.has_waited = true;
                     return Wait::Input;
                 }
-                State::Connecting(ref attempt) => {
+                State::Connecting(ref mut attempt) => {
                     self.has_waited = true;
+                    if self.outage.is_some() {
+                        attempt.end_by(cx.end);
+                    }
                     let wait = attempt.wait();
                     if self.outage.is_none() || !cx.is_time_up() {
                         return wait;
@@ -146,7 +162,8 @@ impl Client {
                 State::Choose => self.choose(cx),
                 State::Schedule => self.schedule(cx),
                 State::Throttled => {
-                    if cx.is_time_up() {
+                    // The end may have come nearer since that was scheduled.
+                    if cx.is_time_up() || self.scheduled > cx.end {
                         self.finish(cx);
                     } else if cx.now < self.scheduled {
                         return Wait::Until(self.scheduled);
@@ -214,6 +231,7 @@ impl Client {
             let (scheduled, at) = (self.scheduled, cx.now);
             let ended = Ended {
                 client: self.id,
+                place: self.place,
                 number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
@@ -378,6 +396,7 @@ impl Client {
         } = *self;
         Ended {
             client: self.id,
+            place: self.place,
             number: 0,
             outcome,
             tries,
@@ -392,7 +411,7 @@ impl Client {
     }
 
     fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
-        cx.recorder.rotate(ended.at);
+        cx.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
         }

@@ -1,6 +1,7 @@
-//! Stopping a run from outside: Ctrl-C, a time limit of the caller, a lost interest.
+//! Steering a run from outside: stopping it (Ctrl-C, a time limit of the caller, a lost interest),
+//! ending its warm-up.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pgdyno_platform::io::Waker;
@@ -16,13 +17,16 @@ pub(crate) enum Stop {
     Now,
 }
 
-/// The brake: cheap to clone, usable from any thread.
+/// The brake of one run: cheap to clone, usable from any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     stop: AtomicU8,
+    /// The last second of the warm-up that some thread has left behind, times two; odd once the
+    /// warm-up is to end with the second after it.
+    warmup: AtomicU64,
     wakers: Mutex<Vec<Waker>>,
 }
 
@@ -36,6 +40,24 @@ impl Control {
     /// interrupted.
     pub fn stop_now(&self) {
         self.raise(Stop::Now);
+    }
+
+    /// The warm-up has been long enough: it ends with the first second that no thread has left
+    /// behind yet, the same one for all, and no later than [`crate::Drive::warmup`] says.
+    pub fn end_warmup(&self) {
+        // One number tells threads and caller the same: no thread can pass the end unseen.
+        self.0.warmup.fetch_or(1, Ordering::Relaxed);
+    }
+
+    /// A thread has come to the end of this second of its warm-up (the first is 1): whether the
+    /// warm-up ends with it. To be asked of each second in turn.
+    pub(crate) fn is_warmup_over(&self, second: u64) -> bool {
+        let warmup = &self.0.warmup;
+        let passed = warmup.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |value| {
+            let is_to_end = value & 1 == 1;
+            (!is_to_end && value >> 1 < second).then_some(second << 1)
+        });
+        passed.is_err_and(|value| value & 1 == 1 && second > value >> 1)
     }
 
     /// Whether somebody asked for an early end.
@@ -70,5 +92,40 @@ impl Control {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(waker);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_warm_up_ends_for_every_thread_with_the_first_second_that_none_has_left_behind() {
+        let control = Control::default();
+        // A fast thread and a slow one.
+        let fast = (1..=3).map(|second| control.is_warmup_over(second));
+        assert_eq!(fast.collect::<Vec<_>>(), [false; 3]);
+        assert!(!control.is_warmup_over(1));
+        control.end_warmup();
+        control.end_warmup();
+        assert!(!control.is_warmup_over(2));
+        assert!(!control.is_warmup_over(3));
+        assert!(control.is_warmup_over(4));
+        assert!(control.is_warmup_over(4));
+    }
+
+    #[test]
+    fn threads_that_race_with_the_end_of_the_warm_up_agree_on_it() {
+        for _ in 0..200 {
+            let control = Control::default();
+            let ends: Vec<u64> = std::thread::scope(|scope| {
+                let end = || (1..).find(|second| control.is_warmup_over(*second));
+                let threads = [scope.spawn(end), scope.spawn(end)];
+                control.end_warmup();
+                let joined = threads.map(|thread| thread.join().unwrap().unwrap());
+                joined.to_vec()
+            });
+            assert_eq!(ends[0], ends[1]);
+        }
     }
 }

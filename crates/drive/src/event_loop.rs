@@ -14,8 +14,11 @@ use crate::control::{Control, Stop};
 use crate::deadlines::Deadlines;
 use crate::drive::{Drive, Until};
 use crate::message::{Level, Message};
+use crate::places::Places;
 use crate::program::Program;
-use crate::record::{Finished, Interval, LoggedTransaction, Recorder};
+use crate::record::{
+    Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
+};
 use crate::run::DriveError;
 use crate::schedule::Schedule;
 
@@ -31,6 +34,8 @@ pub(crate) enum Report {
     Connected(Result<(), DriveError>),
     /// A client says something.
     Message(Message),
+    /// Something happened to a client's connection.
+    Event(Happened),
     /// An interval of this thread is over.
     Interval(usize, Box<Interval>),
     /// Transactions of this thread have ended, in this order.
@@ -55,6 +60,7 @@ pub(crate) struct ThreadEnd {
 /// What a thread needs to begin.
 pub(crate) struct Setup<'run> {
     pub(crate) drive: &'run Drive,
+    pub(crate) places: &'run Places,
     pub(crate) clients: Vec<Client>,
     pub(crate) clock: Clock,
     pub(crate) control: Control,
@@ -69,12 +75,15 @@ pub(crate) struct Setup<'run> {
 /// What clients share with their event loop.
 pub(crate) struct Context<'run, I> {
     pub(crate) drive: &'run Drive,
+    pub(crate) places: &'run Places,
     pub(crate) io: I,
     pub(crate) clock: Clock,
     /// The time, as of the last event; read once for all that follows from it.
     pub(crate) now: Nanos,
-    /// No transaction starts after this.
+    /// No transaction starts after this. A warm-up that ends before its time brings it nearer.
     pub(crate) end: Nanos,
+    /// It has come nearer, and clients that wait may have to end.
+    end_has_moved: bool,
     pub(crate) latency_limit: Option<Nanos>,
     pub(crate) transactions: Option<NonZeroU64>,
     pub(crate) schedule: Option<Schedule>,
@@ -116,6 +125,20 @@ impl<'run, I: Io> Context<'run, I> {
         scripts.len() - 1
     }
 
+    /// Closes the books of the seconds that are over by `now`.
+    #[inline]
+    pub(crate) fn rotate(&mut self, now: Nanos) {
+        if now < self.recorder.boundary {
+            return;
+        }
+        let warmup_end = self.recorder.rotate(now);
+        if let (Some(at), Until::Elapsed(duration)) = (warmup_end, self.drive.until) {
+            let end = at + nanos(duration);
+            self.end_has_moved = end < self.end;
+            self.end = end;
+        }
+    }
+
     /// Whether the time that [`Until::Elapsed`] gives is over.
     pub(crate) fn is_past_end(&self) -> bool {
         self.now >= self.end
@@ -132,6 +155,16 @@ impl<'run, I: Io> Context<'run, I> {
         }
         // The collector outlives the threads; should it be gone, nobody is left to be told.
         let _ = self.reports.send(Report::Message(Message { level, text }));
+    }
+
+    /// Tells what has happened to a connection.
+    pub(crate) fn happened(&self, kind: EventKind, text: String) {
+        if self.is_over {
+            return;
+        }
+        let at_us = self.recorder.at_us(self.now);
+        let event = Happened { at_us, kind, text };
+        let _ = self.reports.send(Report::Event(event));
     }
 
     /// Tells a step, when all steps are asked for.
@@ -176,6 +209,7 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
     setup.control.wakes(io.waker());
     let Setup {
         drive,
+        places,
         mut clients,
         clock,
         control,
@@ -191,10 +225,12 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
     };
     let context = Context {
         drive,
+        places,
         io,
         clock,
         now: clock.now(),
         end: Nanos::MAX,
+        end_has_moved: false,
         latency_limit: drive.latency_limit.map(nanos),
         transactions,
         schedule,
@@ -270,7 +306,7 @@ impl<I: Io> EventLoop<'_, I> {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);
         self.cx.now = self.cx.clock.now();
-        self.cx.recorder.begin(begin, warmup);
+        self.cx.recorder.begin(begin, warmup, &self.control);
         if let Some(schedule) = &mut self.cx.schedule {
             schedule.begin(begin);
         }
@@ -296,6 +332,9 @@ impl<I: Io> EventLoop<'_, I> {
                     client.give_up(&mut self.cx);
                 }
                 break;
+            }
+            if std::mem::take(&mut self.cx.end_has_moved) {
+                self.ready.extend(0..clients.len() as u32);
             }
             for _ in 0..self.ready.len() {
                 if self.cx.is_over {
@@ -346,7 +385,7 @@ impl<I: Io> EventLoop<'_, I> {
             self.note(index, wait);
             self.cx.now = self.cx.clock.now();
         }
-        self.cx.recorder.rotate(self.cx.now);
+        self.cx.rotate(self.cx.now);
         Ok(())
     }
 

@@ -7,6 +7,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use pgdyno_stats::Steadiness;
+
+use crate::plan::steady::Course;
+use crate::plan::warmup::Ended;
 use crate::target::facts::{Fact, Facts};
 
 /// How much a note matters.
@@ -59,6 +63,8 @@ pub struct Mismatch {
 pub struct Situation<'a> {
     /// What the server says of itself.
     pub facts: Option<&'a Facts>,
+    /// The isolation level asked for, by its name in SQL.
+    pub isolation_asked: Option<&'a str>,
     /// Clients that ran at the same time.
     pub clients: usize,
     /// Whether the workload changes rows.
@@ -69,7 +75,15 @@ pub struct Situation<'a> {
     pub mismatches: &'a [Mismatch],
     /// The share of time, 0 to 1, in which pgdyno's busiest thread was on a CPU or waited for one.
     pub busiest_thread_wanted_share: Option<f64>,
+    /// What the measured seconds tell.
+    pub courses: &'a [Course],
+    /// A warm-up that came to its limit, with its length in microseconds.
+    pub warmup_cut_short: Option<(Ended, u64)>,
 }
+
+const DRIFTS: &str = "not-steady";
+const WARMUP_MEASURED: &str = "warm-up-measured";
+const WARMUP_CUT_SHORT: &str = "warm-up-cut-short";
 
 /// From this share of the time on, pgdyno's busiest thread is taken to slow its clients down: a
 /// thread that has work four fifths of the time makes an event wait for others as often as not
@@ -82,9 +96,13 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     notes.extend(s.few_rows.iter().map(|t| few_rows(t, s.clients)));
     notes.extend(s.mismatches.iter().map(mismatch));
     notes.extend(s.busiest_thread_wanted_share.and_then(client_bound));
+    notes.extend(s.warmup_cut_short.map(warmup_cut_short));
+    notes.extend(s.courses.iter().filter_map(not_steady));
     if let Some(facts) = s.facts {
         notes.extend(durability(facts, s.writes));
         notes.extend(server(facts, s.writes));
+        notes.extend(isolation(facts, s.isolation_asked));
+        notes.extend(same_node(facts));
     }
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
@@ -143,6 +161,89 @@ fn client_bound(share: f64) -> Option<Note> {
             "give it more threads (-j) or another host",
         )
     })
+}
+
+/// Whether transactions ran at the level that was asked for.
+fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
+    let asked = asked?;
+    let in_effect = facts.isolation.seen().filter(|level| *level != asked)?;
+    Some(note(
+        "isolation-differs",
+        Severity::Serious,
+        format!(
+            "transactions were to run at isolation level {asked}, but run at {in_effect}: the \
+             server, or the script itself, decides so"
+        ),
+        "read the figures as those of the level in effect, or enable the other one on the server",
+    ))
+}
+
+/// Endpoints that lead to one and the same node.
+fn same_node(facts: &Facts) -> Option<Note> {
+    let nodes: Option<Vec<&String>> = facts.reached.iter().map(|r| r.node.seen()).collect();
+    let nodes = nodes?;
+    let (first, others) = nodes.split_first()?;
+    (!others.is_empty() && others.iter().all(|node| node == first)).then(|| {
+        note(
+            "one-node",
+            Severity::Warning,
+            format!(
+                "{} endpoints were named, and a connection to each met the same node: {first}",
+                nodes.len()
+            ),
+            "name the nodes by addresses of their own, behind whatever leads to them",
+        )
+    })
+}
+
+impl Note {
+    /// Whether it says that a trial was not in its steady state.
+    pub fn is_of_steadiness(&self) -> bool {
+        [DRIFTS, WARMUP_MEASURED, WARMUP_CUT_SHORT].contains(&&*self.code)
+    }
+}
+
+fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {
+    let figure = ended.figure.name();
+    let still = match ended.change {
+        Some(change) => {
+            let verb = if change < 0.0 { "fell" } else { "rose" };
+            format!(
+                "before it was steady: over its later half {figure} still {verb} by {:.0} %",
+                change.abs() * 100.0
+            )
+        }
+        None => format!("before there was enough to tell whether {figure} was steady"),
+    };
+    note(
+        WARMUP_CUT_SHORT,
+        Severity::Warning,
+        format!(
+            "the warm-up came to its limit of {:.0} s {still}",
+            elapsed_us as f64 / 1e6
+        ),
+        "give it more time (--warmup auto=5m); what never settles, such as a load that the server \
+         cannot keep up with or a table that grows, has no steady figures",
+    )
+}
+
+fn not_steady(course: &Course) -> Option<Note> {
+    let (code, remedy) = match course.steadiness {
+        Steadiness::Drifts { .. } => (
+            DRIFTS,
+            "look at the seconds (pgdyno show, --json) for what changes: a cache that fills, a \
+             table that grows, a checkpoint, another load; measure longer, or warm up until it is \
+             steady (--warmup auto)",
+        ),
+        Steadiness::WarmUp { .. } => (
+            WARMUP_MEASURED,
+            "warm up before measuring: --warmup auto, or a time",
+        ),
+        Steadiness::TooShort { .. } | Steadiness::Incomplete { .. } | Steadiness::Steady { .. } => {
+            return None;
+        }
+    };
+    Some(note(code, Severity::Warning, course.sentence(), remedy))
 }
 
 /// Notes on what a commit is worth on this server; of no weight when nothing is written.
@@ -248,6 +349,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::reach::Reached;
 
     /// A server about which there is nothing to say.
     fn sound() -> Facts {
@@ -324,6 +426,55 @@ mod tests {
         assert_eq!(
             codes(&facts, false),
             [("same-host".into(), Severity::Notice)]
+        );
+    }
+
+    #[test]
+    fn another_isolation_level_than_asked_for_is_serious() {
+        let facts = Facts {
+            isolation: Fact::Seen("serializable".to_owned()),
+            ..sound()
+        };
+        let of = |asked| {
+            let situation = Situation {
+                facts: Some(&facts),
+                isolation_asked: asked,
+                ..Situation::default()
+            };
+            notes(&situation)
+        };
+        assert_eq!(of(None), []);
+        assert_eq!(of(Some("serializable")), []);
+        let got = of(Some("read committed"));
+        assert_eq!(
+            (&*got[0].code, got[0].severity),
+            ("isolation-differs", Severity::Serious)
+        );
+        assert!(got[0].sentence.contains("but run at serializable"));
+    }
+
+    #[test]
+    fn endpoints_that_lead_to_one_node_are_told() {
+        let reached = |nodes: &[&str]| {
+            let reached = nodes.iter().map(|node| Reached {
+                endpoint: format!("db:{node}"),
+                node: match *node {
+                    "" => Fact::Unseen("refused".to_owned()),
+                    node => Fact::Seen(node.to_owned()),
+                },
+            });
+            let facts = Facts {
+                reached: reached.collect(),
+                ..sound()
+            };
+            codes(&facts, true)
+        };
+        assert_eq!(reached(&["1"]), []);
+        assert_eq!(reached(&["1", "2"]), []);
+        assert_eq!(reached(&["1", ""]), []);
+        assert_eq!(
+            reached(&["1", "1"]),
+            [("one-node".into(), Severity::Warning)]
         );
     }
 
@@ -408,6 +559,71 @@ mod tests {
         };
         assert!(at(0.79).is_empty());
         assert_eq!(at(0.80), ["client-bound"]);
+    }
+
+    #[test]
+    fn a_trial_that_is_not_steady_is_told_once_for_each_figure_and_a_short_one_is_not() {
+        use crate::plan::steady::Figure;
+        use pgdyno_stats::steadiness;
+        let course = |figure, series: &[f64]| Course {
+            figure,
+            seconds: series.len(),
+            steadiness: steadiness(series),
+        };
+        let rises: Vec<f64> = (0..30).map(|s| 100.0 + f64::from(s)).collect();
+        let cold: Vec<f64> = (0..30).map(|s| if s < 5 { 50.0 } else { 100.0 }).collect();
+        let of = |courses: &[Course]| {
+            let notes = notes(&Situation {
+                courses,
+                ..Situation::default()
+            });
+            notes
+                .into_iter()
+                .map(|n| (n.code, n.sentence))
+                .collect::<Vec<_>>()
+        };
+        let told = of(&[
+            course(Figure::Throughput, &cold),
+            course(Figure::ResponseTime, &rises),
+        ]);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!(told[0].0, "warm-up-measured");
+        assert_eq!(
+            told[0].1,
+            "throughput was 50 % below the rest during the first 5 s"
+        );
+        assert_eq!(told[1].0, "not-steady");
+        assert!(told[1].1.starts_with("response time rose by "), "{told:?}");
+        assert_eq!(of(&[course(Figure::Throughput, &[100.0; 30])]), []);
+        assert_eq!(of(&[course(Figure::Throughput, &rises[..9])]), []);
+        assert_eq!(of(&[course(Figure::ResponseTime, &[f64::NAN; 30])]), []);
+    }
+
+    #[test]
+    fn a_warm_up_that_came_to_its_limit_says_what_was_still_going_on() {
+        use crate::plan::steady::Figure;
+        use crate::plan::warmup::By;
+        let told = |change| {
+            let ended = Ended {
+                by: By::Limit,
+                figure: Figure::Throughput,
+                change,
+            };
+            let notes = notes(&Situation {
+                warmup_cut_short: Some((ended, 60_000_000)),
+                ..Situation::default()
+            });
+            assert_eq!(notes.len(), 1);
+            assert_eq!(notes[0].code, "warm-up-cut-short");
+            notes[0].sentence.clone()
+        };
+        assert_eq!(
+            told(Some(0.123)),
+            "the warm-up came to its limit of 60 s before it was steady: over its later half \
+             throughput still rose by 12 %"
+        );
+        assert!(told(Some(-0.2)).ends_with("still fell by 20 %"));
+        assert!(told(None).ends_with("enough to tell whether throughput was steady"));
     }
 
     #[test]

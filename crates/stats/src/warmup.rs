@@ -3,9 +3,6 @@
 use crate::order;
 use crate::trend::{self, Seconds};
 
-/// Fewer seconds are never called steady.
-const WINDOW_MIN: usize = 10;
-
 /// Trends less sure than this do not hold a warm-up up. A loose test: to wait in vain costs
 /// seconds, to start too soon costs the figure.
 const SIGNIFICANCE: f64 = 0.1;
@@ -48,6 +45,9 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
+    /// Fewer seconds are never called steady.
+    pub const SECONDS_MIN: usize = 10;
+
     /// Ends after `limit_s` seconds at the latest.
     pub fn new(limit_s: usize) -> Self {
         Self {
@@ -57,7 +57,8 @@ impl WarmUp {
         }
     }
 
-    /// Takes the throughput of one more whole second. A figure that is not finite counts as 0:
+    /// Takes the throughput of one more whole second, or another figure that is positive when
+    /// something was done. A figure that is not finite counts as 0:
     /// nothing was done. Once it has ended it stays ended.
     pub fn push(&mut self, throughput: f64) -> WarmUpState {
         if let Some(ended) = self.ended {
@@ -78,8 +79,8 @@ impl WarmUp {
     fn judge(&self) -> WarmUpState {
         let after_s = self.seconds.len();
         let mut change = None;
-        if after_s >= WINDOW_MIN {
-            let window = &self.seconds[after_s - (after_s.div_ceil(2)).max(WINDOW_MIN)..];
+        if after_s >= Self::SECONDS_MIN {
+            let window = &self.seconds[after_s - (after_s.div_ceil(2)).max(Self::SECONDS_MIN)..];
             let median = order::median(&order::sorted(window));
             let trend = trend::trend(window, Seconds::Independent);
             change = (median > 0.0).then(|| trend.change / median);

@@ -4,10 +4,11 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason, Reasons,
-    StatementTotals, ThreadUse, TransactionLog,
+    EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
+    Reasons, StatementTotals, ThreadUse, TransactionLog,
 };
 use crate::clock::{Nanos, micros};
+use crate::control::Control;
 use crate::event_loop::Report;
 use crate::program::Program;
 
@@ -20,6 +21,8 @@ pub(crate) struct Recorder {
     statements: Vec<Vec<StatementTotals>>,
     connects: Latencies,
     outages: Outages,
+    /// By place; nothing is kept of transactions where there is one place only.
+    endpoints: Vec<EndpointRecord>,
     reasons: Reasons,
     log: Option<TransactionLog>,
     lag_max_ns: Nanos,
@@ -32,7 +35,9 @@ pub(crate) struct Recorder {
     begin: Nanos,
     /// When the present phase began.
     phase_begin: Nanos,
+    /// The latest end of the warm-up; an earlier one is told by the control.
     warmup_end: Nanos,
+    control: Control,
     /// When the present interval ends.
     pub(crate) boundary: Nanos,
     reports: Sender<Report>,
@@ -44,6 +49,7 @@ pub(crate) struct Finished {
     pub(crate) statements: Vec<Vec<StatementTotals>>,
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
+    pub(crate) endpoints: Vec<EndpointRecord>,
     pub(crate) reasons: Vec<Reason>,
     pub(crate) used: ThreadUse,
 }
@@ -52,11 +58,11 @@ impl Recorder {
     pub(crate) fn new(
         thread: usize,
         programs: &[&Program],
+        places: usize,
         (with_rate, with_retries): (bool, bool),
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
-        reports: Sender<Report>,
-        recycled: Receiver<Box<Interval>>,
+        (reports, recycled): (Sender<Report>, Receiver<Box<Interval>>),
     ) -> Self {
         let totals = |program: &&Program| vec![StatementTotals::default(); program.commands()];
         Self {
@@ -69,6 +75,7 @@ impl Recorder {
             statements: programs.iter().map(totals).collect(),
             connects: Latencies::default(),
             outages: Outages::default(),
+            endpoints: vec![EndpointRecord::with_rate(with_rate); places],
             reasons: Reasons::default(),
             log,
             lag_max_ns: 0,
@@ -79,14 +86,17 @@ impl Recorder {
             begin: 0,
             phase_begin: 0,
             warmup_end: 0,
+            control: Control::default(),
             boundary: Nanos::MAX,
             reports,
             recycled,
         }
     }
 
-    /// Clients begin to work at `begin`, the first `warmup` of it for warming up.
-    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos) {
+    /// Clients begin to work at `begin`, at most the first `warmup` of it for warming up: less when
+    /// `control` says so.
+    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos, control: &Control) {
+        self.control = control.clone();
         self.begin = begin;
         self.phase_begin = begin;
         self.warmup_end = begin + warmup;
@@ -111,6 +121,13 @@ impl Recorder {
         if self.log.is_some() && self.is_measuring() {
             self.log(script, &end);
         }
+        let response_us = micros(end.at.saturating_sub(end.scheduled));
+        let is_late = self
+            .latency_limit_us
+            .is_some_and(|limit_us| response_us > limit_us);
+        if self.endpoints.len() > 1 {
+            self.endpoints[end.place].book(&end, response_us, is_late);
+        }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
         interval.work.given_up += u64::from(end.is_given_up);
@@ -125,19 +142,13 @@ impl Recorder {
         interval.work.kept_us += attempt_us;
         interval.work.kept_statements += u64::from(end.statements);
         interval.work.server_retries += end.server_retries;
-        let response_us = micros(end.at.saturating_sub(end.scheduled));
         if let Some(response) = &mut interval.response {
             response.record(response_us);
         }
         if let Some(lag) = &mut interval.lag {
             lag.record(micros(end.begun.saturating_sub(end.scheduled)));
         }
-        if self
-            .latency_limit_us
-            .is_some_and(|limit_us| response_us > limit_us)
-        {
-            interval.counts.late += 1;
-        }
+        interval.counts.late += u64::from(is_late);
     }
 
     fn log(&mut self, script: usize, end: &Ended) {
@@ -203,8 +214,29 @@ impl Recorder {
     }
 
     /// Books a connection that took so long to make.
-    pub(crate) fn connected(&mut self, latency: Nanos) {
+    pub(crate) fn connected(&mut self, place: usize, latency: Nanos) {
         self.connects.record(micros(latency));
+        self.endpoints[place].connections += 1;
+    }
+
+    /// Books that a connection broke.
+    pub(crate) fn lost(&mut self, place: usize) {
+        self.endpoints[place].lost += 1;
+    }
+
+    /// Books that a client came from another endpoint.
+    pub(crate) fn arrived(&mut self, place: usize) {
+        self.endpoints[place].arrived += 1;
+    }
+
+    /// A moment in microseconds since clients began to work; 0 before.
+    pub(crate) fn at_us(&self, at: Nanos) -> u64 {
+        let has_begun = self.boundary < Nanos::MAX;
+        if has_begun {
+            micros(at.saturating_sub(self.begin))
+        } else {
+            0
+        }
     }
 
     /// Books that a client is without a connection.
@@ -230,17 +262,24 @@ impl Recorder {
         self.lag_max_ns = self.lag_max_ns.max(lag);
     }
 
-    /// Hands over the intervals that have ended by `now`.
-    #[inline]
-    pub(crate) fn rotate(&mut self, now: Nanos) {
+    /// Hands over the intervals that have ended by `now`; gives the end of the warm-up if that is
+    /// among them.
+    pub(crate) fn rotate(&mut self, now: Nanos) -> Option<Nanos> {
+        let mut warmup_end = None;
         while now >= self.boundary {
             let end = self.boundary;
             self.hand_over(end);
-            if end == self.warmup_end && self.interval.warmup {
+            if self.interval.warmup && self.is_warmup_over(end) {
                 self.end_warmup(end);
+                warmup_end = Some(end);
             }
             self.boundary = self.next_boundary(end);
         }
+        warmup_end
+    }
+
+    fn is_warmup_over(&self, end: Nanos) -> bool {
+        end == self.warmup_end || self.control.is_warmup_over((end - self.begin) / SECOND_NS)
     }
 
     /// Hands over what there is; all clients of the thread have ended.
@@ -262,6 +301,7 @@ impl Recorder {
             statements: self.statements,
             connects: self.connects,
             outages: self.outages,
+            endpoints: self.endpoints,
             reasons: self.reasons.finish().collect(),
             used,
         }
@@ -294,6 +334,9 @@ impl Recorder {
         self.phase_begin = now;
         self.used = cpu_now();
         self.lag_max_ns = 0;
+        self.endpoints
+            .iter_mut()
+            .for_each(EndpointRecord::end_warmup);
         self.reasons.restart();
         for totals in self.statements.iter_mut().flatten() {
             totals.latencies.clear();
@@ -327,6 +370,8 @@ pub(crate) enum Then {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub(crate) client: usize,
+    /// Where the client is connected, or was last.
+    pub(crate) place: usize,
     /// The client's transactions that have ended, this one included.
     pub(crate) number: u64,
     pub(crate) outcome: Outcome,

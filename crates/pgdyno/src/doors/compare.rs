@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::store_args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::report::comparison::{self, Compared, METRICS, Pair};
-use crate::report::figures;
 use crate::report::json::document;
 use crate::report::table::Table;
 use crate::say::{answer, write_answer};
@@ -220,10 +219,10 @@ fn point_text(pair: &Pair<'_>, compared: &[Compared]) -> String {
         match result {
             Ok(comparison) => table.row([
                 name,
-                shown(comparison.a.median, unit),
-                spread(&comparison.a, unit),
-                shown(comparison.b.median, unit),
-                spread(&comparison.b, unit),
+                metric.shown(comparison.a.median),
+                metric.spread(&comparison.a),
+                metric.shown(comparison.b.median),
+                metric.spread(&comparison.b),
                 verdict(comparison),
             ]),
             Err(why) => table.row([
@@ -241,28 +240,6 @@ fn point_text(pair: &Pair<'_>, compared: &[Compared]) -> String {
         "{}medians of {a} and {b} trials; [ ] 95 % interval, ( ) range\n",
         table.text(width())
     )
-}
-
-fn shown(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::TimeUs => figures::ms(value.round() as u64),
-        _ => figures::rate(value),
-    }
-}
-
-fn spread(summary: &Summary, unit: Unit) -> String {
-    match summary.interval {
-        Some(interval) => format!(
-            "[{}, {}]",
-            shown(interval.low, unit),
-            shown(interval.high, unit)
-        ),
-        None => format!(
-            "({}, {})",
-            shown(summary.min, unit),
-            shown(summary.max, unit)
-        ),
-    }
 }
 
 fn verdict(comparison: &Comparison) -> String {

@@ -7,14 +7,14 @@ use pgdyno_platform::terminal;
 use serde_json::{Value, json};
 
 use super::Talk;
-use super::rows_args::{RowsArgs, one_line};
+use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::duration;
 use crate::report::figures;
-use crate::report::table::Table;
+use crate::report::table::{Table, one_line};
 use crate::say::write_answer;
-use crate::store::{Filter, State, TrialRow, stamp};
+use crate::store::{Filter, State, Store, TrialRow, stamp};
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
@@ -27,10 +27,14 @@ Examples:
   pgdyno ls --workload tpcb --since 7d     of the last seven days
   pgdyno ls --tag baseline --state complete
   pgdyno ls --csv > trials.csv             all, every column
+  pgdyno ls --experiments                  then: pgdyno show --experiment NAME
 
 A trial is named by its number or by the first characters of its UUID:
   pgdyno show 12; pgdyno note 12 'new disks'; pgdyno exclude 12 --reason 'backup was running'")]
 pub struct LsArgs {
+    /// The experiments instead of the trials
+    #[arg(long, conflicts_with_all = ["experiment", "workload", "tag", "state", "since"])]
+    pub experiments: bool,
     /// Of this experiment: its name, or the first characters of its UUID
     #[arg(long, value_name = "EXPERIMENT")]
     pub experiment: Option<String>,
@@ -89,6 +93,9 @@ pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
         Some(0) => None,
         some => some,
     };
+    if args.experiments {
+        return experiments(&store, args, limit);
+    }
     let filter = Filter {
         experiment: args.experiment.clone(),
         workload: args.workload.clone(),
@@ -113,6 +120,49 @@ pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
         );
     }
     Ok(Exit::Ok)
+}
+
+fn experiments(store: &Store, args: &LsArgs, limit: Option<u64>) -> Result<Exit, Failure> {
+    let experiments = store.experiments(limit)?;
+    if args.rows.is_for_programs() {
+        let columns = ["number", "uuid", "name", "created", "trials", "complete"];
+        let rows = experiments.iter().map(|(row, trials, complete)| {
+            let cells = [
+                json!(row.number),
+                json!(row.uuid),
+                json!(row.name),
+                json!(row.created),
+                json!(trials),
+                json!(complete),
+            ];
+            cells.to_vec()
+        });
+        args.rows
+            .print(&columns.map(str::to_owned), rows.collect())?;
+        return Ok(Exit::Ok);
+    }
+    let mut table = Table::default();
+    table.row(["experiment", "uuid", "begun, UTC", "trials", "complete"]);
+    for (row, trials, complete) in &experiments {
+        table.row([
+            one_line(&row.name),
+            row.uuid.chars().take(8).collect(),
+            minute(&row.created),
+            figures::count(*trials),
+            figures::count(*complete),
+        ]);
+    }
+    write_answer(format_args!("{}", table.text(width())))?;
+    Ok(Exit::Ok)
+}
+
+fn width() -> usize {
+    terminal::width().map_or(usize::MAX, usize::from)
+}
+
+/// `2026-01-31 12:00` of a stamp.
+fn minute(stamp: &str) -> String {
+    stamp.chars().take(16).collect::<String>().replace('T', " ")
 }
 
 /// The columns that stand first; the others follow by name.
@@ -173,12 +223,7 @@ fn table(trials: &[TrialRow]) -> String {
             one_line(&trial.workload),
             trial.number.to_string(),
             trial.uuid.chars().take(8).collect(),
-            trial
-                .started
-                .chars()
-                .take(16)
-                .collect::<String>()
-                .replace('T', " "),
+            minute(&trial.started),
             trial.state.to_owned(),
             trial.clients.to_string(),
             trial.goodput_per_s.map_or_else(dash, figures::rate),
@@ -188,7 +233,7 @@ fn table(trials: &[TrialRow]) -> String {
             one_line(&marks.join(" ")),
         ]);
     }
-    table.text(terminal::width().map_or(usize::MAX, usize::from))
+    table.text(width())
 }
 
 #[cfg(test)]

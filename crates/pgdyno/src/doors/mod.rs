@@ -21,6 +21,7 @@ pub mod show;
 pub mod sql;
 pub mod store_args;
 pub mod sweep;
+pub mod target;
 pub mod target_args;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -105,6 +106,8 @@ pub enum Verb {
     Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables, without running it
     Load(load::LoadArgs),
+    /// What a server is: product, nodes, isolation in effect, what is different, what can be seen
+    Target(target::TargetVerbArgs),
     /// List the workloads, or show one to copy and change
     #[command(subcommand)]
     Pack(pack::PackVerb),
@@ -161,6 +164,7 @@ Examples:
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
   pgdyno lab retries                          which form of a transaction bears contention best
   pgdyno load tpcb --param scale=100          create and fill the tables only
+  pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
   pgdyno ls; pgdyno show 12                   what was measured before
   pgdyno server start                         a server that stays for the next runs
@@ -179,6 +183,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Lab(verb) => lab::open(&verb, cli.talk),
         Verb::Restore(args) => restore::open(&args, cli.talk),
         Verb::Load(args) => load::open(&args, cli.talk),
+        Verb::Target(args) => target::open(&args, cli.talk),
         Verb::Pack(verb) => pack::open(&verb, cli.talk),
         Verb::Server(verb) => server::open(&verb, cli.talk),
         Verb::Ls(args) => ls::open(&args, cli.talk),

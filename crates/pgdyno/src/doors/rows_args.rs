@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::exit::Failure;
 use crate::report::csv;
-use crate::report::table::Table;
+use crate::report::table::{Table, one_line};
 use crate::say::{answer, write_answer};
 
 /// In what form.
@@ -65,11 +65,4 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// Text from a store, which anybody may have written, must not move the cursor.
-pub fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }

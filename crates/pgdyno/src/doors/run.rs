@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, Drive, OnError, QueryMode, Until};
+use pgdyno_drive::{Control, Drive, OnConnectionLoss, OnError, QueryMode, Until};
 use pgdyno_platform::host;
 use pgdyno_platform::interrupt::Interrupts;
 
@@ -17,8 +17,10 @@ use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
 use crate::plan::duration;
+use crate::plan::isolation::Isolation;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
+use crate::plan::warmup::Asked;
 use crate::report::live::{Length, Screen};
 use crate::report::{json, summary};
 use crate::say::write_answer;
@@ -38,7 +40,9 @@ Examples:
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
+  pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
+  pgdyno run tpcb -c 12 --url postgresql://me@db1,db2,db3/bench --reconnect
   pgdyno run tpcb --json=result.json             everything measured, for programs
   pgdyno run tpcb --tag baseline                 easy to find in the notebook: pgdyno ls
 
@@ -74,9 +78,10 @@ pub struct RunArgs {
     #[arg(short = 'R', long, value_name = "PER_SECOND", value_parser = rate)]
     pub rate: Option<f64>,
 
-    /// Run so long before measuring; shown apart and never part of the figures
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0")]
-    pub warmup: Duration,
+    /// Run so long before measuring; shown apart and never part of the figures. auto: until it is
+    /// steady, at most a minute, or what auto=LIMIT says
+    #[arg(long, value_name = "TIME|auto[=LIMIT]", value_parser = Asked::parse, default_value = "0")]
+    pub warmup: Asked,
 
     /// Count transactions that take longer as late; with a rate, skip those that are so late
     /// before they start
@@ -98,6 +103,16 @@ pub struct RunArgs {
     /// How statements travel [default: simple, unless the workload needs another]
     #[arg(short = 'M', long, value_enum)]
     pub query_mode: Option<Mode>,
+
+    /// The isolation level of the transactions, unless a script says its own; what comes of it is
+    /// read back from the server [default: the server's]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub isolation: Option<Isolation>,
+
+    /// Connect again when a connection is lost, or cannot be made: to the same endpoint, else to
+    /// the others in turn. Without it the client ends
+    #[arg(long)]
+    pub reconnect: bool,
 
     /// A new connection for each transaction
     #[arg(short = 'C', long)]
@@ -192,6 +207,7 @@ impl RunArgs {
             params: self.pack.param.clone(),
             target: self.target.wanted(),
             query_mode: self.query_mode.map(Mode::into),
+            isolation: self.isolation,
             inject_retries: self.retry.inject_retries,
             drive: Drive {
                 clients: self.clients as usize,
@@ -199,7 +215,7 @@ impl RunArgs {
                     .threads
                     .map_or_else(host::cpus, |threads| threads as usize),
                 until: counted.unwrap_or(timed),
-                warmup: self.warmup,
+                warmup: self.warmup.longest(),
                 rate: self.rate,
                 latency_limit: self.latency_limit,
                 on_error: if self.continue_on_error {
@@ -208,10 +224,16 @@ impl RunArgs {
                     OnError::EndClient
                 },
                 connection_per_transaction: self.connect,
+                on_connection_loss: if self.reconnect {
+                    OnConnectionLoss::Reconnect
+                } else {
+                    OnConnectionLoss::EndClient
+                },
                 verbose_errors: self.verbose_errors,
                 seed: self.seed.unwrap_or_else(trial::seed_from_clock),
                 ..trial::native_drive()
             },
+            detects_warmup: self.warmup.is_detected(),
         };
         self.retry.asked()?.apply(&mut trial.drive);
         Ok(trial)

@@ -1,26 +1,32 @@
-//! `pgdyno show`: a trial's result again, from the notebook.
+//! `pgdyno show`: a trial's result again, from the notebook, or an experiment's, point by point.
 
 use clap::Args;
 use serde_json::json;
 
 use super::json_arg::JsonArg;
-use super::rows_args::one_line;
 use super::store_args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::report::{json, summary};
+use crate::report::table::one_line;
+use crate::report::{json, points, summary};
 use crate::say::write_answer;
-use crate::store::TrialRow;
+use crate::store::{Store, TrialRow};
 
 /// Which trial.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   pgdyno show 12               the summary that `pgdyno run` printed
-  pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`")]
+  pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`
+  pgdyno show --experiment article-1           a row a point: median over repeats, percentiles
+
+Experiments are listed by pgdyno ls --experiments.")]
 pub struct ShowArgs {
     /// Its number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
-    pub trial: String,
+    pub trial: Option<String>,
+    /// The points of an experiment instead: its name, or the first characters of its UUID
+    #[arg(long, value_name = "EXPERIMENT", conflicts_with = "trial")]
+    pub experiment: Option<String>,
     /// For programs.
     #[command(flatten)]
     pub json: JsonArg,
@@ -32,7 +38,15 @@ pub struct ShowArgs {
 /// Does it.
 pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
-    let trial = store.trial(&args.trial)?;
+    if let Some(called) = &args.experiment {
+        return experiment(args, &store, called);
+    }
+    let Some(called) = &args.trial else {
+        return Err(Failure::with(Exit::Usage, "what is to be shown?")
+            .hint("a trial by its number: pgdyno show 12; pgdyno ls lists them")
+            .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
+    };
+    let trial = store.trial(called)?;
     let outcome = store.outcome(trial.number)?;
     let json_to = args.json.open()?;
     if !args.json.replaces_text() {
@@ -58,6 +72,21 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     });
     document["pgdyno"] = json!(trial.pgdyno);
     json_to.write(&document)?;
+    Ok(Exit::Ok)
+}
+
+fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Failure> {
+    let summary = points::of_experiment(store, store.experiment(called)?)?;
+    let json_to = args.json.open()?;
+    if !args.json.replaces_text() {
+        let row = &summary.experiment;
+        let (name, uuid, created) = (one_line(&row.name), &row.uuid, &row.created);
+        write_answer(format_args!(
+            "experiment {name}, {uuid}, begun {created}\n\n{}",
+            summary.text()
+        ))?;
+    }
+    json_to.write(&summary.to_json())?;
     Ok(Exit::Ok)
 }
 

@@ -306,6 +306,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     )?;
     let trials = ended.trials;
     if !args.json.replaces_text() {
+        write_answer(format_args!("\n{}\n", notebook.points()?.text()))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
     if let Some(capacity) = plan.experiment.capacity {
@@ -363,9 +364,12 @@ fn again(args: &SweepArgs) -> String {
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));
     }
-    if args.target.url.is_some() {
-        // It may hold a password.
-        words.push("--url …".to_owned());
+    // They may hold passwords.
+    words.extend(args.target.url.iter().map(|_| "--url …".to_owned()));
+    match &args.target.discover {
+        None => {}
+        Some(None) => words.push("--discover".to_owned()),
+        Some(Some(http)) => words.push(format!("--discover={http}")),
     }
     words.join(" ")
 }

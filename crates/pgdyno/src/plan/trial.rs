@@ -4,14 +4,17 @@ use std::num::NonZeroU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_drive::{
-    Control, Drive, DriveError, Live, QueryMode, Recording, Retry, Script, Setup, Until,
+    Control, Drive, DriveError, Live, OnConnectionLoss, QueryMode, Recording, Retry, Script, Setup,
+    Until,
 };
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_script::{Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::isolation::Isolation;
 use super::prepare::Prepared;
+use super::warmup;
 use crate::exit::{Exit, Failure};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
@@ -33,11 +36,15 @@ pub struct Trial {
     pub query_mode: Option<QueryMode>,
     /// Where the database is.
     pub target: Wanted,
+    /// The isolation level asked for; none: what the server has by default.
+    pub isolation: Option<Isolation>,
     /// Have the server fail transactions on purpose, so that a retry policy can be seen at work.
     pub inject_retries: bool,
     /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts,
     /// variables and query mode are those of the target and the workload, filled in when it runs.
     pub drive: Drive,
+    /// Whether the warm-up ends when the trial is steady; its time in `drive` is the limit then.
+    pub detects_warmup: bool,
 }
 
 /// What a trial came to.
@@ -64,6 +71,8 @@ pub struct Outcome {
     pub host: Host,
     /// What was measured.
     pub recording: Recording,
+    /// How the warm-up ended, where that was to be found.
+    pub warmup_ended: Option<warmup::Ended>,
     /// What a reader must know.
     pub notes: Vec<Note>,
 }
@@ -106,9 +115,10 @@ impl Trial {
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let recording = self.drive(prepared).run(control, live)?;
-        let busiest = recording.threads.iter().map(|thread| thread.wanted_share());
-        let notes = prepared.notes(busiest.reduce(f64::max));
+        let mut watch = warmup::Watch::new(&self, control, live);
+        let recording = self.drive(prepared).run(control, &mut watch)?;
+        let warmup_ended = watch.ended(&recording.measured);
+        let notes = prepared.notes(Some(&recording), warmup_ended);
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -124,6 +134,7 @@ impl Trial {
             server_counters: Fact::Unseen("nobody asked".to_owned()),
             host,
             recording,
+            warmup_ended,
             notes,
             trial: self,
         })
@@ -131,8 +142,14 @@ impl Trial {
 
     fn drive(&self, prepared: &Prepared) -> Drive {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
+        let target = &prepared.target;
+        let reconnects = self.drive.on_connection_loss == OnConnectionLoss::Reconnect;
         Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            // Clients with an order of their own have all hosts in it.
+            tries_other_endpoints: reconnects
+                && !target.load_balances
+                && target.endpoints.len() > 1,
             errors: prepared.errors,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
@@ -157,18 +174,18 @@ impl Trial {
         }
     }
 
-    /// The same candidates for all clients, or an order of its own for each one.
+    /// Those of the target, or for each client a list in an order of its own.
     fn endpoints(&self, target: &Target) -> Vec<Vec<Candidate>> {
+        let endpoints = target.endpoints.iter();
+        let candidates = endpoints.map(|endpoint| &endpoint.candidates);
         if !target.load_balances {
-            return vec![target.candidates.clone()];
+            return candidates.cloned().collect();
         }
-        let order = |client| {
-            shuffle(
-                &target.candidates,
-                (self.drive.seed as u64).wrapping_add(client),
-            )
+        let dealt = (0..self.drive.clients as u64).zip(candidates.cycle());
+        let order = |(client, list): (u64, &Vec<Candidate>)| {
+            shuffle(list, (self.drive.seed as u64).wrapping_add(client))
         };
-        (0..self.drive.clients as u64).map(order).collect()
+        dealt.map(order).collect()
     }
 }
 

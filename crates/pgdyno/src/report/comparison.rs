@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use pgdyno_stats::gate::{Figure, Unit};
-use pgdyno_stats::{CompareOptions, Comparison, Sample, compare};
+use pgdyno_stats::{CompareOptions, Comparison, Sample, Summary, compare};
 use serde_json::Value;
 
+use super::figures;
 use crate::exit::{Exit, Failure};
 use crate::store::TrialRow;
 
@@ -22,6 +23,35 @@ const fn metric(name: &'static str, unit: Unit, of: fn(&TrialRow) -> Option<f64>
     Metric {
         figure: Figure { name, unit },
         of,
+    }
+}
+
+impl Metric {
+    /// That of a trial.
+    pub fn of(&self, trial: &TrialRow) -> Option<f64> {
+        (self.of)(trial)
+    }
+
+    /// As people read it: times in milliseconds.
+    pub fn shown(&self, value: f64) -> String {
+        match self.figure.unit {
+            Unit::TimeUs => figures::ms(value.round() as u64),
+            _ => figures::rate(value),
+        }
+    }
+
+    /// How far repeats lie apart: the interval of their median in square brackets, or where there
+    /// is none their range in round ones.
+    pub fn spread(&self, summary: &Summary) -> String {
+        let (low, high) = match summary.interval {
+            Some(interval) => (interval.low, interval.high),
+            None => (summary.min, summary.max),
+        };
+        let (low, high) = (self.shown(low), self.shown(high));
+        match summary.interval {
+            Some(_) => format!("[{low}, {high}]"),
+            None => format!("({low}, {high})"),
+        }
     }
 }
 
@@ -67,10 +97,7 @@ impl Pair<'_> {
 
     fn figure(&self, metric: &Metric, options: &CompareOptions) -> Result<Comparison, String> {
         let side = |trials: &[&TrialRow]| {
-            let values: Vec<f64> = trials
-                .iter()
-                .filter_map(|trial| (metric.of)(trial))
-                .collect();
+            let values: Vec<f64> = trials.iter().filter_map(|trial| metric.of(trial)).collect();
             if values.len() < trials.len() {
                 let lacking = trials.len() - values.len();
                 return Err(format!("too few transactions for it in {lacking} trials"));

@@ -3,15 +3,18 @@
 
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{
-    Counts, End, Latencies, Phase, Reason, Recording, ScriptInterval, Second, StatementRecord,
-    StatementTotals, Work,
+    Counts, End, EndpointRecord, Event, Latencies, Phase, Reason, Recording, ScriptInterval,
+    Second, StatementRecord, StatementTotals, Work,
 };
+use pgdyno_stats::Steadiness;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::figures::{self, PERCENTILES};
 use crate::plan::backoff;
+use crate::plan::isolation::Isolation;
+use crate::plan::steady::{Course, courses};
 use crate::plan::trial::{Outcome, Trial};
 
 /// Grows when a field changes its meaning or goes.
@@ -50,7 +53,12 @@ pub fn document(outcome: &Outcome) -> Value {
             End::AllClientsAborted => "all-clients-aborted",
         },
         "measured": phase(recording, &recording.measured),
-        "warmup": recording.warmup.as_ref().map(|warmup| phase(recording, warmup)),
+        "warmup": recording.warmup.as_ref().map(|warmup| {
+            let mut figures = phase(recording, warmup);
+            figures["detected"] = json!(outcome.warmup_ended);
+            figures
+        }),
+        "steadiness": courses(recording).iter().map(steadiness).collect::<Vec<_>>(),
         "reasons": recording.reasons.iter().map(reason).collect::<Vec<_>>(),
         "server_counters": outcome.server_counters,
         "statements": statements(recording),
@@ -64,6 +72,8 @@ pub fn document(outcome: &Outcome) -> Value {
             "unended": recording.outages.unended,
             "attempts": recording.outages.attempts,
         },
+        "endpoints": recording.endpoints.iter().map(endpoint).collect::<Vec<_>>(),
+        "events": recording.events.iter().map(event).collect::<Vec<_>>(),
         "clients": {
             "total": recording.clients.total,
             "aborted": recording.clients.aborted,
@@ -87,6 +97,7 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "duration_s": duration_s,
         "transactions_per_client": transactions,
         "warmup_s": trial.drive.warmup.as_secs_f64(),
+        "warmup_detected": trial.detects_warmup,
         "rate_per_s": trial.drive.rate,
         "latency_limit_us": trial.drive.latency_limit.map(|limit| limit.as_micros() as u64),
         "retry": trial.drive.retry_name(),
@@ -96,8 +107,38 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "inject_retries": trial.inject_retries,
         "continue_on_error": trial.drive.on_error == pgdyno_drive::OnError::Continue,
         "connection_per_transaction": trial.drive.connection_per_transaction,
+        "isolation": trial.isolation.map(Isolation::name),
         "reconnect": trial.drive.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
         "seed": trial.drive.seed,
+    })
+}
+
+fn steadiness(course: &Course) -> Value {
+    let (verdict, p) = match course.steadiness {
+        Steadiness::TooShort { .. } => ("too-short", None),
+        Steadiness::Incomplete { .. } => ("incomplete", None),
+        Steadiness::Steady { p, .. } => ("steady", Some(p)),
+        Steadiness::WarmUp { .. } => ("warm-up", None),
+        Steadiness::Drifts { p, .. } => ("drifts", Some(p)),
+    };
+    let change = match course.steadiness {
+        Steadiness::Steady { quarters, .. } | Steadiness::Drifts { quarters, .. } => {
+            Some(quarters.change())
+        }
+        _ => None,
+    };
+    let steady_from_s = match course.steadiness {
+        Steadiness::WarmUp { steady_from, .. } => Some(steady_from),
+        _ => None,
+    };
+    json!({
+        "figure": course.figure,
+        "seconds": course.seconds,
+        "verdict": verdict,
+        "change": change,
+        "p": p,
+        "steady_from_s": steady_from_s,
+        "sentence": course.sentence(),
     })
 }
 
@@ -224,6 +265,28 @@ fn statement(command: usize, record: &StatementRecord, totals: &StatementTotals)
         "retries": totals.retries,
         "failures": totals.failures + totals.aborts,
     })
+}
+
+fn endpoint(endpoint: &EndpointRecord) -> Value {
+    let mut map = counts(&endpoint.counts);
+    let whole = [
+        ("clients", endpoint.clients),
+        ("connections", endpoint.connections),
+        ("lost", endpoint.lost),
+        ("arrived", endpoint.arrived),
+    ];
+    map.extend(whole.map(|(name, number)| (name.to_owned(), json!(number))));
+    map.insert("name".to_owned(), json!(endpoint.name));
+    map.insert("service".to_owned(), latency(&endpoint.service));
+    map.insert(
+        "response".to_owned(),
+        endpoint.response.as_ref().map_or(Value::Null, latency),
+    );
+    Value::Object(map)
+}
+
+fn event(event: &Event) -> Value {
+    json!({ "at_us": event.at_us, "kind": event.kind.word(), "text": event.text })
 }
 
 fn client_cpu(recording: &Recording) -> Value {

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_drive::record::Interval;
+use pgdyno_drive::record::{Event, Interval};
 use pgdyno_drive::{Level, Live, Message, Until};
 
 use super::figures;
@@ -28,8 +28,13 @@ pub enum Form {
 /// When a run will be over.
 #[derive(Debug, Clone, Copy)]
 pub enum Length {
-    /// After so much time, warm-up included.
-    Time(Duration),
+    /// After so much time of warm-up, at most, and so much that is measured.
+    Time {
+        /// Before it is measured.
+        warmup: Duration,
+        /// Measured.
+        measured: Duration,
+    },
     /// After so many transactions, beside the warm-up.
     Transactions(u64),
 }
@@ -38,7 +43,10 @@ impl Length {
     /// That of a trial.
     pub fn of(trial: &Trial) -> Self {
         match trial.drive.until {
-            Until::Elapsed(duration) => Self::Time(trial.drive.warmup + duration),
+            Until::Elapsed(measured) => Self::Time {
+                warmup: trial.drive.warmup,
+                measured,
+            },
             Until::Transactions(count) => {
                 Self::Transactions(count.get().saturating_mul(trial.drive.clients as u64))
             }
@@ -51,8 +59,11 @@ pub struct Screen {
     form: Form,
     length: Length,
     bar: Option<ProgressBar>,
+    is_measuring: bool,
     transactions: u64,
     messages: u64,
+    /// What happened to connections.
+    events: u64,
 }
 
 impl Screen {
@@ -62,8 +73,10 @@ impl Screen {
             form,
             length,
             bar: None,
+            is_measuring: false,
             transactions: 0,
             messages: 0,
+            events: 0,
         }
     }
 
@@ -76,6 +89,12 @@ impl Screen {
             crate::say::remark!(
                 "pgdyno: error: and {} more messages of clients",
                 self.messages - MESSAGES_MAX
+            );
+        }
+        if self.events > MESSAGES_MAX {
+            crate::say::remark!(
+                "pgdyno: and {} more connections lost and made again",
+                self.events - MESSAGES_MAX
             );
         }
     }
@@ -94,8 +113,8 @@ impl Live for Screen {
             return;
         }
         let (total, template) = match self.length {
-            Length::Time(time) => (
-                time.as_secs().max(1),
+            Length::Time { warmup, measured } => (
+                (warmup + measured).as_secs().max(1),
                 "{elapsed:>4} {bar:30} {eta:>4} left  {msg}",
             ),
             Length::Transactions(count) => (count, "{percent:>3}% {bar:30} {eta:>4} left  {msg}"),
@@ -139,13 +158,28 @@ impl Live for Screen {
         }
         match &self.bar {
             Some(bar) => {
+                // A warm-up may end before its time.
+                if let Length::Time { measured, .. } = self.length
+                    && !interval.warmup
+                    && !std::mem::replace(&mut self.is_measuring, true)
+                {
+                    let end = Duration::from_secs_f64(interval.start_s()) + measured;
+                    bar.set_length(end.as_secs().max(1));
+                }
                 bar.set_position(match self.length {
-                    Length::Time(_) => elapsed_s.round() as u64,
+                    Length::Time { .. } => elapsed_s.round() as u64,
                     Length::Transactions(_) => self.transactions,
                 });
                 bar.set_message(text);
             }
             None => crate::say::remark!("pgdyno: {elapsed_s:>5.0} s  {text}"),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.events += 1;
+        if self.events <= MESSAGES_MAX && self.form != Form::Quiet {
+            self.print(&format!("pgdyno: {}", event.text));
         }
     }
 

@@ -1,5 +1,5 @@
 //! Showing what was measured: in the terminal while it happens and afterwards, and as JSON.
-//! Everything shown comes from an [`crate::plan::trial::Outcome`].
+//! A trial is shown from its [`crate::plan::trial::Outcome`], several from the store.
 
 pub mod capacity;
 pub mod comparison;
@@ -7,6 +7,7 @@ pub mod csv;
 pub mod figures;
 pub mod json;
 pub mod live;
+pub mod points;
 mod retries;
 pub mod retries_lab;
 pub mod summary;

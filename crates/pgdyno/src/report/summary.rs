@@ -1,12 +1,17 @@
 //! The result in the terminal.
 
 use pgdyno_drive::Until;
-use pgdyno_drive::record::{Counts, End, Failure, Latencies, Phase, Recording, ScriptInterval};
+use pgdyno_drive::record::{
+    Counts, End, EndpointRecord, EventKind, Failure, Latencies, Phase, Recording, ScriptInterval,
+};
 use pgdyno_platform::terminal;
+use pgdyno_stats::Steadiness;
 
 use super::figures::{self, PERCENTILES};
 use super::table::Table;
+use crate::plan::steady::courses;
 use crate::plan::trial::Outcome;
+use crate::plan::warmup::By;
 use crate::validity::Severity;
 
 /// Where standard output is no terminal.
@@ -18,8 +23,9 @@ pub fn text(outcome: &Outcome) -> String {
     let recording = &outcome.recording;
     let parts = [
         heading(outcome),
-        totals(recording),
+        totals(outcome),
         latencies(recording, width),
+        endpoints(outcome, width),
         failures(&recording.measured.all().counts),
         super::retries::text(outcome),
         statements(recording, width),
@@ -50,11 +56,16 @@ fn heading(outcome: &Outcome) -> String {
     if let Some(rate) = trial.drive.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
-    if !trial.drive.warmup.is_zero() {
-        how += &format!(
-            ", after {} of warm-up",
-            figures::seconds(trial.drive.warmup.as_secs_f64())
-        );
+    let warmup = figures::seconds(trial.drive.warmup.as_secs_f64());
+    if trial.detects_warmup {
+        how += &format!(", after a warm-up of at most {warmup}");
+    } else if !trial.drive.warmup.is_zero() {
+        how += &format!(", after {warmup} of warm-up");
+    }
+    if let Some(level) = outcome.facts.isolation.seen()
+        && (trial.isolation.is_some() || level != "read committed")
+    {
+        how += &format!(", isolation {level}");
     }
     if trial.drive.connection_per_transaction {
         how += ", a connection for each transaction";
@@ -68,7 +79,8 @@ fn heading(outcome: &Outcome) -> String {
     )
 }
 
-fn totals(recording: &Recording) -> String {
+fn totals(outcome: &Outcome) -> String {
+    let recording = &outcome.recording;
     let measured = &recording.measured;
     let all = measured.all();
     let counts = &all.counts;
@@ -108,13 +120,36 @@ fn totals(recording: &Recording) -> String {
         })
         .collect();
     text += &format!("not good     {}\n", others.join(", "));
+    text += &steadiness(recording);
     if let Some(warmup) = &recording.warmup {
+        let ended = outcome.warmup_ended.map_or_else(String::new, |ended| {
+            let figure = ended.figure.name();
+            let why = match ended.by {
+                By::Steady => format!("until {figure} was steady"),
+                By::Limit => format!("its limit, before {figure} was steady"),
+                By::Trial => "ended with the trial".to_owned(),
+            };
+            let elapsed = figures::seconds(warmup.elapsed_us as f64 / 1e6);
+            format!(" for {elapsed} ({why})")
+        });
         text += &format!(
-            "warm-up      {} transactions/s, apart from the figures\n",
+            "warm-up      {} transactions/s{ended}, apart from the figures\n",
             figures::rate(warmup.goodput_per_s())
         );
     }
     text
+}
+
+/// What was found steady; what was not is among the notes, and of short trials there is nothing to
+/// say.
+fn steadiness(recording: &Recording) -> String {
+    let courses = courses(recording).into_iter();
+    let steady = courses.filter(|c| matches!(c.steadiness, Steadiness::Steady { .. }));
+    let steady: Vec<String> = steady.map(|course| course.sentence()).collect();
+    match steady.is_empty() {
+        true => String::new(),
+        false => format!("steadiness   {}\n", steady.join(", ")),
+    }
 }
 
 fn latencies(recording: &Recording, width: usize) -> String {
@@ -149,6 +184,46 @@ fn latencies(recording: &Recording, width: usize) -> String {
         text += "–: fewer than ten transactions beyond it\n";
     }
     text
+}
+
+/// A row an endpoint, where there are several.
+fn endpoints(outcome: &Outcome, width: usize) -> String {
+    let endpoints = &outcome.recording.endpoints;
+    if endpoints.len() < 2 {
+        return String::new();
+    }
+    let has_response = endpoints.iter().any(|e| e.response.is_some());
+    let what = if has_response { "response" } else { "latency" };
+    let mut table = Table::default();
+    let mut heading = heading_of_latencies(&format!("endpoint: {what}, ms"));
+    heading.insert(1, "clients".to_owned());
+    type Column = (&'static str, fn(&EndpointRecord) -> u64);
+    let columns: [Column; 4] = [
+        ("failed", |e| e.counts.failed_total()),
+        ("unknown", |e| e.counts.unknown),
+        ("lost", |e| e.lost),
+        ("arrived", |e| e.arrived),
+    ];
+    let columns = columns
+        .iter()
+        .filter(|(_, number)| endpoints.iter().any(|e| number(e) > 0));
+    heading.extend(columns.clone().map(|(name, _)| (*name).to_owned()));
+    table.row(heading);
+    for endpoint in endpoints {
+        let reached = outcome.facts.reached.iter();
+        let mut reached = reached.filter(|reached| reached.endpoint == endpoint.name);
+        let node = reached.find_map(|reached| reached.node.seen());
+        let name = match node.filter(|node| **node != endpoint.name) {
+            Some(node) => format!("{} (node {node})", endpoint.name),
+            None => endpoint.name.clone(),
+        };
+        let latencies = endpoint.response.as_ref().unwrap_or(&endpoint.service);
+        let mut cells = latency_cells(&name, latencies);
+        cells.insert(1, figures::count(endpoint.clients));
+        cells.extend(columns.clone().map(|(_, of)| figures::count(of(endpoint))));
+        table.row(cells);
+    }
+    table.text(width)
 }
 
 /// A row of its own where some transactions were tried more than once.
@@ -253,6 +328,7 @@ fn client(recording: &Recording) -> String {
             figures::count(count)
         );
     }
+    text += &outages(recording);
     if let Some(cpu_us) = recording.cpu_us_per_transaction() {
         text += &format!(
             "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {:.0} % of a CPU",
@@ -261,6 +337,37 @@ fn client(recording: &Recording) -> String {
         );
         if lag_us > 1000 {
             text += &format!(", late by up to {} ms", figures::ms(lag_us));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Clients without a connection, and those that went to another endpoint.
+fn outages(recording: &Recording) -> String {
+    let outages = &recording.outages;
+    let mut text = String::new();
+    if outages.count > 0 {
+        text += &format!("outages      {}", figures::count(outages.count));
+        if let Some(mean_us) = outages.lengths.mean_us() {
+            text += &format!(
+                ", without a connection for {} ms each, {} ms at worst",
+                figures::ms(mean_us as u64),
+                figures::ms(outages.lengths.max_us())
+            );
+        }
+        if outages.unended > 0 {
+            text += &format!(", {} had not ended", figures::count(outages.unended));
+        }
+        text.push('\n');
+    }
+    let moved: u64 = recording.endpoints.iter().map(|e| e.arrived).sum();
+    if moved > 0 {
+        text += &format!("moved        {} to another endpoint", plural(moved, "time"));
+        let mut events = recording.events.iter();
+        if let Some(event) = events.find(|event| event.kind == EventKind::Moved) {
+            let at_s = event.at_us as f64 / 1e6;
+            text += &format!(", the first time after {}", figures::seconds(at_s));
         }
         text.push('\n');
     }

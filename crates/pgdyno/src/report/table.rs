@@ -52,6 +52,13 @@ fn cut(text: &str, width: usize) -> String {
     cut
 }
 
+/// Text from a store, which anybody may have written, must not move the cursor.
+pub fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

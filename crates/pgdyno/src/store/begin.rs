@@ -12,7 +12,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, uuid};
+use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, uuid, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
 use crate::plan::prepare::Prepared;
@@ -87,7 +87,7 @@ impl TrialHeader {
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
             host: Host::read(),
-            notes: prepared.notes(None),
+            notes: prepared.notes(None, None),
             command: command_line::of_process(),
             trial: Trial {
                 drive: Drive {
@@ -196,6 +196,9 @@ fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusq
             )?;
         }
     }
+    if header.trial.detects_warmup {
+        warmup::asked(&transaction, number)?;
+    }
     for tag in &header.tags {
         transaction.execute(
             "INSERT OR IGNORE INTO tag VALUES (?, ?)",
@@ -241,6 +244,10 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ("clients", whole(drive.clients as u64)),
         ("threads", whole(drive.threads.min(drive.clients) as u64)),
         ("query_mode", text(drive.query_mode.name())),
+        (
+            "isolation",
+            optional(header.trial.isolation.map(|level| level.name().to_owned())),
+        ),
         ("duration_s", duration_s),
         ("transactions_per_client", transactions),
         ("warmup_s", Value::Real(drive.warmup.as_secs_f64())),
@@ -345,8 +352,10 @@ pub mod tests {
                 params: Vec::new(),
                 query_mode: None,
                 target: Wanted::default(),
+                isolation: None,
                 inject_retries: false,
                 drive: Drive::default(),
+                detects_warmup: false,
             },
             scripts: vec![ScriptRecord {
                 name: "one".to_owned(),

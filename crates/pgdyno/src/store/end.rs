@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{State, Store, packed, seconds, stamp};
+use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
@@ -34,10 +34,16 @@ impl Store {
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
         self.durably(|connection| {
             update(connection, number, columns)?;
+            if let Some(ended) = &outcome.warmup_ended {
+                let phase = recording.warmup.as_ref();
+                let elapsed_us = phase.map_or(0, |phase| phase.elapsed_us);
+                warmup::ended(connection, number, elapsed_us, ended)?;
+            }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;
-            threads_used(connection, number, recording)
+            threads_used(connection, number, recording)?;
+            endpoints::write(connection, number, recording)
         })
         .map_err(failed)
     }

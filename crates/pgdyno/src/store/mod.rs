@@ -11,6 +11,7 @@
 mod begin;
 pub mod command_line;
 mod end;
+mod endpoints;
 mod exchange;
 mod keep;
 mod marks;
@@ -25,6 +26,7 @@ mod stamp;
 mod tests;
 mod trials;
 mod uuid;
+mod warmup;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -34,12 +36,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::ExperimentHeader;
 pub use begin::TrialHeader;
+#[cfg(test)]
+pub use begin::tests::header;
 pub use end::verdict;
 pub use exchange::Copied;
 pub use keep::Keep;
 pub use marks::check_tag;
 pub use query::Cell;
-#[allow(unused_imports, reason = "for sweeps and comparisons")]
 pub use seconds::Kind;
 pub use stamp::{read as read_stamp, stamp};
 pub use trials::{ExperimentRow, Filter, Latency, TrialRow};

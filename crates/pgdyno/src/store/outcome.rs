@@ -14,12 +14,14 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{State, Store, packed, seconds, stamp};
+use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
+use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
 use crate::target::facts::Fact;
 use crate::target::open::{Kind, Wanted};
+use crate::validity::Note;
 
 impl Store {
     /// All that is stored of a trial. Of one that did not come to its end, figures that are only
@@ -32,11 +34,32 @@ impl Store {
             .map_err(self.failed("cannot read"))
     }
 
+    /// The validity notes of a trial.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn notes(&self, number: i64) -> Result<Vec<Note>, Failure> {
+        let sql = "SELECT notes FROM trial WHERE number = ?";
+        self.connection
+            .query_row(sql, [number], |row| json(row, "notes"))
+            .map_err(self.failed("cannot read"))
+    }
+
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
+        let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
-        self.connection
-            .query_row(sql, [number], |row| outcome(row, recording))
+        let outcome = self
+            .connection
+            .query_row(sql, [number], |row| outcome(row, recording))?;
+        Ok(Outcome {
+            trial: Trial {
+                detects_warmup,
+                ..outcome.trial
+            },
+            warmup_ended,
+            ..outcome
+        })
     }
 
     fn recording(&self, number: i64) -> rusqlite::Result<Recording> {
@@ -51,6 +74,8 @@ impl Store {
         };
         let (connections, outages) = self.connecting(number)?;
         let threads = self.threads(number)?;
+        let endpoints = endpoints::read(&self.connection, number)?;
+        let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
         let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
                    clients_disconnected FROM trial WHERE number = ?";
@@ -70,6 +95,8 @@ impl Store {
                 reasons,
                 connections,
                 outages,
+                endpoints,
+                events,
                 threads,
                 clients,
                 seconds: Vec::new(),
@@ -198,10 +225,12 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             params: Vec::new(),
             query_mode: None,
             target: Wanted::default(),
+            isolation: isolation(row)?,
             inject_retries: row
                 .get::<_, Option<bool>>("inject_retries")?
                 .unwrap_or(false),
             drive: drive(row)?,
+            detects_warmup: false,
         },
         workload: row.get("workload")?,
         pack_sha256: row.get("pack_sha256")?,
@@ -220,8 +249,14 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         },
         host: json::<StoredHost>(row, "host")?.into(),
         recording,
+        warmup_ended: None,
         notes: json(row, "notes")?,
     })
+}
+
+fn isolation(row: &Row<'_>) -> rusqlite::Result<Option<Isolation>> {
+    let name: Option<String> = row.get("isolation")?;
+    Ok(name.and_then(|name| Isolation::from_name(&name)))
 }
 
 /// The parameters; there is nothing to run, and nowhere.

@@ -11,7 +11,7 @@ use super::{Store, packed};
 use crate::exit::Failure;
 
 /// Which latencies of transactions.
-#[allow(dead_code, reason = "for sweeps")]
+#[allow(dead_code, reason = "the store keeps all three")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// From the first try's start to the end.
@@ -22,12 +22,12 @@ pub enum Kind {
     Lag,
 }
 
-#[allow(dead_code, reason = "for sweeps and comparisons")]
 impl Store {
     /// Every second of a trial, warm-up included, in order.
     ///
     /// # Errors
     /// The store cannot be read.
+    #[allow(dead_code, reason = "only tests ask for seconds without the rest")]
     pub fn seconds(&self, number: i64) -> Result<Vec<Second>, Failure> {
         read(&self.connection, number).map_err(self.failed("cannot read"))
     }

@@ -174,6 +174,7 @@ impl Store {
         let found = self.experiment_number(called)?.ok_or_else(|| {
             let text = format!("there is no experiment {called} in {}", self.path.display());
             Failure::with(Exit::Usage, text)
+                .hint("pgdyno ls --experiments shows those that there are")
         })?;
         let sql = format!("{EXPERIMENT} WHERE number = ?");
         let row = self.connection.query_row(&sql, [found], experiment);
@@ -191,6 +192,30 @@ impl Store {
             select.query_map([name], experiment)?.collect()
         };
         let rows: rusqlite::Result<Vec<ExperimentRow>> = read();
+        rows.map_err(self.failed("cannot read"))
+    }
+
+    /// The newest experiments first, each with its trials and how many of them are complete and not
+    /// excluded.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn experiments(
+        &self,
+        limit: Option<u64>,
+    ) -> Result<Vec<(ExperimentRow, u64, u64)>, Failure> {
+        let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        let read = || {
+            let sql = "SELECT number, uuid, name, created, definition, \
+                 (SELECT count(*) FROM trial t WHERE t.experiment = e.number), \
+                 (SELECT count(*) FROM trial t WHERE t.experiment = e.number \
+                  AND state = 'complete' AND excluded IS NULL) \
+                 FROM experiment e ORDER BY number DESC LIMIT ?";
+            let mut select = self.connection.prepare(sql)?;
+            let row = |row: &Row<'_>| Ok((experiment(row)?, row.get(5)?, row.get(6)?));
+            select.query_map([limit], row)?.collect()
+        };
+        let rows: rusqlite::Result<Vec<_>> = read();
         rows.map_err(self.failed("cannot read"))
     }
 

@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::admin;
+use super::cluster::{self, Node};
 use super::dialect::{self, Dialect, Product};
+use super::reach::Reached;
 
 /// Something known, or why it is not.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,6 +130,15 @@ pub struct Facts {
     pub data_in_memory: Fact<bool>,
     /// Settings that are not as the server's program has them, with their units.
     pub changed_settings: Fact<BTreeMap<String, String>>,
+    /// The nodes of the cluster.
+    pub nodes: Fact<Vec<Node>>,
+    /// How many copies of the rows the cluster is to keep.
+    pub replication_factor: Fact<u32>,
+    /// The isolation level in effect in the workload's transactions, read back in one that begins
+    /// as they do; several with commas between.
+    pub isolation: Fact<String>,
+    /// Which node a connection to each endpoint met before the run.
+    pub reached: Vec<Reached>,
 }
 
 impl Default for Facts {
@@ -162,6 +173,10 @@ impl Facts {
             same_host: gap(why),
             data_in_memory: gap(why),
             changed_settings: gap(why),
+            nodes: gap(why),
+            replication_factor: gap(why),
+            isolation: gap(why),
+            reached: Vec::new(),
         }
     }
 }
@@ -221,6 +236,30 @@ pub fn collect(session: &mut Session) -> Facts {
         same_host,
         data_in_memory,
         changed_settings: changed_settings(session, product.dialect),
+        nodes: Fact::default(),
+        replication_factor: Fact::default(),
+        isolation: Fact::default(),
+        reached: Vec::new(),
+    }
+}
+
+impl Facts {
+    /// Asks the cluster too; transactions are to begin with these statements.
+    pub fn of_cluster(
+        self,
+        session: &mut Session,
+        dialect: &Dialect,
+        begins: Result<&[String], &str>,
+    ) -> Facts {
+        Facts {
+            nodes: cluster::nodes(session, dialect),
+            replication_factor: cluster::replication_factor(session, dialect),
+            isolation: match begins {
+                Ok(begins) => cluster::isolation(session, dialect, begins),
+                Err(why) => Fact::Unseen(why.to_owned()),
+            },
+            ..self
+        }
     }
 }
 
@@ -370,10 +409,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn session(url: &str) -> Session {
-        let wanted = Wanted {
-            url: Some(url.to_owned()),
-            ..Wanted::default()
-        };
+        let wanted = Wanted::at(url);
         let target = open::existing(&wanted).unwrap().unwrap();
         assert_eq!(target.kind, Kind::Named);
         target.connect().unwrap()

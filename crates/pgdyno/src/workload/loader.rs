@@ -156,6 +156,13 @@ pub fn load(
     }
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
     let product = Product::ask(session).map_err(ask)?;
+    if let Some(query) = product.dialect.counts_database
+        && admin::value(session, query).map_err(ask)?.as_deref() == Some("0")
+    {
+        let name = session.candidate().login.database();
+        let failure = Failure::new(format!("database \"{name}\" does not exist"));
+        return Err(failure.hint("create the database (CREATE DATABASE …), or name another"));
+    }
     let told = |mut loaded: Loaded| {
         loaded.remarks.extend(product.warning());
         loaded.variables.retain(|name, _| {
@@ -366,6 +373,17 @@ fn lock_key() -> i64 {
     i64::from_be_bytes(std::array::from_fn(|i| hash[i]))
 }
 
+/// What of the tables would stay if the load ended now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    /// All as it was.
+    Nothing,
+    /// The old tables are gone for good, and perhaps some new ones are there.
+    Dropped,
+    /// The new ones are there, with the mark that they are not complete.
+    Created,
+}
+
 /// One load under way.
 struct Load<'s, 'r, 'w, 'p> {
     session: &'s mut Session,
@@ -386,18 +404,18 @@ impl Load<'_, '_, '_, '_> {
         let create = recipe.schema().map_err(Failure::new)?;
         let after_load = recipe.after_load().map_err(Failure::new)?;
         let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
-        let mut created = false;
+        let mut reached = Reached::Nothing;
         let result = self
-            .settings()
-            .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut created));
+            .settings(!recipe.tables.is_empty())
+            .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
         drop(canceller);
         self.watch.progress.table_ends();
         if result.is_err() {
             // Leave no transaction open; on a lost connection there is none.
             let _ = self.sql("ROLLBACK");
-            if !created && !self.facts().transactional_ddl {
-                // What is there already is pgdyno's: without the mark nothing would know.
-                created = self.mark_each(&recipe);
+            // What is there already is pgdyno's: without the mark nothing would know.
+            if reached == Reached::Dropped && self.mark_each(&recipe) {
+                reached = Reached::Created;
             }
         }
         self.reset_settings();
@@ -418,19 +436,22 @@ impl Load<'_, '_, '_, '_> {
                     ),
                     None => failure,
                 };
-                Err(self.left_behind(failure, created, found))
+                Err(self.left_behind(failure, reached, found))
             }
         }
     }
 
-    fn left_behind(&self, failure: Failure, created: bool, found: &[Found]) -> Failure {
-        if !created {
-            let what = if found.is_empty() {
-                "no table was created"
-            } else {
-                "the tables are as they were"
-            };
-            return failure.detail(format!("{what}: creating them was rolled back"));
+    fn left_behind(&self, failure: Failure, reached: Reached, found: &[Found]) -> Failure {
+        let what = match (reached, found.is_empty()) {
+            (Reached::Created, _) => None,
+            (Reached::Dropped, false) => {
+                Some("the old tables are dropped, and there are no new ones")
+            }
+            (Reached::Nothing, false) => Some("the tables are as they were: nothing was changed"),
+            (_, true) => Some("no table was created"),
+        };
+        if let Some(what) = what {
+            return failure.detail(what);
         }
         let tables: Vec<_> = self
             .request
@@ -456,7 +477,7 @@ impl Load<'_, '_, '_, '_> {
         recipe: &mut Recipe,
         create: &[String],
         after_load: &[String],
-        created: &mut bool,
+        reached: &mut Reached,
     ) -> Result<Vec<(String, u64)>, Failure> {
         let tables = self.request.pack.tables();
         let creating = |e| trouble::server(&e, "could not create the tables");
@@ -472,6 +493,9 @@ impl Load<'_, '_, '_, '_> {
             self.sql(&format!("DROP TABLE {}", names.join(", ")))
                 .map_err(|e| trouble::server(&e, "could not drop the old tables"))?;
         }
+        if !in_one {
+            *reached = Reached::Dropped;
+        }
         for statement in create {
             self.sql(statement).map_err(creating)?;
         }
@@ -479,7 +503,7 @@ impl Load<'_, '_, '_, '_> {
         if in_one {
             self.sql("COMMIT").map_err(creating)?;
         }
-        *created = true;
+        *reached = Reached::Created;
 
         let mut filled = Vec::new();
         for table in &mut recipe.tables {
@@ -527,7 +551,10 @@ impl Load<'_, '_, '_, '_> {
 
     /// What makes loading bearable on this product; a setting that the server does not take is
     /// left alone.
-    fn settings(&mut self) -> Result<(), Failure> {
+    fn settings(&mut self, has_rows: bool) -> Result<(), Failure> {
+        if !has_rows {
+            return Ok(());
+        }
         if let Some(rows) = self.facts().filling.batch_rows() {
             self.means.push(format!("committed every {rows} rows"));
         }

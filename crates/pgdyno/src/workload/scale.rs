@@ -80,10 +80,7 @@ mod tests {
     fn the_scale_is_taken_from_the_tables() {
         let url = pgdyno_testkit::postgres().address().url();
         let connect = |url: String| {
-            let wanted = Wanted {
-                url: Some(url),
-                ..Wanted::default()
-            };
+            let wanted = Wanted::at(url);
             open::existing(&wanted).unwrap().unwrap().connect().unwrap()
         };
         connect(url.clone())

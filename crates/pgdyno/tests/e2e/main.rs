@@ -4,8 +4,10 @@
 mod accounting;
 mod bad_input;
 mod child;
+mod endpoints;
 mod figures;
 mod hosts;
+mod retries;
 mod streams;
 #[path = "../doors/support.rs"]
 #[allow(
@@ -13,3 +15,4 @@ mod streams;
     reason = "shared with the tests of the other doors, each of which uses a part"
 )]
 mod support;
+mod warmup;

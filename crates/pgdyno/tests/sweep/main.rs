@@ -17,6 +17,7 @@ mod support;
 mod capacity;
 mod command_line;
 mod interrupted;
+mod points;
 mod settings;
 mod trials;
 mod written;

@@ -236,7 +236,7 @@ fn a_newer_cockroachdb_needs_no_index_for_a_foreign_key_and_is_told_that_a_load_
     ran.expect(
         0,
         &[
-            "vacuuming... (CockroachDB: there is nothing to vacuum)",
+            "vacuuming...\n",
             "creating primary keys... (CockroachDB: they come with the tables)",
             "creating foreign keys...",
         ],

@@ -296,8 +296,10 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         params: Vec::new(),
         query_mode: Some(asked.query_mode),
         target: Wanted::default(),
+        isolation: None,
         inject_retries: false,
         drive,
+        detects_warmup: false,
     }
 }
 

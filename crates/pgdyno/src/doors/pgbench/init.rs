@@ -208,10 +208,6 @@ impl Init<'_, '_, '_> {
                 self.generate_on_server()?;
                 "server-side generate"
             }
-            'v' if self.schema.vacuum().is_empty() => {
-                self.leave_out("vacuuming", "there is nothing to vacuum");
-                return Ok(None);
-            }
             'v' => {
                 self.screen.line("vacuuming...");
                 self.execute_all(self.schema.vacuum())?;

@@ -227,8 +227,8 @@ impl Sweep<'_> {
         let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
         let wanted = match slot.point.target() {
             Some(url) => Wanted {
-                url: Some(url.to_owned()),
-                ..Wanted::default()
+                discover: self.means.wanted.discover.clone(),
+                ..Wanted::at(url)
             },
             None => self.means.wanted.clone(),
         };
@@ -381,6 +381,15 @@ impl Sweep<'_> {
             crate::say::remark!("pgdyno: a sweep that died had left settings changed: {restored}");
         }
         let (dialect, ways) = look(&mut session, self.plan, name)?;
+        let of_system = ways.iter().find(|(_, way)| **way == Way::System);
+        if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
+            return Err(Failure::new(format!(
+                "settings.{setting} is a whole server's: of {} endpoints it would be changed on one \
+                 alone",
+                target.endpoints.len()
+            ))
+            .hint("name one endpoint, or leave the setting out"));
+        }
         let place = Place {
             changes: Changes::none(&target),
             dialect,

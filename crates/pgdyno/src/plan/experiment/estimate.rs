@@ -52,9 +52,10 @@ impl Learnt {
         self.counted_s.insert(slot.point.key(), measured_s);
     }
 
-    fn between_s(&self, settle: Duration) -> f64 {
+    /// The time of a trial that is not measured; the warm-up is in what has been learnt.
+    fn between_s(&self, settle: Duration, warmup: Duration) -> f64 {
         match self.trials {
-            0 => BETWEEN_S + settle.as_secs_f64(),
+            0 => BETWEEN_S + (settle + warmup).as_secs_f64(),
             trials => self.between_s / f64::from(trials),
         }
     }
@@ -90,7 +91,7 @@ pub fn estimate<'a>(
             }
         }
         let drive = slot.point.trial(Wanted::default(), None, 0).drive;
-        seconds += drive.warmup.as_secs_f64() + learnt.between_s(plan.experiment.hygiene.settle);
+        seconds += learnt.between_s(plan.experiment.hygiene.settle, drive.warmup);
         match drive.until {
             Until::Elapsed(time) => seconds += time.as_secs_f64(),
             Until::Transactions(_) => match learnt.counted_s.get(&slot.point.key()) {

@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::plan::hygiene;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{Outcome, Trial};
+use crate::report::points;
 use crate::store::{ExperimentHeader, Filter, State, Store, TrialHeader, TrialRow, TrialWriter};
 use crate::target::open::Target;
 
@@ -196,6 +197,15 @@ impl Notebook {
     /// The store cannot be read.
     pub fn results(&self) -> Result<Vec<TrialRow>, Failure> {
         results(&Store::existing(&self.store)?, &self.uuid)
+    }
+
+    /// What it came to, point by point.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn points(&self) -> Result<points::Summary, Failure> {
+        let store = Store::existing(&self.store)?;
+        points::of_experiment(&store, store.experiment(&self.uuid)?)
     }
 
     /// Trials that are complete, and count, from the sessions before this one.

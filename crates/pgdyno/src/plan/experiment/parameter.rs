@@ -6,6 +6,7 @@ use toml::de::DeValue;
 
 use super::toml_text::{integer, kind, number};
 use crate::plan::retries::Policy;
+use crate::plan::warmup::Asked;
 use crate::plan::{backoff, duration};
 
 /// One parameter.
@@ -32,6 +33,8 @@ pub enum Kind {
     Count(i64, i64),
     /// A time that may be nothing.
     Time,
+    /// The same, or `"auto"` with or without a limit.
+    Warmup,
     /// A time longer than nothing.
     PositiveTime,
     /// Transactions a second, a share of the maximum, or `"max"`.
@@ -132,11 +135,20 @@ pub const PARAMETERS: &[Parameter] = &[
         "a new connection for each transaction",
     ),
     parameter(
+        "reconnect",
+        Kind::Flag,
+        "clients that lose their connection connect again, or to another endpoint",
+    ),
+    parameter(
         "target",
         Kind::Target,
         "URL or key=value pairs of the server",
     ),
-    parameter("warmup", Kind::Time, "run first, apart from the figures"),
+    parameter(
+        "warmup",
+        Kind::Warmup,
+        "run first, apart from the figures; \"auto\" or \"auto=2m\": until steady",
+    ),
     parameter("duration", Kind::PositiveTime, "how long to measure (10s)"),
     parameter(
         "transactions",
@@ -180,8 +192,15 @@ impl Kind {
             Kind::Count(min, max) => integer(value)
                 .filter(|n| (min..=max).contains(n))
                 .map(|n| json!(n)),
-            Kind::Time => return time(value, duration::parse),
-            Kind::PositiveTime => return time(value, duration::parse_positive),
+            Kind::Time => return time(value, self, duration::parse),
+            Kind::Warmup => match text.filter(|text| text.starts_with("auto")) {
+                Some(text) => match Asked::parse(text) {
+                    Ok(_) => Some(json!(text)),
+                    Err(why) => return Err(format!("\"{text}\": {why}")),
+                },
+                None => return time(value, self, duration::parse),
+            },
+            Kind::PositiveTime => return time(value, self, duration::parse_positive),
             Kind::Backoff => match text.map(backoff::parse) {
                 Some(read) => return read.map(|read| json!(backoff::text(read.as_ref()))),
                 None => None,
@@ -213,6 +232,7 @@ impl Kind {
                 format!("a whole number of at least {min}")
             }
             Kind::Count(min, max) => format!("a whole number from {min} to {max}"),
+            Kind::Warmup => "a time such as 60 or \"60s\", or \"auto\"".to_owned(),
             Kind::Time | Kind::PositiveTime => "a time such as 60, \"60s\" or \"500ms\"".to_owned(),
             Kind::Backoff => "a text such as \"exponential=1ms,1s,full\"".to_owned(),
             Kind::Rate => {
@@ -243,6 +263,7 @@ fn shown(value: &DeValue<'_>) -> String {
 /// Recorded as seconds.
 fn time(
     value: &DeValue<'_>,
+    wanted: Kind,
     parse: fn(&str) -> Result<std::time::Duration, String>,
 ) -> Result<Value, String> {
     let text = match value {
@@ -253,7 +274,7 @@ fn time(
         other => {
             return Err(format!(
                 "{} is wanted, not {}",
-                Kind::Time.wanted(),
+                wanted.wanted(),
                 kind(other)
             ));
         }
@@ -317,6 +338,9 @@ mod tests {
             ("duration", "'2m'", json!(120.0)),
             ("duration", "1.5", json!(1.5)),
             ("warmup", "0", json!(0.0)),
+            ("warmup", "'10s'", json!(10.0)),
+            ("warmup", "'auto'", json!("auto")),
+            ("warmup", "'auto=2m'", json!("auto=2m")),
             ("isolation", "'serializable'", json!("serializable")),
             ("connect", "true", json!(true)),
             ("retry", "'restart'", json!("restart")),
@@ -355,6 +379,12 @@ mod tests {
             ("rate", "'0%'", "share of the maximum"),
             ("duration", "0", "longer than nothing"),
             ("duration", "'1x'", "\"1x\""),
+            ("warmup", "'auto=1s'", "\"auto=1s\": fewer than 10 s"),
+            (
+                "warmup",
+                "true",
+                "a time such as 60 or \"60s\", or \"auto\"",
+            ),
             ("duration", "true", "a time such as"),
             (
                 "query_mode",

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_drive::{Drive, OnError, QueryMode, Until};
+use pgdyno_drive::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
 use pgdyno_platform::host;
 use serde_json::{Map, Value, json};
 
 use super::parameter::{self, MAX};
 use crate::exit::Failure;
+use crate::plan::isolation::Isolation;
 use crate::plan::trial::{self, Trial};
+use crate::plan::warmup::Asked;
 use crate::plan::{backoff, retries};
 use crate::target::open::Wanted;
 
@@ -172,6 +174,10 @@ impl Point {
             backoff: self.text("backoff").and_then(|t| backoff::parse(t).ok()?),
             deadline: time_s("retry_deadline").map(Duration::from_secs_f64),
         };
+        // Both forms were accepted by the parameter.
+        let detected = self.text("warmup").and_then(|text| Asked::parse(text).ok());
+        let given = Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0));
+        let warmup = detected.unwrap_or(Asked::Given(given));
         let mut trial = Trial {
             workload: self.workload(),
             mix: self.text("mix").map(str::to_owned),
@@ -183,6 +189,7 @@ impl Point {
                 _ => None,
             },
             target,
+            isolation: self.text("isolation").and_then(Isolation::from_name),
             inject_retries: false,
             drive: Drive {
                 clients: count("clients").unwrap_or(1) as usize,
@@ -190,7 +197,7 @@ impl Point {
                 until: count("transactions")
                     .and_then(trial::transactions)
                     .unwrap_or(timed),
-                warmup: Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0)),
+                warmup: warmup.longest(),
                 rate,
                 latency_limit: time_s("latency_limit").map(Duration::from_secs_f64),
                 on_error: if flag("continue_on_error") {
@@ -199,9 +206,15 @@ impl Point {
                     OnError::EndClient
                 },
                 connection_per_transaction: flag("connect"),
+                on_connection_loss: if flag("reconnect") {
+                    OnConnectionLoss::Reconnect
+                } else {
+                    OnConnectionLoss::EndClient
+                },
                 seed,
                 ..trial::native_drive()
             },
+            detects_warmup: warmup.is_detected(),
         };
         asked.apply(&mut trial.drive);
         trial
@@ -254,7 +267,7 @@ mod tests {
             "workload": ["tpcb"], "mix": "m", "clients": 8, "threads": 2, "query_mode": "prepared",
             "max_tries": 0, "continue_on_error": true, "isolation": "serializable",
             "retry": "restart", "backoff": "exponential=2ms,3ms,none", "retry_deadline": 0.2,
-            "latency_limit": 0.05, "connect": true, "warmup": 1.0, "transactions": 100,
+            "latency_limit": 0.05, "connect": true, "reconnect": true, "warmup": 1.0, "transactions": 100,
             "params.scale": 3, "settings.work_mem": "4MB", "rate": "70%", "target": "host=x",
         }));
         let trial = p.trial(Wanted::default(), Some(5.0), 42);
@@ -273,6 +286,8 @@ mod tests {
         assert!(drive.checks_commit);
         assert_eq!(trial.query_mode, Some(QueryMode::Prepared));
         assert_eq!(drive.on_error, OnError::Continue);
+        assert_eq!(drive.on_connection_loss, OnConnectionLoss::Reconnect);
+        assert_eq!(trial.isolation, Some(Isolation::Serializable));
         assert_eq!(drive.until, trial::transactions(100).unwrap());
         assert_eq!(drive.latency_limit, Some(Duration::from_millis(50)));
         assert_eq!((drive.rate, drive.seed), (Some(5.0), 42));
@@ -284,6 +299,10 @@ mod tests {
         );
         assert_eq!((p.rate(), p.target()), (Rate::Share(0.7), Some("host=x")));
         assert_eq!(p.at_maximum().rate(), Rate::Max);
+        assert!(!trial.detects_warmup);
+        let auto = point(json!({ "workload": ["tpcb"], "warmup": "auto=90s" }));
+        let auto = auto.trial(Wanted::default(), None, 0);
+        assert!(auto.detects_warmup && auto.drive.warmup == Duration::from_secs(90));
         let plain = point(json!({ "workload": ["tpcb"] })).trial(Wanted::default(), None, 0);
         assert_eq!(plain.drive.until, Until::Elapsed(Duration::from_secs(10)));
     }

@@ -168,15 +168,14 @@ impl Point {
             .ranked()
             .into_iter()
             .partition(|form| !form.goodputs.is_empty());
+        let longest = self.forms.iter().map(|form| form.name.len()).max();
+        let longest = longest.unwrap_or(0);
         for form in &measured {
-            table.row(row(form.cells()));
+            let mut cells = form.cells();
+            cells[0] = format!("{:<longest$}", form.name);
+            table.row(row(cells));
         }
         let mut text = table.text(width);
-        let width = text
-            .lines()
-            .next()
-            .map_or(0, |head| head.chars().take_while(|c| *c == ' ').count());
-        let width = width.min(12);
         for form in others {
             let why = form.troubles.join("; ");
             let why = if why.is_empty() { "not run" } else { &why };

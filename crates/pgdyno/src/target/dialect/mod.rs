@@ -2,6 +2,7 @@
 //! (captured from a real server, measured, or documented, and where).
 //! Nothing else in pgdyno asks which product it talks to.
 
+mod cluster;
 mod cockroachdb;
 mod feature;
 mod postgresql;
@@ -10,6 +11,7 @@ mod retries;
 mod tables;
 mod yugabytedb;
 
+pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
@@ -25,6 +27,9 @@ pub struct Dialect {
     pub name: &'static str,
     /// The product as people write it.
     pub title: &'static str,
+    /// Query that tells how many databases have the name of the session's; `None` where a session
+    /// cannot begin without one.
+    pub counts_database: Option<&'static str>,
     /// How tables are made and filled.
     pub tables: TableFacts,
     /// Query for the tables of these names (`{names}`, literals) that the session sees, whatever
@@ -72,6 +77,8 @@ pub struct Dialect {
     pub lock_timeout: Option<&'static str>,
     /// What workloads may need and it does not have.
     pub lacks: &'static [Lack],
+    /// What it tells about its cluster.
+    pub cluster: Cluster,
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
 }

@@ -1,11 +1,12 @@
 //! PostgreSQL.
 
-use super::{AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, retries};
+use super::{AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, retries};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
     name: "postgresql",
     title: "PostgreSQL",
+    counts_database: None,
     tables: TableFacts {
         transactional_ddl: true,
         has_fillfactor: true,
@@ -65,5 +66,6 @@ pub const POSTGRESQL: Dialect = Dialect {
             why: "it came with PostgreSQL 9.1",
         },
     ],
+    cluster: cluster::POSTGRESQL,
     retries: retries::POSTGRESQL,
 };

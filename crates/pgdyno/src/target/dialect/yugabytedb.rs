@@ -1,12 +1,14 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, retries};
+use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
 
 /// YugabyteDB, from 2.14 on.
 pub const YUGABYTEDB: Dialect = Dialect {
     name: "yugabytedb",
     title: "YugabyteDB",
+    // Inherited from PostgreSQL.
+    counts_database: None,
     tables: TableFacts {
         // Documented (transactional DDL): each such statement is a transaction of its own, unless
         // ysql_yb_ddl_transaction_block_enabled is on.
@@ -71,5 +73,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     lock_timeout: Some("SET lock_timeout = {ms}"),
     // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
     lacks: &[],
+    cluster: cluster::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
 };

@@ -50,12 +50,9 @@ impl Place {
             port,
             database,
         } = self;
-        let wanted = Wanted {
-            url: Some(format!(
-                "postgresql://{user}@/{database}?host={host}&port={port}"
-            )),
-            ..Wanted::default()
-        };
+        let wanted = Wanted::at(format!(
+            "postgresql://{user}@/{database}?host={host}&port={port}"
+        ));
         open::existing(&wanted).unwrap().unwrap().connect().unwrap()
     }
 

@@ -1,0 +1,233 @@
+//! On stores that are filled by hand.
+
+use super::*;
+use crate::store::{ExperimentHeader, TrialHeader, header};
+use rusqlite::{Connection, params};
+use serde_json::json;
+use std::path::Path;
+
+/// A store that is filled by hand.
+struct Filled {
+    store: Store,
+    raw: Connection,
+    experiment: ExperimentRow,
+    _folder: tempfile::TempDir,
+}
+
+impl Filled {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path: &Path = &folder.path().join("s");
+        let store = Store::open(path).unwrap();
+        let sweep = ExperimentHeader {
+            name: "disks".to_owned(),
+            definition: "{}".to_owned(),
+        };
+        Self {
+            experiment: store.begin_experiment(&sweep).unwrap(),
+            raw: Connection::open(path).unwrap(),
+            store,
+            _folder: folder,
+        }
+    }
+
+    /// A trial that is complete, with as many transactions of the same latency.
+    fn trial(&self, clients: u32, repeat: u32, goodput: f64, latencies: (u64, u64)) -> i64 {
+        let header = TrialHeader {
+            experiment: Some(self.experiment.number),
+            point: Some(json!({ "clients": clients, "params": { "scale": 3 } })),
+            repeat: Some(repeat),
+            ..header()
+        };
+        let writer = self.store.begin(&header).unwrap();
+        let number = writer.number();
+        writer.fail("not yet").unwrap();
+        let (count, us) = latencies;
+        let mut all = Latencies::default();
+        (0..count).for_each(|_| all.record(us));
+        let update = "UPDATE trial SET state = 'complete', reason = NULL, goodput_per_s = ?, \
+                      committed = ?, failed = 2, retries = 5, service_p50_us = ?, \
+                      service_p99_us = ? WHERE number = ?";
+        let row = params![
+            goodput,
+            count,
+            all.percentile_us(50.0),
+            all.percentile_us(99.0),
+            number
+        ];
+        self.raw.execute(update, row).unwrap();
+        let pack = all.pack();
+        let insert = "INSERT INTO second VALUES (?, 0, 0, 0, 1000000, ?, 2, 0, 0, 0, 5, 1, \
+                      ?, ?, ?, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)";
+        let row = params![
+            number,
+            count,
+            pack.sum_us(),
+            pack.sum_squares_us2().to_string(),
+            pack.max_us(),
+            pack.bytes()
+        ];
+        self.raw.execute(insert, row).unwrap();
+        number
+    }
+
+    fn mark(&self, column: &str, value: &str, number: i64) {
+        let sql = format!("UPDATE trial SET {column} = ? WHERE number = ?");
+        self.raw.execute(&sql, params![value, number]).unwrap();
+    }
+
+    fn summary(&self) -> Summary {
+        of_experiment(&self.store, self.experiment.clone()).unwrap()
+    }
+}
+
+#[test]
+fn two_repeats_have_a_range_six_an_interval_and_one_neither() {
+    let filled = Filled::new();
+    for repeat in 1..=6 {
+        let goodput = 1000.0 + f64::from(repeat);
+        filled.trial(16, repeat, goodput, (2000, 5_000));
+    }
+    for repeat in 1..=2 {
+        filled.trial(2, repeat, 100.0 * f64::from(repeat), (2000, 7_000));
+    }
+    filled.trial(1, 1, 50.0, (2000, 3_000));
+    let summary = filled.summary();
+    let text = summary.text();
+    let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = text.lines().map(squeeze).collect();
+    // By the number of clients; what does not vary is not said.
+    assert!(lines[1].starts_with("clients 1 "), "{text}");
+    assert!(!lines[1].contains('(') && !lines[1].contains('['), "{text}");
+    assert!(lines[2].starts_with("clients 2 "), "{text}");
+    assert!(lines[2].contains("150.0 (100.0, 200.0)"), "{text}");
+    assert!(lines[3].starts_with("clients 16 "), "{text}");
+    assert!(lines[3].contains("1,003.5 [1,00"), "{text}");
+    assert!(!lines[3].contains("(1,00"), "{text}");
+    assert!(lines[3].ends_with("12 30"), "{text}");
+    let json = summary.to_json();
+    let goodput = |point: usize| &json["points"][point]["figures"]["goodput"]["over_repeats"];
+    assert_eq!(goodput(1)["interval"], Value::Null);
+    assert_eq!(
+        (&goodput(1)["min"], &goodput(1)["n"]),
+        (&json!(100.0), &json!(2))
+    );
+    let low = goodput(2)["interval"][0].as_f64().unwrap();
+    assert!((1001.0..1003.5).contains(&low), "{low}");
+    assert_eq!(json["points"][2]["varied"], json!({ "clients": 16 }));
+}
+
+#[test]
+fn percentiles_are_those_of_all_repeats_together_and_no_average() {
+    let filled = Filled::new();
+    // Nine of ten transactions are quick; the mean of the p99s would be 5.5 ms.
+    filled.trial(1, 1, 10.0, (9_000, 1_000));
+    filled.trial(1, 2, 10.0, (1_000, 10_000));
+    let json = filled.summary().to_json();
+    let figures = &json["points"][0]["figures"];
+    assert_eq!(figures["p50"]["together_us"], 1_000);
+    let p99 = figures["p99"]["together_us"].as_u64().unwrap();
+    assert!(p99.abs_diff(10_000) <= 10, "{p99}");
+    assert_eq!(figures["p50"]["over_repeats"]["median"], 5_500.0);
+    let text = filled.summary().text();
+    assert!(text.contains("1.000  (1.000, 10.0"), "{text}");
+}
+
+#[test]
+fn an_outlier_counts_and_is_named_with_its_trial_and_method() {
+    let filled = Filled::new();
+    for (repeat, goodput) in (1..).zip([100.0, 101.0, 40.0, 99.0, 100.5, 98.5]) {
+        filled.trial(1, repeat, goodput, (2000, 5_000));
+    }
+    let summary = filled.summary();
+    let text = summary.text();
+    assert!(
+        text.contains("outlier   trial 3 (repeat 3): goodput 40.0 (modified z-score -"),
+        "{text}"
+    );
+    assert!(text.contains("beyond 3.5 by Iglewicz & Hoaglin"), "{text}");
+    let json = summary.to_json();
+    let point = &json["points"][0];
+    assert_eq!(
+        (&point["repeats"], &point["outliers"][0]["trial"]),
+        (&json!(6), &json!(3))
+    );
+    assert_eq!(point["figures"]["goodput"]["over_repeats"]["min"], 40.0);
+}
+
+#[test]
+fn what_does_not_count_is_left_out_and_named() {
+    let filled = Filled::new();
+    filled.trial(1, 1, 100.0, (2000, 5_000));
+    let backup = filled.trial(1, 2, 10.0, (2000, 50_000));
+    filled.mark("excluded", "a backup\nwas running", backup);
+    let broken = filled.trial(2, 1, 10.0, (2000, 50_000));
+    filled.mark("state", "failed", broken);
+    filled.mark("reason", "no connection", broken);
+    let summary = filled.summary();
+    let text = summary.text();
+    for line in [
+        "left out  trial 2 (clients 1, repeat 2): excluded: a backup was running",
+        "left out  trial 3 (clients 2, repeat 1): failed: no connection",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[1].contains("100.0"), "{text}");
+    // A point without a trial that counts has its row, and no figures.
+    assert!(
+        lines[2].starts_with("clients 2") && lines[2].contains('–'),
+        "{text}"
+    );
+    let json = summary.to_json();
+    assert_eq!(json["points"][0]["figures"]["p50"]["together_us"], 5_000);
+    assert_eq!(json["points"][1]["repeats"], 0);
+    assert_eq!(
+        json["points"][1]["left_out"][0]["why"],
+        "failed: no connection"
+    );
+}
+
+#[test]
+fn a_trial_that_was_not_steady_counts_and_is_named_and_other_notes_are_not() {
+    let filled = Filled::new();
+    let note =
+        |code: &str| json!({ "code": code, "severity": "warning", "remedy": "", "sentence": code });
+    let notes = json!([
+        note("same-host"),
+        note("not-steady"),
+        note("warm-up-cut-short")
+    ]);
+    let trial = filled.trial(1, 1, 100.0, (2000, 5_000));
+    filled.mark("notes", &notes.to_string(), trial);
+    let summary = filled.summary();
+    let text = summary.text();
+    for code in ["not-steady", "warm-up-cut-short"] {
+        let line = format!("unsteady  trial 1 (repeat 1): {code}\n");
+        assert!(text.contains(&line), "{text}");
+    }
+    assert!(!text.contains("same-host"), "{text}");
+    let point = &summary.to_json()["points"][0];
+    assert_eq!(
+        (&point["repeats"], &point["unsteady"][0]["trial"]),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[test]
+fn trials_of_another_content_of_the_pack_are_no_repeats() {
+    let filled = Filled::new();
+    filled.trial(1, 1, 100.0, (2000, 5_000));
+    let other = filled.trial(1, 2, 200.0, (2000, 5_000));
+    filled.mark("pack_sha256", "changed", other);
+    let points = filled.summary().points;
+    let repeats: Vec<usize> = points.iter().map(|point| point.trials.len()).collect();
+    assert_eq!(repeats, [1, 1]);
+}
+
+#[test]
+fn an_experiment_without_trials_has_no_points() {
+    let summary = Filled::new().summary();
+    assert_eq!(summary.text(), "no trials\n");
+    assert_eq!(summary.to_json()["points"], json!([]));
+}

@@ -1,0 +1,115 @@
+//! What tells the points of an experiment apart: names and order.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::Point;
+use crate::report::table::one_line;
+use crate::store::TrialRow;
+
+/// The values of a point by path: those of the workload and the server as `params.NAME`,
+/// `settings.NAME`.
+pub fn values(trial: &TrialRow) -> BTreeMap<String, Value> {
+    let mut values = BTreeMap::new();
+    for (name, value) in trial.point.iter().filter_map(Value::as_object).flatten() {
+        match value.as_object() {
+            Some(inner) => {
+                let inner = inner.iter();
+                values.extend(inner.map(|(of, value)| (format!("{name}.{of}"), value.clone())));
+            }
+            None => {
+                values.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    values
+}
+
+/// The paths that do not have the same value everywhere: workload and its parameters first.
+pub fn paths(trials: &[TrialRow]) -> Vec<String> {
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let all: Vec<_> = trials.iter().map(values).collect();
+    let paths: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    for values in &all {
+        for path in &paths {
+            let value = values.get(*path).map_or(String::new(), Value::to_string);
+            seen.entry((*path).clone()).or_default().insert(value);
+        }
+    }
+    let varied = seen.into_iter().filter(|(_, values)| values.len() > 1);
+    let mut varied: Vec<String> = varied.map(|(path, _)| path).collect();
+    varied.sort_by_key(|path| group(path));
+    varied
+}
+
+/// By what varies, numbers by size.
+pub fn order(a: &Point, b: &Point) -> Ordering {
+    let of_a = a.varied.iter().map(place);
+    let of_b = b.varied.iter().map(place);
+    let mut differ = sorted(of_a).into_iter().zip(sorted(of_b)).map(|(a, b)| {
+        let by_value = a.1.total_cmp(&b.1).then_with(|| a.2.cmp(&b.2));
+        a.0.cmp(&b.0).then(by_value)
+    });
+    let by_values = differ.find(|order| order.is_ne());
+    let by_values = by_values.unwrap_or_else(|| a.varied.len().cmp(&b.varied.len()));
+    let first = |point: &Point| point.trials.first().map(|trial| trial.number);
+    a.workload
+        .cmp(&b.workload)
+        .then(by_values)
+        .then_with(|| first(a).cmp(&first(b)))
+}
+
+/// Where a value stands among others: by its path, as a number, as text.
+type Place = ((u8, String), f64, String);
+
+fn place((path, value): (&String, &Value)) -> Place {
+    let number = value.as_f64().unwrap_or(f64::INFINITY);
+    ((group(path), path.clone()), number, words(value))
+}
+
+fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
+    let mut places: Vec<Place> = places.collect();
+    places.sort_by(|a, b| a.0.cmp(&b.0));
+    places
+}
+
+/// The workload and its parameters come first.
+fn group(path: &str) -> u8 {
+    match path {
+        "workload" => 0,
+        path if path.starts_with("params.") => 1,
+        _ => 2,
+    }
+}
+
+/// A value without quotes, lists with spaces between.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => one_line(text),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(" "),
+        Value::Number(number) => match number.as_f64() {
+            // 60 rather than 60.0
+            Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole}"),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+pub fn title(workload: &str, varied: &[(&String, &Value)]) -> String {
+    let shown = varied.iter().map(|(path, value)| {
+        let short = path.strip_prefix("params.").unwrap_or(path);
+        let short = short.strip_prefix("settings.").unwrap_or(short);
+        match path.as_str() {
+            "workload" => one_line(workload),
+            _ => format!("{short} {}", words(value)),
+        }
+    });
+    let shown: Vec<String> = shown.collect();
+    match shown.is_empty() {
+        true => one_line(workload),
+        false => shown.join(", "),
+    }
+}
