@@ -4,7 +4,7 @@
 use crate::documented::{Documented, Product};
 use crate::support::{self, Ran};
 
-const YUGABYTEDB: Product = Product {
+pub const YUGABYTEDB: Product = Product {
     parameters: &[
         ("server_version", "15.12-YB-2025.2.2.2-b0"),
         ("server_encoding", "UTF8"),
@@ -12,9 +12,10 @@ const YUGABYTEDB: Product = Product {
     ],
     version: "PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64-pc-linux-gnu, compiled by clang",
     refuses: &[],
+    answers: &[],
 };
 
-const COCKROACHDB_25_2: Product = Product {
+pub const COCKROACHDB_25_2: Product = Product {
     parameters: &[
         ("server_version", "13.0.0"),
         ("client_encoding", "UTF8"),
@@ -25,6 +26,7 @@ const COCKROACHDB_25_2: Product = Product {
     ],
     version: "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu, built 2025/05/09, go1.23.7)",
     refuses: &[],
+    answers: &[],
 };
 
 /// Runs the program on such a server; what it said, and the statements.
@@ -259,6 +261,7 @@ fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
         parameters: &[("server_version", "9.9"), ("client_encoding", "UTF8")],
         version: "Somebody's database 9.9",
         refuses: &[("SELECT pg_", "42883", "unknown function")],
+        answers: &[],
     };
     let (ran, statements) = on(product, &["load", "tpcb"]);
     ran.expect(
