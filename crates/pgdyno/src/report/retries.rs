@@ -1,6 +1,8 @@
 //! Retries in the terminal: the policy, what tries were lost to, what they cost, and what the server
 //! counted beside.
 
+use std::cmp::Ordering;
+
 use pgdyno_drive::Drive;
 use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
 
@@ -100,33 +102,37 @@ fn server(outcome: &Outcome) -> String {
         .filter(|(_, grown)| **grown > 0)
         .map(|(name, grown)| format!("{name} {}", figures::count(*grown)))
         .collect();
-    let retries = retries_of_run(&outcome.recording);
+    let (retries, given_up) = of_run(&outcome.recording);
+    let seen = retries + given_up;
     let mut text = String::new();
-    if let Some(restarts) = counters.restarts.filter(|restarts| retries + restarts > 0) {
-        let gap = match retries.cmp(&restarts) {
-            std::cmp::Ordering::Equal => "as many".to_owned(),
-            std::cmp::Ordering::Less => format!("{} more", figures::count(restarts - retries)),
-            std::cmp::Ordering::Greater => {
-                format!("{} fewer", figures::count(retries - restarts))
-            }
+    if let Some(restarts) = counters.restarts.filter(|restarts| seen + restarts > 0) {
+        let gap = match seen.cmp(&restarts) {
+            Ordering::Equal => "as many".to_owned(),
+            Ordering::Less => format!("{} more", figures::count(restarts - seen)),
+            Ordering::Greater => format!("{} fewer", figures::count(seen - restarts)),
         };
         text += &format!(
-            "server       clients saw {} retries, the server counted {} restarts: {gap}\n",
-            figures::count(retries),
+            "server       clients were told to restart {} times (retries and given up), the server \
+             counted {} restarts: {gap}\n",
+            figures::count(seen),
             figures::count(restarts)
         );
     }
-    if !grown.is_empty() && (retries > 0 || !outcome.recording.reasons.is_empty()) {
+    if !grown.is_empty() && (seen > 0 || !outcome.recording.reasons.is_empty()) {
         text += &format!("counted      {} ({})\n", grown.join(", "), counters.source);
     }
     text
 }
 
-/// Retries of the clients, warm-up included, as the server's counters have it.
-fn retries_of_run(recording: &Recording) -> u64 {
+/// Retries of the clients and transactions they gave up, warm-up included, as the server's counters
+/// have it.
+fn of_run(recording: &Recording) -> (u64, u64) {
     let warmup = recording.warmup.as_ref();
     let phases = [Some(&recording.measured), warmup].into_iter().flatten();
-    phases.map(|phase| phase.all().counts.retries).sum()
+    phases.fold((0, 0), |(retries, given_up), phase| {
+        let all = phase.all();
+        (retries + all.counts.retries, given_up + all.work.given_up)
+    })
 }
 
 fn line(reason: &Reason) -> String {
