@@ -16,7 +16,7 @@ use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
-use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, WORKLOADS};
+use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::isolation::Isolation;
 use crate::plan::settings;
@@ -91,9 +91,13 @@ pub struct RetriesArgs {
     )]
     pub isolation: Vec<Isolation>,
 
-    /// How long each trial measures: 5, 5s, 1m
-    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive)]
+    /// How long each trial measures: 5, 5s, 1m [default: 5s]
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions")]
     pub duration: Option<Duration>,
+
+    /// Transactions of each client in a trial, instead of a duration
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
+    pub transactions: Option<u64>,
 
     /// Trials of each form at each point, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -153,7 +157,10 @@ impl RetriesArgs {
                 ([], true) => LEVELS.map(str::to_owned).to_vec(),
                 (given, _) => given.iter().map(|level| level.name().to_owned()).collect(),
             },
-            duration: self.duration.unwrap_or(DURATION_DEFAULT),
+            length: match (self.duration, self.transactions) {
+                (_, Some(count)) => Length::Transactions(count),
+                (duration, None) => Length::Time(duration.unwrap_or(DURATION_DEFAULT)),
+            },
             repeats: self.repeat,
             seed: self.seed,
             params: self

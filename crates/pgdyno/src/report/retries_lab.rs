@@ -31,6 +31,8 @@ struct Target {
     variables: BTreeMap<String, String>,
     max_tries: u32,
     duration_s: Option<f64>,
+    /// Of each client, instead.
+    transactions: Option<u64>,
 }
 
 /// All forms under the same circumstances.
@@ -103,6 +105,7 @@ impl Results {
             variables: outcome.variables.iter().cloned().collect(),
             max_tries: outcome.trial.drive.max_tries,
             duration_s: given["duration"].as_f64(),
+            transactions: given["transactions"].as_u64(),
         });
     }
 

@@ -136,6 +136,12 @@ impl Target {
         if let Some(duration_s) = self.duration_s {
             parts.push(format!("{} a trial", figures::seconds(duration_s)));
         }
+        if let Some(count) = self.transactions {
+            parts.push(format!(
+                "{} transactions of each client a trial",
+                figures::count(count)
+            ));
+        }
         if self.max_tries > 1 {
             parts.push(format!("up to {} tries", self.max_tries));
         }
