@@ -16,8 +16,9 @@ use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
-use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, WORKLOADS};
+use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use crate::plan::experiment::toml_text::Source;
+use crate::plan::isolation::Isolation;
 use crate::plan::settings;
 use crate::plan::trial;
 use crate::report::retries_lab::Results;
@@ -79,14 +80,24 @@ pub struct RetriesArgs {
     #[arg(short, long, value_name = "COUNT,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub clients: Vec<u32>,
 
-    /// Isolation levels: read-committed, repeatable-read, serializable [default: the server's; with
-    /// --full all three]
-    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', value_parser = level)]
-    pub isolation: Vec<String>,
+    /// Isolation levels [default: the server's; with --full all but read-uncommitted]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL,…",
+        value_delimiter = ',',
+        ignore_case = true,
+        hide_possible_values = true
+    )]
+    pub isolation: Vec<Isolation>,
 
-    /// How long each trial measures: 5, 5s, 1m
-    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive)]
+    /// How long each trial measures: 5, 5s, 1m [default: 5s]
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions")]
     pub duration: Option<Duration>,
+
+    /// Transactions of each client in a trial, instead of a duration
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
+    pub transactions: Option<u64>,
 
     /// Trials of each form at each point, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -122,17 +133,6 @@ pub struct RetriesArgs {
     pub target: TargetArgs,
 }
 
-fn level(text: &str) -> Result<String, String> {
-    let plain = text.to_lowercase().replace(['-', '_'], " ");
-    match LEVELS.contains(&plain.as_str()) {
-        true => Ok(plain),
-        false => Err(format!(
-            "an isolation level is one of {}",
-            LEVELS.map(|level| level.replace(' ', "-")).join(", ")
-        )),
-    }
-}
-
 impl RetriesArgs {
     fn lab(&self) -> Result<Lab, Failure> {
         let param = |text: &String| match text.split_once('=') {
@@ -155,9 +155,12 @@ impl RetriesArgs {
             clients: or(&self.clients, &[1, 32], &[1, 4, 16, 64]),
             isolation: match (self.isolation.as_slice(), self.full) {
                 ([], true) => LEVELS.map(str::to_owned).to_vec(),
-                (given, _) => given.to_vec(),
+                (given, _) => given.iter().map(|level| level.name().to_owned()).collect(),
             },
-            duration: self.duration.unwrap_or(DURATION_DEFAULT),
+            length: match (self.duration, self.transactions) {
+                (_, Some(count)) => Length::Transactions(count),
+                (duration, None) => Length::Time(duration.unwrap_or(DURATION_DEFAULT)),
+            },
             repeats: self.repeat,
             seed: self.seed,
             params: self

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::message::Message;
 use crate::recorder::Recorder;
@@ -120,6 +120,12 @@ const CASES: &[Case] = &[
         nodes: 1,
         before: &["load tpcb"],
         command: "run select-only -t 2 --isolation read-committed --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "lab",
+        nodes: 1,
+        before: &["load tpcb"],
+        command: "lab retries -c 6 -t 3 --repeat 1 --seed 1 --quiet --json",
     },
     Case {
         name: "three-nodes",
@@ -323,6 +329,28 @@ fn a_real_cockroachdb_is_tidied_up_between_trials() {
     for text in ["TRUNCATE pgbench_history\0", "application_name\0a sweep\0"] {
         assert!(said("sweep", text), "nobody said {text}");
     }
+}
+
+#[test]
+fn the_forms_that_a_real_cockroachdb_can_run_stand_beside_those_that_it_cannot() {
+    let document = document(&replay("lab"));
+    let point = &document["points"][0];
+    assert_eq!(point["isolation"], "serializable");
+    for form in point["forms"].as_array().unwrap() {
+        let (name, not_run) = (form["form"].as_str().unwrap(), &form["not_run"]);
+        match name {
+            "for-update" => assert!(not_run[0].as_str().unwrap().contains("20.1"), "{form:#}"),
+            "procedure" => assert!(not_run[0].as_str().unwrap().contains("23.2"), "{form:#}"),
+            _ => assert_eq!((&form["committed"], not_run), (&18.into(), &json!([]))),
+        }
+        // What comes to the server whole, it tries again by itself.
+        let retries = match name {
+            "statements" => errors("lab", "40001"),
+            _ => 0,
+        };
+        assert_eq!(form["retries"], retries, "{form:#}");
+    }
+    assert!(errors("lab", "40001") > 0, "nobody had a conflict");
 }
 
 #[test]
