@@ -23,9 +23,9 @@ pub struct Product {
     pub answers: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// The server.
+/// The server, or several nodes of one.
 pub struct Documented {
-    port: u16,
+    ports: Vec<u16>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -36,23 +36,30 @@ struct Seen {
 }
 
 impl Documented {
-    pub fn start(product: Product) -> Documented {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+    pub fn start(product: Product, nodes: usize) -> Documented {
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let shared = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let (product, seen) = (product.clone(), Arc::clone(&shared));
-                // A client that hangs up is no news.
-                std::thread::spawn(move || drop(serve(client, &product, &seen)));
-            }
-        });
-        Documented { port, seen }
+        let listen = |_| {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let (product, seen) = (product.clone(), Arc::clone(&seen));
+            std::thread::spawn(move || {
+                for client in listener.incoming().map_while(Result::ok) {
+                    let (product, seen) = (product.clone(), Arc::clone(&seen));
+                    // A client that hangs up is no news.
+                    std::thread::spawn(move || drop(serve(client, &product, &seen)));
+                }
+            });
+            port
+        };
+        Documented {
+            ports: (0..nodes).map(listen).collect(),
+            seen,
+        }
     }
 
-    pub fn port(&self) -> u16 {
-        self.port
+    /// Where its nodes listen.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// Every statement in its order, whichever session sent it.
