@@ -357,7 +357,7 @@ mod tests {
         );
         assert_eq!(
             tpcb("3").params.keys().collect::<Vec<_>>(),
-            ["fillfactor", "scale"]
+            ["fillfactor", "foreign_keys", "scale"]
         );
     }
 

@@ -50,20 +50,54 @@ impl Copying {
 }
 
 /// Where the recordings of a case are.
-pub fn directory(case: &str) -> PathBuf {
+fn directory(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/targets/recorded/cockroachdb-19.1")
         .join(case)
 }
 
-/// The connections of a case, in the order in which they were made.
-pub fn read(case: &str) -> Vec<Vec<Event>> {
+/// A connection.
+pub struct Recorded {
+    /// Which server it led to, from 0.
+    pub node: usize,
+    pub events: Vec<Event>,
+}
+
+/// The connections of a case, in the order in which they were made to each server. Files of several
+/// servers begin with the server's number.
+pub fn read(case: &str) -> Vec<Recorded> {
     let directory = directory(case);
     let entries = std::fs::read_dir(&directory)
         .unwrap_or_else(|e| panic!("{}: {e}; see recorded/README.md", directory.display()));
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    files.iter().map(|file| connection(file)).collect()
+    let recorded = files.iter().map(|file| {
+        let name = file.file_stem().and_then(|name| name.to_str());
+        let node = name
+            .and_then(|name| name.split_once('-'))
+            .map(|(node, _)| node);
+        Recorded {
+            node: node.map_or(0, |node| node.parse::<usize>().unwrap() - 1),
+            events: connection(file),
+        }
+    });
+    recorded.collect()
+}
+
+/// Writes the connections of a case, those of each server by itself.
+pub fn write(case: &str, servers: &[Vec<Vec<Event>>]) {
+    let directory = directory(case);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
+    for (node, connections) in servers.iter().enumerate() {
+        for (at, events) in connections.iter().enumerate() {
+            let name = match servers.len() {
+                1 => format!("{:03}.txt", at + 1),
+                _ => format!("{}-{:03}.txt", node + 1, at + 1),
+            };
+            std::fs::write(directory.join(name), written(events)).unwrap();
+        }
+    }
 }
 
 fn connection(file: &Path) -> Vec<Event> {
@@ -124,7 +158,7 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The text of a file.
-pub fn written(events: &[Event]) -> String {
+fn written(events: &[Event]) -> String {
     let message = |side: &str, message: &Message| {
         let body = escaped(&message.body);
         format!("{side} {} {body}\n", message.tag as char)
