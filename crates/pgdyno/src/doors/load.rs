@@ -67,6 +67,7 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
         drop_tables: &args.drop_tables,
     };
     let mut watch = Watch {
+        endpoints: &target.endpoints,
         progress: &mut progress,
         interrupts: Some(interrupts),
     };

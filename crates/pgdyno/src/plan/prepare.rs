@@ -155,6 +155,7 @@ pub fn prepare_on(
     let variables = match &workload.pack {
         Some(pack) => {
             let mut watch = Watch {
+                endpoints: &target.endpoints,
                 progress: &mut progress,
                 interrupts: Some(interrupts),
             };

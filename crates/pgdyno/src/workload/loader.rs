@@ -22,10 +22,12 @@ use super::params::Params;
 use super::progress::Progress;
 use super::recipe::{Recipe, TableRows};
 use super::scale;
+use super::spread::Spread;
 use super::state::{self, Found, State};
 use super::stop::{Canceller, Stop};
 use crate::exit::{Exit, Failure};
 use crate::target::dialect::{Dialect, Filling, Product, TableFacts};
+use crate::target::open::Endpoint;
 use crate::target::{admin, trouble};
 
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
@@ -44,8 +46,11 @@ pub struct Request<'a> {
     pub drop_tables: &'a [String],
 }
 
-/// Who watches.
+/// Who watches, and who helps.
 pub struct Watch<'a> {
+    /// The places where the target is reached: several share the filling where rows are committed
+    /// in batches.
+    pub endpoints: &'a [Endpoint],
     /// Told what happens.
     pub progress: &'a mut Progress,
     /// Asked whether to stop.
@@ -192,6 +197,7 @@ pub fn load(
                 watch,
                 stop,
                 means: Vec::new(),
+                spread: None,
             }
             .run(&found)
         }
@@ -392,6 +398,8 @@ struct Load<'s, 'r, 'w, 'p> {
     watch: &'w mut Watch<'p>,
     stop: Stop,
     means: Vec<String>,
+    /// Sessions on every node, where there are several to fill through.
+    spread: Option<Spread>,
 }
 
 impl Load<'_, '_, '_, '_> {
@@ -557,11 +565,26 @@ impl Load<'_, '_, '_, '_> {
         }
         if let Some(rows) = self.facts().filling.batch_rows() {
             self.means.push(format!("committed every {rows} rows"));
+            let (spread, left_out) = Spread::connect(self.watch.endpoints);
+            for node in left_out {
+                self.means.push(format!("not filled through {node}"));
+            }
+            if let Some(spread) = &spread {
+                let nodes = spread.nodes();
+                self.means
+                    .push(format!("filled through {nodes} nodes at once"));
+            }
+            self.spread = spread;
         }
         let settings = self.facts().load_settings.iter();
         for setting in settings.filter(|setting| self.product.is_since(setting.since)) {
             let (name, value) = (setting.name, setting.value);
-            match self.sql(&format!("SET {name} = {value}")) {
+            let set = format!("SET {name} = {value}");
+            let done = self.sql(&set).and_then(|()| match &mut self.spread {
+                Some(spread) => spread.each(&set),
+                None => Ok(()),
+            });
+            match done {
                 Ok(()) => self
                     .means
                     .push(format!("{name} = {value}: {}", setting.why)),
@@ -629,8 +652,17 @@ impl Load<'_, '_, '_, '_> {
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let copy = format!("COPY {name} ({}) FROM STDIN", table.column_list());
         self.watch.progress.table(&name, rows);
-        let copied = match self.facts().filling {
-            Filling::Whole => {
+        let copied = match (self.facts().filling, &mut self.spread) {
+            (
+                Filling::Batches { rows: batch } | Filling::Committing { rows: batch },
+                Some(spread),
+            ) if rows > batch => {
+                let copy = format!("{copy}{}", self.product.dialect.tables.filling.options());
+                let progress = &mut self.watch.progress;
+                let mut told = |row| progress.rows(row);
+                spread.copy(&copy, table, 0..rows, batch, self.stop, &mut told)?
+            }
+            (Filling::Whole, _) => {
                 let since = self.facts().copy_freeze_since;
                 let freeze = since.is_some_and(|since| self.product.is_since(since));
                 let options = if freeze { " WITH (FREEZE ON)" } else { "" };
@@ -640,7 +672,7 @@ impl Load<'_, '_, '_, '_> {
                 self.sql("COMMIT").map_err(filling)?;
                 copied
             }
-            Filling::Batches { rows: batch } => {
+            (Filling::Batches { rows: batch }, _) => {
                 let mut copied = 0;
                 let mut row = 0;
                 while row < rows {
@@ -650,8 +682,8 @@ impl Load<'_, '_, '_, '_> {
                 }
                 copied
             }
-            Filling::Committing { rows: batch } => {
-                let copy = format!("{copy} WITH (ROWS_PER_TRANSACTION {batch})");
+            (filling @ Filling::Committing { .. }, _) => {
+                let copy = format!("{copy}{}", filling.options());
                 self.copy(&copy, table, 0..rows)?
             }
         };

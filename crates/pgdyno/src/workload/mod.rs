@@ -17,6 +17,7 @@ pub mod scale;
 
 pub mod script_files;
 pub mod shipped;
+pub mod spread;
 pub mod sql_words;
 pub mod state;
 pub mod stop;

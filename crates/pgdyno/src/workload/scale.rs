@@ -104,6 +104,7 @@ mod tests {
 
         let mut progress = Progress::quiet();
         let mut watch = Watch {
+            endpoints: &[],
             progress: &mut progress,
             interrupts: None,
         };

@@ -301,6 +301,7 @@ impl Sweep<'_> {
         if let Some(tables) = &planned.tables {
             let mut progress = (self.means.progress)(self.means.screen);
             let mut watch = Watch {
+                endpoints: &place.target.endpoints,
                 progress: &mut progress,
                 interrupts: Some(interrupts),
             };

@@ -24,6 +24,7 @@ fn load(session: &mut Session) -> Pack {
     let pack = resolve::pack("tpcb").unwrap();
     let mut progress = Progress::quiet();
     let mut watch = loader::Watch {
+        endpoints: &[],
         progress: &mut progress,
         interrupts: None,
     };
