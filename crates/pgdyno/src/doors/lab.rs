@@ -34,21 +34,19 @@ const WIDTH: usize = 110;
 #[derive(Debug, Subcommand)]
 pub enum LabVerb {
     /// In which form does a transaction bear contention best here?
-    Retries(RetriesArgs),
-}
-
-/// Which forms, under which circumstances.
-#[derive(Debug, Args)]
-#[command(
-    about = "In which form does a transaction bear contention best here?",
-    long_about = "\
+    #[command(long_about = "\
 In which form does a transaction bear contention best here? The same transaction is run in the forms
 in which people rewrite it, tried again when the server says so, in turn and for a few seconds each,
 and the forms are put side by side: goodput, latency from the first try, retries, work thrown away.
 
 At scale 1, which is loaded when there are no tables yet, all clients want the same branch: as much
-contention as there can be. --param scale=N has N branches.",
-    after_help = "\
+contention as there can be. --param scale=N has N branches.")]
+    Retries(RetriesArgs),
+}
+
+/// Which forms, under which circumstances.
+#[derive(Debug, Args)]
+#[command(after_help = "\
 The forms (mixes of the workload; pgdyno pack show tpcb has them as files):
   statements   a round trip for each statement: what most applications do
   batch        all statements in one message of the simple protocol
@@ -65,8 +63,7 @@ Examples:
   pgdyno lab retries --full --print > mine.toml       all of it, to change and sweep
   pgdyno lab retries --json=retries.json
 
-What each form is for, and how to read the table: docs/retries.md"
-)]
+What each form is for, and how to read the table: docs/retries.md")]
 pub struct RetriesArgs {
     /// The transaction: of tpcb, or of simple-update, where no row is wanted by everybody
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(WORKLOADS), default_value = WORKLOADS[0])]

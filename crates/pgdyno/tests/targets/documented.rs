@@ -36,7 +36,12 @@ struct Seen {
 }
 
 impl Documented {
-    pub fn start(product: Product, nodes: usize) -> Documented {
+    pub fn start(product: Product) -> Documented {
+        Documented::with_nodes(product, 1)
+    }
+
+    /// Several nodes, which all know what any of them was told.
+    pub fn with_nodes(product: Product, nodes: usize) -> Documented {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let listen = |_| {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -55,6 +60,11 @@ impl Documented {
             ports: (0..nodes).map(listen).collect(),
             seen,
         }
+    }
+
+    /// Where the first node listens.
+    pub fn port(&self) -> u16 {
+        self.ports[0]
     }
 
     /// Where its nodes listen.

@@ -31,8 +31,8 @@ pub const COCKROACHDB_25_2: Product = Product {
 
 /// Runs the program on such a server; what it said, and the statements.
 fn on(product: Product, args: &[&str]) -> (Ran, Vec<String>) {
-    let server = Documented::start(product, 1);
-    let port = server.ports()[0].to_string();
+    let server = Documented::start(product);
+    let port = server.port().to_string();
     let url = format!("postgresql://me@127.0.0.1:{port}/d?sslmode=disable");
     let target = match args[0] {
         "pgbench" | "ysql_bench" => vec!["-h", "127.0.0.1", "-p", &port, "-U", "me", "d"],
@@ -275,7 +275,7 @@ fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
 
 /// The same load through three nodes.
 fn loaded_through_three(product: Product) -> (Ran, Vec<String>) {
-    let server = Documented::start(product, 3);
+    let server = Documented::with_nodes(product, 3);
     let hosts = server
         .ports()
         .iter()

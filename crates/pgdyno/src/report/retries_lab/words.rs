@@ -4,7 +4,7 @@ use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, comp
 use serde_json::Value;
 
 use super::{Form, Point, Results, Target};
-use crate::plan::experiment::retries_lab::PLAIN;
+use crate::plan::experiment::retries_lab::{PLAIN, WORKLOADS};
 use crate::report::figures;
 use crate::report::table::Table;
 
@@ -124,6 +124,9 @@ impl Target {
         let mut parts = vec![self.workload.clone()];
         if let Some(scale) = self.variables.get("scale") {
             parts.push(match scale.as_str() {
+                scale if self.workload != WORKLOADS[0] => {
+                    format!("scale {scale}: {scale} × 100,000 accounts")
+                }
                 "1" => "scale 1: all clients share one branch".to_owned(),
                 scale => format!("scale {scale}: {scale} branches"),
             });
