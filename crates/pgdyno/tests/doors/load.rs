@@ -76,8 +76,10 @@ fn what_is_loaded_is_left_alone_until_it_may_be_replaced() {
     );
     let oids = db.rows(OIDS);
     // By the same name, by another pack on the same tables, with the same value said.
-    db.pgdyno(&["load", "tpcb"])
-        .expect(0, &["already loaded (fillfactor = 100, foreign_keys = false, scale = 1)"]);
+    db.pgdyno(&["load", "tpcb"]).expect(
+        0,
+        &["already loaded (fillfactor = 100, foreign_keys = false, scale = 1)"],
+    );
     db.pgdyno(&["load", "update", "--param", "scale=1"])
         .expect(0, &["already loaded"]);
     db.pgdyno(&["load", "tpcb", "--param", "scale=2"])
