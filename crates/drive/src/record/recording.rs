@@ -34,6 +34,8 @@ pub struct Recording {
     pub clients: ClientsEnd,
     /// How the run ended.
     pub end: End,
+    /// The invariant that ended it: script, line and the script's own words.
+    pub broken_invariant: Option<String>,
 }
 
 impl Recording {
@@ -292,4 +294,6 @@ pub enum End {
         /// The number of that client's thread.
         thread: usize,
     },
+    /// A script found an invariant broken (`\error`), and the run with it.
+    InvariantBroken,
 }
