@@ -4,6 +4,7 @@ mod commit;
 mod connecting;
 mod control;
 mod ends;
+mod language;
 mod log;
 mod meta;
 mod modes;
