@@ -6,6 +6,7 @@ mod bad_input;
 mod child;
 mod figures;
 mod hosts;
+mod language;
 mod streams;
 #[path = "../doors/support.rs"]
 #[allow(
