@@ -33,6 +33,10 @@ pub(crate) struct Client {
     key: u32,
     state: State,
     link: Option<Link>,
+    /// The endpoint that it was connected to last; none yet: its own.
+    endpoint: Option<usize>,
+    /// The place that it was connected to last.
+    place: usize,
     vars: Vars,
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
@@ -74,12 +78,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// A client that is to connect to its own endpoint, which is at this place.
     pub(crate) fn new(
         id: usize,
         key: u32,
+        place: usize,
         vars: Vars,
-        random: Prng,
-        pauses: Prng,
+        (random, pauses): (Prng, Prng),
         draws: Draws,
     ) -> Self {
         Self {
@@ -87,6 +92,8 @@ impl Client {
             key,
             state: State::Idle,
             link: None,
+            endpoint: None,
+            place,
             vars,
             random_at_begin: random.clone(),
             random,
@@ -228,6 +235,7 @@ impl Client {
             let (scheduled, at) = (self.scheduled, cx.now);
             let ended = Ended {
                 client: self.id,
+                place: self.place,
                 number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
@@ -396,6 +404,7 @@ impl Client {
         } = *self;
         Ended {
             client: self.id,
+            place: self.place,
             number: 0,
             outcome,
             tries,

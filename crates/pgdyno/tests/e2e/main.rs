@@ -4,9 +4,11 @@
 mod accounting;
 mod bad_input;
 mod child;
+mod endpoints;
 mod figures;
 mod hosts;
 mod language;
+mod retries;
 mod streams;
 #[path = "../doors/support.rs"]
 #[allow(
