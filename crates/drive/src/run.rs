@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::SystemTime;
 
 use pgdyno_platform::io::Epoll;
-use pgdyno_script::{Seeds, Vars};
+use pgdyno_script::{Counters, Draws, Seeds, Vars};
 
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, micros, nanos};
@@ -83,6 +84,7 @@ impl Drive {
             threads,
             given("default_seed"),
         );
+        let counters = Counters::new(&self.names);
         let (reports, inbox) = channel();
         thread::scope(|scope| {
             let mut clients = seeds.clients.iter().enumerate();
@@ -97,7 +99,9 @@ impl Drive {
                             let place = places.number(id % self.endpoints.len(), 0);
                             let vars = self.vars(id, &seeds);
                             let pauses = random_of_pauses(self.seed, id);
-                            Client::new(id, key, place, vars, (random.clone(), pauses))
+                            let draws = Draws::new(Arc::clone(&counters));
+                            let random = (random.clone(), pauses);
+                            Client::new(id, key, place, vars, random, draws)
                         });
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
@@ -265,6 +269,10 @@ impl Collector<'_> {
                 Report::ClientAborted(thread) => {
                     recording.end = End::ClientAborted { thread };
                 }
+                Report::InvariantBroken(text) => {
+                    recording.end = End::InvariantBroken;
+                    recording.broken_invariant.get_or_insert(text);
+                }
                 Report::Finished(thread, end) => {
                     links[thread].progress = Nanos::MAX;
                     live.thread_ended(thread, micros(end.at.saturating_sub(begin)));
@@ -291,7 +299,7 @@ impl Collector<'_> {
             }
         }
         keep_endpoints(&mut recording, places);
-        recording.end = if let End::ClientAborted { .. } = recording.end {
+        recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
             End::AllClientsAborted
@@ -424,6 +432,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
             ..ClientsEnd::default()
         },
         end: End::Complete,
+        broken_invariant: None,
     }
 }
 
