@@ -214,7 +214,7 @@ fn too_many_connections_are_refused_in_the_servers_words() {
     let drive = Drive {
         endpoints: vec![vec![candidate]],
         clients: 4,
-        ..drive("begin;\n\\sleep 100 ms\nend;\n")
+        ..drive("begin;\n\\sleep 1000 ms\nend;\n")
     };
     let refused = format!(
         "connection to server on socket \"{}\" failed: FATAL:  too many connections for role \"few\"",
