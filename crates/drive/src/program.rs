@@ -170,7 +170,8 @@ impl Program {
         self.block.as_ref()
     }
 
-    pub(crate) fn mode(&self) -> QueryMode {
+    /// How it is sent.
+    pub fn mode(&self) -> QueryMode {
         self.mode
     }
 

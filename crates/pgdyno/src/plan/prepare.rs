@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_drive::record::Recording;
-use pgdyno_drive::{Drive, ErrorRule, OnConnectionLoss, PGBENCH_RULES, Script};
+use pgdyno_drive::{ErrorRule, OnConnectionLoss, PGBENCH_RULES, QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
@@ -22,10 +22,11 @@ use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
+use crate::workload::needs::Needs;
 use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
-use crate::workload::{params, scale, sql_words};
+use crate::workload::{params, procedures, scale, sql_words};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -70,11 +71,9 @@ pub struct Checked {
 pub fn check(asked: &Trial) -> Result<Checked, Failure> {
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    let Drive {
-        query_mode, retry, ..
-    } = asked.drive;
-    let (scripts, names) = trial::compile(&workload.scripts, query_mode, retry)?;
     let usage = |e| Failure::with(Exit::Usage, e);
+    let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
+    let (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),
@@ -147,7 +146,11 @@ pub fn prepare_on(
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+    // Before anything is loaded for it.
     retries::check(asked, &product)?;
+    if let Some(why) = workload.needs.refused_by(&product) {
+        return Err(Failure::new(why));
+    }
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {
         Some(pack) => {
@@ -165,6 +168,12 @@ pub fn prepare_on(
             for remark in &loaded.remarks {
                 crate::say::remark!("pgdyno: warning: {remark}");
             }
+            procedures::ensure(
+                &mut session,
+                product.dialect,
+                pack,
+                &workload.needs.procedures,
+            )?;
             loaded.variables
         }
         None => {
@@ -220,6 +229,12 @@ fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
 }
 
 impl Prepared {
+    /// How statements travel.
+    pub fn query_mode(&self) -> QueryMode {
+        let first = self.scripts.first();
+        first.map_or_else(QueryMode::default, |script| script.program.mode())
+    }
+
     /// For a door whose scripts and variables are ready and whose tables are the user's affair.
     /// The server is asked about itself only on the session given.
     pub fn of_scripts(
@@ -244,6 +259,7 @@ impl Prepared {
                 name: names_of_scripts.join(" "),
                 pack: None,
                 scripts: texts,
+                needs: Needs::default(),
             },
             scripts,
             names,

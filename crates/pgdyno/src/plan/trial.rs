@@ -32,14 +32,16 @@ pub struct Trial {
     pub mix: Option<String>,
     /// `NAME=VALUE` each.
     pub params: Vec<String>,
+    /// How statements are to travel; `None`: as the workload needs it, else simple.
+    pub query_mode: Option<QueryMode>,
     /// Where the database is.
     pub target: Wanted,
     /// The isolation level asked for; none: what the server has by default.
     pub isolation: Option<Isolation>,
     /// Have the server fail transactions on purpose, so that a retry policy can be seen at work.
     pub inject_retries: bool,
-    /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
-    /// variables are those of the target and the workload, filled in when it runs.
+    /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts,
+    /// variables and query mode are those of the target and the workload, filled in when it runs.
     pub drive: Drive,
     /// Whether the warm-up ends when the trial is steady; its time in `drive` is the limit then.
     pub detects_warmup: bool,
@@ -104,11 +106,12 @@ impl Trial {
     /// # Errors
     /// Clients that cannot connect: nothing was measured then.
     pub fn measure(
-        self,
+        mut self,
         prepared: &Prepared,
         control: &Control,
         live: &mut dyn Live,
     ) -> Result<Outcome, DriveError> {
+        self.drive.query_mode = prepared.query_mode();
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();

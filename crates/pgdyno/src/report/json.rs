@@ -228,7 +228,8 @@ fn reason(reason: &Reason) -> Value {
     })
 }
 
-fn latency(latencies: &Latencies) -> Value {
+/// Times of one kind.
+pub fn latency(latencies: &Latencies) -> Value {
     let percentiles = PERCENTILES.map(|percent| {
         let name = format!("{}_us", figures::percentile_name(percent).replace('.', "_"));
         (name, json!(latencies.percentile_us(percent)))

@@ -9,5 +9,6 @@ pub mod json;
 pub mod live;
 pub mod points;
 mod retries;
+pub mod retries_lab;
 pub mod summary;
 pub mod table;

@@ -223,6 +223,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             workload: vec![row.get("workload")?],
             mix: row.get("mix")?,
             params: Vec::new(),
+            query_mode: None,
             target: Wanted::default(),
             isolation: isolation(row)?,
             inject_retries: row

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use pgdyno_drive::QueryMode;
 use serde::Deserialize;
 
-use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+use crate::target::dialect::{COCKROACHDB, Feature, POSTGRESQL, YUGABYTEDB};
 
 /// The manifest's file name inside a pack's folder.
 pub const FILE_NAME: &str = "pack.toml";
@@ -43,6 +44,9 @@ pub struct Manifest {
     /// The tables, in the order in which they are filled.
     #[serde(default, rename = "table")]
     pub tables: Vec<Table>,
+    /// Procedures that scripts call.
+    #[serde(default, rename = "procedure")]
+    pub procedures: Vec<Procedure>,
 }
 
 /// Something the user may choose with `--param NAME=VALUE`; a variable in every script of the pack.
@@ -108,9 +112,51 @@ pub struct ScriptEntry {
     /// How often it is drawn, relative to the others.
     #[serde(default = "one")]
     pub weight: u32,
+    /// The query modes it can be sent in; empty: all. The first is taken when the user chooses none.
+    #[serde(default)]
+    pub query_modes: Vec<Mode>,
+    /// What it needs of the server that not every product has.
+    #[serde(default)]
+    pub features: Vec<Feature>,
+    /// The pack's procedures that it calls.
+    #[serde(default)]
+    pub calls: Vec<String>,
     /// The variable that tells, at the end of a transaction, how often the server has tried it again
     /// by itself: from a procedure's OUT parameter, by `\gset`.
     pub retries: Option<String>,
+}
+
+/// A query mode by pgbench's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Values stand in the statement's text.
+    Simple,
+    /// Parsed each time, values apart.
+    Extended,
+    /// Parsed once a connection, values apart.
+    Prepared,
+}
+
+impl From<Mode> for QueryMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Simple => Self::Simple,
+            Mode::Extended => Self::Extended,
+            Mode::Prepared => Self::Prepared,
+        }
+    }
+}
+
+/// A procedure that scripts call: made before a run when it is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Procedure {
+    /// As in SQL, without quotes.
+    pub name: String,
+    /// The file with the statement that creates it, sent as it is; a file `STEM.DIALECT.sql` beside
+    /// it takes its place on that dialect.
+    pub file: String,
 }
 
 fn one() -> u32 {
@@ -296,6 +342,7 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
     if m.scripts.iter().all(|s| s.weight == 0) {
         return Err("script: every weight is 0, so there is nothing to run".to_owned());
     }
+    check_procedures(m)?;
     no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
     for mix in &m.mixes {
         for script in mix.weights.keys() {
@@ -317,21 +364,50 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
+fn check_procedures(m: &Manifest) -> Result<(), String> {
+    no_duplicates("procedure", m.procedures.iter().map(|p| p.name.as_str()))?;
+    for p in &m.procedures {
+        let at = format!("procedure \"{}\"", p.name);
+        check_sql_name(&at, &p.name)?;
+        check_file_name(&format!("{at}: file = \"{}\"", p.file), &p.file)?;
+        if !m.scripts.iter().any(|s| s.calls.contains(&p.name)) {
+            return Err(format!(
+                "{at}: no script calls it; name it there: calls = [\"{}\"]",
+                p.name
+            ));
+        }
+    }
+    for s in &m.scripts {
+        let unknown = |name: &&String| !m.procedures.iter().any(|p| p.name == **name);
+        if let Some(name) = s.calls.iter().find(unknown) {
+            return Err(format!(
+                "script \"{}\": calls: there is no [[procedure]] \"{name}\"",
+                s.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Without quoting rules a name is one thing in SQL, in messages and in the catalog.
+fn check_sql_name(at: &str, name: &str) -> Result<(), String> {
+    let is_plain = name
+        .bytes()
+        .enumerate()
+        .all(|(i, b)| b.is_ascii_lowercase() || b == b'_' || (i > 0 && b.is_ascii_digit()));
+    if name.is_empty() || name.len() > 63 || !is_plain {
+        return Err(format!(
+            "{at}: name: use lower-case letters, digits and _ (up to 63), starting with no digit"
+        ));
+    }
+    Ok(())
+}
+
 fn check_tables(m: &Manifest) -> Result<(), String> {
     no_duplicates("table", m.tables.iter().map(|t| t.name.as_str()))?;
     for t in &m.tables {
         let at = format!("table \"{}\"", t.name);
-        // Without quoting rules a table is one thing in SQL, in messages and in the catalog.
-        let plain = t
-            .name
-            .bytes()
-            .enumerate()
-            .all(|(i, b)| b.is_ascii_lowercase() || b == b'_' || (i > 0 && b.is_ascii_digit()));
-        if t.name.is_empty() || t.name.len() > 63 || !plain {
-            return Err(format!(
-                "{at}: name: use lower-case letters, digits and _ (up to 63), starting with no digit"
-            ));
-        }
+        check_sql_name(&at, &t.name)?;
         if t.columns.is_empty() {
             return Err(format!("{at}: columns: at least one is needed"));
         }
@@ -536,6 +612,26 @@ columns = [{ name = "x", value = ":row" }]
                 "schema = \"schema.sql\"",
                 "schema = \"schema.sql\"\nuses = \"tpcb\"",
                 "of its own",
+            ),
+            (
+                "[[mix]]",
+                "[[procedure]]\nname = \"f\"\nfile = \"f.sql\"\n[[mix]]",
+                "no script calls it",
+            ),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\ncalls = [\"f\"]",
+                "no [[procedure]] \"f\"",
+            ),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\nquery_modes = [\"fast\"]",
+                "unknown variant `fast`",
+            ),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\nfeatures = [\"teleport\"]",
+                "unknown variant `teleport`",
             ),
             (
                 "[[mix]]",

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::manifest::{self, Manifest, ManifestError, Param, Table};
+use super::manifest::{self, Manifest, ManifestError, Param, ScriptEntry, Table};
 use super::mix::WeightedScript;
+use super::needs::Needs;
 
 /// A workload as a folder of plain files.
 #[derive(Debug, Clone)]
@@ -45,7 +46,8 @@ impl Pack {
             ("after_load", &manifest.after_load),
         ];
         let sql = sql.iter().filter_map(|(k, f)| f.as_ref().map(|f| (*k, f)));
-        for (key, name) in scripts.chain(sql) {
+        let procedures = manifest.procedures.iter().map(|p| ("procedure", &p.file));
+        for (key, name) in scripts.chain(sql).chain(procedures) {
             if !files.contains_key(name) {
                 return Err(fail(format!(
                     "{key}: there is no file \"{name}\" in the pack (there are: {})",
@@ -125,6 +127,28 @@ impl Pack {
 
     /// The scripts with their own weights or those of a mix; scripts of weight 0 are left out.
     pub fn scripts(&self, mix: Option<&str>) -> Result<Vec<WeightedScript>, String> {
+        let scripts = self.drawn(mix)?.into_iter();
+        let scripts = scripts.map(|(s, weight)| WeightedScript {
+            name: s.name.clone(),
+            file: format!("{}/{}", self.place, s.file),
+            text: self.files[&s.file].clone(),
+            weight,
+            retries: s.retries.clone(),
+        });
+        Ok(scripts.collect())
+    }
+
+    /// What the same scripts need beside their tables.
+    pub fn needs(&self, mix: Option<&str>) -> Result<Needs, String> {
+        let mut needs = Needs::default();
+        for (script, _) in self.drawn(mix)? {
+            needs.add(script, &self.manifest.procedures);
+        }
+        Ok(needs)
+    }
+
+    /// The scripts that a mix draws, each with its weight.
+    fn drawn(&self, mix: Option<&str>) -> Result<Vec<(&ScriptEntry, u32)>, String> {
         let mixes = &self.manifest.mixes;
         let mix = match mix {
             None => None,
@@ -140,23 +164,12 @@ impl Pack {
                 }
             })?),
         };
-        let weight = |s: &manifest::ScriptEntry| match mix {
+        let weight = |s: &ScriptEntry| match mix {
             None => s.weight,
             Some(mix) => mix.weights.get(&s.name).copied().unwrap_or(0),
         };
-        Ok(self
-            .manifest
-            .scripts
-            .iter()
-            .filter(|s| weight(s) > 0)
-            .map(|s| WeightedScript {
-                name: s.name.clone(),
-                file: format!("{}/{}", self.place, s.file),
-                text: self.files[&s.file].clone(),
-                weight: weight(s),
-                retries: s.retries.clone(),
-            })
-            .collect())
+        let scripts = self.manifest.scripts.iter().map(|s| (s, weight(s)));
+        Ok(scripts.filter(|(_, weight)| *weight > 0).collect())
     }
 
     /// SHA-256 in hexadecimal over the names and contents of all files, those of the pack it works

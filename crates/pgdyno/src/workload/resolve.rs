@@ -2,6 +2,7 @@
 
 use super::manifest::ManifestError;
 use super::mix::WeightedScript;
+use super::needs::Needs;
 use super::pack::Pack;
 use super::{folder, script_files, shipped};
 
@@ -14,6 +15,8 @@ pub struct Workload {
     pub pack: Option<Pack>,
     /// What transactions are drawn from, in this order.
     pub scripts: Vec<WeightedScript>,
+    /// What they need beside their tables.
+    pub needs: Needs,
 }
 
 /// A pack by its name or its folder's path.
@@ -35,6 +38,7 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
         return Ok(Workload {
             name: pack.name().to_owned(),
             scripts: pack.scripts(mix)?,
+            needs: pack.needs(mix)?,
             pack: Some(pack),
         });
     }
@@ -72,6 +76,7 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
         name: args.join(" "),
         pack: None,
         scripts: script_files::read(args)?,
+        needs: Needs::default(),
     })
 }
 
@@ -103,7 +108,8 @@ mod tests {
             (&["tpcb@2"], None, "takes no weight"),
             (&["tpcb", "a.sql"], None, "runs by itself"),
             (&["a.sql"], Some("b"), "only packs have mixes"),
-            (&["tpcb"], Some("b"), "no mixes"),
+            (&["insert"], Some("b"), "no mixes"),
+            (&["tpcb"], Some("b"), "(there are: statements, batch, cte, "),
             (
                 &["/nowhere.sql"],
                 None,

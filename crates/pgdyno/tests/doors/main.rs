@@ -2,6 +2,8 @@
 //! codes and tables out.
 
 mod compare;
+mod forms;
+mod lab;
 mod load;
 mod pack;
 mod pgbench;

@@ -262,7 +262,6 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
     let is_one_try = asked.max_tries == 0 && flavour.zero_tries_is_one;
     let limit_us = asked.latency_limit_us;
     let drive = Drive {
-        query_mode: asked.query_mode,
         clients: asked.clients as usize,
         threads: asked.threads as usize,
         until,
@@ -295,6 +294,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         workload: Vec::new(),
         mix: None,
         params: Vec::new(),
+        query_mode: Some(asked.query_mode),
         target: Wanted::default(),
         isolation: None,
         inject_retries: false,

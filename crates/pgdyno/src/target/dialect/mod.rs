@@ -4,6 +4,7 @@
 
 mod cluster;
 mod cockroachdb;
+mod feature;
 mod postgresql;
 mod product;
 mod retries;
@@ -12,6 +13,7 @@ mod yugabytedb;
 
 pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
+pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
@@ -73,6 +75,8 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What workloads may need and it does not have.
+    pub lacks: &'static [Lack],
     /// What it tells about its cluster.
     pub cluster: Cluster,
     /// What it does about transactions that are to be tried again.
