@@ -45,6 +45,8 @@ mod tests {
             text: text.to_owned(),
             weight: 1,
             retries: None,
+            misses: None,
+            touches: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The workload: packs and script files, what the user chose of them, and their tables.
 
+mod expression;
 pub mod folder;
 pub mod loader;
 pub mod manifest;
@@ -14,9 +15,9 @@ pub mod progress;
 pub mod recipe;
 pub mod resolve;
 pub mod scale;
-
 pub mod script_files;
 pub mod shipped;
 pub mod sql_words;
 pub mod state;
 pub mod stop;
+pub mod template;

@@ -94,6 +94,8 @@ mod tests {
                 text: text.to_owned(),
                 weight: 1,
                 retries: None,
+                misses: None,
+                touches: None,
             }]
         };
         let mine = scripts("UPDATE pgbench_tellers SET tbalance = :scale;");

@@ -21,6 +21,8 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
                 text: text(file)?,
                 weight,
                 retries: None,
+                misses: None,
+                touches: None,
             })
         })
         .collect::<Result<Vec<_>, String>>()?;
