@@ -9,7 +9,7 @@ mod outage;
 mod reply;
 mod state;
 
-use pgdyno_script::{Op, Prng, Value, Vars};
+use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::Nanos;
@@ -41,6 +41,8 @@ pub(crate) struct Client {
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
     random_at_begin: Prng,
+    /// What the transaction has drawn from counters; its retries draw the same.
+    draws: Draws,
     /// Draws the pauses between tries.
     pauses: Prng,
     script: usize,
@@ -83,6 +85,7 @@ impl Client {
         place: usize,
         vars: Vars,
         (random, pauses): (Prng, Prng),
+        draws: Draws,
     ) -> Self {
         Self {
             id,
@@ -94,6 +97,7 @@ impl Client {
             vars,
             random_at_begin: random.clone(),
             random,
+            draws,
             pauses,
             script: 0,
             command: 0,
@@ -299,6 +303,9 @@ impl Client {
             let text = format!("\\{word} is not allowed in pipeline mode");
             return self.abort_command(cx, word, &text);
         }
+        if let Err(error) = statement.check(&self.vars) {
+            return self.abort_command(cx, "SQL", &error.to_string());
+        }
         if let Some(prepare) = &statement.prepare
             && !link.is_prepared(prepare.number)
         {
@@ -328,6 +335,7 @@ impl Client {
         if block.is_some_and(|block| block.savepoint == self.command) {
             // A replay begins behind it.
             self.random_at_begin = self.random.clone();
+            self.draws.savepoint();
         }
         self.command += 1;
         self.state = State::Command;
@@ -411,6 +419,7 @@ impl Client {
     }
 
     fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
+        self.draws.end();
         cx.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
@@ -477,6 +486,8 @@ impl Client {
         if self.outage.take().is_some() {
             cx.recorder.outage_over(None);
         }
+        // A transaction that is forgotten must not hold up the keys of others.
+        self.draws.end();
         self.disconnect(cx);
         self.state = State::Finished;
     }

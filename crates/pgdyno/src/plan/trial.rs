@@ -9,7 +9,7 @@ use pgdyno_drive::{
 };
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
-use pgdyno_script::{Names, Slot};
+use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::isolation::Isolation;
@@ -210,7 +210,7 @@ pub fn compile(
     let mut names = Names::new();
     let mut parsed = Vec::new();
     for script in scripts {
-        let text = pgdyno_script::parse(&script.file, &script.text, &mut names);
+        let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
         let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
         // Mistakes are told by file, results by name.
         text.name.clone_from(&script.name);

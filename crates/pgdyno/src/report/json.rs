@@ -51,7 +51,9 @@ pub fn document(outcome: &Outcome) -> Value {
             End::Interrupted => "interrupted",
             End::ClientAborted { .. } => "client-aborted",
             End::AllClientsAborted => "all-clients-aborted",
+            End::InvariantBroken => "invariant-broken",
         },
+        "broken_invariant": recording.broken_invariant,
         "measured": phase(recording, &recording.measured),
         "warmup": recording.warmup.as_ref().map(|warmup| {
             let mut figures = phase(recording, warmup);

@@ -1,12 +1,12 @@
 //! A pack's tables compiled for one load: the SQL that creates them and the rows that fill them,
 //! for these parameters and this dialect. Needs no server; everything in it is the pack's, written
-//! in pgbench's language and evaluated as in a run.
+//! in the language of scripts and evaluated as in a run.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use pgdyno_script::{
-    self as script, EvalError, Expr, Names, Op, Prng, Script, Slot, Value, Vars, write_int,
+    Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, Script, ScriptErrorKind, Slot,
+    Value, Vars, write_int,
 };
 use pgdyno_session::quote_ident;
 
@@ -21,6 +21,7 @@ pub struct Recipe {
     schema: Option<Script>,
     after_load: Option<Script>,
     vars: Vars,
+    chance: Chance,
     /// The tables that get rows, in the order in which they are filled.
     pub tables: Vec<TableRows>,
     /// The parameters that these tables depend on, with their values.
@@ -38,7 +39,23 @@ pub struct TableRows {
     columns: Vec<(String, Maker)>,
     vars: Vars,
     row: Slot,
+    chance: Chance,
+}
+
+/// What a load draws from: the same each time.
+#[derive(Debug, Clone)]
+pub(super) struct Chance {
     prng: Prng,
+    draws: Draws,
+}
+
+impl Chance {
+    pub(super) fn new(names: &Names) -> Self {
+        Self {
+            prng: Prng::seed(ROWS_SEED),
+            draws: Draws::new(Counters::new(names)),
+        }
+    }
 }
 
 /// How one column's value is made, as text for COPY.
@@ -94,8 +111,8 @@ impl Recipe {
         }
         let mut tables = Vec::new();
         for (name, place, rows, columns) in expressions {
-            let mut prng = Prng::seed(ROWS_SEED);
-            let rows = match evaluate(&rows, &vars, &mut prng) {
+            let mut chance = Chance::new(&names);
+            let rows = match evaluate(&rows, &mut vars, &mut chance) {
                 Ok(Value::Int(rows)) if rows >= 0 => rows as u64,
                 Ok(other) => return Err(format!("{place}: rows: {other} is not a number of rows")),
                 Err(e) => return Err(format!("{place}: rows: {e}")),
@@ -107,13 +124,14 @@ impl Recipe {
                 columns,
                 vars: vars.clone(),
                 row,
-                prng,
+                chance,
             });
         }
         Ok(Recipe {
             schema,
             after_load,
             vars,
+            chance: Chance::new(&names),
             tables,
             params,
         })
@@ -121,12 +139,12 @@ impl Recipe {
 
     /// The statements that create the tables.
     pub fn schema(&self) -> Result<Vec<String>, String> {
-        statements(self.schema.as_ref(), &self.vars)
+        statements(self.schema.as_ref(), &self.vars, &self.chance)
     }
 
     /// The statements that run when the rows are in.
     pub fn after_load(&self) -> Result<Vec<String>, String> {
-        statements(self.after_load.as_ref(), &self.vars)
+        statements(self.after_load.as_ref(), &self.vars, &self.chance)
     }
 }
 
@@ -140,19 +158,20 @@ fn parse_file(
         // Pack::new has made sure that it is there.
         return Ok(None);
     };
-    match script::parse(&format!("{}/{file}", pack.place), text, names) {
+    match Language::Pgdyno.parse(&format!("{}/{file}", pack.place), text, names) {
         Ok(script) => Ok(Some(script)),
         // A dialect may need nothing to be done.
-        Err(e) if e.kind == script::ScriptErrorKind::Empty => Ok(None),
+        Err(e) if e.kind == ScriptErrorKind::Empty => Ok(None),
         Err(e) => Err(e.to_string()),
     }
 }
 
 /// An expression of the manifest, by way of the `\set` that it could stand in.
-fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
+pub(super) fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
     let line = text.replace(['\n', '\r'], " ");
-    let script =
-        script::parse(place, &format!("\\set it {line}"), names).map_err(|e| e.to_string())?;
+    let script = Language::Pgdyno
+        .parse(place, &format!("\\set it {line}"), names)
+        .map_err(|e| e.to_string())?;
     match script.commands.into_iter().map(|c| c.op).next() {
         Some(Op::Set { expr, .. }) => Ok(expr),
         _ => Err(format!("{place}: \"{text}\" is not an expression")),
@@ -160,8 +179,8 @@ fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String
 }
 
 /// What `debug()` would print has no place in a load.
-fn evaluate(expr: &Expr, vars: &Vars, prng: &mut Prng) -> Result<Value, EvalError> {
-    expr.eval(vars, prng, &mut |_| {})
+pub(super) fn evaluate(expr: &Expr, vars: &mut Vars, chance: &mut Chance) -> Result<Value, EvalError> {
+    expr.eval(vars, &mut chance.prng, &mut chance.draws, &mut |_| {})
 }
 
 fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
@@ -171,22 +190,26 @@ fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
     }
     // Without variables and functions it is the same in every row.
     if !text.contains([':', '(']) {
-        let value = evaluate(&expr, &Vars::new(names), &mut Prng::seed(ROWS_SEED))
+        let mut vars = Vars::new(names);
+        let value = evaluate(&expr, &mut vars, &mut Chance::new(names))
             .map_err(|e| format!("{place}: {e}"))?;
         let mut text = Vec::new();
-        push_value(value, &mut text);
+        push_value(value, &vars, &mut text);
         return Ok(Maker::Constant(text));
     }
     Ok(Maker::Expr(expr))
 }
 
-/// Runs a schema script without a server: conditions and `\set` are evaluated, statements returned.
-fn statements(script: Option<&Script>, vars: &Vars) -> Result<Vec<String>, String> {
+/// Runs a schema script without a server: what only computes is evaluated, statements returned.
+fn statements(
+    script: Option<&Script>,
+    vars: &Vars,
+    chance: &Chance,
+) -> Result<Vec<String>, String> {
     let Some(script) = script else {
         return Ok(Vec::new());
     };
-    let mut vars = vars.clone();
-    let mut prng = Prng::seed(ROWS_SEED);
+    let (mut vars, mut chance) = (vars.clone(), chance.clone());
     let mut statements = Vec::new();
     let mut at = 0;
     // Whether `at` was reached because a condition was false: only then is an \elif evaluated.
@@ -198,12 +221,14 @@ fn statements(script: Option<&Script>, vars: &Vars) -> Result<Vec<String>, Strin
         at = match &command.op {
             Op::Sql(sql) if sql.gset.is_none() => {
                 let mut text = Vec::new();
+                sql.check_simple(&vars).map_err(|e| fail(e.to_string()))?;
                 sql.write_simple(&vars, &mut text);
                 statements.push(String::from_utf8_lossy(&text).into_owned());
                 next
             }
             Op::Set { slot, expr } => {
-                let value = evaluate(expr, &vars, &mut prng).map_err(|e| fail(e.to_string()))?;
+                let value =
+                    evaluate(expr, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
                 vars.assign("set", *slot, value)
                     .map_err(|e| fail(e.to_string()))?;
                 next
@@ -211,15 +236,35 @@ fn statements(script: Option<&Script>, vars: &Vars) -> Result<Vec<String>, Strin
             Op::If { cond, on_false } | Op::Elif { cond, on_false, .. }
                 if came_by_jump || matches!(command.op, Op::If { .. }) =>
             {
-                let value = evaluate(cond, &vars, &mut prng).map_err(|e| fail(e.to_string()))?;
+                let value =
+                    evaluate(cond, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
                 jumped = !value.is_true();
                 if jumped { *on_false } else { next }
             }
             Op::Elif { end, .. } | Op::Else { end } => *end,
             Op::EndIf => next,
+            Op::For(its) => {
+                let Chance { prng, draws } = &mut chance;
+                let begun = its.begin(&mut vars, prng, draws, &mut |_| {});
+                match begun.map_err(|e| fail(e.to_string()))? {
+                    true => next,
+                    false => its.end,
+                }
+            }
+            Op::EndFor { begin } => match &script.commands[*begin].op {
+                Op::For(its) if its.step(&mut vars) => begin + 1,
+                _ => next,
+            },
+            Op::Error { message } => {
+                let value =
+                    evaluate(message, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
+                let mut text = Vec::new();
+                vars.write_value(value, &mut text);
+                return Err(fail(String::from_utf8_lossy(&text).into_owned()));
+            }
             _ => {
                 return Err(fail(format!(
-                    "\"{}\" cannot be used here: only SQL, \\set and \\if can",
+                    "\"{}\" cannot be used here: only SQL, \\set, \\if, \\for and \\error can",
                     command.text.lines().next().unwrap_or_default()
                 )));
             }
@@ -249,34 +294,40 @@ impl TableRows {
             }
             match maker {
                 Maker::Constant(text) => out.extend_from_slice(text),
-                Maker::RowNumber => push_value(Value::Int(number), out),
+                Maker::RowNumber => write_int(number, out),
                 Maker::Expr(expr) => {
-                    let value = evaluate(expr, &self.vars, &mut self.prng).map_err(|e| {
+                    let value = evaluate(expr, &mut self.vars, &mut self.chance).map_err(|e| {
                         format!("{}: column \"{name}\": value: {e} (row {row})", self.place)
                     })?;
-                    push_value(value, out);
+                    push_value(value, &self.vars, out);
                 }
             }
         }
         out.push(b'\n');
+        self.chance.draws.end();
         Ok(())
     }
 }
 
-/// A value in COPY's text format; none of today's values needs escaping.
-fn push_value(value: Value, out: &mut Vec<u8>) {
+/// A value in COPY's text format; only texts need escaping.
+fn push_value(value: Value, vars: &Vars, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"\\N"),
-        Value::Int(number) => write_int(number, out),
-        // Writing to a Vec cannot fail.
-        other => drop(write!(out, "{other}")),
+        Value::Text(text) => push_text(vars.bytes(text), out),
+        other => vars.write_value(other, out),
     }
 }
 
-/// A constant in COPY's text format (documentation of COPY, "Text Format").
+/// A constant in COPY's text format.
 fn copy_text(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    for byte in text.bytes() {
+    push_text(text.as_bytes(), &mut out);
+    out
+}
+
+/// Appends a text in COPY's text format (documentation of COPY, "Text Format").
+fn push_text(text: &[u8], out: &mut Vec<u8>) {
+    for &byte in text {
         match byte {
             b'\\' => out.extend_from_slice(b"\\\\"),
             b'\t' => out.extend_from_slice(b"\\t"),
@@ -285,7 +336,6 @@ fn copy_text(text: &str) -> Vec<u8> {
             other => out.push(other),
         }
     }
-    out
 }
 
 #[cfg(test)]
