@@ -224,8 +224,9 @@ pub fn compile(
     let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
     let compiled = Drive::compile(parsed, mode, savepoint);
     let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
-    for (script, told) in compiled.iter_mut().zip(told) {
+    for ((script, told), text) in compiled.iter_mut().zip(told).zip(scripts) {
         script.server_retries = told;
+        script.must_find = text.must_find;
     }
     Ok((compiled, names))
 }

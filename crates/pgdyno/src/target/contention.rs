@@ -45,7 +45,7 @@ mod tests {
             text: text.to_owned(),
             weight: 1,
             retries: None,
-            misses: None,
+            must_find: false,
             touches: None,
         }
     }

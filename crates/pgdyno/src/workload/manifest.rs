@@ -89,6 +89,10 @@ pub struct Param {
     /// The dialects that have such a thing; none named: all of them.
     #[serde(default)]
     pub only: Vec<String>,
+    /// Whether tables made with another value are other tables, though no expression about rows
+    /// mentions it: it is recorded with them.
+    #[serde(default)]
+    pub of_tables: bool,
     /// Another parameter that says how the same thing is to be: at most one of the two may be other
     /// than its default.
     pub not_with: Option<String>,
@@ -145,9 +149,9 @@ pub struct ScriptEntry {
     /// The variable that tells, at the end of a transaction, how often the server has tried it again
     /// by itself: from a procedure's OUT parameter, by `\gset`.
     pub retries: Option<String>,
-    /// The variable that tells, at the end of a transaction, how many rows it has looked for in vain:
-    /// with any, the transaction has failed.
-    pub misses: Option<String>,
+    /// Whether a transaction has failed when a statement of it finds, changes or adds no row.
+    #[serde(default)]
+    pub must_find: bool,
     /// The variable that says, when the first statement is sent, which row the transaction is about:
     /// what a run's draws come to is told by it.
     pub touches: Option<String>,
@@ -350,7 +354,7 @@ fn check_params(params: &[Param]) -> Result<(), String> {
         }
         if matches!(
             p.name.as_str(),
-            "row" | "client_id" | "random_seed" | "default_seed"
+            "row" | "script" | "client_id" | "random_seed" | "default_seed"
         ) {
             return Err(format!(
                 "{at}: name is taken: pgdyno itself sets this variable"
@@ -402,7 +406,6 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
         )?;
         for (key, name) in [
             ("retries", &s.retries),
-            ("misses", &s.misses),
             ("touches", &s.touches),
         ] {
             if let Some(name) = name

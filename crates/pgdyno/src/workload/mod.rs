@@ -1,5 +1,6 @@
 //! The workload: packs and script files, what the user chose of them, and their tables.
 
+mod counting;
 mod expression;
 pub mod folder;
 pub mod loader;

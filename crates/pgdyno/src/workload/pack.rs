@@ -216,13 +216,15 @@ impl Pack {
         scripts
             .map(|(s, weight)| {
                 let file = format!("{}/{}", self.place, s.file);
+                let mut values = values.clone();
+                values.insert("script".to_owned(), s.name.clone());
                 Ok(WeightedScript {
                     name: s.name.clone(),
-                    text: self.made(&file, &self.files[&s.file], values)?,
+                    text: self.made(&file, &self.files[&s.file], &values)?,
                     file,
                     weight,
                     retries: s.retries.clone(),
-                    misses: s.misses.clone(),
+                    must_find: s.must_find,
                     touches: s.touches.clone(),
                 })
             })

@@ -21,7 +21,7 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
                 text: text(file)?,
                 weight,
                 retries: None,
-                misses: None,
+                must_find: false,
                 touches: None,
             })
         })

@@ -241,7 +241,7 @@ fn weighted(asked: &Bench) -> Vec<WeightedScript> {
             text: text.clone(),
             weight: script.weight as u32,
             retries: None,
-            misses: None,
+            must_find: false,
             touches: None,
         }
     };
