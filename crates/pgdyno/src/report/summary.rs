@@ -26,6 +26,7 @@ pub fn text(outcome: &Outcome) -> String {
         totals(outcome),
         latencies(recording, width),
         endpoints(outcome, width),
+        touched(outcome),
         failures(&recording.measured.all().counts),
         super::retries::text(outcome),
         statements(recording, width),
@@ -34,6 +35,27 @@ pub fn text(outcome: &Outcome) -> String {
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
+}
+
+/// What the draws came to.
+fn touched(outcome: &Outcome) -> String {
+    let Some(touched) = &outcome.touched else {
+        return String::new();
+    };
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    format!(
+        "keys         hottest one {}, hottest 100 {} of {}{} requests; {} different ones\n             \
+         (the run's scripts and seed, drawn again without the server)\n",
+        percent(touched.hottest_share),
+        percent(touched.hottest_100_share),
+        if touched.is_sample {
+            "a sample of "
+        } else {
+            ""
+        },
+        figures::count(touched.draws),
+        figures::count(touched.distinct),
+    )
 }
 
 fn heading(outcome: &Outcome) -> String {

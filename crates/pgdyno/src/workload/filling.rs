@@ -298,7 +298,10 @@ impl Shared<'_> {
         }
         if let Some(record) = self.job.record {
             let (name, from) = (quote_literal(&table.name), range.start);
-            let sql = format!("INSERT INTO {record} VALUES ({name}, {from}, {})", range.end);
+            let sql = format!(
+                "INSERT INTO {record} VALUES ({name}, {from}, {})",
+                range.end
+            );
             admin::run(session, &sql)?;
         }
         Ok(admin::run(session, "COMMIT")?)

@@ -330,7 +330,10 @@ fn check(
     }
     let mut there = there(variables, how);
     if mark.is_none() && !seen.values.is_empty() {
-        let seen = seen.values.iter().map(|(name, value)| format!("{name} = {value}"));
+        let seen = seen
+            .values
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
         let seen: Vec<String> = seen.collect();
         there.remarks.push(format!(
             "the tables of {name} were made by something else; what they tell of themselves: {}",

@@ -404,10 +404,7 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
             &format!("script \"{}\": file = \"{}\"", s.name, s.file),
             &s.file,
         )?;
-        for (key, name) in [
-            ("retries", &s.retries),
-            ("touches", &s.touches),
-        ] {
+        for (key, name) in [("retries", &s.retries), ("touches", &s.touches)] {
             if let Some(name) = name
                 && !pgdyno_script::is_valid_name(name)
             {

@@ -258,14 +258,11 @@ impl Pack {
         let place = format!("{}/{}: refuse", self.place, manifest::FILE_NAME);
         for refusal in &self.manifest.refusals {
             let is_drawn = |s: &WeightedScript| refusal.scripts.contains(&s.name);
-            let of_scripts = refusal.scripts.is_empty()
-                || drawn.is_some_and(|drawn| drawn.iter().any(is_drawn));
+            let of_scripts =
+                refusal.scripts.is_empty() || drawn.is_some_and(|drawn| drawn.iter().any(is_drawn));
             let of_dialect = refusal.only.is_empty()
                 || dialect.is_some_and(|name| refusal.only.iter().any(|only| only == name));
-            if of_scripts
-                && of_dialect
-                && expression::condition(&place, &refusal.when, values)?
-            {
+            if of_scripts && of_dialect && expression::condition(&place, &refusal.when, values)? {
                 let why = self.made(&place, &refusal.why, values)?;
                 return Ok(Some(format!("{}: {why}", self.name())));
             }
@@ -322,8 +319,9 @@ impl Pack {
             }
         };
         let scripts = self.manifest.scripts.iter();
-        let drawn: Result<Vec<_>, String> =
-            scripts.map(|s| weight(s).map(|(w, made)| (s, w, made))).collect();
+        let drawn: Result<Vec<_>, String> = scripts
+            .map(|s| weight(s).map(|(w, made)| (s, w, made)))
+            .collect();
         let mut drawn = drawn?;
         drawn.retain(|(_, weight, _)| *weight > 0.0);
         let sum: f64 = drawn.iter().map(|(_, weight, _)| weight).sum();
@@ -340,7 +338,9 @@ impl Pack {
         let mut weights: Vec<(&ScriptEntry, u32)> = Vec::new();
         weights.extend(drawn.iter().map(|(s, w, _)| (*s, in_proportion(*w))));
         let divisor = weights.iter().fold(0, |a, (_, b)| divisor(a, *b)).max(1);
-        weights.iter_mut().for_each(|(_, weight)| *weight /= divisor);
+        weights
+            .iter_mut()
+            .for_each(|(_, weight)| *weight /= divisor);
         Ok(weights)
     }
 

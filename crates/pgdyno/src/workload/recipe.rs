@@ -229,7 +229,11 @@ pub(super) fn expression(place: &str, text: &str, names: &mut Names) -> Result<E
 }
 
 /// What `debug()` would print has no place in a load.
-pub(super) fn evaluate(expr: &Expr, vars: &mut Vars, chance: &mut Chance) -> Result<Value, EvalError> {
+pub(super) fn evaluate(
+    expr: &Expr,
+    vars: &mut Vars,
+    chance: &mut Chance,
+) -> Result<Value, EvalError> {
     expr.eval(vars, &mut chance.prng, &mut chance.draws, &mut |_| {})
 }
 
@@ -466,7 +470,9 @@ mod tests {
         recipe.tables[0].push_row(2, Form::Copy, &mut out).unwrap();
         recipe.tables[1].push_row(10, Form::Copy, &mut out).unwrap();
         recipe.tables[1].push_row(11, Form::Copy, &mut out).unwrap();
-        recipe.tables[2].push_row(100_001, Form::Copy, &mut out).unwrap();
+        recipe.tables[2]
+            .push_row(100_001, Form::Copy, &mut out)
+            .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(
             text,
@@ -519,8 +525,12 @@ mod tests {
         let e = odd(":scael", ":row", "SELECT 1;").unwrap_err();
         assert!(e.contains("rows: undefined variable \"scael\""), "{e}");
         let mut recipe = odd("5", "10 / (:row - 2)", "SELECT 1;").unwrap();
-        recipe.tables[0].push_row(1, Form::Copy, &mut Vec::new()).unwrap();
-        let e = recipe.tables[0].push_row(2, Form::Copy, &mut Vec::new()).unwrap_err();
+        recipe.tables[0]
+            .push_row(1, Form::Copy, &mut Vec::new())
+            .unwrap();
+        let e = recipe.tables[0]
+            .push_row(2, Form::Copy, &mut Vec::new())
+            .unwrap_err();
         assert_eq!(
             e,
             "x/pack.toml: table \"t\": column \"c\": value: division by zero (row 2)"

@@ -143,7 +143,8 @@ mod tests {
 
         let update = shipped::find("update").unwrap();
         let loaded =
-            loader::ensure_loaded(&mut session, &update, &Params::default(), &via, &mut watch).unwrap();
+            loader::ensure_loaded(&mut session, &update, &Params::default(), &via, &mut watch)
+                .unwrap();
         assert_eq!(
             (loaded.how, loaded.variables["scale"].as_str()),
             (How::LoadedBefore, "3")

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_session::{Session, quote_literal};
 
-use super::mark::{self, Mark};
 use super::manifest::Table;
+use super::mark::{self, Mark};
 use super::pack::Pack;
 use crate::target::admin;
 use crate::target::dialect::Dialect;

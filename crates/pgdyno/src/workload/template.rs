@@ -321,7 +321,10 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, want) in [
-            ("\n{{nothing}}", "x.sql:2: {{nothing}}: there is no parameter"),
+            (
+                "\n{{nothing}}",
+                "x.sql:2: {{nothing}}: there is no parameter",
+            ),
             ("{{if :n}}a", "x.sql:1: {{if}} without {{end}}"),
             ("{{for i 1 2}}a", "x.sql:1: {{for}} without {{end}}"),
             ("a\n{{end}}", "x.sql:2: {{end}} without a beginning"),
