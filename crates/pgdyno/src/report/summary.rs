@@ -17,6 +17,9 @@ use crate::validity::Severity;
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
 
+/// More variables than this are not told one by one.
+const VARIABLES_MAX: usize = 12;
+
 /// All of it, ready to be printed.
 pub fn text(outcome: &Outcome) -> String {
     let width = terminal::width().map_or(WIDTH_DEFAULT, usize::from);
@@ -60,10 +63,20 @@ fn touched(outcome: &Outcome) -> String {
 
 fn heading(outcome: &Outcome) -> String {
     let trial = &outcome.trial;
-    let variables = outcome
-        .variables
-        .iter()
-        .map(|(name, value)| format!(", {name} {value}"));
+    // Of many only those that somebody chose: the others are in the JSON document.
+    let is_chosen = |name: &str| {
+        let mut given = trial
+            .params
+            .iter()
+            .filter_map(|given| given.split_once('='));
+        given.any(|(given, _)| given == name)
+    };
+    let are_few = outcome.variables.len() <= VARIABLES_MAX;
+    let variables = outcome.variables.iter();
+    let variables = variables.filter(|(name, _)| are_few || is_chosen(name));
+    let variables = variables.map(|(name, value)| format!(", {name} {value}"));
+    let mix = trial.mix.iter().map(|mix| format!(", mix {mix}"));
+    let variables = mix.chain(variables);
     let mode = trial.drive.query_mode.name();
     let until = match trial.drive.until {
         Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),
