@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn ranges_cover_all_rows_once() {
         assert_eq!(ranges(0, 10), []);
-        assert_eq!(ranges(10, 10), [0..10]);
+        assert_eq!(ranges(11, 10), [0..10, 10..11]);
         assert_eq!(ranges(21, 10), [0..10, 10..20, 20..21]);
         assert_eq!(ranges(2, 0), [0..1, 1..2]);
     }

@@ -602,13 +602,15 @@ impl Load<'_, '_, '_, '_> {
         for statement in create {
             self.sql(statement).map_err(creating)?;
         }
-        if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
-            // Left by a load that was interrupted.
-            let record = record_name(self.request.pack);
-            self.sql(&format!("DROP TABLE IF EXISTS {record}"))
-                .map_err(creating)?;
-        }
         if let Some(resume) = &self.resume {
+            if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
+                // Left by a load that was interrupted.
+                admin::run(
+                    self.session,
+                    &format!("DROP TABLE IF EXISTS {}", resume.record),
+                )
+                .map_err(creating)?;
+            }
             let sql = format!(
                 "CREATE TABLE {} (filled text NOT NULL, row_first bigint NOT NULL, row_end bigint \
                  NOT NULL, PRIMARY KEY (filled, row_first))",
