@@ -71,6 +71,8 @@ pub(crate) struct Client {
     outage: Option<Outage>,
     /// Whether anything was waited for since the present transaction began.
     has_waited: bool,
+    /// Whether a statement of the present try has found no row.
+    has_missed: bool,
     /// Transactions that count for `-t`.
     ended_transactions: u64,
     /// Whether it ended because of its connection.
@@ -116,6 +118,7 @@ impl Client {
             reply: Reply::default(),
             outage: None,
             has_waited: false,
+            has_missed: false,
             ended_transactions: 0,
             is_disconnected: false,
         }
@@ -271,6 +274,7 @@ impl Client {
             self.scheduled = cx.now;
         }
         self.command = 0;
+        self.has_missed = false;
         self.has_waited = false;
         self.state = State::Command;
     }
@@ -363,7 +367,8 @@ impl Client {
             return self.abort(cx, Failure::OpenBlock, text);
         }
         let mut ended = self.ended(cx, Outcome::Committed);
-        if let Some(slot) = cx.drive.scripts[self.script].server_retries {
+        let script = &cx.drive.scripts[self.script];
+        if let Some(slot) = script.server_retries {
             let told = self.vars.value(slot);
             let Ok(Value::Int(retries @ 0..)) = told else {
                 let text = format!(
@@ -373,6 +378,9 @@ impl Client {
                 return self.abort(cx, Failure::Script, &text);
             };
             ended.server_retries = retries as u64;
+        }
+        if script.must_find && self.has_missed {
+            ended.outcome = Outcome::Failed(Failure::RowMissing);
         }
         self.tried = None;
         self.book(cx, ended);

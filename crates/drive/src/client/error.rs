@@ -315,7 +315,7 @@ impl Client {
         self.count_error(cx, Then::Retry);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
-        self.error = None;
+        (self.error, self.has_missed) = (None, false);
         (self.tried, self.statements) = (Some(cx.now), 0);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
         self.command = match cx.program(self.script).block() {

@@ -16,6 +16,8 @@ pub enum Failure {
     ConnectionRefused,
     /// The script found an invariant broken (`\error`).
     Invariant,
+    /// A row was looked for in vain ([`crate::Script::must_find`]); everything was executed.
+    RowMissing,
     /// A command of the script itself went wrong (`\set`, `\shell`, `\gset`…).
     Script,
     /// The script ended with a transaction block open, and the client with it. (To pgbench the
@@ -40,6 +42,7 @@ impl Failure {
             Self::ConnectionLost => "connection-lost",
             Self::ConnectionRefused => "connection-refused",
             Self::Invariant => "invariant",
+            Self::RowMissing => "row-missing",
             Self::Script => "script",
             Self::OpenBlock => "open-block",
             Self::Interrupted => "interrupted",
@@ -53,6 +56,7 @@ impl Failure {
             Self::ConnectionLost,
             Self::ConnectionRefused,
             Self::Invariant,
+            Self::RowMissing,
             Self::Script,
             Self::OpenBlock,
             Self::Interrupted,
@@ -83,6 +87,7 @@ impl fmt::Display for Failure {
             Self::ConnectionLost => "connection lost",
             Self::ConnectionRefused => "no connection",
             Self::Invariant => "broken invariant",
+            Self::RowMissing => "row not found",
             Self::Script => "script error",
             Self::OpenBlock => "transaction block left open",
             Self::Interrupted => "interrupted",
@@ -198,6 +203,7 @@ mod tests {
             Failure::ConnectionLost,
             Failure::ConnectionRefused,
             Failure::Invariant,
+            Failure::RowMissing,
             Failure::Script,
             Failure::OpenBlock,
             Failure::Interrupted,

@@ -8,6 +8,7 @@ use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::say::answer;
 use crate::target::open;
+use crate::workload::filling::{Connections, Method};
 use crate::workload::loader::{self, How, Loaded, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
@@ -19,14 +20,20 @@ Examples:
   pgdyno server start                             a server that keeps what is loaded
   pgdyno load tpcb --param scale=100
   pgdyno load tpcb --param scale=200 --replace    instead of what pgdyno loaded before
+  pgdyno load ycsb --param recordcount=10000000 --jobs 8     eight connections fill the table
   pgdyno load ./mine --url postgresql://me@db1/bench
 
 Tables that pgdyno did not make (by `pgbench -i`, say) are used when they fit, and
-dropped only when --drop-tables names them.")]
+dropped only when --drop-tables names them.
+A load that was interrupted goes on where it ended, for workloads whose rows go in by ranges.")]
 pub struct LoadArgs {
     /// A workload's name (`pgdyno pack list`), or the path of a folder with a pack.toml
     #[arg(value_name = "WORKLOAD")]
     pub pack: String,
+
+    /// Load the tables as this mix of the workload wants them, where mixes differ in that
+    #[arg(long, value_name = "NAME")]
+    pub mix: Option<String>,
 
     /// Drop the workload's tables that pgdyno made earlier, and load anew
     #[arg(long)]
@@ -35,6 +42,15 @@ pub struct LoadArgs {
     /// Drop these tables of the workload, whoever made them, and load anew
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub drop_tables: Vec<String>,
+
+    /// Connections that fill a table at the same time [default: one a CPU, at most 8, for workloads
+    /// whose rows go in by ranges, such as ycsb; else 1]
+    #[arg(short, long, visible_alias = "threads", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+
+    /// How rows travel
+    #[arg(long, value_enum, default_value_t = Method::Copy)]
+    pub method: Method,
 
     /// How the workload is to be.
     #[command(flatten)]
@@ -48,8 +64,14 @@ pub struct LoadArgs {
 /// Does it.
 pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
     let pack = resolve::pack(&args.pack).map_err(|e| Failure::new(e.to_string()))?;
-    let params =
-        Params::parse(&pack, &args.workload.param).map_err(|e| Failure::with(Exit::Usage, e))?;
+    let usage = |e| Failure::with(Exit::Usage, e);
+    let mix = args.mix.as_deref();
+    mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;
+    let params = Params::parse(&pack, mix, &args.workload.param).map_err(usage)?;
+    let values = params.or_defaults(&pack);
+    if let Some(why) = pack.refuses(None, None, &values).map_err(Failure::new)? {
+        return Err(usage(why));
+    }
     let Some(target) = open::existing(&args.target.wanted())? else {
         return Err(Failure::new(
             "nothing names a server, and one of pgdyno's own would end with this command",
@@ -65,6 +87,10 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
         params: &params,
         replace: args.replace,
         drop_tables: &args.drop_tables,
+        connections: Connections {
+            jobs: args.jobs.map(usize::from),
+            method: args.method,
+        },
     };
     let mut watch = Watch {
         endpoints: &target.endpoints,

@@ -69,21 +69,26 @@ pub struct Checked {
 /// # Errors
 /// A workload that is not there, a script with a mistake, a parameter that the pack does not have.
 pub fn check(asked: &Trial) -> Result<Checked, Failure> {
-    let workload =
-        resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
+    let mix = asked.mix.as_deref();
+    let mut workload = resolve::workload(&asked.workload, mix).map_err(Failure::new)?;
     let usage = |e| Failure::with(Exit::Usage, e);
-    let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
-    let (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),
-            Params::parse(pack, &asked.params).map_err(usage)?,
+            Params::parse(pack, mix, &asked.params).map_err(usage)?,
         ),
         None => (
             params::variables(&asked.params).map_err(usage)?,
             Params::default(),
         ),
     };
+    if let Some(pack) = &workload.pack {
+        let values = chosen.or_defaults(pack);
+        workload.make(&values).map_err(usage)?;
+        refuse(&workload, None, &values)?;
+    }
+    let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
+    let (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
     Ok(Checked {
         workload,
         chosen,
@@ -91,6 +96,22 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         names,
         given,
     })
+}
+
+/// Refuses parameters that do not go together in a pack.
+fn refuse(
+    workload: &Workload,
+    dialect: Option<&str>,
+    values: &BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    let Some(pack) = &workload.pack else {
+        return Ok(());
+    };
+    let why = pack.refuses(Some(&workload.scripts), dialect, values);
+    match why.map_err(Failure::new)? {
+        None => Ok(()),
+        Some(why) => Err(Failure::with(Exit::Usage, why)),
+    }
 }
 
 /// Does it all. An interrupt ends it in good order.
@@ -130,10 +151,10 @@ pub fn prepare_on(
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
     let Checked {
-        workload,
+        mut workload,
         chosen,
-        scripts,
-        names,
+        mut scripts,
+        mut names,
         given,
     } = checked;
     // Before tables are loaded, which may take long.
@@ -195,6 +216,15 @@ pub fn prepare_on(
             variables
         }
     };
+    if workload.pack.is_some() {
+        // The tables may have been made with other parameters than nobody's choice.
+        refuse(&workload, Some(product.dialect.name), &variables)?;
+        if workload.make(&variables).map_err(Failure::new)? {
+            let usage = |e| Failure::with(Exit::Usage, e);
+            let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
+            (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
+        }
+    }
     let begins = begins(&workload.scripts);
     let begins = begins.as_deref().map_err(|why| *why);
     let mut facts = facts::collect(&mut session).of_cluster(&mut session, product.dialect, begins);
@@ -259,6 +289,7 @@ impl Prepared {
             workload: Workload {
                 name: names_of_scripts.join(" "),
                 pack: None,
+                mix: None,
                 scripts: texts,
                 needs: Needs::default(),
             },

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
-use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
+use super::{State, Store, endpoints, packed, seconds, stamp, touched, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
@@ -49,6 +49,7 @@ impl Store {
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
         let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
+        let touched = touched::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
             .connection
@@ -58,6 +59,7 @@ impl Store {
                 detects_warmup,
                 ..outcome.trial
             },
+            touched,
             warmup_ended,
             ..outcome
         })
@@ -258,6 +260,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         },
         host: json::<StoredHost>(row, "host")?.into(),
         recording,
+        touched: None,
         warmup_ended: None,
         notes: json(row, "notes")?,
     })

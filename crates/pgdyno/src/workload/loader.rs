@@ -8,7 +8,7 @@
 //! have their own facts for most of it: smaller transactions, settings, no vacuum. What they are is
 //! told with the load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,14 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Session, quote_literal};
 use sha2::{Digest, Sha256};
 
+use super::counting;
+use super::filling::{Connections, Job};
+use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
 use super::params::Params;
 use super::progress::Progress;
-use super::recipe::{Recipe, TableRows};
+use super::recipe::{Form, Recipe, TableRows};
 use super::scale;
 use super::spread::Spread;
 use super::state::{self, Found, State};
@@ -44,6 +47,8 @@ pub struct Request<'a> {
     pub replace: bool,
     /// Tables that may be dropped whoever made them.
     pub drop_tables: &'a [String],
+    /// How rows travel.
+    pub connections: Connections,
 }
 
 /// Who watches, and who helps.
@@ -100,6 +105,7 @@ pub fn ensure_loaded(
         params,
         replace: false,
         drop_tables: &[],
+        connections: Connections::default(),
     };
     load(session, &request, watch)
 }
@@ -115,7 +121,8 @@ pub fn load_as_asked(
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
     let dialect = Product::ask(session).map_err(ask)?.dialect;
     let found = state::find(session, dialect, pack).map_err(ask)?;
-    let replace = match state::judge(pack, &found) {
+    let seen = Seen::of(session, dialect, pack, params, &found)?;
+    let replace = match state::judge(pack, &seen.tables, &found) {
         State::Ours(mark) => {
             let loaded = scale::of_pack(session, dialect, pack).map_err(ask)?;
             params.all_given().any(|(name, given)| {
@@ -130,6 +137,7 @@ pub fn load_as_asked(
         params,
         replace,
         drop_tables: &[],
+        connections: Connections::default(),
     };
     load(session, &request, watch)
 }
@@ -197,6 +205,7 @@ pub fn load(
                 watch,
                 stop,
                 means: Vec::new(),
+                resume: None,
                 spread: None,
             }
             .run(&found)
@@ -219,6 +228,36 @@ fn there(variables: BTreeMap<String, String>, how: How) -> Loaded {
     }
 }
 
+/// What tables that are there tell of themselves.
+struct Seen {
+    /// Parameters that they were made with, by their marks or by what they have in them.
+    values: BTreeMap<String, String>,
+    /// The pack's tables as they are to be, with these parameters.
+    tables: Vec<Table>,
+}
+
+impl Seen {
+    fn of(
+        session: &mut Session,
+        dialect: &Dialect,
+        pack: &Pack,
+        params: &Params,
+        found: &[Found],
+    ) -> Result<Seen, Failure> {
+        let mark = found.iter().find_map(|f| f.mark.as_ref());
+        let values = match mark {
+            Some(mark) => mark.params.clone(),
+            None if found.is_empty() => BTreeMap::new(),
+            None => scale::recognised(session, dialect, pack)
+                .map_err(|e| trouble::server(&e, "could not tell how the tables were made"))?,
+        };
+        let mut all = params.or_defaults(pack);
+        all.extend(values.clone());
+        let tables = pack.made_tables(&all).map_err(Failure::new)?;
+        Ok(Seen { values, tables })
+    }
+}
+
 /// `None`: a load is needed and allowed. Otherwise the tables as they are, or why they will not do.
 fn check(
     session: &mut Session,
@@ -228,7 +267,8 @@ fn check(
 ) -> Result<Option<Loaded>, Failure> {
     let pack = request.pack;
     let name = pack.name();
-    let state = state::judge(pack, found);
+    let seen = Seen::of(session, dialect, pack, request.params, found)?;
+    let state = state::judge(pack, &seen.tables, found);
     let wants_new = request.replace || !request.drop_tables.is_empty();
     if matches!(state, State::Nothing | State::Interrupted) || wants_new {
         may_drop(request, found, &state)?;
@@ -250,7 +290,13 @@ fn check(
         .map_err(|e| trouble::server(&e, "could not tell what the tables were loaded with"))?;
     let mut variables = BTreeMap::new();
     for param in pack.params_on(dialect.name) {
-        let recorded = mark.as_ref().and_then(|m| m.params.get(&param.name));
+        let recorded = seen.values.get(&param.name);
+        if let (None, None, Some(why)) = (&mark, recorded, &param.unrecognised) {
+            return Err(Failure::new(format!(
+                "the tables of {name} were made by something else: {why}"
+            ))
+            .hint(way_to_drop(request, found)));
+        }
         let of_tables = loaded.get(&param.name).or(recorded);
         let given = request.params.given(&param.name);
         let value = match (of_tables, given) {
@@ -276,11 +322,28 @@ fn check(
                 of_tables.clone()
             }
             (None, Some(given)) => given.to_owned(),
-            (None, None) => param.default.to_string(),
+            (None, None) => request.params.default_of(param),
         };
         variables.insert(param.name.clone(), value);
     }
+    for param in pack.params_on(dialect.name) {
+        if let (Some(file), None) = (&param.count_by, request.params.given(&param.name)) {
+            let count = counting::count(session, pack.tables_pack(), param, file, &variables)?;
+            variables.insert(param.name.clone(), count.to_string());
+        }
+    }
     let mut there = there(variables, how);
+    if mark.is_none() && !seen.values.is_empty() {
+        let seen = seen
+            .values
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        let seen: Vec<String> = seen.collect();
+        there.remarks.push(format!(
+            "the tables of {name} were made by something else; what they tell of themselves: {}",
+            seen.join(", ")
+        ));
+    }
     if let Some(mark) = mark
         && mark.pack_sha256 != pack.tables_pack().content_hash()
     {
@@ -390,6 +453,17 @@ enum Reached {
     Created,
 }
 
+/// Where a load of this pack's tables records what it has done, while it lasts.
+fn record_name(pack: &Pack) -> String {
+    let name = pack.tables_pack().name().to_lowercase().replace('-', "_");
+    format!("pgdyno_loading_{name}")
+}
+
+fn range_done(row: Vec<Option<String>>) -> Option<(String, u64)> {
+    let mut values = row.into_iter().flatten();
+    Some((values.next()?, values.next()?.parse().ok()?))
+}
+
 /// One load under way.
 struct Load<'s, 'r, 'w, 'p> {
     session: &'s mut Session,
@@ -398,8 +472,20 @@ struct Load<'s, 'r, 'w, 'p> {
     watch: &'w mut Watch<'p>,
     stop: Stop,
     means: Vec<String>,
+    /// For tables that are filled by ranges throughout.
+    resume: Option<Resume>,
     /// Sessions on every node, where there are several to fill through.
     spread: Option<Spread>,
+}
+
+/// What a load can go on from.
+struct Resume {
+    /// The table where it is recorded what has been done.
+    record: String,
+    /// The tables and the first rows of ranges that are in; with the empty name, steps behind them.
+    done: BTreeSet<(String, u64)>,
+    /// Whether this load goes on with what another one began.
+    goes_on: bool,
 }
 
 impl Load<'_, '_, '_, '_> {
@@ -413,8 +499,9 @@ impl Load<'_, '_, '_, '_> {
         let after_load = recipe.after_load().map_err(Failure::new)?;
         let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
         let mut reached = Reached::Nothing;
+        self.resume = self.resume(&recipe, found);
         let result = self
-            .settings(!recipe.tables.is_empty())
+            .settings(&recipe)
             .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
         drop(canceller);
         self.watch.progress.table_ends();
@@ -474,8 +561,12 @@ impl Load<'_, '_, '_, '_> {
                 tables.join(", ")
             ))
             .hint(format!(
-                "the next `pgdyno load {}` or run of it drops them and starts again",
-                self.request.pack.place
+                "the next `pgdyno load {}` or run of it {}",
+                self.request.pack.place,
+                match self.resume {
+                    Some(_) => "with the same parameters goes on from there",
+                    None => "drops them and starts again",
+                }
             ))
     }
 
@@ -491,6 +582,10 @@ impl Load<'_, '_, '_, '_> {
         let creating = |e| trouble::server(&e, "could not create the tables");
         self.watch.progress.step("creating tables");
         let in_one = self.facts().transactional_ddl;
+        if self.resume.as_ref().is_some_and(|resume| resume.goes_on) {
+            *reached = Reached::Created;
+            return self.rows_and_keys(tables, recipe, after_load);
+        }
         if in_one {
             self.sql("BEGIN").map_err(creating)?;
         }
@@ -507,12 +602,38 @@ impl Load<'_, '_, '_, '_> {
         for statement in create {
             self.sql(statement).map_err(creating)?;
         }
+        if let Some(resume) = &self.resume {
+            if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
+                // Left by a load that was interrupted.
+                admin::run(
+                    self.session,
+                    &format!("DROP TABLE IF EXISTS {}", resume.record),
+                )
+                .map_err(creating)?;
+            }
+            let sql = format!(
+                "CREATE TABLE {} (filled text NOT NULL, row_first bigint NOT NULL, row_end bigint \
+                 NOT NULL, PRIMARY KEY (filled, row_first))",
+                resume.record
+            );
+            self.sql(&sql).map_err(creating)?;
+        }
         self.mark(recipe, mark::State::Loading).map_err(creating)?;
         if in_one {
             self.sql("COMMIT").map_err(creating)?;
         }
         *reached = Reached::Created;
+        self.rows_and_keys(tables, recipe, after_load)
+    }
 
+    /// What comes when the tables are there.
+    fn rows_and_keys(
+        &mut self,
+        tables: &[Table],
+        recipe: &mut Recipe,
+        after_load: &[String],
+    ) -> Result<Vec<(String, u64)>, Failure> {
+        let in_one = self.facts().transactional_ddl;
         let mut filled = Vec::new();
         for table in &mut recipe.tables {
             filled.push((table.name.clone(), self.fill(table)?));
@@ -520,8 +641,8 @@ impl Load<'_, '_, '_, '_> {
         if !after_load.is_empty() {
             self.watch.progress.step("creating keys");
         }
-        for statement in after_load {
-            self.sql(statement)
+        for (number, statement) in after_load.iter().enumerate() {
+            self.step(number as u64, statement)
                 .map_err(|e| trouble::server(&e, "could not create the keys"))?;
         }
         let dialect = self.product.dialect;
@@ -547,10 +668,62 @@ impl Load<'_, '_, '_, '_> {
         }
         self.mark(recipe, mark::State::Complete)
             .map_err(finishing)?;
+        if let Some(resume) = &self.resume {
+            let sql = format!("DROP TABLE {}", resume.record);
+            self.sql(&sql).map_err(finishing)?;
+        }
         if in_one {
             self.sql("COMMIT").map_err(finishing)?;
         }
         Ok(filled)
+    }
+
+    /// Whether and from where a load that ends early can be gone on with; `None`: it begins anew.
+    fn resume(&mut self, recipe: &Recipe, found: &[Found]) -> Option<Resume> {
+        // Rows that the product commits in the middle of a statement cannot be recorded with it.
+        let commits_by_itself = matches!(self.facts().filling, Filling::Committing { .. });
+        let by_ranges = recipe.tables.iter().all(|table| table.by_ranges);
+        if commits_by_itself || !by_ranges || recipe.tables.is_empty() {
+            return None;
+        }
+        let mut resume = Resume {
+            record: record_name(self.request.pack),
+            done: BTreeSet::new(),
+            goes_on: false,
+        };
+        let mark = self.mark_for(recipe, mark::State::Loading);
+        let is_all_of_it = found.len() == self.request.pack.tables().len()
+            && found.iter().all(|found| found.mark.as_ref() == Some(&mark));
+        if is_all_of_it && !self.request.replace && self.request.drop_tables.is_empty() {
+            let sql = format!("SELECT filled, row_first FROM {}", resume.record);
+            // Without the record there is nothing to go on from.
+            if let Ok(rows) = admin::rows(self.session, &sql) {
+                resume.goes_on = true;
+                resume.done = rows.into_iter().filter_map(range_done).collect();
+            }
+        }
+        Some(resume)
+    }
+
+    /// One statement behind the rows; one that an interrupted load has executed is left out.
+    fn step(&mut self, number: u64, statement: &str) -> Result<(), pgdyno_session::Error> {
+        let Some(resume) = &self.resume else {
+            return self.sql(statement);
+        };
+        if resume.done.contains(&(String::new(), number)) {
+            return Ok(());
+        }
+        let note = format!("INSERT INTO {} VALUES ('', {number}, 0)", resume.record);
+        let in_one = self.facts().transactional_ddl;
+        if in_one {
+            self.sql("BEGIN")?;
+        }
+        self.sql(statement)?;
+        self.sql(&note)?;
+        if in_one {
+            self.sql("COMMIT")?;
+        }
+        Ok(())
     }
 
     fn facts(&self) -> &'static TableFacts {
@@ -559,13 +732,16 @@ impl Load<'_, '_, '_, '_> {
 
     /// What makes loading bearable on this product; a setting that the server does not take is
     /// left alone.
-    fn settings(&mut self, has_rows: bool) -> Result<(), Failure> {
-        if !has_rows {
+    fn settings(&mut self, recipe: &Recipe) -> Result<(), Failure> {
+        if recipe.tables.is_empty() {
             return Ok(());
         }
         if let Some(rows) = self.facts().filling.batch_rows() {
             self.means.push(format!("committed every {rows} rows"));
-            let (spread, left_out) = Spread::connect(self.watch.endpoints);
+            // Ranges have connections of their own.
+            let spreads = recipe.tables.iter().any(|table| !table.by_ranges);
+            let endpoints = if spreads { self.watch.endpoints } else { &[] };
+            let (spread, left_out) = Spread::connect(endpoints);
             for node in left_out {
                 self.means.push(format!("not filled through {node}"));
             }
@@ -576,8 +752,7 @@ impl Load<'_, '_, '_, '_> {
             }
             self.spread = spread;
         }
-        let settings = self.facts().load_settings.iter();
-        for setting in settings.filter(|setting| self.product.is_since(setting.since)) {
+        for setting in self.product.load_settings() {
             let (name, value) = (setting.name, setting.value);
             let set = format!("SET {name} = {value}");
             let done = self.sql(&set).and_then(|()| match &mut self.spread {
@@ -606,8 +781,7 @@ impl Load<'_, '_, '_, '_> {
 
     /// The session goes on as the user wanted it.
     fn reset_settings(&mut self) {
-        let settings = self.facts().load_settings.iter();
-        for setting in settings.filter(|setting| self.product.is_since(setting.since)) {
+        for setting in self.product.load_settings() {
             // What was not set needs no reset, and a lost session none either.
             let _ = self.sql(&format!("RESET {}", setting.name));
         }
@@ -629,16 +803,20 @@ impl Load<'_, '_, '_, '_> {
         statements.iter().try_for_each(|sql| self.sql(sql))
     }
 
-    fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
+    fn mark_for(&self, recipe: &Recipe, state: mark::State) -> Mark {
         let pack = self.request.pack.tables_pack();
-        let mark = Mark {
+        Mark {
             pack: pack.name().to_owned(),
             state,
             params: recipe.params.clone(),
             pack_sha256: pack.content_hash(),
             pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let comment = quote_literal(&mark.comment());
+        }
+    }
+
+    fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
+        let pack = self.request.pack.tables_pack();
+        let comment = quote_literal(&self.mark_for(recipe, state).comment());
         let tables = pack.manifest.tables.iter();
         tables
             .map(|table| format!("COMMENT ON TABLE {} IS {comment}", table.name))
@@ -649,9 +827,26 @@ impl Load<'_, '_, '_, '_> {
     fn fill(&mut self, table: &mut TableRows) -> Result<u64, Failure> {
         let name = table.name.clone();
         let rows = table.rows;
+        self.watch.progress.table(&name, rows);
+        let record = self.resume.as_ref().map(|resume| resume.record.clone());
+        let job = Job {
+            product: self.product,
+            connections: self.request.connections,
+            endpoints: self.watch.endpoints,
+            record: record.as_deref(),
+            stop: self.stop,
+        };
+        if job.is_for(table) {
+            let resume = self.resume.iter().flat_map(|resume| &resume.done);
+            let there = resume.filter(|(table, _)| *table == name);
+            let there: BTreeSet<u64> = there.map(|(_, row)| *row).collect();
+            let (session, progress) = (&*self.session, &mut *self.watch.progress);
+            let filled = job.fill(session, table, progress, &mut self.means, &there);
+            self.watch.progress.table_ends();
+            return filled.map(|()| rows);
+        }
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let copy = format!("COPY {name} ({}) FROM STDIN", table.column_list());
-        self.watch.progress.table(&name, rows);
         let copied = match (self.facts().filling, &mut self.spread) {
             (
                 Filling::Batches { rows: batch } | Filling::Committing { rows: batch },
@@ -708,7 +903,7 @@ impl Load<'_, '_, '_, '_> {
                 let full = out.len() + CHUNK_BYTES;
                 while row < rows.end && out.len() < full && made.is_ok() {
                     row += 1;
-                    made = table.push_row(row, out);
+                    made = table.push_row(row, Form::Copy, out);
                 }
             })
             .map_err(filling)?;

@@ -1,5 +1,8 @@
 //! The workload: packs and script files, what the user chose of them, and their tables.
 
+mod counting;
+mod expression;
+pub mod filling;
 pub mod folder;
 pub mod loader;
 pub mod manifest;
@@ -14,10 +17,10 @@ pub mod progress;
 pub mod recipe;
 pub mod resolve;
 pub mod scale;
-
 pub mod script_files;
 pub mod shipped;
 pub mod spread;
 pub mod sql_words;
 pub mod state;
 pub mod stop;
+pub mod template;

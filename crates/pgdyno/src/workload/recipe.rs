@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use pgdyno_script::{
     Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, Script, ScriptErrorKind, Slot,
-    Value, Vars, write_int,
+    Value, Vars, fnv1a_bytes, write_int,
 };
-use pgdyno_session::quote_ident;
+use pgdyno_session::{quote_ident, quote_literal};
 
 use super::pack::Pack;
 
@@ -28,15 +28,19 @@ pub struct Recipe {
     pub params: BTreeMap<String, String>,
 }
 
-/// The rows of one table.
-#[derive(Debug)]
+/// The rows of one table. Each row is made of its number alone, so that clones make the same rows
+/// wherever they begin.
+#[derive(Debug, Clone)]
 pub struct TableRows {
     /// The table's name.
     pub name: String,
     /// How many rows.
     pub rows: u64,
+    /// Whether they may go in by ranges ([`super::manifest::Table::by_ranges`]).
+    pub by_ranges: bool,
     place: String,
-    columns: Vec<(String, Maker)>,
+    columns: Vec<Column>,
+    seed: u64,
     vars: Vars,
     row: Slot,
     chance: Chance,
@@ -44,13 +48,13 @@ pub struct TableRows {
 
 /// What a load draws from: the same each time.
 #[derive(Debug, Clone)]
-struct Chance {
+pub(super) struct Chance {
     prng: Prng,
     draws: Draws,
 }
 
 impl Chance {
-    fn new(names: &Names) -> Self {
+    pub(super) fn new(names: &Names) -> Self {
         Self {
             prng: Prng::seed(ROWS_SEED),
             draws: Draws::new(Counters::new(names)),
@@ -58,12 +62,40 @@ impl Chance {
     }
 }
 
-/// How one column's value is made, as text for COPY.
-#[derive(Debug)]
+/// One column of a row.
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    maker: Maker,
+    /// Its variable, when a column behind it names it.
+    variable: Option<Slot>,
+}
+
+/// How one column's value is made.
+#[derive(Debug, Clone)]
 enum Maker {
-    Constant(Vec<u8>),
+    Constant(Constant),
     RowNumber,
     Expr(Expr),
+}
+
+/// The same in every row.
+#[derive(Debug, Clone)]
+enum Constant {
+    /// A text.
+    Text(String),
+    /// What an expression came to, as it stands in SQL.
+    Sql(Vec<u8>),
+    Null,
+}
+
+/// What rows are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The text format of COPY: a line.
+    Copy,
+    /// INSERT … VALUES: a list in parentheses, without what separates it from the next.
+    Values,
 }
 
 impl Recipe {
@@ -74,14 +106,15 @@ impl Recipe {
         values: &BTreeMap<String, String>,
     ) -> Result<Recipe, String> {
         let mut names = Names::new();
+        let tables = pack.made_tables(values)?;
         let mut parse_file = |file: &Option<String>| match file {
             None => Ok(None),
-            Some(file) => parse_file(pack, file, dialect, &mut names),
+            Some(file) => parse_file(pack, file, dialect, values, &mut names),
         };
         let schema = parse_file(&pack.manifest.schema)?;
         let after_load = parse_file(&pack.manifest.after_load)?;
         let mut expressions = Vec::new();
-        for table in &pack.manifest.tables {
+        for table in &tables {
             let Some(rows) = &table.rows else { continue };
             let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
             let rows = expression(&format!("{place}: rows"), rows, &mut names)?;
@@ -92,11 +125,13 @@ impl Recipe {
                         let place = format!("{place}: column \"{}\": value", column.name);
                         maker(&place, value, &mut names)?
                     }
-                    (None, text) => Maker::Constant(copy_text(text.as_deref().unwrap_or_default())),
+                    (None, text) => {
+                        Maker::Constant(Constant::Text(text.clone().unwrap_or_default()))
+                    }
                 };
                 columns.push((column.name.clone(), maker));
             }
-            expressions.push((table.name.clone(), place, rows, columns));
+            expressions.push((table, place, rows, columns));
         }
 
         let row = names.intern("row");
@@ -104,24 +139,36 @@ impl Recipe {
         let mut params = BTreeMap::new();
         for (name, value) in values {
             // What the tables' files do not mention does not change the tables.
+            let mut is_of_tables = pack.param(name).is_some_and(|p| p.of_tables);
             if let Some(slot) = names.get(name) {
                 vars.set_text(slot, value);
+                is_of_tables = true;
+            }
+            if is_of_tables {
                 params.insert(name.clone(), value.clone());
             }
         }
         let mut tables = Vec::new();
-        for (name, place, rows, columns) in expressions {
+        for (table, place, rows, columns) in expressions {
             let mut chance = Chance::new(&names);
             let rows = match evaluate(&rows, &mut vars, &mut chance) {
                 Ok(Value::Int(rows)) if rows >= 0 => rows as u64,
                 Ok(other) => return Err(format!("{place}: rows: {other} is not a number of rows")),
                 Err(e) => return Err(format!("{place}: rows: {e}")),
             };
-            tables.push(TableRows {
+            let columns = columns.into_iter().map(|(name, maker)| Column {
+                // A parameter of the same name is what a variable of that name is.
+                variable: names.get(&name).filter(|_| !values.contains_key(&name)),
                 name,
+                maker,
+            });
+            tables.push(TableRows {
+                name: table.name.clone(),
                 rows,
+                by_ranges: table.by_ranges,
                 place,
-                columns,
+                columns: columns.collect(),
+                seed: fnv1a_bytes(table.name.as_bytes()),
                 vars: vars.clone(),
                 row,
                 chance,
@@ -152,13 +199,16 @@ fn parse_file(
     pack: &Pack,
     file: &str,
     dialect: &str,
+    values: &BTreeMap<String, String>,
     names: &mut Names,
 ) -> Result<Option<Script>, String> {
     let Some((file, text)) = pack.sql_file(file, dialect) else {
         // Pack::new has made sure that it is there.
         return Ok(None);
     };
-    match Language::Pgdyno.parse(&format!("{}/{file}", pack.place), text, names) {
+    let place = format!("{}/{file}", pack.place);
+    let text = pack.made(&place, text, values)?;
+    match Language::Pgdyno.parse(&place, &text, names) {
         Ok(script) => Ok(Some(script)),
         // A dialect may need nothing to be done.
         Err(e) if e.kind == ScriptErrorKind::Empty => Ok(None),
@@ -167,7 +217,7 @@ fn parse_file(
 }
 
 /// An expression of the manifest, by way of the `\set` that it could stand in.
-fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
+pub(super) fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
     let line = text.replace(['\n', '\r'], " ");
     let script = Language::Pgdyno
         .parse(place, &format!("\\set it {line}"), names)
@@ -179,7 +229,11 @@ fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String
 }
 
 /// What `debug()` would print has no place in a load.
-fn evaluate(expr: &Expr, vars: &mut Vars, chance: &mut Chance) -> Result<Value, EvalError> {
+pub(super) fn evaluate(
+    expr: &Expr,
+    vars: &mut Vars,
+    chance: &mut Chance,
+) -> Result<Value, EvalError> {
     expr.eval(vars, &mut chance.prng, &mut chance.draws, &mut |_| {})
 }
 
@@ -193,15 +247,21 @@ fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
         let mut vars = Vars::new(names);
         let value = evaluate(&expr, &mut vars, &mut Chance::new(names))
             .map_err(|e| format!("{place}: {e}"))?;
-        let mut text = Vec::new();
-        push_value(value, &vars, &mut text);
-        return Ok(Maker::Constant(text));
+        return Ok(Maker::Constant(match value {
+            Value::Null => Constant::Null,
+            Value::Text(text) => Constant::Text(String::from_utf8_lossy(vars.bytes(text)).into()),
+            other => {
+                let mut text = Vec::new();
+                vars.write_value(other, &mut text);
+                Constant::Sql(text)
+            }
+        }));
     }
     Ok(Maker::Expr(expr))
 }
 
 /// Runs a schema script without a server: what only computes is evaluated, statements returned.
-fn statements(
+pub(super) fn statements(
     script: Option<&Script>,
     vars: &Vars,
     chance: &Chance,
@@ -279,54 +339,81 @@ impl TableRows {
         let names: Vec<_> = self
             .columns
             .iter()
-            .map(|(name, _)| quote_ident(name))
+            .map(|column| quote_ident(&column.name))
             .collect();
         names.join(", ")
     }
 
-    /// Appends row number `row` (from 1) as COPY's text format wants it.
-    pub fn push_row(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), String> {
+    /// Appends row number `row` (from 1).
+    ///
+    /// # Errors
+    /// An expression that cannot be evaluated for this row.
+    pub fn push_row(&mut self, row: u64, form: Form, out: &mut Vec<u8>) -> Result<(), String> {
         let number = i64::try_from(row).unwrap_or(i64::MAX);
         self.vars.set(self.row, Value::Int(number));
-        for (i, (name, maker)) in self.columns.iter().enumerate() {
+        self.chance.prng = Prng::seed(self.seed ^ row ^ ROWS_SEED);
+        let (begin, separator, end) = match form {
+            Form::Copy => ("", b'\t', "\n"),
+            Form::Values => ("(", b',', ")"),
+        };
+        out.extend_from_slice(begin.as_bytes());
+        for (i, column) in self.columns.iter().enumerate() {
             if i > 0 {
-                out.push(b'\t');
+                out.push(separator);
             }
-            match maker {
-                Maker::Constant(text) => out.extend_from_slice(text),
-                Maker::RowNumber => write_int(number, out),
+            match &column.maker {
+                Maker::Constant(Constant::Null) => form.push_null(out),
+                Maker::Constant(Constant::Sql(text)) => out.extend_from_slice(text),
+                Maker::Constant(Constant::Text(text)) => form.push_text(text.as_bytes(), out),
+                Maker::RowNumber => {
+                    write_int(number, out);
+                    if let Some(slot) = column.variable {
+                        self.vars.set(slot, Value::Int(number));
+                    }
+                }
                 Maker::Expr(expr) => {
                     let value = evaluate(expr, &mut self.vars, &mut self.chance).map_err(|e| {
-                        format!("{}: column \"{name}\": value: {e} (row {row})", self.place)
+                        let (place, name) = (&self.place, &column.name);
+                        format!("{place}: column \"{name}\": value: {e} (row {row})")
                     })?;
-                    push_value(value, &self.vars, out);
+                    match value {
+                        Value::Null => form.push_null(out),
+                        Value::Text(text) => form.push_text(self.vars.bytes(text), out),
+                        other => self.vars.write_value(other, out),
+                    }
+                    if let Some(slot) = column.variable {
+                        self.vars.set(slot, value);
+                    }
                 }
             }
         }
-        out.push(b'\n');
+        out.extend_from_slice(end.as_bytes());
         self.chance.draws.end();
         Ok(())
     }
 }
 
-/// A value in COPY's text format; only texts need escaping.
-fn push_value(value: Value, vars: &Vars, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"\\N"),
-        Value::Text(text) => push_text(vars.bytes(text), out),
-        other => vars.write_value(other, out),
+impl Form {
+    fn push_null(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(match self {
+            Form::Copy => b"\\N",
+            Form::Values => b"NULL",
+        });
+    }
+
+    fn push_text(self, text: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Form::Copy => push_copy_text(text, out),
+            Form::Values => {
+                let text = String::from_utf8_lossy(text);
+                out.extend_from_slice(quote_literal(&text).as_bytes());
+            }
+        }
     }
 }
 
-/// A constant in COPY's text format.
-fn copy_text(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    push_text(text.as_bytes(), &mut out);
-    out
-}
-
 /// Appends a text in COPY's text format (documentation of COPY, "Text Format").
-fn push_text(text: &[u8], out: &mut Vec<u8>) {
+fn push_copy_text(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         match byte {
             b'\\' => out.extend_from_slice(b"\\\\"),
@@ -385,10 +472,12 @@ mod tests {
             ]
         );
         let mut out = Vec::new();
-        recipe.tables[0].push_row(2, &mut out).unwrap();
-        recipe.tables[1].push_row(10, &mut out).unwrap();
-        recipe.tables[1].push_row(11, &mut out).unwrap();
-        recipe.tables[2].push_row(100_001, &mut out).unwrap();
+        recipe.tables[0].push_row(2, Form::Copy, &mut out).unwrap();
+        recipe.tables[1].push_row(10, Form::Copy, &mut out).unwrap();
+        recipe.tables[1].push_row(11, Form::Copy, &mut out).unwrap();
+        recipe.tables[2]
+            .push_row(100_001, Form::Copy, &mut out)
+            .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(
             text,
@@ -441,8 +530,12 @@ mod tests {
         let e = odd(":scael", ":row", "SELECT 1;").unwrap_err();
         assert!(e.contains("rows: undefined variable \"scael\""), "{e}");
         let mut recipe = odd("5", "10 / (:row - 2)", "SELECT 1;").unwrap();
-        recipe.tables[0].push_row(1, &mut Vec::new()).unwrap();
-        let e = recipe.tables[0].push_row(2, &mut Vec::new()).unwrap_err();
+        recipe.tables[0]
+            .push_row(1, Form::Copy, &mut Vec::new())
+            .unwrap();
+        let e = recipe.tables[0]
+            .push_row(2, Form::Copy, &mut Vec::new())
+            .unwrap_err();
         assert_eq!(
             e,
             "x/pack.toml: table \"t\": column \"c\": value: division by zero (row 2)"
@@ -510,7 +603,9 @@ mod tests {
         let mut recipe = Recipe::new(&pack, "postgresql", &BTreeMap::new()).unwrap();
         let mut rows = Vec::new();
         for row in 1..=2 {
-            recipe.tables[0].push_row(row, &mut rows).unwrap();
+            recipe.tables[0]
+                .push_row(row, Form::Copy, &mut rows)
+                .unwrap();
         }
         assert_eq!(
             String::from_utf8(rows).unwrap(),
@@ -520,7 +615,9 @@ mod tests {
 
     #[test]
     fn constants_are_escaped_for_copy() {
-        assert_eq!(copy_text("a\tb\\N\n"), b"a\\tb\\\\N\\n");
+        let mut out = Vec::new();
+        push_copy_text(b"a\tb\\N\n", &mut out);
+        assert_eq!(out, b"a\\tb\\\\N\\n");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! From what the user typed after `run` to a workload: a pack by name or folder, or script files.
 
+use std::collections::BTreeMap;
+
 use super::manifest::ManifestError;
 use super::mix::WeightedScript;
 use super::needs::Needs;
@@ -13,6 +15,8 @@ pub struct Workload {
     pub name: String,
     /// The pack, when it is one: it brings parameters and tables.
     pub pack: Option<Pack>,
+    /// The mix that was asked for.
+    pub mix: Option<String>,
     /// What transactions are drawn from, in this order.
     pub scripts: Vec<WeightedScript>,
     /// What they need beside their tables.
@@ -29,17 +33,20 @@ pub fn pack(name: &str) -> Result<Pack, ManifestError> {
     }
 }
 
-/// Reads `WORKLOAD` or `SCRIPT[@WEIGHT]…`.
+/// Reads `WORKLOAD` or `SCRIPT[@WEIGHT]…`. A pack's scripts are still to be made
+/// ([`Workload::make`]): that depends on the parameters.
 pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> {
     if let [name] = args
         && (shipped::exists(name) || folder::exists(name))
     {
         let pack = pack(name).map_err(|e| e.to_string())?;
+        mix.map(|name| pack.mix(name)).transpose()?;
         return Ok(Workload {
             name: pack.name().to_owned(),
-            scripts: pack.scripts(mix)?,
-            needs: pack.needs(mix)?,
             pack: Some(pack),
+            mix: mix.map(str::to_owned),
+            scripts: Vec::new(),
+            needs: Needs::default(),
         });
     }
     for arg in args {
@@ -75,9 +82,28 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
     Ok(Workload {
         name: args.join(" "),
         pack: None,
+        mix: None,
         scripts: script_files::read(args)?,
         needs: Needs::default(),
     })
+}
+
+impl Workload {
+    /// Makes a pack's scripts and what they need for these parameters; says whether that changed
+    /// anything.
+    ///
+    /// # Errors
+    /// A mistake in the pack that only these parameters bring to light.
+    pub fn make(&mut self, values: &BTreeMap<String, String>) -> Result<bool, String> {
+        let Some(pack) = &self.pack else {
+            return Ok(false);
+        };
+        let mix = self.mix.as_deref();
+        let (scripts, needs) = (pack.scripts(mix, values)?, pack.needs(mix, values)?);
+        let changes = scripts != self.scripts || needs != self.needs;
+        (self.scripts, self.needs) = (scripts, needs);
+        Ok(changes)
+    }
 }
 
 #[cfg(test)]
@@ -86,7 +112,11 @@ mod tests {
 
     fn get(args: &[&str], mix: Option<&str>) -> Result<Workload, String> {
         let args: Vec<_> = args.iter().map(|s| s.to_string()).collect();
-        workload(&args, mix)
+        let mut workload = workload(&args, mix)?;
+        if let Some(pack) = workload.pack.clone() {
+            workload.make(&pack.values_of(mix)?)?;
+        }
+        Ok(workload)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pgdyno_session::{Error, Session};
 
-use super::recipe::TableRows;
+use super::recipe::{Form, TableRows};
 use super::stop::Stop;
 use crate::exit::Failure;
 use crate::target::open::{CONNECT_LIMIT, Endpoint};
@@ -89,7 +89,9 @@ impl Spread {
                 let mut text = Vec::new();
                 while row < end && made.is_ok() {
                     row += 1;
-                    made = table.push_row(row, &mut text).map_err(Failure::new);
+                    made = table
+                        .push_row(row, Form::Copy, &mut text)
+                        .map_err(Failure::new);
                 }
                 if stop.asked() {
                     made = Err(Failure::new("interrupted"));

@@ -11,3 +11,4 @@ mod server;
 mod store;
 mod store_verbs;
 mod support;
+mod ycsb;

@@ -241,6 +241,8 @@ fn weighted(asked: &Bench) -> Vec<WeightedScript> {
             text: text.clone(),
             weight: script.weight as u32,
             retries: None,
+            must_find: false,
+            touches: None,
         }
     };
     asked.scripts.iter().zip(&asked.texts).map(script).collect()
