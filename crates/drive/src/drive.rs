@@ -124,6 +124,9 @@ pub struct Drive {
     pub threads: usize,
     /// When the run ends of itself.
     pub until: Until,
+    /// Each client has ended after so many transactions even if the time of [`Until::Elapsed`] is not
+    /// over then.
+    pub transactions_max: Option<NonZeroU64>,
     /// Measured apart, before the figures that count; at most so long, less when
     /// [`crate::Control::end_warmup`] is called in it. `Until` counts from its end.
     pub warmup: Duration,
@@ -188,6 +191,7 @@ impl Default for Drive {
             clients: 1,
             threads: 1,
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
+            transactions_max: None,
             warmup: Duration::ZERO,
             rate: None,
             latency_limit: None,

@@ -232,7 +232,7 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
     } = setup;
     let transactions = match drive.until {
         Until::Transactions(count) => Some(count),
-        Until::Elapsed(_) => None,
+        Until::Elapsed(_) => drive.transactions_max,
     };
     let context = Context {
         drive,

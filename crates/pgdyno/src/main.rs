@@ -40,7 +40,19 @@ fn old_door() -> Option<ExitCode> {
     if let Some(flavour) = pgbench::Flavour::called(pgbench::program_name(&argv0)) {
         return Some(pgbench::open(&argv0, arguments.collect(), flavour));
     }
+    if pgbench::program_name(&argv0) == doors::workload::NAME {
+        return Some(doors::workload::open(
+            doors::workload::NAME,
+            &arguments.collect::<Vec<_>>(),
+        ));
+    }
     let verb = arguments.next()?;
+    if verb == doors::workload::NAME {
+        return Some(doors::workload::open(
+            "pgdyno workload",
+            &arguments.collect::<Vec<_>>(),
+        ));
+    }
     let flavour = pgbench::Flavour::called(&verb)?;
     Some(pgbench::open(&verb, arguments.collect(), flavour))
 }

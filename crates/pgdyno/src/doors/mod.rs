@@ -23,6 +23,7 @@ pub mod store_args;
 pub mod sweep;
 pub mod target;
 pub mod target_args;
+pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
@@ -139,6 +140,8 @@ pub enum Verb {
     /// The same as YugabyteDB's ysql_bench (also by that name)
     #[command(name = "ysql_bench")]
     YsqlBench(OldDoor),
+    /// cockroach's workload command: init, run and check ycsb (also by that name)
+    Workload(OldDoor),
 }
 
 /// The command line of an old door. It is read in its own way, before this one; here it is for
@@ -196,9 +199,9 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Import(args) => exchange::import(&args, cli.talk),
         Verb::Sql(args) => sql::open(&args),
         Verb::Compare(args) => compare::open(&args),
-        Verb::Pgbench(_) | Verb::YsqlBench(_) => Err(Failure::with(
+        Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
             Exit::Usage,
-            "pgbench and ysql_bench come first, with their own options after them",
+            "pgbench, ysql_bench and workload come first, with their own options after them",
         )
         .hint("pgdyno pgbench --help")),
     }

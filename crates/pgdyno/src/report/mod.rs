@@ -8,7 +8,7 @@ pub mod figures;
 pub mod json;
 pub mod live;
 pub mod points;
-mod retries;
+pub mod retries;
 pub mod retries_lab;
 pub mod summary;
 pub mod table;

@@ -13,7 +13,16 @@ fn kept(arguments: &[String]) -> String {
     let program = words.next().unwrap_or_default();
     // Where the program lies says nothing of the trial.
     let program = program.rsplit('/').next().unwrap_or_default();
-    let words = words.map(|word| quoted(&without_secrets(word)));
+    let mut is_password = false;
+    let words = words.map(|word| {
+        let text = if is_password {
+            MASK.to_owned()
+        } else {
+            without_secrets(word)
+        };
+        is_password = !is_password && word == "--password";
+        quoted(&text)
+    });
     let words = std::iter::once(quoted(program)).chain(words);
     words.collect::<Vec<_>>().join(" ")
 }
@@ -145,5 +154,12 @@ mod tests {
         ] {
             assert_eq!(without_secrets(typed), kept, "{typed}");
         }
+    }
+
+    #[test]
+    fn a_password_that_is_an_argument_of_its_own_is_not_kept() {
+        let kept = kept_of(&["workload", "run", "--password", "s3cret", "x"]);
+        assert!(kept.starts_with("workload run --password "), "{kept}");
+        assert!(kept.ends_with(" x") && !kept.contains("s3cret"), "{kept}");
     }
 }

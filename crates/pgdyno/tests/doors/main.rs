@@ -11,4 +11,5 @@ mod server;
 mod store;
 mod store_verbs;
 mod support;
+mod workload;
 mod ycsb;

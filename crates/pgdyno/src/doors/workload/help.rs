@@ -1,0 +1,143 @@
+//! `--help`, and the usage that a wrong flag is answered with, in the form that cobra and pflag
+//! give them. The words are pgdyno's own.
+
+use super::flags::{Flag, Verb};
+
+/// What a workload does, in one line.
+const YCSB: &str = "YCSB, the Yahoo! Cloud Serving Benchmark, on SQL";
+
+/// What the program calls itself: `workload`, `pgdyno workload`.
+#[derive(Debug, Clone, Copy)]
+pub struct Name<'a>(pub &'a str);
+
+impl Name<'_> {
+    /// Of `workload` alone.
+    pub fn help(self) -> String {
+        let program = self.0;
+        format!(
+            "\
+cockroach's workload command, on pgdyno's engine
+
+Usage:
+  {program} [command]
+
+Available Commands:
+  init        {}
+  run         {}
+  check       {}
+
+Flags:
+  -h, --help   help for workload
+
+Examples:
+  {program} init ycsb 'postgresql://root@localhost:26257?sslmode=disable'
+  {program} run ycsb --concurrency 1 --duration 60s 'postgresql://root@localhost:26257?sslmode=disable'
+
+Use \"{program} [command] --help\" for more information about a command.
+",
+            short(Verb::Init),
+            short(Verb::Run),
+            short(Verb::Check),
+        )
+    }
+
+    /// Of a verb without a workload.
+    pub fn verb_help(self, verb: Verb) -> String {
+        let (program, name) = (self.0, verb.name());
+        format!(
+            "\
+{}
+
+Usage:
+  {program} {name} [command]
+
+Available Commands:
+  ycsb        {YCSB}
+
+Flags:
+  -h, --help   help for {name}
+
+Use \"{program} {name} [command] --help\" for more information about a command.
+",
+            short(verb)
+        )
+    }
+
+    /// Of a workload's verb.
+    pub fn workload_help(self, verb: Verb) -> String {
+        let notes = match verb {
+            Verb::Init => {
+                "Makes and fills the table usertable. URLs are those of the server's nodes, over which\nrows are loaded; without one it is postgres://root@localhost:26257?sslmode=disable."
+            }
+            Verb::Run => {
+                "Runs one of YCSB's mixes. Workers are dealt to the URLs in turn; without one it is\npostgres://root@localhost:26257?sslmode=disable. Latencies have a resolution of 1 µs, and the\nsummary is printed however the run ends."
+            }
+            Verb::Check => {
+                "Looks whether usertable holds the rows that init has loaded: how many, by which keys,\nwith values in all columns."
+            }
+        };
+        format!("{YCSB}\n\n{notes}\n\n{}", self.usage(verb))
+    }
+
+    /// The usage of a workload's verb, without a line of prose.
+    pub fn usage(self, verb: Verb) -> String {
+        let (program, name) = (self.0, verb.name());
+        let mut text = format!("Usage:\n  {program} {name} ycsb [flags] [URL...]\n\nFlags:\n");
+        let left = |flag: &Flag| format!("      --{} {}", flag.name, flag.kind.word());
+        let mut rows: Vec<(String, String)> = Flag::all(verb)
+            .map(|flag| (left(flag).trim_end().to_owned(), flag.help(verb)))
+            .collect();
+        let help = ("  -h, --help".to_owned(), "help for ycsb".to_owned());
+        let at = rows.partition_point(|(left, _)| left.trim_start() < "--help");
+        rows.insert(at, help);
+        let widths = rows.iter().map(|(left, _)| left.chars().count());
+        let width = widths.max().unwrap_or(0) + 3;
+        for (left, right) in rows {
+            text.push_str(&format!("{left:<width$}{right}\n"));
+        }
+        text
+    }
+}
+
+fn short(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Init => "make and fill a workload's tables",
+        Verb::Run => "run a workload's operations against a server",
+        Verb::Check => "look whether a workload's tables hold what they ought to",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `cockroach workload run ycsb --help` lays its lines out (19.1).
+    #[test]
+    fn flags_are_laid_out_as_pflag_lays_them_out() {
+        let usage = Name("workload").usage(Verb::Run);
+        let column = usage.find("Number of workers").unwrap();
+        let line_start = usage[..column].rfind('\n').unwrap() + 1;
+        let column = column - line_start;
+        assert!(usage.starts_with(
+            "Usage:\n  workload run ycsb [flags] [URL...]\n\nFlags:\n      --concurrency int"
+        ));
+        let flags = usage.lines().skip(4).filter(|line| !line.is_empty());
+        for line in flags {
+            let left: String = line.chars().take(column - 3).collect();
+            let gap: String = line.chars().skip(column - 3).take(3).collect();
+            assert!(
+                left.starts_with("      --") || left.starts_with("  -h, --"),
+                "{line}"
+            );
+            assert_eq!(gap, "   ", "{line}");
+        }
+        assert!(usage.contains(" Which mix of operations: A to F, or CUSTOM (default \"B\")\n"));
+        assert!(usage.contains(" (implies --init)\n"));
+        let names = usage
+            .lines()
+            .skip(4)
+            .map(|line| line.trim_start().trim_start_matches("-h, "));
+        assert!(names.is_sorted(), "{usage}");
+        assert!(!Name("workload").usage(Verb::Check).contains("--duration"));
+    }
+}

@@ -1,0 +1,17 @@
+//! `init`: the database, if there is none, and the table, filled.
+
+use super::{Asked, tables};
+use crate::exit::Failure;
+
+/// Does it; gives the exit code.
+///
+/// # Errors
+/// What stands in the way.
+pub fn open(asked: &Asked) -> Result<u8, Failure> {
+    let interrupts = crate::doors::interrupts()?;
+    let target = tables::target(asked.place.urls())?;
+    let (mut session, product) = tables::session_in_new(asked, &target)?;
+    tables::load(asked, &target, &mut session, &product, interrupts)?;
+    session.close();
+    Ok(0)
+}

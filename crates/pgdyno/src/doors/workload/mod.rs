@@ -1,0 +1,154 @@
+//! `pgdyno workload init|run|check ycsb`, and the same when the program is called `workload`:
+//! cockroach's command line, with its flags, its output and its exit codes, on pgdyno's engine and
+//! pgdyno's pack `ycsb`. Like every door it makes a Trial and prints what came of it.
+//!
+//! - `flags`: what was typed; `help`: what can be typed; `urls`, `options`: what it means.
+//! - `tables`: the database and what is in it; `init`, `run`, `check`: the three jobs.
+//! - `watch`: while operations run; `format`, `snapshot`: what is printed and written of them.
+
+mod check;
+mod flags;
+mod format;
+mod help;
+mod init;
+mod options;
+mod run;
+mod snapshot;
+mod tables;
+mod urls;
+mod watch;
+
+use std::process::ExitCode;
+
+use flags::{End, Parsed, Verb, go_values};
+use help::Name;
+use urls::Place;
+
+use crate::exit::{Exit, Failure};
+use crate::say::write_answer;
+
+/// What the program is called when it is this door alone.
+pub const NAME: &str = "workload";
+
+/// The only workload so far.
+const YCSB: &str = "ycsb";
+
+/// What was asked of the workload.
+struct Asked {
+    parsed: Parsed,
+    place: Place,
+    workload: options::Workload,
+}
+
+/// Does what this command line says; `called` is what comes before its first argument:
+/// `workload` or `pgdyno workload`.
+pub fn open(called: &str, arguments: &[String]) -> ExitCode {
+    let name = Name(called);
+    let done = dispatch(name, arguments).unwrap_or_else(|failure| {
+        tell(&failure);
+        // cockroach knows but one code for what goes wrong.
+        match failure.exit {
+            Exit::Interrupted(code) => code,
+            _ => Exit::Failed.code(),
+        }
+    });
+    ExitCode::from(done)
+}
+
+/// As cockroach tells an error: the message after `Error: `, then what is known and what to try.
+fn tell(failure: &Failure) {
+    crate::say::remark!("Error: {}", failure.message);
+    for detail in &failure.details {
+        crate::say::remark!("DETAIL: {detail}");
+    }
+    for hint in &failure.hints {
+        crate::say::remark!("HINT: {hint}");
+    }
+}
+
+fn print(text: &str) -> Result<u8, Failure> {
+    write_answer(format_args!("{text}"))?;
+    Ok(0)
+}
+
+/// A usage that nobody asked for is no answer.
+fn show(text: &str) -> Result<u8, Failure> {
+    crate::say::remark!("{}", text.trim_end());
+    Ok(0)
+}
+
+fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
+    let Some((first, rest)) = arguments.split_first() else {
+        return show(&name.help());
+    };
+    if is_help(first) {
+        return print(&name.help());
+    }
+    let Some(verb) = Verb::ALL.into_iter().find(|verb| verb.name() == first) else {
+        return Ok(unknown(name, "", first));
+    };
+    let Some((workload, rest)) = rest.split_first() else {
+        return show(&name.verb_help(verb));
+    };
+    if is_help(workload) {
+        return print(&name.verb_help(verb));
+    }
+    if workload != YCSB {
+        return Ok(unknown(name, &format!(" {}", verb.name()), workload));
+    }
+    match flags::parse(verb, rest) {
+        Ok(parsed) => {
+            for remark in options::remarks(verb, &parsed) {
+                crate::say::remark!("{remark}");
+            }
+            job(verb, parsed)
+        }
+        Err(End::Help) => print(&name.workload_help(verb)),
+        Err(End::Wrong(why)) => {
+            let command = format!("{} {} {YCSB}", NAME, verb.name());
+            crate::say::remark!("{}\nError: {why}", name.usage(verb));
+            crate::say::remark!("Failed running {}", go_values::quoted(&command));
+            Ok(Exit::Failed.code())
+        }
+    }
+}
+
+fn is_help(argument: &str) -> bool {
+    ["-h", "--help"].contains(&argument)
+}
+
+/// What is no verb, and no workload of pgdyno's.
+fn unknown(name: Name, verb: &str, word: &str) -> u8 {
+    let word = match word.starts_with('-') {
+        true => format!("unknown flag: {word}"),
+        false => format!(
+            "unknown command {} for {}",
+            go_values::quoted(word),
+            go_values::quoted(&format!("{}{verb}", name.0))
+        ),
+    };
+    crate::say::remark!("Error: {word}");
+    if !verb.is_empty() {
+        crate::say::remark!("HINT: the workload that pgdyno has here is {YCSB}");
+    }
+    let command = format!("{NAME}{verb}");
+    crate::say::remark!("Failed running {}", go_values::quoted(&command));
+    Exit::Failed.code()
+}
+
+fn job(verb: Verb, parsed: Parsed) -> Result<u8, Failure> {
+    let workload = options::workload(verb, &parsed).map_err(Failure::new)?;
+    let place = Place::of(&parsed).map_err(Failure::new)?;
+    // What is wrong with a command line is said before a server is asked anything.
+    options::loading(&parsed).map_err(Failure::new)?;
+    let asked = Asked {
+        parsed,
+        place,
+        workload,
+    };
+    match verb {
+        Verb::Init => init::open(&asked),
+        Verb::Run => run::open(&asked),
+        Verb::Check => check::open(&asked),
+    }
+}

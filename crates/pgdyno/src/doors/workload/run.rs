@@ -1,0 +1,150 @@
+//! `run`: a Trial of the pack, its output as cockroach prints it.
+
+use pgdyno_drive::Control;
+
+use super::format::Printer;
+use super::options::{self, Run};
+use super::snapshot::HistogramFile;
+use super::watch::Watch;
+use super::{Asked, YCSB, tables};
+use crate::exit::Failure;
+use crate::plan::brake::Brake;
+use crate::plan::prepare::prepare;
+use crate::plan::trial::{Outcome, Trial};
+use crate::report::{figures, retries};
+use crate::say::{remark, write_answer};
+use crate::store::{Keep, TrialHeader};
+use crate::target::open::Wanted;
+use crate::workload::progress::Progress;
+
+/// Does it; gives the exit code.
+///
+/// # Errors
+/// What stands in the way, and the first error of an operation unless errors are tolerated.
+pub fn open(asked: &Asked) -> Result<u8, Failure> {
+    let run = options::run(&asked.parsed).map_err(Failure::new)?;
+    let histograms = match &run.histograms {
+        Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
+        None => None,
+    };
+    let interrupts = crate::doors::interrupts()?;
+    let interrupted_before = interrupts.count();
+    let params = {
+        let target = tables::target(asked.place.urls())?;
+        let (mut session, product) = if run.init {
+            let (mut session, product) = tables::session_in_new(asked, &target)?;
+            tables::load(asked, &target, &mut session, &product, interrupts)?;
+            (session, product)
+        } else {
+            tables::session(&target)?
+        };
+        tables::must_be_there(&mut session, &product)?;
+        session.close();
+        tables::params(asked, &product, &tables::pack()?)
+    };
+    let trial = trial(asked, params, &run);
+    let prepared = prepare(&trial, Progress::quiet(), interrupts)?;
+    let names = prepared
+        .scripts
+        .iter()
+        .map(|script| script.program.script().name.clone());
+    let mut watch = Watch::new(
+        Printer::new(run.format),
+        histograms,
+        run.display_every_s,
+        &names.collect::<Vec<_>>(),
+        run.tolerates_errors,
+    );
+    let control = Control::default();
+    let mut keep = match &run.store {
+        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
+        None => Keep::nothing(),
+    };
+    let brake = Brake::on(&control, interrupts, interrupted_before);
+    let outcome = keep.run(&mut watch, |live| trial.run(&prepared, &control, live));
+    drop(brake);
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            keep.end_with(&failure);
+            return Err(failure);
+        }
+    };
+    let number = keep.finish(&outcome);
+    write_answer(format_args!("{}", watch.finish()))?;
+    for line in remarks(&outcome) {
+        remark!("pgdyno: {line}");
+    }
+    if let Some(error) = watch.take_error() {
+        remark!("{error}");
+    }
+    if let Some(number) = number {
+        remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
+    }
+    match what_went_wrong(&outcome, watch.first_error) {
+        Some(error) => Err(Failure::new(error)),
+        None => Ok(0),
+    }
+}
+
+/// Why a run that has its totals has failed all the same.
+fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<String> {
+    let recording = &outcome.recording;
+    let broken = recording.broken_invariant.clone();
+    let clients = &recording.clients;
+    let aborted = || {
+        format!(
+            "{} of {} workers ended before their time",
+            clients.aborted, clients.total
+        )
+    };
+    broken
+        .or(first_error)
+        .or((clients.aborted > 0).then(aborted))
+}
+
+fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
+    Trial {
+        workload: vec![YCSB.to_owned()],
+        mix: Some(asked.workload.mix.clone()),
+        params,
+        query_mode: Some(run.query_mode),
+        target: Wanted {
+            urls: asked.place.urls(),
+            ..Wanted::default()
+        },
+        isolation: run.isolation,
+        inject_retries: false,
+        drive: run.drive.clone(),
+        detects_warmup: false,
+    }
+}
+
+/// What the table has no column for.
+fn remarks(outcome: &Outcome) -> Vec<String> {
+    let recording = &outcome.recording;
+    let mut lines: Vec<String> = retries::text(outcome).lines().map(str::to_owned).collect();
+    if let Some(response) = &recording.measured.all().response {
+        let percentile = |percent| figures::percentile_ms(response, percent);
+        lines.push(format!(
+            "the table shows service times; from the schedule of --max-rate on, p50 {} p95 {} p99 {} max {} ms",
+            percentile(50.0),
+            percentile(95.0),
+            percentile(99.0),
+            figures::ms(response.max_us()),
+        ));
+    }
+    let outages = &recording.outages;
+    if outages.count > 0 {
+        lines.push(format!(
+            "{} connections were lost; without one for {} ms at worst",
+            figures::count(outages.count),
+            figures::ms(outages.lengths.max_us())
+        ));
+    }
+    let notes = outcome.notes.iter();
+    lines.extend(
+        notes.map(|note| format!("note [{}]: {}; {}", note.code, note.sentence, note.remedy)),
+    );
+    lines
+}

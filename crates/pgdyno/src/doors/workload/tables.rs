@@ -1,0 +1,216 @@
+//! The workload's database and what is in it: making the one, filling the other, looking.
+
+use std::collections::BTreeMap;
+
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_session::{Session, quote_ident};
+
+use super::options::{self, LOCKING, NOT_LOCKING};
+use super::{Asked, YCSB};
+use crate::exit::Failure;
+use crate::say::remark;
+use crate::target::dialect::{Feature, Product};
+use crate::target::open::{self, Kind, Target, Wanted};
+use crate::target::{admin, trouble};
+use crate::workload::filling::Connections;
+use crate::workload::loader::{self, How, Request, Watch};
+use crate::workload::pack::Pack;
+use crate::workload::params::Params;
+use crate::workload::progress::Progress;
+use crate::workload::resolve;
+use crate::workload::{mark, state};
+
+/// The database that is there whoever's server it is, from which another can be made.
+/// (Documented: PostgreSQL's createdb begins with it; CockroachDB and YugabyteDB have it too.)
+const MAINTENANCE: &str = "postgres";
+/// SQLSTATE of a database that there is not.
+const NO_DATABASE: &str = "3D000";
+/// SQLSTATE of a database that somebody else made meanwhile.
+const DATABASE_IS_THERE: &str = "42P04";
+
+/// The pack.
+pub fn pack() -> Result<Pack, Failure> {
+    resolve::pack(YCSB).map_err(|e| Failure::new(e.to_string()))
+}
+
+/// The servers that the URLs name.
+pub fn target(urls: Vec<String>) -> Result<Target, Failure> {
+    let wanted = Wanted {
+        urls,
+        ..Wanted::default()
+    };
+    let target = open::existing(&wanted)?;
+    target.ok_or_else(|| Failure::new("no URL names a server"))
+}
+
+/// A session in the workload's database, with what server it is. The first URL that can be reached
+/// counts.
+pub fn session(target: &Target) -> Result<(Session, Product), Failure> {
+    let mut session = target.connect()?;
+    let product = product(&mut session)?;
+    Ok((session, product))
+}
+
+fn product(session: &mut Session) -> Result<Product, Failure> {
+    let ask = |e| trouble::server(&e, "could not ask the server for its version");
+    Product::ask(session).map_err(ask)
+}
+
+/// The same, in a database that is made if there is none.
+pub fn session_in_new(asked: &Asked, target: &Target) -> Result<(Session, Product), Failure> {
+    let name = &asked.place.database;
+    let mut first = None;
+    for endpoint in &target.endpoints {
+        let error = match endpoint.connect() {
+            Ok(mut session) => {
+                let product = product(&mut session)?;
+                // Some servers let a session begin in a database that there is not.
+                let count = product
+                    .dialect
+                    .counts_database
+                    .map(|q| admin::value(&mut session, q));
+                let count = count
+                    .transpose()
+                    .map_err(|e| trouble::server(&e, "could not look for the database"))?;
+                if count.flatten().as_deref() == Some("0") {
+                    create(&mut session, name)?;
+                }
+                return Ok((session, product));
+            }
+            Err(error) => error,
+        };
+        if error.sqlstate() == Some(NO_DATABASE) {
+            let maintenance = self::target(asked.place.urls_of(MAINTENANCE))?;
+            let mut session = maintenance.connect()?;
+            create(&mut session, name)?;
+            session.close();
+            return self::session(target);
+        }
+        first.get_or_insert(error);
+    }
+    match first {
+        Some(error) => Err(trouble::connect(&error, Kind::Named)),
+        None => self::session(target),
+    }
+}
+
+fn create(session: &mut Session, name: &str) -> Result<(), Failure> {
+    let statement = format!("CREATE DATABASE {}", quote_ident(name));
+    match session.execute(&statement) {
+        Err(error) if error.sqlstate() != Some(DATABASE_IS_THERE) => {
+            let doing = format!("could not create database \"{name}\"");
+            Err(trouble::server(&error, &doing).hint("create it, or name another with --db"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The pack's parameters for this product. What it does not have is left out, and told once.
+pub fn params(asked: &Asked, product: &Product, pack: &Pack) -> Vec<String> {
+    let dialect = product.dialect;
+    let mut params = asked.workload.params.clone();
+    // cockroach locks rows by default; where a server cannot, only who asks for it is refused.
+    let lock = format!("rmw={LOCKING}");
+    if let Some(rmw) = params.iter_mut().find(|param| **param == lock)
+        && asked.parsed.given("select-for-update").is_none()
+        && let Some(why) = product.lacks(Feature::ForUpdate)
+    {
+        *rmw = format!("rmw={NOT_LOCKING}");
+        remark!("--select-for-update=false: {why}");
+    }
+    for (param, flag) in &asked.workload.of_products {
+        let name = param.split('=').next().unwrap_or(param);
+        if pack
+            .param(name)
+            .is_none_or(|param| param.is_for(dialect.name))
+        {
+            params.push(param.clone());
+        } else if asked.parsed.given(flag).is_some() {
+            remark!(
+                "--{flag} does nothing here: {} has no such thing",
+                dialect.title
+            );
+        }
+    }
+    params
+}
+
+/// Makes and fills the tables; what is there already is checked. Only what pgdyno made is dropped.
+pub fn load(
+    asked: &Asked,
+    target: &Target,
+    session: &mut Session,
+    product: &Product,
+    interrupts: &'static Interrupts,
+) -> Result<(), Failure> {
+    let (method, jobs) = options::loading(&asked.parsed).map_err(Failure::new)?;
+    let pack = pack()?;
+    let params = params(asked, product, &pack);
+    let params = Params::parse(&pack, Some(&asked.workload.mix), &params).map_err(Failure::new)?;
+    let request = Request {
+        pack: &pack,
+        params: &params,
+        replace: asked.parsed.given("drop") == Some("true"),
+        drop_tables: &[],
+        connections: Connections { jobs, method },
+    };
+    let mut progress = Progress::quiet();
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress: &mut progress,
+        interrupts: Some(interrupts),
+    };
+    let loaded = loader::load(session, &request, &mut watch)?;
+    for (table, rows) in &loaded.rows {
+        let elapsed_s = loaded.elapsed.as_secs_f64();
+        remark!("pgdyno: imported {table} ({elapsed_s:.1}s, {rows} rows)");
+    }
+    if matches!(loaded.how, How::LoadedBefore | How::MadeByOthers) {
+        remark!("pgdyno: the tables are there already; --drop loads them anew");
+    }
+    for text in loaded.means.iter().chain(&loaded.remarks) {
+        remark!("pgdyno: note: {text}");
+    }
+    Ok(())
+}
+
+/// Every parameter of the pack with the value that the tables were loaded with, or that was asked
+/// for; the tables must be there.
+pub fn as_loaded(
+    asked: &Asked,
+    target: &Target,
+    session: &mut Session,
+    product: &Product,
+) -> Result<(BTreeMap<String, String>, How), Failure> {
+    let pack = pack()?;
+    let params = params(asked, product, &pack);
+    let params = Params::parse(&pack, Some(&asked.workload.mix), &params).map_err(Failure::new)?;
+    let mut progress = Progress::quiet();
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress: &mut progress,
+        interrupts: None,
+    };
+    let loaded = loader::ensure_loaded(session, &pack, &params, &mut watch)?;
+    Ok((loaded.variables, loaded.how))
+}
+
+/// Fails unless the tables are there: operations on nothing would be measured otherwise, or tables
+/// be loaded that nobody asked for.
+pub fn must_be_there(session: &mut Session, product: &Product) -> Result<(), Failure> {
+    let pack = pack()?;
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let found = state::find(session, product.dialect, &pack).map_err(ask)?;
+    let hint = "make and fill it: workload init ycsb [flags] [URL...]";
+    if found.is_empty() {
+        return Err(Failure::new("relation \"usertable\" does not exist").hint(hint));
+    }
+    let marks = found.iter().filter_map(|table| table.mark.as_ref());
+    if marks
+        .map(|mark| mark.state)
+        .any(|s| s == mark::State::Loading)
+    {
+        return Err(Failure::new("relation \"usertable\" is only half loaded").hint(hint));
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! What happens while operations run: rows of ticks, the histogram file, errors.
+
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pgdyno_drive::record::{Event, Interval, Latencies};
+use pgdyno_drive::{Level, Live, Message};
+
+use super::format::{Printer, Tick};
+use super::snapshot::HistogramFile;
+
+/// One operation: one script, or several that are the same to cockroach.
+#[derive(Debug)]
+struct Operation {
+    name: String,
+    /// The tick that is under way.
+    tick: Latencies,
+    /// Since the ramp.
+    all: Latencies,
+    /// Whether it was ever done: before that there are no rows of it.
+    is_known: bool,
+}
+
+/// Watches a run.
+pub struct Watch {
+    printer: Printer,
+    histograms: Option<HistogramFile>,
+    every_s: u64,
+    /// By name, as their rows come.
+    operations: Vec<Operation>,
+    /// The operation of each script.
+    of_script: Vec<usize>,
+    /// When clients began to work.
+    started: SystemTime,
+    is_ramp: bool,
+    /// When the part began that rows count from, in seconds since clients began to work.
+    part_began_s: f64,
+    tick_s: f64,
+    end_s: f64,
+    /// Errors told in this tick; more are only counted.
+    told: u64,
+    tolerates_errors: bool,
+    /// The first that a client ended with.
+    pub first_error: Option<String>,
+}
+
+impl Watch {
+    /// Scripts by name, in their order.
+    pub fn new(
+        printer: Printer,
+        histograms: Option<HistogramFile>,
+        every_s: u64,
+        scripts: &[String],
+        tolerates_errors: bool,
+    ) -> Self {
+        let names: Vec<&str> = scripts.iter().map(|name| operation(name)).collect();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let place = |name: &&str| sorted.iter().position(|known| known == name);
+        Self {
+            printer,
+            histograms,
+            every_s,
+            of_script: names.iter().filter_map(place).collect(),
+            operations: sorted
+                .into_iter()
+                .map(|name| Operation {
+                    name: name.to_owned(),
+                    tick: Latencies::default(),
+                    all: Latencies::default(),
+                    is_known: false,
+                })
+                .collect(),
+            started: UNIX_EPOCH,
+            is_ramp: false,
+            part_began_s: 0.0,
+            tick_s: 0.0,
+            end_s: 0.0,
+            told: 0,
+            tolerates_errors,
+            first_error: None,
+        }
+    }
+
+    /// The run is over: what is left of a tick goes into the histogram file, and into a row of its
+    /// own when it is most of one: with a rate the last operation comes before the end. Gives that
+    /// and the totals.
+    pub fn finish(&mut self) -> String {
+        let mut text = String::new();
+        if self.tick_s >= self.every_s as f64 / 2.0 {
+            text = self.rows();
+        } else {
+            self.write_histograms();
+        }
+        let known = self
+            .operations
+            .iter()
+            .filter(|operation| operation.is_known);
+        let totals: Vec<(&str, &Latencies)> = known
+            .map(|operation| (operation.name.as_str(), &operation.all))
+            .collect();
+        let elapsed_s = self.end_s - self.part_began_s;
+        text + &self.printer.totals(elapsed_s, &totals)
+    }
+
+    /// What could not be written.
+    pub fn take_error(&mut self) -> Option<String> {
+        self.histograms.as_mut().and_then(HistogramFile::take_error)
+    }
+
+    /// The ramp is over: rows count from now.
+    fn restart(&mut self, now_s: f64) {
+        for operation in &mut self.operations {
+            operation.tick.clear();
+            operation.all.clear();
+        }
+        (self.part_began_s, self.tick_s) = (now_s, 0.0);
+        self.printer.restart();
+    }
+
+    fn now(&self) -> SystemTime {
+        self.started + Duration::from_secs_f64(self.end_s)
+    }
+
+    /// The text of a tick that is over; a new one begins.
+    fn rows(&mut self) -> String {
+        let mut text = String::new();
+        let (now, elapsed_s) = (self.now(), self.end_s - self.part_began_s);
+        self.write_histograms();
+        for operation in self.operations.iter_mut().filter(|o| o.is_known) {
+            text += &self.printer.tick(&Tick {
+                name: &operation.name,
+                latencies: &operation.tick,
+                length_s: self.tick_s,
+                count: operation.all.count(),
+                elapsed_s,
+                now,
+            });
+            operation.tick.clear();
+        }
+        self.tick_s = 0.0;
+        self.told = 0;
+        text
+    }
+
+    fn write_histograms(&mut self) {
+        let now = self.now();
+        let Some(file) = self.histograms.as_mut().filter(|_| !self.is_ramp) else {
+            return;
+        };
+        let length = Duration::from_secs_f64(self.tick_s);
+        for operation in self.operations.iter().filter(|o| o.is_known) {
+            file.tick(&operation.name, &operation.tick, length, now);
+        }
+    }
+
+    fn tell(&mut self, text: &str) {
+        // A row a tick is enough of a kind of trouble that goes on and on.
+        if self.told == 0 {
+            crate::say::remark!("pgdyno: {text}");
+        }
+        self.told += 1;
+    }
+}
+
+/// cockroach's name for what a script does: the pack's scripts are named after the operation and,
+/// behind a dash, its form.
+fn operation(script: &str) -> &str {
+    match script.split('-').next().unwrap_or(script) {
+        "readmodifywrite" => "readModifyWrite",
+        name => name,
+    }
+}
+
+impl Live for Watch {
+    fn begun(&mut self, started: SystemTime) {
+        self.started = started;
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        if self.is_ramp && !interval.warmup {
+            self.restart(interval.start_s());
+        }
+        self.is_ramp = interval.warmup;
+        for (script, place) in interval.scripts.iter().zip(&self.of_script) {
+            let operation = &mut self.operations[*place];
+            operation.tick.merge(&script.service);
+            operation.all.merge(&script.service);
+            operation.is_known |= script.service.count() > 0;
+            self.printer.errors += script.counts.failed_total() + script.counts.unknown;
+        }
+        self.tick_s += interval.length_s();
+        self.end_s = interval.start_s() + interval.length_s();
+        // Seconds are whole but for the last one of a phase.
+        if self.tick_s + 1e-6 < self.every_s as f64 {
+            return;
+        }
+        let rows = self.rows();
+        // Whether anybody reads it does not matter: a measurement must not end because of that.
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(rows.as_bytes()).and_then(|()| out.flush());
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.tell(&event.text);
+    }
+
+    fn message(&mut self, message: &Message) {
+        match message.level {
+            Level::Error if self.tolerates_errors => self.tell(&message.text),
+            Level::Error => {
+                self.first_error.get_or_insert_with(|| message.text.clone());
+            }
+            Level::Info => self.tell(&message.text),
+            Level::Debug | Level::Trace => crate::say::remark!("{}", message.text),
+        }
+    }
+}
