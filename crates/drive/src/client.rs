@@ -9,13 +9,13 @@ mod outage;
 mod reply;
 mod state;
 
-use pgdyno_script::{Op, Prng, Vars};
+use pgdyno_script::{Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::Nanos;
 use crate::event_loop::Context;
 use crate::program::{Prepare, Statement};
-use crate::record::{Ended, Failure, Outcome};
+use crate::record::{Cause, Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
 use outage::Outage;
@@ -37,9 +37,15 @@ pub(crate) struct Client {
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
     random_at_begin: Prng,
+    /// Draws the pauses between tries.
+    pauses: Prng,
     script: usize,
     command: usize,
     tries: u32,
+    /// When the present try began; `None` when none is under way.
+    tried: Option<Nanos>,
+    /// Statements sent in it.
+    statements: u32,
     /// Whether `\startpipeline` has been executed and `\endpipeline` has not.
     in_pipeline: bool,
     scheduled: Nanos,
@@ -50,6 +56,10 @@ pub(crate) struct Client {
     error: Option<TransactionError>,
     /// What the server said before it ended the connection, and at which query.
     last_words: Option<(u32, String)>,
+    /// What these words are known by.
+    last_cause: Option<Cause>,
+    /// Whether the transaction has failed as soon as it is rolled back.
+    is_given_up: bool,
     reply: Reply,
     /// The time without a connection, while it lasts and is to be ended.
     outage: Option<Outage>,
@@ -62,7 +72,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: usize, key: u32, vars: Vars, random: Prng) -> Self {
+    pub(crate) fn new(id: usize, key: u32, vars: Vars, random: Prng, pauses: Prng) -> Self {
         Self {
             id,
             key,
@@ -71,9 +81,12 @@ impl Client {
             vars,
             random_at_begin: random.clone(),
             random,
+            pauses,
             script: 0,
             command: 0,
             tries: 1,
+            tried: None,
+            statements: 0,
             in_pipeline: false,
             scheduled: 0,
             begun: 0,
@@ -81,6 +94,8 @@ impl Client {
             sleep_until: 0,
             error: None,
             last_words: None,
+            last_cause: None,
+            is_given_up: false,
             reply: Reply::default(),
             outage: None,
             has_waited: false,
@@ -102,7 +117,11 @@ impl Client {
     pub(crate) fn advance<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
         loop {
             match self.state {
-                State::Idle | State::Preparing | State::WaitResult | State::RollingBack => {
+                State::Idle
+                | State::Preparing
+                | State::WaitResult
+                | State::RollingBack
+                | State::Restoring => {
                     self.has_waited = true;
                     return Wait::Input;
                 }
@@ -150,6 +169,13 @@ impl Client {
                 }
                 State::EndCommand => self.end_command(cx),
                 State::Error => self.clean_up(cx),
+                State::BackingOff { since, until } => {
+                    self.has_waited = true;
+                    if !cx.is_time_up() && cx.now < until {
+                        return Wait::Until(until);
+                    }
+                    self.end_pause(cx, since);
+                }
                 State::Retry => self.retry(cx),
                 State::Failed => self.fail_transaction(cx),
                 State::EndTransaction => {
@@ -195,6 +221,10 @@ impl Client {
                 number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
+                is_given_up: false,
+                tried: scheduled,
+                statements: 0,
+                server_retries: 0,
                 scheduled,
                 begun: scheduled,
                 at,
@@ -217,6 +247,8 @@ impl Client {
         }
         self.random_at_begin = self.random.clone();
         self.begun = cx.now;
+        (self.tried, self.statements) = (Some(cx.now), 0);
+        self.is_given_up = false;
         if cx.schedule.is_none() {
             self.scheduled = cx.now;
         }
@@ -263,6 +295,7 @@ impl Client {
         self.trace_sending(cx, statement);
         let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
+        self.statements += 1;
         if !self.in_pipeline {
             link.end_statement(program.mode());
             return self.transmit_and(cx, State::WaitResult);
@@ -277,6 +310,11 @@ impl Client {
 
     fn end_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.book_command(cx);
+        let block = cx.program(self.script).block();
+        if block.is_some_and(|block| block.savepoint == self.command) {
+            // A replay begins behind it.
+            self.random_at_begin = self.random.clone();
+        }
         self.command += 1;
         self.state = State::Command;
     }
@@ -300,7 +338,19 @@ impl Client {
             let text = "aborted: end of script reached without completing the last transaction";
             return self.abort(cx, Failure::OpenBlock, text);
         }
-        let ended = self.ended(cx, Outcome::Committed);
+        let mut ended = self.ended(cx, Outcome::Committed);
+        if let Some(slot) = cx.drive.scripts[self.script].server_retries {
+            let told = self.vars.value(slot);
+            let Ok(Value::Int(retries @ 0..)) = told else {
+                let text = format!(
+                    "aborted: the variable {} tells the server's retries and is no count of them",
+                    self.vars.name(slot)
+                );
+                return self.abort(cx, Failure::Script, &text);
+            };
+            ended.server_retries = retries as u64;
+        }
+        self.tried = None;
         self.book(cx, ended);
         self.next_transaction(cx);
     }
@@ -327,6 +377,7 @@ impl Client {
             tries,
             scheduled,
             begun,
+            statements,
             ..
         } = *self;
         Ended {
@@ -334,6 +385,10 @@ impl Client {
             number: 0,
             outcome,
             tries,
+            is_given_up: false,
+            tried: self.tried.unwrap_or(begun),
+            statements,
+            server_retries: 0,
             scheduled,
             begun,
             at: cx.now,
@@ -358,6 +413,10 @@ impl Client {
         } else {
             Outcome::Failed(failure)
         };
+        if may_be_committed || failure == Failure::Interrupted {
+            self.tried = None;
+        }
+        self.lose_try(cx);
         let ended = self.ended(cx, outcome);
         self.book(cx, ended);
     }

@@ -4,10 +4,12 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pgdyno_script::{Names, Value};
+use pgdyno_script::{Names, Slot, Value};
 use pgdyno_wire::Candidate;
 
 use crate::program::{CompileError, Program};
+use crate::retry::{Backoff, Retry};
+use crate::rules::{ErrorRule, PGBENCH_RULES};
 
 /// How statements travel (pgbench's `--protocol`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub enum Until {
     Elapsed(Duration),
 }
 
-/// What a client does after an error that is neither a serialization failure nor a deadlock.
+/// What a client does after an error that is not to be tried again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// The client ends, as with pgbench.
@@ -62,8 +64,8 @@ pub enum OnConnectionLoss {
     Reconnect,
 }
 
-/// What a client does when the last try of a transaction has failed with a serialization failure or
-/// a deadlock.
+/// What a client does when the last try of a transaction has failed with an error that might be tried
+/// again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLastTry {
     /// The transaction has failed, and the client goes on with the next, as with pgbench.
@@ -80,6 +82,9 @@ pub struct Script {
     pub program: Arc<Program>,
     /// Its share among the weights of all scripts.
     pub weight: u64,
+    /// The variable that tells, at the end of a committed transaction, how often the server has tried
+    /// it again by itself.
+    pub server_retries: Option<Slot>,
 }
 
 /// A variable that every client has from the start.
@@ -121,12 +126,23 @@ pub struct Drive {
     /// A transaction that takes longer is late; with a rate, one that is so late before it starts
     /// is skipped.
     pub latency_limit: Option<Duration>,
-    /// Tries after a serialization failure or a deadlock, the first included; 0 sets no limit.
+    /// What errors of the server mean: which may be tried again, above all. The first that fits
+    /// counts.
+    pub errors: &'static [ErrorRule],
+    /// How a transaction is tried again.
+    pub retry: Retry,
+    /// Tries of a transaction, the first included; 0 sets no limit.
     pub max_tries: u32,
+    /// Pauses between tries.
+    pub backoff: Option<Backoff>,
+    /// No try begins so long after the first one of its transaction began.
+    pub retry_deadline: Option<Duration>,
+    /// A COMMIT that the server answers with ROLLBACK has failed. (pgbench does not look.)
+    pub checks_commit: bool,
     /// What to do when the last of them has failed.
     pub on_last_try: OnLastTry,
-    /// Forget a transaction that fails with a serialization failure or a deadlock when the time is
-    /// over already, as pgbench does. Otherwise it is booked like any other.
+    /// Forget a transaction whose try fails, but not its client, when the time is over already, as
+    /// pgbench does. Otherwise it is booked like any other.
     pub forgets_failures_at_end: bool,
     /// What to do after other errors.
     pub on_error: OnError,
@@ -167,7 +183,12 @@ impl Default for Drive {
             warmup: Duration::ZERO,
             rate: None,
             latency_limit: None,
+            errors: PGBENCH_RULES,
+            retry: Retry::Restart,
             max_tries: 1,
+            backoff: None,
+            retry_deadline: None,
+            checks_commit: false,
             on_last_try: OnLastTry::FailOnly,
             forgets_failures_at_end: false,
             on_error: OnError::EndClient,
@@ -195,18 +216,33 @@ impl Drive {
         }
     }
 
-    /// Compiles scripts with their weights, in order.
+    /// The retry policy's word: `none`, `restart` or `savepoint`.
+    pub fn retry_name(&self) -> &'static str {
+        match self.retry {
+            Retry::Savepoint => "savepoint",
+            Retry::Restart if self.max_tries == 1 => "none",
+            Retry::Restart => "restart",
+        }
+    }
+
+    /// Compiles scripts with their weights, in order; for [`Retry::Savepoint`] with the savepoint's
+    /// name.
     ///
     /// # Errors
-    /// A script that cannot be sent in this mode.
+    /// A script that cannot be sent in this mode, or not be replayed from a savepoint.
     pub fn compile(
         scripts: Vec<(pgdyno_script::Script, u64)>,
         mode: QueryMode,
+        savepoint: Option<&str>,
     ) -> Result<Vec<Script>, CompileError> {
         let mut prepared = 0;
         let compile = |(script, weight)| {
-            let program = Arc::new(Program::compile(script, mode, &mut prepared)?);
-            Ok(Script { program, weight })
+            let program = Arc::new(Program::compile(script, mode, savepoint, &mut prepared)?);
+            Ok(Script {
+                program,
+                weight,
+                server_retries: None,
+            })
         };
         scripts.into_iter().map(compile).collect()
     }

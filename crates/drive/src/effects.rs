@@ -26,9 +26,54 @@ impl Effects {
         }
     }
 
+    /// Of the RELEASE that commits (`crate::savepoint`): the block stays open until COMMIT.
+    pub(crate) fn of_release() -> Self {
+        let committing = Effect {
+            may_commit: true,
+            in_block: true,
+        };
+        Self {
+            outside: committing,
+            inside: committing,
+        }
+    }
+
     pub(crate) fn when(self, in_block: bool) -> Effect {
         if in_block { self.inside } else { self.outside }
     }
+}
+
+/// The first word, in capitals, of a command that holds exactly one statement.
+pub(crate) fn single_verb(sql: &str) -> Option<String> {
+    let mut full = statements(sql).filter(|statement| !is_blank(statement));
+    let (first, second) = (full.next()?, full.next());
+    let verb = Words(first).next()?;
+    second.is_none().then(|| verb.to_ascii_uppercase())
+}
+
+/// How many answers of ROLLBACK a command asks for itself; `None` when its text cannot tell.
+pub(crate) fn rollbacks(sql: &str) -> Option<u32> {
+    let mut rollbacks = 0;
+    for statement in statements(sql) {
+        let mut words = Words(statement);
+        match words.next() {
+            Some(verb) => {
+                let is_one = ["rollback", "abort"]
+                    .iter()
+                    .any(|word| verb.eq_ignore_ascii_case(word));
+                rollbacks += u32::from(is_one);
+            }
+            // A variable in simple mode.
+            None if words.0.starts_with(':') => return None,
+            None => {}
+        }
+    }
+    Some(rollbacks)
+}
+
+fn is_blank(statement: &str) -> bool {
+    let mut words = Words(statement);
+    words.next().is_none() && words.0.is_empty()
 }
 
 fn simulate(sql: &str, mut in_block: bool) -> Effect {
@@ -192,6 +237,24 @@ mod tests {
         assert_eq!(effect("select 'unterminated", true), (false, true));
         assert_eq!(effect("", true), (false, true));
         assert_eq!(effect(" -- nothing\n;", false), (false, false));
+    }
+
+    #[test]
+    fn a_command_of_one_statement_has_a_verb() {
+        assert_eq!(single_verb("/* a */ begin ;").as_deref(), Some("BEGIN"));
+        assert_eq!(single_verb("begin; ; -- end").as_deref(), Some("BEGIN"));
+        assert_eq!(single_verb("begin; select 1"), None);
+        assert_eq!(single_verb(":statement"), None);
+        assert_eq!(single_verb(""), None);
+    }
+
+    #[test]
+    fn answers_of_rollback_are_those_that_were_asked_for() {
+        assert_eq!(rollbacks("commit"), Some(0));
+        assert_eq!(rollbacks("begin; select 1; ROLLBACK"), Some(1));
+        assert_eq!(rollbacks("rollback to a; abort"), Some(2));
+        assert_eq!(rollbacks(":statement"), None);
+        assert_eq!(rollbacks("(select 1)"), Some(0));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! - `program`: a script compiled to messages ready to be sent; only values are patched in.
 //! - `client`: one client's state machine, over a sans-I/O connection.
 //! - `event_loop`: the clients of one thread, their sockets, deadlines and randomness.
+//! - `rules`, `retry`: what errors mean, and what follows them.
 //! - `record`: what happened, in histograms and counts, handed over once a second.
 //! - `run`: starts the threads, collects what they record, and stops them.
 //!
@@ -21,7 +22,10 @@ mod event_loop;
 mod message;
 mod program;
 pub mod record;
+mod retry;
+mod rules;
 mod run;
+mod savepoint;
 mod schedule;
 
 pub use control::Control;
@@ -29,4 +33,6 @@ pub use drive::{Drive, OnConnectionLoss, OnError, OnLastTry, QueryMode, Script, 
 pub use message::{Level, Message};
 pub use program::{CompileError, Program};
 pub use record::Recording;
+pub use retry::{Backoff, Jitter, Retry};
+pub use rules::{ErrorClass, ErrorRule, PGBENCH_RULES};
 pub use run::{DriveError, Live};

@@ -5,7 +5,8 @@ use pgdyno_script::{Expr, Gset, Op, Piece, Slot, Sql, Vars};
 use pgdyno_wire::frontend;
 
 use crate::drive::QueryMode;
-use crate::effects::Effects;
+use crate::effects::{self, Effects};
+use crate::savepoint::{self, Block};
 
 /// A compiled script. Commands have pgbench's numbers.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Program {
     /// whose branch has been taken.)
     leads_to_elif: Vec<bool>,
     mode: QueryMode,
+    /// For the savepoint protocol.
+    block: Option<Block>,
 }
 
 /// Why a script cannot be run as it is.
@@ -43,6 +46,8 @@ pub(crate) struct Statement {
     pub(crate) gset: Option<Gset>,
     /// What it does to the transaction block.
     pub(crate) effects: Effects,
+    /// How many answers of ROLLBACK it asks for; `None` when that cannot be told.
+    pub(crate) rollbacks: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -69,17 +74,33 @@ enum Body {
 
 impl Program {
     /// Makes the messages for one query mode. `prepared` counts prepared statements over all
-    /// scripts of a run.
+    /// scripts of a run. With a savepoint's name, the script is made ready for
+    /// [`crate::Retry::Savepoint`].
     ///
     /// # Errors
-    /// A statement with more parameters than pgbench admits.
+    /// A statement with more parameters than pgbench admits; a script that is not one block, where
+    /// the savepoint asks for that.
     pub fn compile(
         script: pgdyno_script::Script,
         mode: QueryMode,
+        savepoint: Option<&str>,
         prepared: &mut usize,
     ) -> Result<Self, CompileError> {
+        let (script, block) = match savepoint {
+            None => (script, None),
+            Some(name) => {
+                let script_name = script.name.clone();
+                let (script, block) =
+                    savepoint::protect(script, name).map_err(|unfit| CompileError {
+                        script: script_name,
+                        line: unfit.line,
+                        reason: unfit.reason,
+                    })?;
+                (script, Some(block))
+            }
+        };
         let mut statements = Vec::with_capacity(script.commands.len());
-        for command in &script.commands {
+        for (index, command) in script.commands.iter().enumerate() {
             let Op::Sql(sql) = &command.op else {
                 statements.push(None);
                 continue;
@@ -112,12 +133,17 @@ impl Program {
                     )
                 }
             };
-            let effects = Effects::of(&sql.text);
+            let is_release = block.as_ref().is_some_and(|block| block.release == index);
+            let effects = match is_release {
+                true => Effects::of_release(),
+                false => Effects::of(&sql.text),
+            };
             statements.push(Some(Statement {
                 prepare,
                 body,
                 gset: sql.gset.clone(),
                 effects,
+                rollbacks: effects::rollbacks(&sql.text),
             }));
         }
         Ok(Self {
@@ -125,6 +151,7 @@ impl Program {
             script,
             statements,
             mode,
+            block,
         })
     }
 
@@ -136,6 +163,11 @@ impl Program {
     /// How many commands it has.
     pub fn commands(&self) -> usize {
         self.statements.len()
+    }
+
+    /// The block of the savepoint protocol, if it was compiled for that.
+    pub(crate) fn block(&self) -> Option<&Block> {
+        self.block.as_ref()
     }
 
     pub(crate) fn mode(&self) -> QueryMode {

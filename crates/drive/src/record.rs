@@ -7,13 +7,17 @@
 mod interval;
 mod latencies;
 mod outcome;
+pub(crate) mod reasons;
 mod recorder;
 mod recording;
 mod transaction_log;
+mod work;
 
 pub use interval::{Interval, ScriptInterval};
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};
+pub use reasons::Reason;
+pub(crate) use reasons::{Cause, Reasons};
 pub(crate) use recorder::{Ended, Finished, Recorder, Then};
 pub use recording::{
     ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, ScriptSecond, Second,
@@ -21,3 +25,4 @@ pub use recording::{
 };
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
+pub use work::Work;

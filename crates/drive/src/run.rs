@@ -19,8 +19,9 @@ use crate::message::{Level, Message};
 use crate::program::Program;
 use crate::record::{
     ClientsEnd, Connections, End, Interval, LoggedTransaction, Outages, Phase, Recorder, Recording,
-    ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse, TransactionLog,
+    ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse, TransactionLog, reasons,
 };
+use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
 
 /// Why there is nothing to show for a run.
@@ -88,7 +89,9 @@ impl Drive {
                     (0u32..)
                         .zip(clients.by_ref().take(share))
                         .map(|(key, (id, random))| {
-                            Client::new(id, key, self.vars(id, &seeds), random.clone())
+                            let vars = self.vars(id, &seeds);
+                            let pauses = random_of_pauses(self.seed, id);
+                            Client::new(id, key, vars, random.clone(), pauses)
                         });
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
@@ -99,7 +102,7 @@ impl Drive {
                 let recorder = Recorder::new(
                     index,
                     &programs,
-                    self.rate.is_some(),
+                    (self.rate.is_some(), self.max_tries != 1),
                     self.latency_limit.map(|limit| limit.as_micros() as u64),
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
@@ -345,6 +348,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
         .latencies
         .merge(&end.finished.connects);
     recording.outages.merge(&end.finished.outages);
+    reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.threads.push(end.finished.used);
     let mine = recording.statements.iter_mut().flatten();
     for (mine, theirs) in mine.zip(end.finished.statements.iter().flatten()) {
@@ -366,6 +370,7 @@ fn empty_recording(drive: &Drive) -> Recording {
         measured: phase(),
         seconds: Vec::new(),
         scripts,
+        reasons: Vec::new(),
         connections: Connections::default(),
         outages: Outages::default(),
         threads: Vec::<ThreadUse>::new(),

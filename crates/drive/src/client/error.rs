@@ -6,10 +6,12 @@ use pgdyno_wire::{ConnectErrorKind, ServerError};
 
 use super::link::Link;
 use super::{Client, State};
+use crate::clock::{Nanos, nanos};
 use crate::drive::{OnConnectionLoss, OnError, OnLastTry, QueryMode};
 use crate::event_loop::Context;
 use crate::message::Level;
-use crate::record::{Failure, Outcome, Then};
+use crate::record::{Cause, Failure, Outcome, Then};
+use crate::rules::{ErrorClass, ErrorRule, ROLLED_BACK};
 
 const SEND_FAILED: &str = "SQL command send failed";
 
@@ -25,12 +27,41 @@ pub(super) struct TransactionError {
     pub(super) is_told: bool,
     /// Whether a statement could not be prepared, and has not been executed yet.
     pub(super) is_of_preparing: bool,
+    /// What it is known by; `None` for what is not the server's.
+    pub(super) cause: Option<Cause>,
+}
+
+impl TransactionError {
+    fn class(&self) -> Option<ErrorClass> {
+        self.cause.map(Cause::class)
+    }
+
+    fn is_retryable(&self) -> bool {
+        self.cause.is_some_and(Cause::is_retryable)
+    }
 }
 
 /// Whether a client goes on after a failed try.
-fn survives<I: Io>(cx: &Context<'_, I>, failure: Failure) -> bool {
-    failure.is_retryable()
-        || (cx.drive.on_error == OnError::Continue && matches!(failure, Failure::Sqlstate(_)))
+fn survives<I: Io>(cx: &Context<'_, I>, cause: Option<Cause>) -> bool {
+    cause.is_some_and(|cause| {
+        let is_settled = matches!(
+            cause.class(),
+            ErrorClass::Ambiguous | ErrorClass::RolledBack
+        );
+        is_settled || cause.is_retryable() || cx.drive.on_error == OnError::Continue
+    })
+}
+
+/// What an error of the server is known by.
+fn cause<I: Io>(cx: &Context<'_, I>, failure: Failure, error: &ErrorFields<'_>) -> Option<Cause> {
+    let Failure::Sqlstate(sqlstate) = failure else {
+        return None;
+    };
+    let message = error.get(b'M').unwrap_or_default();
+    Some(Cause {
+        rule: ErrorRule::find(cx.drive.errors, failure.code(), message),
+        sqlstate,
+    })
 }
 
 impl Client {
@@ -40,7 +71,7 @@ impl Client {
         let Some(error) = &self.error else {
             return self.state = State::EndCommand;
         };
-        if !survives(cx, error.failure) {
+        if !survives(cx, error.cause) {
             let (failure, is_told) = (error.failure, error.is_told);
             let text = format!(
                 "script {} aborted in command {} query {}: {}",
@@ -63,16 +94,33 @@ impl Client {
             return self.abort_disconnected(cx, "no connection");
         };
         if link.status() == TransactionStatus::Idle {
-            self.after_rollback(cx);
-        } else {
-            link.rollback();
-            self.transmit_and(cx, State::RollingBack);
+            return self.after_rollback(cx);
         }
+        let block = cx.program(self.script).block();
+        let block =
+            block.filter(|block| (block.savepoint + 1..=block.release).contains(&self.command));
+        match block {
+            Some(block) if self.may_retry(cx) => {
+                if let Some(link) = &mut self.link {
+                    link.rollback(&block.rollback);
+                }
+                self.transmit_and(cx, State::Restoring);
+            }
+            _ => self.roll_back(cx),
+        }
+    }
+
+    fn roll_back<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if let Some(link) = &mut self.link {
+            link.rollback("ROLLBACK");
+        }
+        self.transmit_and(cx, State::RollingBack);
     }
 
     /// The server says that something went wrong.
     pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
         let failure = Failure::from_sqlstate(error.sqlstate().unwrap_or_default());
+        let cause = cause(cx, failure, &error);
         if self.reply.is_copying {
             // To pgbench's client library it is a remark about the end of COPY.
             let text = ServerError::new(error).libpq_text(None);
@@ -83,11 +131,20 @@ impl Client {
         let severity = error.get(b'V').or_else(|| error.get(b'S'));
         if matches!(severity, Some(b"FATAL" | b"PANIC")) {
             // The connection ends with these words, and the transaction with the connection.
-            self.last_words = Some((query, ServerError::new(error).libpq_text(None)));
+            let text = ServerError::new(error).libpq_text(None);
+            if let Some(cause) = cause {
+                cx.recorder.reasons().seen(cause, || text.clone());
+                self.last_cause = Some(cause);
+            }
+            self.last_words = Some((query, text));
             return;
         }
         let is_preparing = matches!(self.state, State::Preparing);
-        let survives = survives(cx, failure);
+        let survives = survives(cx, cause);
+        if let Some(cause) = cause {
+            let text = || ServerError::new(error).libpq_text(None);
+            cx.recorder.reasons().seen(cause, text);
+        }
         // What happens over and over in silence shall not cost memory and formatting.
         let is_silent = !cx.drive.verbose_errors && cx.drive.on_last_try == OnLastTry::FailOnly;
         let text = if survives && is_silent {
@@ -115,6 +172,7 @@ impl Client {
                     text,
                     is_told: false,
                     is_of_preparing: is_preparing,
+                    cause,
                 });
             }
         }
@@ -137,7 +195,7 @@ impl Client {
     /// All statements that the server was asked to prepare have been answered.
     pub(super) fn after_preparing<I: Io>(&mut self, cx: &Context<'_, I>) {
         self.state = match &self.error {
-            Some(error) if survives(cx, error.failure) => State::Error,
+            Some(error) if survives(cx, error.cause) => State::Error,
             _ if cx.program(self.script).statement(self.command).is_none() => {
                 self.enter_pipeline();
                 State::EndCommand
@@ -157,50 +215,133 @@ impl Client {
             self.error = None;
             return self.finish(cx);
         }
-        self.state = if self.may_retry(cx) {
-            State::Retry
-        } else {
-            State::Failed
-        };
+        self.try_again(cx);
     }
 
-    /// pgbench's `doRetry`: only serialization failures and deadlocks, within the tries allowed,
-    /// the latency limit (counted from the scheduled start) and the time of the run.
+    /// The failed try has been rolled back to its savepoint.
+    pub(super) fn after_restoring<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.link.as_ref().map(Link::status) != Some(TransactionStatus::InTransaction) {
+            let text = "aborted while rolling back to the savepoint after an error";
+            return self.abort(cx, Failure::Script, text);
+        }
+        self.try_again(cx);
+    }
+
+    /// What follows a try that has failed and was rolled back.
+    fn try_again<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.lose_try(cx);
+        if std::mem::take(&mut self.is_given_up) || !self.may_retry(cx) {
+            return self.give_transaction_up(cx);
+        }
+        let backoff = cx.drive.backoff.as_ref();
+        let pause = backoff.map_or(0, |backoff| backoff.pause(self.tries, &mut self.pauses));
+        let (since, until) = (cx.now, cx.now.saturating_add(pause));
+        let is_too_late = |deadline| until.saturating_sub(self.begun) > nanos(deadline);
+        if until >= cx.end || cx.drive.retry_deadline.is_some_and(is_too_late) {
+            // There is nothing to wait for.
+            self.give_transaction_up(cx);
+        } else if pause == 0 {
+            self.state = State::Retry;
+        } else {
+            self.state = State::BackingOff { since, until };
+        }
+    }
+
+    /// The pause before the next try is over, or the run is.
+    pub(super) fn end_pause<I: Io>(&mut self, cx: &mut Context<'_, I>, since: Nanos) {
+        cx.recorder.rotate(cx.now);
+        cx.recorder
+            .paused(self.script, cx.now.saturating_sub(since));
+        if cx.is_time_up() {
+            self.give_transaction_up(cx);
+        } else {
+            self.state = State::Retry;
+        }
+    }
+
+    /// There is no other try: the transaction has failed when nothing of it is open any more.
+    fn give_transaction_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        match self.link.as_ref().map(Link::status) {
+            Some(TransactionStatus::Idle) => self.state = State::Failed,
+            _ => {
+                self.is_given_up = true;
+                self.roll_back(cx);
+            }
+        }
+    }
+
+    /// Books the present try, if there is one, as thrown away.
+    pub(super) fn lose_try<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let is_ambiguous = |error: &TransactionError| error.class() == Some(ErrorClass::Ambiguous);
+        let Some(tried) = self.tried.take() else {
+            return;
+        };
+        if !self.error.as_ref().is_some_and(is_ambiguous) && !self.is_released(cx) {
+            cx.recorder.rotate(cx.now);
+            let time = cx.now.saturating_sub(tried);
+            cx.recorder.try_lost(self.script, time, self.statements);
+        }
+    }
+
+    /// pgbench's `doRetry`: only errors that may be tried again, within the tries allowed, the latency
+    /// limit (counted from the scheduled start), the deadline of retries (counted from the first
+    /// try) and the time of the run.
     fn may_retry<I: Io>(&self, cx: &Context<'_, I>) -> bool {
         let is_retryable = self
             .error
             .as_ref()
-            .is_some_and(|error| error.failure.is_retryable());
+            .is_some_and(TransactionError::is_retryable);
         let max_tries = cx.drive.max_tries;
         is_retryable
+            && !self.is_released(cx)
             && (max_tries == 0 || self.tries < max_tries)
             && cx
                 .latency_limit
                 .is_none_or(|limit| cx.now.saturating_sub(self.scheduled) <= limit)
+            && cx
+                .drive
+                .retry_deadline
+                .is_none_or(|limit| cx.now.saturating_sub(self.begun) <= nanos(limit))
             && !cx.is_time_up()
+    }
+
+    /// Whether the savepoint of the present try has been released, which has committed it.
+    fn is_released<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        let block = cx.program(self.script).block();
+        block.is_some_and(|block| self.command > block.release)
     }
 
     pub(super) fn retry<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "repeats the transaction after the error");
-        cx.recorder.error(self.script, self.command, Then::Retry);
+        self.count_error(cx, Then::Retry);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
         self.error = None;
-        self.command = 0;
+        (self.tried, self.statements) = (Some(cx.now), 0);
+        let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
+        self.command = match cx.program(self.script).block() {
+            Some(block) if !is_idle => block.savepoint + 1,
+            _ => 0,
+        };
         self.state = State::Command;
     }
 
     pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "ends the failed transaction");
-        cx.recorder.error(self.script, self.command, Then::Fail);
+        self.count_error(cx, Then::Fail);
         let error = self.error.take();
-        let failure = error.as_ref().map(|error| error.failure);
-        let ended = self.ended(cx, Outcome::Failed(failure.unwrap_or(Failure::Script)));
+        let is_retryable = error.as_ref().is_some_and(TransactionError::is_retryable);
+        let outcome = match &error {
+            _ if self.is_released(cx) => Outcome::Unknown,
+            Some(error) if error.class() == Some(ErrorClass::Ambiguous) => Outcome::Unknown,
+            Some(error) => Outcome::Failed(error.failure),
+            None => Outcome::Failed(Failure::Script),
+        };
+        let mut ended = self.ended(cx, outcome);
+        ended.is_given_up = is_retryable;
         self.book(cx, ended);
         match error {
-            Some(error)
-                if error.failure.is_retryable() && cx.drive.on_last_try == OnLastTry::EndClient =>
-            {
+            Some(error) if is_retryable && cx.drive.on_last_try == OnLastTry::EndClient => {
                 self.end_after_last_try(cx, &error);
             }
             _ => self.next_transaction(cx),
@@ -235,6 +376,32 @@ impl Client {
         cx.say(Level::Info, text);
     }
 
+    /// Counts the present error by what follows it.
+    pub(super) fn count_error<I: Io>(&mut self, cx: &mut Context<'_, I>, then: Then) {
+        cx.recorder.error(self.script, self.command, then);
+        let cause = self.error.as_ref().and_then(|error| error.cause);
+        if let Some(cause) = cause.or(self.last_cause.take()) {
+            cx.recorder.reasons().lost(cause, then);
+        }
+    }
+
+    /// COMMIT was answered with ROLLBACK.
+    pub(super) fn rolled_back<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let text = "the server answered COMMIT with ROLLBACK, and told no error";
+        let cause = Cause::of_rule(ROLLED_BACK);
+        if self.error.is_none() {
+            cx.recorder.reasons().seen(cause, || text.to_owned());
+        }
+        self.error.get_or_insert(TransactionError {
+            failure: Failure::RolledBack,
+            query: self.reply.queries(),
+            text: text.to_owned(),
+            is_told: false,
+            is_of_preparing: false,
+            cause: Some(cause),
+        });
+    }
+
     /// A command could not be executed; the client ends.
     pub(super) fn abort_command<I: Io>(
         &mut self,
@@ -256,7 +423,7 @@ impl Client {
     }
 
     pub(super) fn end_aborted<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
-        cx.recorder.error(self.script, self.command, Then::Abort);
+        self.count_error(cx, Then::Abort);
         self.book_broken_off(cx, failure);
         self.disconnect(cx);
         self.state = State::Aborted;

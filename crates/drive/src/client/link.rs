@@ -161,9 +161,9 @@ impl Link {
         self.awaited += 1;
     }
 
-    /// Gathers a ROLLBACK in the simple protocol.
-    pub(super) fn rollback(&mut self) {
-        frontend::query(&mut self.batch, b"ROLLBACK");
+    /// Gathers a ROLLBACK, or one to a savepoint, in the simple protocol.
+    pub(super) fn rollback(&mut self, text: &str) {
+        frontend::query(&mut self.batch, text.as_bytes());
         self.awaited += 1;
     }
 

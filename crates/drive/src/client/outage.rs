@@ -47,12 +47,13 @@ impl Client {
             State::Choose | State::Schedule => Resume::Choose,
             State::Begin => Resume::Begin,
             _ => {
-                cx.recorder.error(self.script, self.command, Then::Fail);
+                self.count_error(cx, Then::Fail);
                 self.book_broken_off(cx, Failure::ConnectionLost);
                 Resume::Choose
             }
         };
         self.error = None;
+        self.last_cause = None;
         self.reply = Reply::default();
         self.link = None;
         self.disconnect(cx);

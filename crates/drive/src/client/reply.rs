@@ -29,6 +29,8 @@ pub(super) struct Reply {
     last_row: Vec<u8>,
     /// Whether a result has ended since the last columns came.
     is_over: bool,
+    /// Answers of ROLLBACK in the present answer.
+    rollbacks: u32,
     /// Whether the end of a COPY is awaited, and with it the client's.
     pub(super) is_copying: bool,
 }
@@ -67,7 +69,12 @@ impl Client {
             State::Finished | State::Aborted => {}
             // As in pgbench it is the next statement that finds out.
             State::Idle => cx.io.close(self.key),
-            State::Choose | State::Schedule | State::Throttled | State::Begin | State::Sleeping
+            State::Choose
+            | State::Schedule
+            | State::Throttled
+            | State::Begin
+            | State::Sleeping
+            | State::BackingOff { .. }
                 if cx.drive.on_connection_loss == OnConnectionLoss::EndClient =>
             {
                 cx.io.close(self.key);
@@ -111,6 +118,7 @@ impl Client {
         match self.state {
             State::Throttled => Wait::Until(self.scheduled),
             State::Sleeping => Wait::Until(self.sleep_until),
+            State::BackingOff { until, .. } => Wait::Until(until),
             State::Finished | State::Aborted => Wait::Ended,
             _ => Wait::Input,
         }
@@ -216,7 +224,12 @@ impl Client {
                     return true;
                 }
             },
-            tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => self.result_ended(cx),
+            tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => {
+                if cx.drive.checks_commit && frame.body.starts_with(b"ROLLBACK") {
+                    self.answered_rollback(cx);
+                }
+                self.result_ended(cx);
+            }
             tag::ERROR_RESPONSE => {
                 if let Ok(Message::ErrorResponse(fields)) = frame.parse() {
                     self.server_error(cx, fields);
@@ -279,6 +292,26 @@ impl Client {
         kept.extend_from_slice(frame.body);
     }
 
+    /// The server has rolled something back. Unless it was told to, that was a COMMIT.
+    fn answered_rollback<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if !matches!(self.state, State::WaitResult) {
+            return;
+        }
+        let program = cx.program(self.script);
+        let piped = || self.link.as_ref()?.answered_command();
+        let (statement, rollbacks) = match program.statement(self.command) {
+            Some(statement) => {
+                self.reply.rollbacks += 1;
+                (Some(statement), self.reply.rollbacks)
+            }
+            None => (piped().and_then(|command| program.statement(command)), 1),
+        };
+        let asked_for = statement.and_then(|statement| statement.rollbacks);
+        if asked_for.is_some_and(|asked_for| rollbacks > asked_for) {
+            self.rolled_back(cx);
+        }
+    }
+
     /// A result has ended.
     fn result_ended<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if self.reply.is_copying {
@@ -331,7 +364,7 @@ impl Client {
                 self.gset_error(cx, &format!("expected one row, got {rows}"));
             }
         }
-        self.reply.queries = 0;
+        (self.reply.queries, self.reply.rollbacks) = (0, 0);
         (self.reply.has_columns, self.reply.rows, self.reply.is_over) = (false, 0, false);
         let has_failed = self.error.is_some();
         self.state = match self.state {
@@ -339,6 +372,7 @@ impl Client {
             State::WaitResult if has_failed => State::Error,
             State::WaitResult => State::EndCommand,
             State::RollingBack => return self.after_rollback(cx),
+            State::Restoring => return self.after_restoring(cx),
             _ => return,
         };
     }
@@ -385,6 +419,7 @@ impl Client {
             text,
             is_told: true,
             is_of_preparing: false,
+            cause: None,
         });
     }
 }

@@ -54,14 +54,25 @@ pub(super) enum State {
     Sleeping,
     /// Books the command. Waits for nothing; then `Command`, the next one.
     EndCommand,
-    /// A try has failed. Waits for nothing; then `RollingBack`, `Retry` or `Failed`, or `Aborted`
-    /// after an error that a client does not survive.
+    /// A try has failed. Waits for nothing; then `RollingBack`, `Restoring`, `BackingOff`, `Retry` or
+    /// `Failed`, or `Aborted` after an error that a client does not survive.
     Error,
-    /// Waits for the answer to ROLLBACK. Then `Retry` or `Failed`, or `Aborted` when not even that
-    /// is possible.
+    /// Waits for the answer to ROLLBACK. Then `BackingOff`, `Retry` or `Failed`, or `Aborted` when
+    /// not even that is possible.
     RollingBack,
+    /// Waits for the answer to ROLLBACK TO SAVEPOINT. Then `BackingOff` or `Retry`, `RollingBack`
+    /// when there is no time for another try, or `Aborted` when the server does not go back.
+    Restoring,
+    /// Waits for the end of the pause before another try. Then `Retry`, or `Failed` when time is up
+    /// (through `RollingBack` in an open block).
+    BackingOff {
+        /// When the pause began.
+        since: Nanos,
+        /// When it ends.
+        until: Nanos,
+    },
     /// The same transaction again, with the same random numbers. Waits for nothing; then `Command`,
-    /// the first one.
+    /// the first one, or that behind the savepoint.
     Retry,
     /// Books a failed transaction. Waits for nothing; then as after `EndTransaction`.
     Failed,

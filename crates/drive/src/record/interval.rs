@@ -1,6 +1,6 @@
 //! What happened within one second (or what was left of it) on one thread, or on all of them.
 
-use super::{Counts, Latencies};
+use super::{Counts, Latencies, Work};
 
 /// One script's part of an [`Interval`].
 #[derive(Clone, Debug, Default)]
@@ -9,10 +9,14 @@ pub struct ScriptInterval {
     pub counts: Counts,
     /// From the start of a committed transaction's first try to its end.
     pub service: Latencies,
+    /// From the start of the try that was committed to its end; only where there may be several.
+    pub attempt: Option<Latencies>,
     /// From the *scheduled* start of a committed transaction to its end; with a rate only.
     pub response: Option<Latencies>,
     /// How late transactions started; with a rate only.
     pub lag: Option<Latencies>,
+    /// What tries cost.
+    pub work: Work,
 }
 
 /// Everything of one stretch of time, by script.
@@ -29,8 +33,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    pub(crate) fn for_scripts(count: usize, with_rate: bool) -> Self {
+    pub(crate) fn for_scripts(count: usize, with_rate: bool, with_retries: bool) -> Self {
         let script = ScriptInterval {
+            attempt: with_retries.then(Latencies::default),
             response: with_rate.then(Latencies::default),
             lag: with_rate.then(Latencies::default),
             ..ScriptInterval::default()
@@ -70,8 +75,10 @@ impl Interval {
         for script in &mut self.scripts {
             script.counts = Counts::default();
             script.service.clear();
+            script.attempt.iter_mut().for_each(Latencies::clear);
             script.response.iter_mut().for_each(Latencies::clear);
             script.lag.iter_mut().for_each(Latencies::clear);
+            script.work = Work::default();
         }
     }
 }
@@ -81,8 +88,10 @@ impl ScriptInterval {
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
         self.service.merge(&other.service);
+        merge_optional(&mut self.attempt, other.attempt.as_ref());
         merge_optional(&mut self.response, other.response.as_ref());
         merge_optional(&mut self.lag, other.lag.as_ref());
+        self.work.merge(&other.work);
     }
 }
 

@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Failure {
     /// The server refused a statement with this SQLSTATE (five ASCII characters).
     Sqlstate([u8; 5]),
+    /// The server answered COMMIT with ROLLBACK, and told no error.
+    RolledBack,
     /// The connection broke where nothing can have been committed.
     ConnectionLost,
     /// No connection was to be had for the transaction.
@@ -27,16 +29,12 @@ impl Failure {
     /// SQLSTATE 40P01.
     pub const DEADLOCK: Self = Self::Sqlstate(*b"40P01");
 
-    /// Whether pgbench's rules allow another try.
-    pub fn is_retryable(self) -> bool {
-        self == Self::SERIALIZATION || self == Self::DEADLOCK
-    }
-
     /// The class as reports name it: the SQLSTATE, or a word.
     pub fn code(&self) -> &str {
         match self {
             // See `from_sqlstate`, which admits ASCII only.
             Self::Sqlstate(code) => std::str::from_utf8(code).unwrap_or("?????"),
+            Self::RolledBack => "rolled-back",
             Self::ConnectionLost => "connection-lost",
             Self::ConnectionRefused => "connection-refused",
             Self::Script => "script",
@@ -48,6 +46,7 @@ impl Failure {
     /// The failure whose [`Failure::code`] this is.
     pub fn from_code(code: &str) -> Self {
         let words = [
+            Self::RolledBack,
             Self::ConnectionLost,
             Self::ConnectionRefused,
             Self::Script,
@@ -76,6 +75,7 @@ impl fmt::Display for Failure {
             Self::SERIALIZATION => "serialization failure",
             Self::DEADLOCK => "deadlock",
             Self::Sqlstate(_) => return write!(f, "SQLSTATE {}", self.code()),
+            Self::RolledBack => "COMMIT answered with ROLLBACK",
             Self::ConnectionLost => "connection lost",
             Self::ConnectionRefused => "no connection",
             Self::Script => "script error",
@@ -96,7 +96,8 @@ pub enum Outcome {
     Failed(Failure),
     /// Not started: it was already later than the latency limit.
     Skipped,
-    /// The connection broke while a commit was under way: the server knows, the client does not.
+    /// The connection broke while a commit was under way, or the server said that the result is
+    /// ambiguous: the client does not know.
     Unknown,
 }
 
@@ -188,6 +189,7 @@ mod tests {
     fn a_failure_is_known_again_by_its_code() {
         for failure in [
             Failure::DEADLOCK,
+            Failure::RolledBack,
             Failure::ConnectionLost,
             Failure::ConnectionRefused,
             Failure::Script,

@@ -4,8 +4,8 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, StatementTotals, ThreadUse,
-    TransactionLog,
+    Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason, Reasons,
+    StatementTotals, ThreadUse, TransactionLog,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -21,9 +21,11 @@ pub(crate) struct Recorder {
     statements: Vec<Vec<StatementTotals>>,
     connects: Latencies,
     outages: Outages,
+    reasons: Reasons,
     log: Option<TransactionLog>,
     lag_max_ns: Nanos,
     with_rate: bool,
+    with_retries: bool,
     latency_limit_us: Option<u64>,
     /// The thread's CPU time at the beginning of the measured phase.
     used: ThreadUse,
@@ -45,6 +47,7 @@ pub(crate) struct Finished {
     pub(crate) statements: Vec<Vec<StatementTotals>>,
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
+    pub(crate) reasons: Vec<Reason>,
     pub(crate) used: ThreadUse,
 }
 
@@ -52,7 +55,7 @@ impl Recorder {
     pub(crate) fn new(
         thread: usize,
         programs: &[&Program],
-        with_rate: bool,
+        (with_rate, with_retries): (bool, bool),
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
         reports: Sender<Report>,
@@ -61,13 +64,19 @@ impl Recorder {
         let totals = |program: &&Program| vec![StatementTotals::default(); program.commands()];
         Self {
             thread,
-            interval: Box::new(Interval::for_scripts(programs.len(), with_rate)),
+            interval: Box::new(Interval::for_scripts(
+                programs.len(),
+                with_rate,
+                with_retries,
+            )),
             statements: programs.iter().map(totals).collect(),
             connects: Latencies::default(),
             outages: Outages::default(),
+            reasons: Reasons::default(),
             log,
             lag_max_ns: 0,
             with_rate,
+            with_retries,
             latency_limit_us,
             used: ThreadUse::default(),
             begin: 0,
@@ -110,10 +119,18 @@ impl Recorder {
         }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
+        interval.work.given_up += u64::from(end.is_given_up);
         if end.outcome != Outcome::Committed {
             return;
         }
         interval.service.record(micros(end.at - end.begun));
+        let attempt_us = micros(end.at.saturating_sub(end.tried));
+        if let Some(attempt) = &mut interval.attempt {
+            attempt.record(attempt_us);
+        }
+        interval.work.kept_us += attempt_us;
+        interval.work.kept_statements += u64::from(end.statements);
+        interval.work.server_retries += end.server_retries;
         let response_us = micros(end.at.saturating_sub(end.scheduled));
         if let Some(response) = &mut interval.response {
             response.record(response_us);
@@ -171,6 +188,24 @@ impl Recorder {
             Then::Fail => totals.failures += 1,
             Then::Abort => totals.aborts += 1,
         }
+    }
+
+    /// Books a try that came to nothing after so long and so many statements.
+    pub(crate) fn try_lost(&mut self, script: usize, time: Nanos, statements: u32) {
+        let work = &mut self.interval.scripts[script].work;
+        work.lost_tries += 1;
+        work.lost_us += micros(time);
+        work.lost_statements += u64::from(statements);
+    }
+
+    /// Books a pause between tries.
+    pub(crate) fn paused(&mut self, script: usize, time: Nanos) {
+        self.interval.scripts[script].work.backoff_us += micros(time);
+    }
+
+    /// Why tries fail on this thread.
+    pub(crate) fn reasons(&mut self) -> &mut Reasons {
+        &mut self.reasons
     }
 
     /// Books a connection that took so long to make.
@@ -240,6 +275,7 @@ impl Recorder {
             statements: self.statements,
             connects: self.connects,
             outages: self.outages,
+            reasons: self.reasons.finish().collect(),
             used,
         }
     }
@@ -255,6 +291,7 @@ impl Recorder {
             Box::new(Interval::for_scripts(
                 self.interval.scripts.len(),
                 self.with_rate,
+                self.with_retries,
             ))
         });
         let ended = mem::replace(&mut self.interval, next);
@@ -270,6 +307,7 @@ impl Recorder {
         self.phase_begin = now;
         self.used = cpu_now();
         self.lag_max_ns = 0;
+        self.reasons.restart();
         for totals in self.statements.iter_mut().flatten() {
             totals.latencies.clear();
             (totals.retries, totals.failures, totals.aborts) = (0, 0, 0);
@@ -306,6 +344,13 @@ pub(crate) struct Ended {
     pub(crate) number: u64,
     pub(crate) outcome: Outcome,
     pub(crate) tries: u32,
+    /// Whether it failed with an error that might be tried again.
+    pub(crate) is_given_up: bool,
+    /// When the last try began, and the statements sent in it.
+    pub(crate) tried: Nanos,
+    pub(crate) statements: u32,
+    /// As the transaction tells.
+    pub(crate) server_retries: u64,
     pub(crate) scheduled: Nanos,
     pub(crate) begun: Nanos,
     pub(crate) at: Nanos,

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{Counts, Interval, Latencies, Packed, ScriptInterval};
+use super::{Counts, Interval, Latencies, Packed, Reason, ScriptInterval, Work};
 use crate::drive::Script;
 
 /// Everything that a run produced.
@@ -21,6 +21,8 @@ pub struct Recording {
     /// By script and command, over the measured phase. A command that is no SQL statement has its
     /// own execution time.
     pub statements: Vec<Vec<StatementTotals>>,
+    /// Why tries failed in the measured phase, most frequent first.
+    pub reasons: Vec<Reason>,
     /// Connections made, apart from all latencies.
     pub connections: Connections,
     /// Times without a connection, when clients connect again after a loss. Counted over the whole
@@ -145,10 +147,14 @@ pub struct ScriptSecond {
     pub counts: Counts,
     /// Service times of committed transactions.
     pub service: Packed,
+    /// Times of the tries that were committed; only where there may be several.
+    pub attempt: Option<Packed>,
     /// Response times from the schedule; with a rate only.
     pub response: Option<Packed>,
     /// How late transactions started; with a rate only.
     pub lag: Option<Packed>,
+    /// What tries cost.
+    pub work: Work,
 }
 
 impl From<&Interval> for Second {
@@ -156,8 +162,10 @@ impl From<&Interval> for Second {
         let script = |script: &ScriptInterval| ScriptSecond {
             counts: script.counts.clone(),
             service: script.service.pack(),
+            attempt: script.attempt.as_ref().map(Latencies::pack),
             response: script.response.as_ref().map(Latencies::pack),
             lag: script.lag.as_ref().map(Latencies::pack),
+            work: script.work.clone(),
         };
         Self {
             start_us: interval.start_ns / 1000,

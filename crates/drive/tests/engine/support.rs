@@ -104,7 +104,7 @@ pub fn mix(scripts: &[(&str, u64)], mode: QueryMode) -> Drive {
         (script.expect("a valid script"), *weight)
     };
     let scripts = scripts.iter().enumerate().map(parse).collect();
-    let scripts = Drive::compile(scripts, mode).expect("a script that can be sent");
+    let scripts = Drive::compile(scripts, mode, None).expect("a script that can be sent");
     Drive {
         query_mode: mode,
         seed: 1,

@@ -12,6 +12,7 @@ pub mod pack;
 pub mod pack_args;
 pub mod pgbench;
 pub mod restore;
+pub mod retry_args;
 pub mod rows_args;
 pub mod run;
 pub mod server;

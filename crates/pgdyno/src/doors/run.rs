@@ -11,6 +11,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
+use super::retry_args::RetryArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
@@ -36,6 +37,7 @@ Examples:
   pgdyno run tpcb -c 8 -T 1m --param scale=10    8 clients for a minute, scale 10
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
+  pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
   pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
   pgdyno run tpcb --json=result.json             everything measured, for programs
@@ -83,9 +85,9 @@ pub struct RunArgs {
     #[arg(short = 'L', long, value_name = "TIME", value_parser = duration::parse_positive)]
     pub latency_limit: Option<Duration>,
 
-    /// Tries of a transaction after serialization failures and deadlocks; 0: as many as it takes
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
-    pub max_tries: u32,
+    /// What follows errors that may be tried again.
+    #[command(flatten)]
+    pub retry: RetryArgs,
 
     /// Go on after errors that are not retried: the transaction has failed, the client has not
     #[arg(long)]
@@ -183,14 +185,15 @@ impl RunArgs {
         Keep::begin(self.store.store.as_deref(), &header)
     }
 
-    fn trial(&self) -> Trial {
+    fn trial(&self) -> Result<Trial, Failure> {
         let counted = self.transactions.and_then(trial::transactions);
         let timed = Until::Elapsed(self.duration.unwrap_or(DURATION_DEFAULT));
-        Trial {
+        let mut trial = Trial {
             workload: self.workload.clone(),
             mix: self.mix.clone(),
             params: self.pack.param.clone(),
             target: self.target.wanted(),
+            inject_retries: self.retry.inject_retries,
             drive: Drive {
                 query_mode: self.query_mode.into(),
                 clients: self.clients as usize,
@@ -201,7 +204,6 @@ impl RunArgs {
                 warmup: self.warmup.longest(),
                 rate: self.rate,
                 latency_limit: self.latency_limit,
-                max_tries: self.max_tries,
                 on_error: if self.continue_on_error {
                     OnError::Continue
                 } else {
@@ -210,17 +212,19 @@ impl RunArgs {
                 connection_per_transaction: self.connect,
                 verbose_errors: self.verbose_errors,
                 seed: self.seed.unwrap_or_else(trial::seed_from_clock),
-                ..Drive::default()
+                ..trial::native_drive()
             },
             detects_warmup: self.warmup.is_detected(),
-        }
+        };
+        self.retry.asked()?.apply(&mut trial.drive);
+        Ok(trial)
     }
 }
 
 /// Does it.
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
-    let trial = args.trial();
+    let trial = args.trial()?;
     let interrupts = super::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial, talk.progress(), interrupts)?;

@@ -1,11 +1,13 @@
 //! What is to be measured: trials, and the way from a trial to its outcome. Doors make trials;
 //! nothing here knows how they were typed.
 
+pub mod backoff;
 pub mod brake;
 pub mod duration;
 pub mod experiment;
 pub mod hygiene;
 pub mod prepare;
+pub mod retries;
 pub mod settings;
 pub mod steady;
 pub mod trial;

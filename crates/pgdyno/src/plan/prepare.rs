@@ -3,19 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::Script;
 use pgdyno_drive::record::Recording;
+use pgdyno_drive::{Drive, ErrorRule, PGBENCH_RULES, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
-use super::steady;
 use super::trial::{self, Trial};
 use super::warmup::{By, Ended};
+use super::{retries, steady};
 use crate::exit::{Exit, Failure};
+use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
-use crate::target::{contention, own};
+use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
@@ -38,6 +39,10 @@ pub struct Prepared {
     pub variables: BTreeMap<String, String>,
     /// What is known about the server.
     pub facts: Facts,
+    /// Which product it is.
+    pub product: Product,
+    /// What its errors mean.
+    pub errors: &'static [ErrorRule],
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
     clients: usize,
@@ -62,7 +67,10 @@ pub struct Checked {
 pub fn check(asked: &Trial) -> Result<Checked, Failure> {
     let workload =
         resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    let (scripts, names) = trial::compile(&workload.scripts, asked.drive.query_mode)?;
+    let Drive {
+        query_mode, retry, ..
+    } = asked.drive;
+    let (scripts, names) = trial::compile(&workload.scripts, query_mode, retry)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
@@ -116,6 +124,9 @@ pub fn prepare_on(
         given,
     } = checked;
     let mut session = target.connect_unless_interrupted(interrupts)?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+    retries::check(asked, &product)?;
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {
         Some(pack) => {
@@ -157,6 +168,8 @@ pub fn prepare_on(
         names,
         variables,
         facts,
+        errors: product.dialect.retries.errors,
+        product,
         few_rows,
         mismatches,
         clients: asked.drive.clients,
@@ -193,6 +206,8 @@ impl Prepared {
             names,
             variables,
             facts,
+            product: Product::recognise(""),
+            errors: PGBENCH_RULES,
             few_rows,
             mismatches: Vec::new(),
             clients,

@@ -3,16 +3,20 @@
 use std::num::NonZeroU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::{Control, Drive, DriveError, Live, QueryMode, Recording, Script, Setup, Until};
+use pgdyno_drive::{
+    Control, Drive, DriveError, Live, QueryMode, Recording, Retry, Script, Setup, Until,
+};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
-use pgdyno_script::Names;
+use pgdyno_script::{Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::prepare::Prepared;
 use super::warmup;
 use crate::exit::{Exit, Failure};
-use crate::target::facts::Facts;
+use crate::target::counters::{self, ServerCounters};
+use crate::target::dialect::RESTART_SAVEPOINT;
+use crate::target::facts::{Fact, Facts};
 use crate::target::open::{Target, Wanted};
 use crate::validity::Note;
 use crate::workload::mix::WeightedScript;
@@ -28,6 +32,8 @@ pub struct Trial {
     pub params: Vec<String>,
     /// Where the database is.
     pub target: Wanted,
+    /// Have the server fail transactions on purpose, so that a retry policy can be seen at work.
+    pub inject_retries: bool,
     /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
     /// variables are those of the target and the workload, filled in when it runs.
     pub drive: Drive,
@@ -53,6 +59,8 @@ pub struct Outcome {
     pub target_kind: crate::target::open::Kind,
     /// What is known about the server.
     pub facts: Facts,
+    /// What the server counted of restarts itself.
+    pub server_counters: Fact<ServerCounters>,
     /// The host that pgdyno ran on.
     pub host: Host,
     /// What was measured.
@@ -74,8 +82,17 @@ impl Trial {
         control: &Control,
         live: &mut dyn Live,
     ) -> Result<Outcome, Failure> {
-        self.measure(prepared, control, live)
-            .map_err(|error| explain(&error, prepared))
+        let (target, dialect) = (&prepared.target, prepared.product.dialect);
+        let counters = counters::before(target, dialect);
+        let mut outcome = self
+            .measure(prepared, control, live)
+            .map_err(|error| explain(&error, prepared))?;
+        let recording = &outcome.recording;
+        let all_went_well = recording.reasons.is_empty()
+            && recording.warmup.is_none()
+            && recording.clients.aborted == 0;
+        outcome.server_counters = counters.after(target, dialect, all_went_well);
+        Ok(outcome)
     }
 
     /// Runs what was prepared.
@@ -107,6 +124,7 @@ impl Trial {
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
+            server_counters: Fact::Unseen("nobody asked".to_owned()),
             host,
             recording,
             warmup_ended,
@@ -118,11 +136,26 @@ impl Trial {
     fn drive(&self, prepared: &Prepared) -> Drive {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
         Drive {
-            endpoints: self.endpoints(&prepared.target),
+            endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            errors: prepared.errors,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
             variables: prepared.variables.iter().map(text).collect(),
             ..self.drive.clone()
+        }
+    }
+
+    /// The target as clients see it: what only concerns them is in their sessions alone.
+    fn target_of_clients(&self, prepared: &Prepared) -> Target {
+        match (
+            &prepared.product.dialect.retries.inject,
+            self.inject_retries,
+        ) {
+            (Ok(inject), true) => {
+                let setting = (inject.setting.to_owned(), "true".to_owned());
+                prepared.target.with_settings(&[setting].into())
+            }
+            _ => prepared.target.clone(),
         }
     }
 
@@ -141,13 +174,23 @@ impl Trial {
     }
 }
 
+/// What a native verb's drive begins with: pgbench's defaults, but for what pgbench does not look at.
+pub fn native_drive() -> Drive {
+    Drive {
+        checks_commit: true,
+        ..Drive::default()
+    }
+}
+
 /// Makes the scripts ready to be run, with the names of their variables.
 ///
 /// # Errors
-/// A script with an error, told with its file, or one that cannot be sent in this mode.
+/// A script with an error, told with its file, or one that cannot be sent in this mode or retried in
+/// this way.
 pub fn compile(
     scripts: &[WeightedScript],
     mode: QueryMode,
+    retry: Retry,
 ) -> Result<(Vec<Script>, Names), Failure> {
     let mut names = Names::new();
     let mut parsed = Vec::new();
@@ -158,11 +201,18 @@ pub fn compile(
         text.name.clone_from(&script.name);
         parsed.push((text, u64::from(script.weight)));
     }
-    let scripts = Drive::compile(parsed, mode);
-    Ok((
-        scripts.map_err(|error| Failure::new(error.to_string()))?,
-        names,
-    ))
+    // Where nothing but the server's answer speaks of it, the script does not have it yet.
+    let told = scripts.iter().map(|script| script.retries.as_deref());
+    let told: Vec<Option<Slot>> = told
+        .map(|name| name.map(|name| names.intern(name)))
+        .collect();
+    let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
+    let compiled = Drive::compile(parsed, mode, savepoint);
+    let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
+    for (script, told) in compiled.iter_mut().zip(told) {
+        script.server_retries = told;
+    }
+    Ok((compiled, names))
 }
 
 /// A failure of the engine as the user of a native verb sees it.

@@ -3,8 +3,8 @@
 
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{
-    Counts, End, Latencies, Phase, Recording, ScriptInterval, Second, StatementRecord,
-    StatementTotals,
+    Counts, End, Latencies, Phase, Reason, Recording, ScriptInterval, Second, StatementRecord,
+    StatementTotals, Work,
 };
 use pgdyno_stats::Steadiness;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::figures::{self, PERCENTILES};
+use crate::plan::backoff;
 use crate::plan::steady::{Course, courses};
 use crate::plan::trial::{Outcome, Trial};
 
@@ -57,6 +58,8 @@ pub fn document(outcome: &Outcome) -> Value {
             figures
         }),
         "steadiness": courses(recording).iter().map(steadiness).collect::<Vec<_>>(),
+        "reasons": recording.reasons.iter().map(reason).collect::<Vec<_>>(),
+        "server_counters": outcome.server_counters,
         "statements": statements(recording),
         "connections": {
             "initial_us": recording.connections.initial_us,
@@ -94,7 +97,11 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "warmup_detected": trial.detects_warmup,
         "rate_per_s": trial.drive.rate,
         "latency_limit_us": trial.drive.latency_limit.map(|limit| limit.as_micros() as u64),
+        "retry": trial.drive.retry_name(),
         "max_tries": trial.drive.max_tries,
+        "backoff": backoff::text(trial.drive.backoff.as_ref()),
+        "retry_deadline_us": trial.drive.retry_deadline.map(|limit| limit.as_micros() as u64),
+        "inject_retries": trial.inject_retries,
         "continue_on_error": trial.drive.on_error == pgdyno_drive::OnError::Continue,
         "connection_per_transaction": trial.drive.connection_per_transaction,
         "reconnect": trial.drive.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
@@ -154,6 +161,11 @@ fn script(interval: &ScriptInterval, elapsed_us: u64) -> Map<String, Value> {
     map.insert("goodput_per_s".to_owned(), json!(goodput));
     map.insert("service".to_owned(), latency(&interval.service));
     map.insert(
+        "attempt".to_owned(),
+        interval.attempt.as_ref().map_or(Value::Null, latency),
+    );
+    map.insert("work".to_owned(), work(&interval.work));
+    map.insert(
         "response".to_owned(),
         interval.response.as_ref().map_or(Value::Null, latency),
     );
@@ -183,6 +195,33 @@ fn counts(counts: &Counts) -> Map<String, Value> {
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+fn work(work: &Work) -> Value {
+    json!({
+        "given_up": work.given_up,
+        "kept_us": work.kept_us,
+        "kept_statements": work.kept_statements,
+        "lost_tries": work.lost_tries,
+        "lost_us": work.lost_us,
+        "lost_statements": work.lost_statements,
+        "lost_time_share": work.lost_time_share(),
+        "lost_statement_share": work.lost_statement_share(),
+        "backoff_us": work.backoff_us,
+        "server_retries": work.server_retries,
+    })
+}
+
+fn reason(reason: &Reason) -> Value {
+    json!({
+        "class": reason.class.name(),
+        "reason": reason.name,
+        "sqlstate": (!reason.sqlstate.is_empty()).then_some(&reason.sqlstate),
+        "tries": reason.tries(),
+        "tries_retried": reason.retried,
+        "tries_ended": reason.ended,
+        "message": reason.message,
+    })
 }
 
 fn latency(latencies: &Latencies) -> Value {
@@ -258,6 +297,7 @@ fn second(recording: &Recording, second: &Second) -> Value {
                 .as_ref()
                 .map(|packed| latency(&packed.unpack()));
             map.insert("response".to_owned(), json!(response));
+            map.insert("work".to_owned(), work(&script.work));
             Value::Object(map)
         });
     json!({

@@ -8,5 +8,6 @@ pub mod figures;
 pub mod json;
 pub mod live;
 pub mod points;
+mod retries;
 pub mod summary;
 pub mod table;

@@ -24,6 +24,7 @@ pub fn text(outcome: &Outcome) -> String {
         totals(outcome),
         latencies(recording, width),
         failures(&recording.measured.all().counts),
+        super::retries::text(outcome),
         statements(recording, width),
         client(recording),
         notes(outcome),
@@ -48,6 +49,7 @@ fn heading(outcome: &Outcome) -> String {
         plural(trial.drive.clients as u64, "client"),
         plural(outcome.threads as u64, "thread"),
     );
+    how += &super::retries::policy(&trial.drive);
     if let Some(rate) = trial.drive.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
@@ -110,14 +112,6 @@ fn totals(outcome: &Outcome) -> String {
         })
         .collect();
     text += &format!("not good     {}\n", others.join(", "));
-    if counts.retries > 0 {
-        let each = counts.retries as f64 / counts.committed.max(1) as f64;
-        text += &format!(
-            "retries      {} of {} transactions ({each:.2} for each committed one)\n",
-            figures::count(counts.retries),
-            figures::count(counts.retried)
-        );
-    }
     text += &steadiness(recording);
     if let Some(warmup) = &recording.warmup {
         let ended = outcome.warmup_ended.map_or_else(String::new, |ended| {
@@ -157,12 +151,14 @@ fn latencies(recording: &Recording, width: usize) -> String {
     let mut rows = |name: &str, script: &ScriptInterval| {
         if has_response {
             table.row(latency_cells(&format!("{name}: service"), &script.service));
+            attempt(&mut table, name, script);
             let response = script.response.clone().unwrap_or_default();
             table.row(latency_cells(&format!("{name}: response"), &response));
             let lag = script.lag.clone().unwrap_or_default();
             table.row(latency_cells(&format!("{name}: schedule lag"), &lag));
         } else {
             table.row(latency_cells(name, &script.service));
+            attempt(&mut table, name, script);
         }
     };
     if recording.scripts.len() > 1 {
@@ -173,10 +169,26 @@ fn latencies(recording: &Recording, width: usize) -> String {
         rows(&record.name, script);
     }
     let mut text = table.text(width);
+    if text.contains(ATTEMPT) {
+        text += "the others count from the start of the first try\n";
+    }
     if text.contains('–') {
         text += "–: fewer than ten transactions beyond it\n";
     }
     text
+}
+
+/// A row of its own where some transactions were tried more than once.
+const ATTEMPT: &str = "last try alone";
+
+fn attempt(table: &mut Table, name: &str, script: &ScriptInterval) {
+    if let Some(attempt) = script
+        .attempt
+        .as_ref()
+        .filter(|_| script.counts.retried > 0)
+    {
+        table.row(latency_cells(&format!("{name}: {ATTEMPT}"), attempt));
+    }
 }
 
 fn heading_of_latencies(first: &str) -> Vec<String> {

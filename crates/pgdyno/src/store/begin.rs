@@ -14,6 +14,7 @@ use serde_json::json;
 use super::packed::whole;
 use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, uuid, warmup};
 use crate::exit::Failure;
+use crate::plan::backoff;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::Trial;
 use crate::target::facts::Facts;
@@ -204,6 +205,7 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
     };
     let process = Identity::of_self();
     let limit_us = drive.latency_limit.map(|limit| limit.as_micros() as u64);
+    let deadline_us = drive.retry_deadline.map(|limit| limit.as_micros() as u64);
     vec![
         ("uuid", text(uuid)),
         ("state", text("running")),
@@ -235,7 +237,11 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ("warmup_s", Value::Real(drive.warmup.as_secs_f64())),
         ("rate_per_s", optional(drive.rate)),
         ("latency_limit_us", limit_us.map_or(Value::Null, whole)),
+        ("retry", text(drive.retry_name())),
         ("max_tries", Value::Integer(drive.max_tries.into())),
+        ("backoff", text(backoff::text(drive.backoff.as_ref()))),
+        ("retry_deadline_us", deadline_us.map_or(Value::Null, whole)),
+        ("inject_retries", yes(header.trial.inject_retries)),
         (
             "continue_on_error",
             yes(drive.on_error == OnError::Continue),
@@ -329,6 +335,7 @@ pub mod tests {
                 mix: None,
                 params: Vec::new(),
                 target: Wanted::default(),
+                inject_retries: false,
                 drive: Drive::default(),
                 detects_warmup: false,
             },

@@ -27,6 +27,8 @@ impl Store {
         columns.extend(client(recording));
         let notes = json!(outcome.notes).to_string();
         columns.push(("notes".to_owned(), Value::Text(notes)));
+        let counters = json!(outcome.server_counters).to_string();
+        columns.push(("server_counters".to_owned(), Value::Text(counters)));
         let threads = whole(outcome.threads as u64);
         columns.push(("threads".to_owned(), threads));
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
@@ -38,6 +40,7 @@ impl Store {
                 warmup::ended(connection, number, elapsed_us, ended)?;
             }
             statements(connection, number, recording)?;
+            reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;
             threads_used(connection, number, recording)
         })
@@ -181,6 +184,14 @@ fn figures(phase: &Phase) -> Columns {
         ("late", counts.late),
         ("retries", counts.retries),
         ("retried", counts.retried),
+        ("given_up", all.work.given_up),
+        ("kept_us", all.work.kept_us),
+        ("kept_statements", all.work.kept_statements),
+        ("lost_tries", all.work.lost_tries),
+        ("lost_us", all.work.lost_us),
+        ("lost_statements", all.work.lost_statements),
+        ("backoff_us", all.work.backoff_us),
+        ("server_retries", all.work.server_retries),
     ];
     let mut columns: Columns = numbers
         .into_iter()
@@ -191,6 +202,9 @@ fn figures(phase: &Phase) -> Columns {
     columns.extend(latency("service", &all.service));
     if let Some(response) = &all.response {
         columns.extend(latency("response", response));
+    }
+    if let Some(attempt) = &all.attempt {
+        columns.extend(latency("attempt", attempt));
     }
     columns
 }
@@ -254,6 +268,25 @@ fn statements(connection: &Connection, number: i64, recording: &Recording) -> ru
             row.extend(place.map(Value::Integer));
             update.execute(params_from_iter(row))?;
         }
+    }
+    Ok(())
+}
+
+fn reasons(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+    for reason in &recording.reasons {
+        let (retried, ended) = (whole(reason.retried), whole(reason.ended));
+        connection.execute(
+            "INSERT INTO reason VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![
+                number,
+                reason.class.name(),
+                reason.name,
+                reason.sqlstate,
+                retried,
+                ended,
+                reason.message
+            ],
+        )?;
     }
     Ok(())
 }

@@ -8,10 +8,12 @@ use super::{Store, trouble};
 use crate::exit::{Exit, Failure};
 
 /// What belongs to a trial, each table with a column `trial`.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 10] = [
     "script",
     "second",
     "failure",
+    "work",
+    "reason",
     "statement",
     "connecting",
     "thread",

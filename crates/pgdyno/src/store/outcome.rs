@@ -5,10 +5,10 @@ use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime};
 
 use pgdyno_drive::record::{
-    ClientsEnd, Connections, End, Outages, Recording, ScriptInterval, ScriptRecord,
+    ClientsEnd, Connections, End, Outages, Reason, Recording, ScriptInterval, ScriptRecord,
     StatementRecord, StatementTotals, ThreadUse,
 };
-use pgdyno_drive::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
+use pgdyno_drive::{Drive, ErrorClass, OnConnectionLoss, OnError, QueryMode, Retry, Until};
 use pgdyno_platform::host::Host;
 use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
@@ -16,7 +16,9 @@ use serde::de::DeserializeOwned;
 
 use super::{State, Store, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
+use crate::plan::backoff;
 use crate::plan::trial::{Outcome, Trial};
+use crate::target::facts::Fact;
 use crate::target::open::{Kind, Wanted};
 use crate::validity::Note;
 
@@ -71,6 +73,7 @@ impl Store {
         };
         let (connections, outages) = self.connecting(number)?;
         let threads = self.threads(number)?;
+        let reasons = self.reasons(number)?;
         let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
                    clients_disconnected FROM trial WHERE number = ?";
         let recording = self.connection.query_row(sql, [number], |row| {
@@ -86,6 +89,7 @@ impl Store {
                 end: end(&row.get::<_, String>(0)?, &clients),
                 scripts,
                 statements,
+                reasons,
                 connections,
                 outages,
                 threads,
@@ -170,6 +174,24 @@ impl Store {
         found.optional().map(Option::unwrap_or_default)
     }
 
+    fn reasons(&self, number: i64) -> rusqlite::Result<Vec<Reason>> {
+        let mut select = self.connection.prepare(
+            "SELECT class, reason, sqlstate, tries_retried, tries_ended, message FROM reason \
+             WHERE trial = ? ORDER BY tries_retried + tries_ended DESC, reason",
+        )?;
+        let reasons = select.query_map([number], |row| {
+            Ok(Reason {
+                class: ErrorClass::from_name(&row.get::<_, String>(0)?),
+                name: row.get(1)?,
+                sqlstate: row.get(2)?,
+                retried: row.get(3)?,
+                ended: row.get(4)?,
+                message: row.get(5)?,
+            })
+        })?;
+        reasons.collect()
+    }
+
     fn threads(&self, number: i64) -> rusqlite::Result<Vec<ThreadUse>> {
         let mut select = self.connection.prepare(
             "SELECT wall_us, user_us, system_us, waited_us, lag_max_us \
@@ -197,6 +219,9 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             mix: row.get("mix")?,
             params: Vec::new(),
             target: Wanted::default(),
+            inject_retries: row
+                .get::<_, Option<bool>>("inject_retries")?
+                .unwrap_or(false),
             drive: drive(row)?,
             detects_warmup: false,
         },
@@ -211,6 +236,10 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             _ => Kind::Named,
         },
         facts: json(row, "facts")?,
+        server_counters: match row.get::<_, Option<String>>("server_counters")? {
+            Some(_) => json(row, "server_counters")?,
+            None => Fact::default(),
+        },
         host: json::<StoredHost>(row, "host")?.into(),
         recording,
         warmup_ended: None,
@@ -234,6 +263,9 @@ fn drive(row: &Row<'_>) -> rusqlite::Result<Drive> {
         .into_iter()
         .find(|known| known.name() == mode);
     let limit_us: Option<u64> = row.get("latency_limit_us")?;
+    let deadline_us: Option<u64> = row.get("retry_deadline_us")?;
+    let retry: Option<String> = row.get("retry")?;
+    let pauses: Option<String> = row.get("backoff")?;
     Ok(Drive {
         query_mode: mode.unwrap_or_default(),
         clients: row.get("clients")?,
@@ -242,7 +274,13 @@ fn drive(row: &Row<'_>) -> rusqlite::Result<Drive> {
         warmup: seconds("warmup_s")?.unwrap_or_default(),
         rate: row.get("rate_per_s")?,
         latency_limit: limit_us.map(Duration::from_micros),
+        retry: match retry.as_deref() {
+            Some("savepoint") => Retry::Savepoint,
+            _ => Retry::Restart,
+        },
         max_tries: row.get("max_tries")?,
+        backoff: pauses.and_then(|text| backoff::parse(&text).ok()?),
+        retry_deadline: deadline_us.map(Duration::from_micros),
         on_error: if row.get("continue_on_error")? {
             OnError::Continue
         } else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{
-    Counts, Failure as Reason, Latencies, Phase, ScriptInterval, ScriptSecond, Second,
+    Counts, Failure as Reason, Latencies, Phase, ScriptInterval, ScriptSecond, Second, Work,
 };
 use rusqlite::{Connection, Row};
 
@@ -74,8 +74,12 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
         "SELECT start_us, script, length_us, warmup, committed, skipped, unknown, late, retries, \
          retried, service_sum_us, service_sum_squares_us2, service_max_us, service_histogram, \
          response_sum_us, response_sum_squares_us2, response_max_us, response_histogram, \
-         lag_sum_us, lag_sum_squares_us2, lag_max_us, lag_histogram \
-         FROM second WHERE trial = ? ORDER BY start_us, warmup DESC, script",
+         lag_sum_us, lag_sum_squares_us2, lag_max_us, lag_histogram, \
+         attempt_sum_us, attempt_sum_squares_us2, attempt_max_us, attempt_histogram, \
+         given_up, kept_us, kept_statements, lost_tries, lost_us, lost_statements, backoff_us, \
+         server_retries \
+         FROM second LEFT JOIN work USING (trial, start_us, warmup, script) \
+         WHERE trial = ? ORDER BY start_us, warmup DESC, script",
     )?;
     let mut rows = select.query([number])?;
     let mut seconds: Vec<Second> = Vec::new();
@@ -132,6 +136,26 @@ fn script(row: &Row<'_>, failed: Failures) -> rusqlite::Result<ScriptSecond> {
         service: packed::read(row, 10)?.unwrap_or_else(|| Latencies::default().pack()),
         response: packed::read(row, 14)?,
         lag: packed::read(row, 18)?,
+        attempt: packed::read(row, 22)?,
+        work: work(row, 26)?,
+    })
+}
+
+/// From column `first` on; nothing in trials of older versions.
+fn work(row: &Row<'_>, first: usize) -> rusqlite::Result<Work> {
+    let number = |at: usize| {
+        let number: Option<u64> = row.get(first + at)?;
+        Ok::<_, rusqlite::Error>(number.unwrap_or_default())
+    };
+    Ok(Work {
+        given_up: number(0)?,
+        kept_us: number(1)?,
+        kept_statements: number(2)?,
+        lost_tries: number(3)?,
+        lost_us: number(4)?,
+        lost_statements: number(5)?,
+        backoff_us: number(6)?,
+        server_retries: number(7)?,
     })
 }
 
@@ -154,8 +178,10 @@ pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
             all.merge(&ScriptInterval {
                 counts: script.counts.clone(),
                 service: script.service.unpack(),
+                attempt: script.attempt.as_ref().map(|packed| packed.unpack()),
                 response: script.response.as_ref().map(|packed| packed.unpack()),
                 lag: script.lag.as_ref().map(|packed| packed.unpack()),
+                work: script.work.clone(),
             });
         }
     }

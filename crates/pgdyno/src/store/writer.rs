@@ -212,6 +212,10 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
     // One for each column of the table.
     let places = vec!["?"; 24].join(", ");
     let mut insert = connection.prepare_cached(&format!("INSERT INTO second VALUES ({places})"))?;
+    let mut spend = connection.prepare_cached(&format!(
+        "INSERT INTO work VALUES ({})",
+        ["?"; 16].join(", ")
+    ))?;
     let mut fail = connection.prepare_cached("INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)")?;
     for (index, script) in second.scripts.iter().enumerate() {
         let counts = &script.counts;
@@ -235,7 +239,23 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
         row.extend(packed::columns(Some(&script.service)));
         row.extend(packed::columns(script.response.as_ref()));
         row.extend(packed::columns(script.lag.as_ref()));
+        // The same place.
+        let mut spent = row[..4].to_vec();
         insert.execute(params_from_iter(row))?;
+        let work = &script.work;
+        let numbers = [
+            work.given_up,
+            work.kept_us,
+            work.kept_statements,
+            work.lost_tries,
+            work.lost_us,
+            work.lost_statements,
+            work.backoff_us,
+            work.server_retries,
+        ];
+        spent.extend(numbers.map(packed::whole));
+        spent.extend(packed::columns(script.attempt.as_ref()));
+        spend.execute(params_from_iter(spent))?;
         for (failure, times) in &counts.failed {
             let (start_us, times) = (packed::whole(second.start_us), packed::whole(*times));
             fail.execute(params![
@@ -293,7 +313,7 @@ mod tests {
     use super::*;
     use crate::store::begin::tests::header;
     use crate::store::{Filter, Kind};
-    use pgdyno_drive::record::{Counts, Failure as Reason, Latencies, ScriptSecond};
+    use pgdyno_drive::record::{Counts, Failure as Reason, Latencies, ScriptSecond, Work};
 
     fn second(start_us: u64, warmup: bool, latencies_us: &[u64]) -> Job {
         let mut service = Latencies::default();
@@ -308,8 +328,14 @@ mod tests {
         let script = ScriptSecond {
             counts,
             service: service.pack(),
+            attempt: Some(service.pack()),
             response: None,
             lag: None,
+            work: Work {
+                lost_tries: 8,
+                lost_us: 100,
+                ..Work::default()
+            },
         };
         Job::Second(Box::new(Second {
             start_us,

@@ -44,6 +44,7 @@ mod tests {
             file: "a".to_owned(),
             text: text.to_owned(),
             weight: 1,
+            retries: None,
         }
     }
 

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::admin;
-use super::dialect;
+use super::dialect::{self, Product};
 
 /// Something known, or why it is not.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,19 @@ impl<T> Fact<T> {
         match self {
             Fact::Seen(value) => Some(value),
             Fact::Unseen(_) => None,
+        }
+    }
+
+    /// What becomes of the value, if known.
+    pub fn map_seen<U>(self, f: impl FnOnce(T) -> U) -> Fact<U> {
+        self.and_then_seen(|value| Fact::Seen(f(value)))
+    }
+
+    /// What is known by the value, if that is known.
+    pub fn and_then_seen<U>(self, f: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
+        match self {
+            Fact::Seen(value) => f(value),
+            Fact::Unseen(why) => Fact::Unseen(why),
         }
     }
 
@@ -161,7 +174,8 @@ const SETTINGS: &str = "'server_version_num', 'fsync', 'synchronous_commit', 'fu
 /// Asks the server and looks around on this host.
 pub fn collect(session: &mut Session) -> Facts {
     let version = ask(session, "SELECT version()");
-    let known = version.seen().is_some_and(|v| dialect::detect(v).is_some());
+    // Without an answer nothing speaks for another product than PostgreSQL, and nothing for it.
+    let product = Product::ask(session).unwrap_or_else(|_| Product::recognise(""));
     let server_version = match session.parameter("server_version") {
         Some(text) => Fact::Seen(text.to_owned()),
         None => Fact::Unseen("the server did not report server_version".to_owned()),
@@ -175,8 +189,8 @@ pub fn collect(session: &mut Session) -> Facts {
         .try_map(|v| Some(PathBuf::from(v)));
     let data_in_memory = in_memory(&same_host, &data_directory);
     Facts {
-        dialect: dialect::POSTGRESQL.name.to_owned(),
-        dialect_known: known,
+        dialect: product.dialect.name.to_owned(),
+        dialect_known: product.known,
         version,
         server_version,
         server_version_num: settings

@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod contention;
+pub mod counters;
 pub mod dialect;
 pub mod facts;
 pub mod open;

@@ -22,7 +22,7 @@ use super::scale;
 use super::state::{self, Found, State};
 use super::stop::{Canceller, Stop};
 use crate::exit::{Exit, Failure};
-use crate::target::dialect::{self, Dialect};
+use crate::target::dialect::{Dialect, Product};
 use crate::target::{admin, trouble};
 
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
@@ -149,18 +149,17 @@ pub fn load(
         return Ok(there(request.params.or_defaults(pack), How::NoTables));
     }
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
-    let version = admin::value(session, "SELECT version()")
-        .map_err(ask)?
-        .unwrap_or_default();
-    let dialect = dialect::detect(&version).unwrap_or(&dialect::POSTGRESQL);
-    let version_num = admin::value(session, "SHOW server_version_num").map_err(ask)?;
-    let version_num = version_num.and_then(|v| v.parse().ok()).unwrap_or(0);
+    let product = Product::ask(session).map_err(ask)?;
+    let told = |mut loaded: Loaded| {
+        loaded.remarks.extend(product.warning());
+        loaded
+    };
     let found = state::find(session, pack).map_err(ask)?;
     if let Some(loaded) = check(session, request, &found)? {
-        return Ok(loaded);
+        return Ok(told(loaded));
     }
     // Only one load at a time; the other one may have changed what is there.
-    lock(session, pack, dialect)?;
+    lock(session, pack, product.dialect)?;
     let found = state::find(session, pack).map_err(ask)?;
     let result = match check(session, request, &found) {
         Ok(None) => {
@@ -168,8 +167,7 @@ pub fn load(
             Load {
                 session,
                 request,
-                dialect,
-                version_num,
+                product: &product,
                 watch,
                 stop,
             }
@@ -178,8 +176,8 @@ pub fn load(
         Ok(Some(loaded)) => Ok(loaded),
         Err(failure) => Err(failure),
     };
-    unlock(session, dialect);
-    result
+    unlock(session, product.dialect);
+    result.map(told)
 }
 
 fn there(variables: BTreeMap<String, String>, how: How) -> Loaded {
@@ -352,8 +350,7 @@ fn lock_key() -> i64 {
 struct Load<'s, 'r, 'w, 'p> {
     session: &'s mut Session,
     request: &'r Request<'r>,
-    dialect: &'static Dialect,
-    version_num: u32,
+    product: &'r Product,
     watch: &'w mut Watch<'p>,
     stop: Stop,
 }
@@ -363,8 +360,8 @@ impl Load<'_, '_, '_, '_> {
         let began = Instant::now();
         let pack = self.request.pack;
         let variables = self.request.params.or_defaults(pack);
-        let mut recipe =
-            Recipe::new(pack.tables_pack(), self.dialect.name, &variables).map_err(Failure::new)?;
+        let mut recipe = Recipe::new(pack.tables_pack(), self.product.dialect.name, &variables)
+            .map_err(Failure::new)?;
         let create = recipe.schema().map_err(Failure::new)?;
         let after_load = recipe.after_load().map_err(Failure::new)?;
         let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
@@ -459,11 +456,11 @@ impl Load<'_, '_, '_, '_> {
             self.sql(statement)
                 .map_err(|e| trouble::server(&e, "could not create the keys"))?;
         }
-        if !self.dialect.after_load.is_empty() {
+        if !self.product.dialect.after_load.is_empty() {
             self.watch.progress.step("vacuuming");
         }
         for table in tables {
-            for statement in self.dialect.after_load {
+            for statement in self.product.dialect.after_load {
                 let statement = statement.replace("{table}", &table.name);
                 self.sql(&statement).map_err(|e| {
                     trouble::server(&e, &format!("could not tidy up {}", table.name))
@@ -506,9 +503,10 @@ impl Load<'_, '_, '_, '_> {
         let name = table.name.clone();
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let freeze = self
+            .product
             .dialect
             .copy_freeze_since
-            .is_some_and(|since| self.version_num >= since);
+            .is_some_and(|since| self.product.is_since(since));
         let options = if freeze { " WITH (FREEZE ON)" } else { "" };
         let copy = format!("COPY {name} ({}) FROM STDIN{options}", table.column_list());
         self.watch.progress.table(&name, table.rows);

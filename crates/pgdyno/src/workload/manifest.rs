@@ -100,6 +100,9 @@ pub struct ScriptEntry {
     /// How often it is drawn, relative to the others.
     #[serde(default = "one")]
     pub weight: u32,
+    /// The variable that tells, at the end of a transaction, how often the server has tried it again
+    /// by itself: from a procedure's OUT parameter, by `\gset`.
+    pub retries: Option<String>,
 }
 
 fn one() -> u32 {
@@ -256,6 +259,15 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
             &format!("script \"{}\": file = \"{}\"", s.name, s.file),
             &s.file,
         )?;
+        if let Some(name) = &s.retries
+            && !pgdyno_script::is_valid_name(name)
+        {
+            return Err(format!(
+                "script \"{}\": retries = \"{name}\": a variable's name is wanted (letters, digits \
+                 and _)",
+                s.name
+            ));
+        }
     }
     if m.scripts.iter().all(|s| s.weight == 0) {
         return Err("script: every weight is 0, so there is nothing to run".to_owned());

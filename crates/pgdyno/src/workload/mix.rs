@@ -14,4 +14,7 @@ pub struct WeightedScript {
     pub text: String,
     /// How often it is drawn, relative to the others.
     pub weight: u32,
+    /// The variable that tells, at the end of a transaction, how often the server has tried it again
+    /// by itself.
+    pub retries: Option<String>,
 }

@@ -147,6 +147,7 @@ impl Pack {
                 file: format!("{}/{}", self.place, s.file),
                 text: self.files[&s.file].clone(),
                 weight: weight(s),
+                retries: s.retries.clone(),
             })
             .collect())
     }

@@ -88,6 +88,7 @@ mod tests {
                 file: "a".to_owned(),
                 text: text.to_owned(),
                 weight: 1,
+                retries: None,
             }]
         };
         let mine = scripts("UPDATE pgbench_tellers SET tbalance = :scale;");

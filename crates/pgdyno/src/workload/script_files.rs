@@ -20,6 +20,7 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
                 file: file.to_owned(),
                 text: text(file)?,
                 weight,
+                retries: None,
             })
         })
         .collect::<Result<Vec<_>, String>>()?;

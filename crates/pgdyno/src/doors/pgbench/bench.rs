@@ -236,6 +236,7 @@ fn weighted(asked: &Bench) -> Vec<WeightedScript> {
             name,
             text: text.clone(),
             weight: script.weight as u32,
+            retries: None,
         }
     };
     asked.scripts.iter().zip(&asked.texts).map(script).collect()
@@ -291,6 +292,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         mix: None,
         params: Vec::new(),
         target: Wanted::default(),
+        inject_retries: false,
         drive,
         detects_warmup: false,
     }

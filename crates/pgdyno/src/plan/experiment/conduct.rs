@@ -24,9 +24,9 @@ use crate::plan::trial::{Outcome, Trial};
 use crate::report::figures;
 use crate::report::live::{Form, Length, Screen};
 use crate::store::{State, verdict};
-use crate::target::dialect::{self, Dialect};
+use crate::target::dialect::{Dialect, Product};
 use crate::target::open::{self, Target, Wanted};
-use crate::target::{admin, own, trouble};
+use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
 use crate::workload::progress::Progress;
 
@@ -451,9 +451,8 @@ fn look(
     plan: &Plan,
     name: &str,
 ) -> Result<(&'static Dialect, BTreeMap<String, Way>), Failure> {
-    let version = admin::value(session, "SELECT version()")
+    let product = Product::ask(session)
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
-    let dialect = dialect::detect(&version.unwrap_or_default()).unwrap_or(&dialect::POSTGRESQL);
     let here = plan.points.iter().map(|planned| &planned.point);
     let here = here.filter(|point| point.target().unwrap_or_default() == name);
     let names: BTreeSet<String> = here
@@ -464,7 +463,7 @@ fn look(
     } else {
         settings::ways(session, names.iter().map(String::as_str))?
     };
-    Ok((dialect, ways))
+    Ok((product.dialect, ways))
 }
 
 /// The time a plan will take from the start, for people.

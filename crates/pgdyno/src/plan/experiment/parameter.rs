@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use toml::de::DeValue;
 
 use super::toml_text::{integer, kind, number};
-use crate::plan::duration;
+use crate::plan::retries::Policy;
 use crate::plan::warmup::Asked;
+use crate::plan::{backoff, duration};
 
 /// One parameter.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +41,8 @@ pub enum Kind {
     Rate,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Pauses between tries.
+    Backoff,
     /// `true` or `false`.
     Flag,
     /// What a workload's parameter or a server's setting can be: text, number, true or false.
@@ -87,9 +90,24 @@ pub const PARAMETERS: &[Parameter] = &[
         "how statements travel",
     ),
     parameter(
+        "retry",
+        Kind::Choice(Policy::NAMES),
+        "what follows serialization failures and the like (none)",
+    ),
+    parameter(
         "max_tries",
         Kind::Count(0, u32::MAX as i64),
-        "tries after serialization failures and deadlocks; 0: no limit (1)",
+        "tries, the first included; 0: no limit (10 with retry, else 1)",
+    ),
+    parameter(
+        "backoff",
+        Kind::Backoff,
+        "pauses between tries: \"none\", \"exponential=1ms,1s,full\"",
+    ),
+    parameter(
+        "retry_deadline",
+        Kind::PositiveTime,
+        "no try begins so long after a transaction's first",
     ),
     parameter(
         "continue_on_error",
@@ -178,6 +196,10 @@ impl Kind {
                 None => return time(value, self, duration::parse),
             },
             Kind::PositiveTime => return time(value, self, duration::parse_positive),
+            Kind::Backoff => match text.map(backoff::parse) {
+                Some(read) => return read.map(|read| json!(backoff::text(read.as_ref()))),
+                None => None,
+            },
             Kind::Rate => match text {
                 Some(text) => rate_text(text),
                 None => number(value)
@@ -207,6 +229,7 @@ impl Kind {
             Kind::Count(min, max) => format!("a whole number from {min} to {max}"),
             Kind::Warmup => "a time such as 60 or \"60s\", or \"auto\"".to_owned(),
             Kind::Time | Kind::PositiveTime => "a time such as 60, \"60s\" or \"500ms\"".to_owned(),
+            Kind::Backoff => "a text such as \"exponential=1ms,1s,full\"".to_owned(),
             Kind::Rate => {
                 "a positive number of transactions a second, a share of the maximum such as \
                  \"70%\", or \"max\""
@@ -315,6 +338,13 @@ mod tests {
             ("warmup", "'auto=2m'", json!("auto=2m")),
             ("isolation", "'serializable'", json!("serializable")),
             ("connect", "true", json!(true)),
+            ("retry", "'restart'", json!("restart")),
+            (
+                "backoff",
+                "'exponential=2ms'",
+                json!("exponential=2ms,1s,full"),
+            ),
+            ("retry_deadline", "'200ms'", json!(0.2)),
             (
                 "target",
                 "'postgresql://me@db:5432/x'",
@@ -357,6 +387,9 @@ mod tests {
                 "\"simple\", \"extended\", \"prepared\"",
             ),
             ("connect", "1", "true or false"),
+            ("retry", "'always'", "\"none\", \"restart\", \"savepoint\""),
+            ("backoff", "'linear'", "a backoff is none"),
+            ("backoff", "5", "exponential=1ms,1s,full"),
             (
                 "target",
                 "'postgresql://me:secret@db/x'",

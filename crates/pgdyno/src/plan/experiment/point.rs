@@ -11,6 +11,7 @@ use super::parameter::{self, MAX};
 use crate::exit::Failure;
 use crate::plan::trial::{self, Trial};
 use crate::plan::warmup::Asked;
+use crate::plan::{backoff, retries};
 use crate::target::open::Wanted;
 
 /// As `pgdyno run` has it.
@@ -165,15 +166,23 @@ impl Point {
         let time_s = |name: &str| self.0.get(name).and_then(Value::as_f64);
         let duration_s = time_s("duration").unwrap_or(DURATION_DEFAULT_S);
         let timed = Until::Elapsed(Duration::from_secs_f64(duration_s));
+        let asked = retries::Asked {
+            policy: self.text("retry").and_then(retries::Policy::from_name),
+            max_tries: count("max_tries").map(|n| n as u32),
+            // Accepted already.
+            backoff: self.text("backoff").and_then(|t| backoff::parse(t).ok()?),
+            deadline: time_s("retry_deadline").map(Duration::from_secs_f64),
+        };
         // Both forms were accepted by the parameter.
         let detected = self.text("warmup").and_then(|text| Asked::parse(text).ok());
         let given = Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0));
         let warmup = detected.unwrap_or(Asked::Given(given));
-        Trial {
+        let mut trial = Trial {
             workload: self.workload(),
             mix: self.text("mix").map(str::to_owned),
             params: self.params(),
             target,
+            inject_retries: false,
             drive: Drive {
                 query_mode: match self.text("query_mode") {
                     Some("extended") => QueryMode::Extended,
@@ -188,7 +197,6 @@ impl Point {
                 warmup: warmup.longest(),
                 rate,
                 latency_limit: time_s("latency_limit").map(Duration::from_secs_f64),
-                max_tries: count("max_tries").map_or(1, |n| n as u32),
                 on_error: if flag("continue_on_error") {
                     OnError::Continue
                 } else {
@@ -196,10 +204,12 @@ impl Point {
                 },
                 connection_per_transaction: flag("connect"),
                 seed,
-                ..Drive::default()
+                ..trial::native_drive()
             },
             detects_warmup: warmup.is_detected(),
-        }
+        };
+        asked.apply(&mut trial.drive);
+        trial
     }
 
     fn workload(&self) -> Vec<String> {
@@ -248,6 +258,7 @@ mod tests {
         let p = point(json!({
             "workload": ["tpcb"], "mix": "m", "clients": 8, "threads": 2, "query_mode": "prepared",
             "max_tries": 0, "continue_on_error": true, "isolation": "serializable",
+            "retry": "restart", "backoff": "exponential=2ms,3ms,none", "retry_deadline": 0.2,
             "latency_limit": 0.05, "connect": true, "warmup": 1.0, "transactions": 100,
             "params.scale": 3, "settings.work_mem": "4MB", "rate": "70%", "target": "host=x",
         }));
@@ -259,6 +270,12 @@ mod tests {
         );
         assert_eq!(trial.params, ["scale=3"]);
         assert_eq!((drive.clients, drive.threads, drive.max_tries), (8, 2, 0));
+        assert_eq!(
+            backoff::text(drive.backoff.as_ref()),
+            "exponential=2ms,3ms,none"
+        );
+        assert_eq!(drive.retry_deadline, Some(Duration::from_millis(200)));
+        assert!(drive.checks_commit);
         assert_eq!(drive.query_mode, QueryMode::Prepared);
         assert_eq!(drive.on_error, OnError::Continue);
         assert_eq!(drive.until, trial::transactions(100).unwrap());

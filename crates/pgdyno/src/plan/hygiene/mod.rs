@@ -171,8 +171,10 @@ impl Tidying<'_> {
             self.record.left_alone = why;
             return Ok(());
         }
-        let limit = format!("SET lock_timeout = {}", LOCK_TIMEOUT.as_millis());
-        admin::run(self.session, &limit).map_err(looking)?;
+        if let Some(limit) = self.dialect.lock_timeout {
+            let limit = limit.replace("{ms}", &LOCK_TIMEOUT.as_millis().to_string());
+            admin::run(self.session, &limit).map_err(looking)?;
+        }
 
         let mut tables: Vec<String> = Vec::new();
         let mut growing: Vec<String> = Vec::new();
@@ -207,7 +209,8 @@ impl Tidying<'_> {
             let has_grown = self
                 .dialect
                 .has_grown
-                .replace("{table}", &quote_literal(table));
+                .replace("{table}", table)
+                .replace("{literal}", &quote_literal(table));
             if admin::value(self.session, &has_grown)
                 .map_err(looking)?
                 .as_deref()
@@ -244,7 +247,7 @@ impl Tidying<'_> {
         let Some(sql) = self.dialect.has_changed else {
             return Ok(true);
         };
-        let sql = sql.replace("{table}", &quote_literal(table));
+        let sql = sql.replace("{literal}", &quote_literal(table));
         let changed = admin::value(self.session, &sql);
         let changed =
             changed.map_err(|e| trouble::server(&e, "could not ask for a table's changes"))?;

@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         }
         let total_weight = self.scripts.total_weight();
         let scripts = std::mem::take(&mut self.scripts.list);
-        let scripts = Drive::compile(scripts, self.bench.query_mode)
+        let scripts = Drive::compile(scripts, self.bench.query_mode, None)
             .map_err(|error| Stop::fatal(error.reason))?;
         if total_weight == 0 && !self.is_init {
             return Err(Stop::fatal("total script weight must not be zero"));

@@ -1,0 +1,119 @@
+//! Pauses between tries as people type them: `none`, `exponential=1ms,1s,full`.
+
+use std::time::Duration;
+
+use pgdyno_drive::{Backoff, Jitter};
+
+use super::duration;
+
+/// What `exponential` alone means.
+pub const DEFAULT: Backoff = Backoff {
+    base: Duration::from_millis(1),
+    cap: Duration::from_secs(1),
+    jitter: Jitter::Full,
+};
+
+const ALLOWED: &str = "none, exponential, or exponential=BASE,CAP,JITTER with two times and one of \
+                       none, equal, full: exponential=1ms,1s,full";
+
+/// Reads one; `None` for none.
+///
+/// # Errors
+/// What is wrong with it, and what is allowed.
+pub fn parse(text: &str) -> Result<Option<Backoff>, String> {
+    let wrong = || format!("a backoff is {ALLOWED}");
+    let (kind, values) = match text.split_once('=') {
+        Some((kind, values)) => (kind, Some(values)),
+        None => (text, None),
+    };
+    match (kind.trim(), values) {
+        ("none", None) => return Ok(None),
+        ("exponential", None) => return Ok(Some(DEFAULT)),
+        ("exponential", Some(_)) => {}
+        _ => return Err(wrong()),
+    }
+    let mut values = values.unwrap_or_default().split(',').map(str::trim);
+    let mut backoff = DEFAULT;
+    backoff.base = duration::parse_positive(values.next().unwrap_or_default())
+        .map_err(|why| format!("the first pause: {why}"))?;
+    backoff.cap = match values.next() {
+        Some(cap) => duration::parse_positive(cap).map_err(|why| format!("the cap: {why}"))?,
+        None => DEFAULT.cap.max(backoff.base),
+    };
+    if let Some(word) = values.next() {
+        let known = Jitter::ALL.into_iter().find(|jitter| jitter.name() == word);
+        backoff.jitter = known.ok_or_else(wrong)?;
+    }
+    if values.next().is_some() {
+        return Err(wrong());
+    }
+    if backoff.cap < backoff.base {
+        return Err("the cap of a backoff cannot be shorter than its first pause".to_owned());
+    }
+    Ok(Some(backoff))
+}
+
+/// What [`parse`] reads as the same.
+pub fn text(backoff: Option<&Backoff>) -> String {
+    backoff.map_or_else(
+        || "none".to_owned(),
+        |backoff| {
+            let (base, cap) = (time(backoff.base), time(backoff.cap));
+            format!("exponential={base},{cap},{}", backoff.jitter.name())
+        },
+    )
+}
+
+/// In the largest unit in which it is whole.
+fn time(time: Duration) -> String {
+    let us = time.as_nanos() as f64 / 1e3;
+    for (unit, length_us) in [("s", 1e6), ("ms", 1e3)] {
+        if us % length_us == 0.0 {
+            return format!("{}{unit}", us / length_us);
+        }
+    }
+    format!("{us}us")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backoff_is_read_as_it_is_written() {
+        for (typed, written) in [
+            ("none", "none"),
+            ("exponential", "exponential=1ms,1s,full"),
+            ("exponential=5ms", "exponential=5ms,1s,full"),
+            ("exponential=2", "exponential=2s,2s,full"),
+            ("exponential=1ms,1s", "exponential=1ms,1s,full"),
+            (
+                "exponential=1.5ms, 90s,equal",
+                "exponential=1500us,90s,equal",
+            ),
+            ("exponential=500us,2m,none", "exponential=500us,120s,none"),
+        ] {
+            let read = parse(typed).unwrap();
+            assert_eq!(text(read.as_ref()), written, "{typed}");
+            assert_eq!(parse(written).unwrap(), read, "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_backoff_is_refused_with_what_is_allowed() {
+        for (typed, why) in [
+            ("", "exponential=1ms,1s,full"),
+            ("linear", "exponential=1ms,1s,full"),
+            ("none=1ms", "a backoff is"),
+            ("exponential=", "the first pause"),
+            ("exponential=0", "longer than nothing"),
+            ("exponential=1ms,x", "the cap"),
+            ("exponential=1ms,1s,some", "one of none, equal, full"),
+            ("exponential=1ms,1s,full,1", "a backoff is"),
+            ("exponential=1s,1ms", "cannot be shorter"),
+        ] {
+            let e = parse(typed).unwrap_err();
+            assert!(e.contains(why), "{typed}: {e}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Retries in the terminal: the policy, what tries were lost to, what they cost, and what the server
+//! counted beside.
+
+use pgdyno_drive::Drive;
+use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
+
+use super::figures;
+use crate::plan::backoff;
+use crate::plan::trial::Outcome;
+use crate::target::facts::Fact;
+
+/// How much of a message is shown: all of it is in the JSON document.
+const MESSAGE_CHARS_MAX: usize = 400;
+
+/// The policy, for the line that says how clients ran; nothing when there is none.
+pub fn policy(drive: &Drive) -> String {
+    if drive.retry_name() == "none" {
+        return String::new();
+    }
+    let mut text = match drive.max_tries {
+        0 => format!(", retry {} without limit", drive.retry_name()),
+        tries => format!(", retry {} up to {tries} tries", drive.retry_name()),
+    };
+    if let Some(pauses) = &drive.backoff {
+        text += &format!(", backoff {}", backoff::text(Some(pauses)));
+    }
+    if let Some(deadline) = drive.retry_deadline {
+        text += &format!(", no try after {} s", deadline.as_secs_f64());
+    }
+    text
+}
+
+/// All there is to say; nothing when every first try went well.
+pub fn text(outcome: &Outcome) -> String {
+    let recording = &outcome.recording;
+    let all = recording.measured.all();
+    let mut text = totals(&all);
+    text += &server(outcome);
+    for reason in &recording.reasons {
+        text += &line(reason);
+    }
+    text
+}
+
+fn totals(all: &ScriptInterval) -> String {
+    let (counts, work) = (&all.counts, &all.work);
+    let mut text = String::new();
+    if counts.retries > 0 {
+        let each = counts.retries as f64 / counts.committed.max(1) as f64;
+        text += &format!(
+            "retries      {} of {} transactions ({each:.2} for each committed one)\n",
+            figures::count(counts.retries),
+            figures::count(counts.retried)
+        );
+    }
+    if work.given_up > 0 {
+        text += &format!(
+            "given up     {} transactions, after the last try that they had\n",
+            figures::count(work.given_up)
+        );
+    }
+    if work.lost_tries > 0 {
+        let percent = |share: Option<f64>| {
+            share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
+        };
+        text += &format!(
+            "thrown away  {} tries: {} of the time in tries ({}), {} of the statements ({})\n",
+            figures::count(work.lost_tries),
+            percent(work.lost_time_share()),
+            figures::seconds(work.lost_us as f64 / 1e6),
+            percent(work.lost_statement_share()),
+            figures::count(work.lost_statements)
+        );
+    }
+    if work.backoff_us > 0 {
+        text += &format!(
+            "pauses       {} between tries, all clients together\n",
+            figures::seconds(work.backoff_us as f64 / 1e6)
+        );
+    }
+    if work.server_retries > 0 {
+        let each = work.server_retries as f64 / counts.committed.max(1) as f64;
+        text += &format!(
+            "by server    {} retries made by itself, as the transactions tell ({each:.2} for each \
+             committed one)\n",
+            figures::count(work.server_retries)
+        );
+    }
+    text
+}
+
+/// The server's counters beside what clients saw, both over the whole run.
+fn server(outcome: &Outcome) -> String {
+    let Fact::Seen(counters) = &outcome.server_counters else {
+        return String::new();
+    };
+    let grown: Vec<String> = counters
+        .counted
+        .iter()
+        .filter(|(_, grown)| **grown > 0)
+        .map(|(name, grown)| format!("{name} {}", figures::count(*grown)))
+        .collect();
+    let retries = retries_of_run(&outcome.recording);
+    let mut text = String::new();
+    if let Some(restarts) = counters.restarts.filter(|restarts| retries + restarts > 0) {
+        let gap = match retries.cmp(&restarts) {
+            std::cmp::Ordering::Equal => "as many".to_owned(),
+            std::cmp::Ordering::Less => format!("{} more", figures::count(restarts - retries)),
+            std::cmp::Ordering::Greater => {
+                format!("{} fewer", figures::count(retries - restarts))
+            }
+        };
+        text += &format!(
+            "server       clients saw {} retries, the server counted {} restarts: {gap}\n",
+            figures::count(retries),
+            figures::count(restarts)
+        );
+    }
+    if !grown.is_empty() && (retries > 0 || !outcome.recording.reasons.is_empty()) {
+        text += &format!("counted      {} ({})\n", grown.join(", "), counters.source);
+    }
+    text
+}
+
+/// Retries of the clients, warm-up included, as the server's counters have it.
+fn retries_of_run(recording: &Recording) -> u64 {
+    let warmup = recording.warmup.as_ref();
+    let phases = [Some(&recording.measured), warmup].into_iter().flatten();
+    phases.map(|phase| phase.all().counts.retries).sum()
+}
+
+fn line(reason: &Reason) -> String {
+    let sqlstate = match reason.sqlstate.as_str() {
+        "" => String::new(),
+        code => format!(" [{code}]"),
+    };
+    let mut message: String = reason.message.chars().take(MESSAGE_CHARS_MAX).collect();
+    if message.len() < reason.message.len() {
+        message.push('…');
+    }
+    format!(
+        "{:<12} {} tries by {}{sqlstate}, {} of them tried again\n{}\n",
+        reason.class.name(),
+        figures::count(reason.tries()),
+        reason.name,
+        figures::count(reason.retried),
+        indented(&message)
+    )
+}
+
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,177 @@
+//! Which product a server is, from what it says of itself. Never asked of the user.
+
+use std::fmt;
+
+use pgdyno_session::{Error, Session};
+
+use super::{COCKROACHDB, Dialect, POSTGRESQL, YUGABYTEDB};
+use crate::target::admin;
+
+/// A product's own version, such as 19.1; for what is no number 0.0, older than all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The first number.
+    pub major: u32,
+    /// The second number.
+    pub minor: u32,
+}
+
+impl Version {
+    /// A version by its first two numbers.
+    pub const fn new(major: u32, minor: u32) -> Version {
+        Version { major, minor }
+    }
+
+    /// Reads the numbers that `text` begins with: `19.1.0-alpha`, `18beta1`.
+    fn leading(text: &str) -> Version {
+        fn number(text: &str) -> (u32, &str) {
+            let end = text
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(text.len());
+            (text[..end].parse().unwrap_or(0), &text[end..])
+        }
+        let (major, rest) = number(text);
+        let (minor, _) = rest.strip_prefix('.').map_or((0, ""), number);
+        Version { major, minor }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A server's product, as it was recognised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Product {
+    /// How to speak to it.
+    pub dialect: &'static Dialect,
+    /// Whether the dialect was written for this product; else PostgreSQL's is tried.
+    pub known: bool,
+    /// The product's own version: of CockroachDB 19.1, not the 9.5 that it tells as PostgreSQL's.
+    pub version: Version,
+    /// What the server says of itself.
+    pub text: String,
+}
+
+impl Product {
+    /// Asks the server.
+    ///
+    /// # Errors
+    /// The connection is lost. A server that does not know `version()` is an unknown product.
+    pub fn ask(session: &mut Session) -> Result<Product, Error> {
+        // CockroachDB reports it with the session's start, since 2017 (captured: 19.1).
+        if let Some(text) = session.parameter("crdb_version") {
+            return Ok(Product::recognise(text));
+        }
+        match admin::value(session, "SELECT version()") {
+            Ok(text) => Ok(Product::recognise(&text.unwrap_or_default())),
+            Err(Error::Server(e)) if !session.is_broken() => Ok(Product::recognise(e.message())),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// By the answer to `version()`, or what stands in `crdb_version`.
+    pub fn recognise(text: &str) -> Product {
+        let found = |dialect, version| Product {
+            dialect,
+            known: true,
+            version,
+            text: text.to_owned(),
+        };
+        // "CockroachDB CCL v22.2.0 (x86_64-pc-linux-gnu, built …)"; OSS and CCL are ways of building
+        // it (captured: both words from one server of 19.1).
+        if text.starts_with("CockroachDB ") {
+            let version = text.split(' ').filter_map(|word| word.strip_prefix('v'));
+            let version = version.map(Version::leading).find(|v| v.major > 0);
+            return found(&COCKROACHDB, version.unwrap_or_default());
+        }
+        // "PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64-pc-linux-gnu, compiled by …" (documented:
+        // YugabyteDB's pages and articles).
+        if let Some((_, version)) = text.split_once("-YB-") {
+            return found(&YUGABYTEDB, Version::leading(version));
+        }
+        match text.strip_prefix("PostgreSQL ") {
+            Some(version) => found(&POSTGRESQL, Version::leading(version)),
+            None => Product {
+                known: false,
+                ..found(&POSTGRESQL, Version::default())
+            },
+        }
+    }
+
+    /// What the user is told when the product is not known.
+    pub fn warning(&self) -> Option<String> {
+        (!self.known).then(|| {
+            format!(
+                "pgdyno does not know this product and treats it as PostgreSQL: {}",
+                self.text
+            )
+        })
+    }
+
+    /// Whether the version is this one or a later one.
+    pub fn is_since(&self, since: Version) -> bool {
+        self.version >= since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_known_by_what_it_says_of_itself() {
+        let of = |text: &str| {
+            let product = Product::recognise(text);
+            assert_eq!(product.known, product.warning().is_none());
+            (
+                product.dialect.name,
+                product.version.to_string(),
+                product.known,
+            )
+        };
+        let known = |name, version: &str| (name, version.to_owned(), true);
+        assert_eq!(
+            of("PostgreSQL 18.1 on x86_64-pc-linux-gnu, compiled by gcc"),
+            known("postgresql", "18.1")
+        );
+        assert_eq!(
+            of("PostgreSQL 19beta1 (Debian)"),
+            known("postgresql", "19.0")
+        );
+        assert_eq!(
+            of(
+                "CockroachDB OSS v19.1.0-alpha.20190219-g30e3ac0fdd (x86_64-linux-gnu, built \
+                2026/11/21 19:28:21, go1.19.8)"
+            ),
+            known("cockroachdb", "19.1")
+        );
+        assert_eq!(
+            of("CockroachDB CCL v22.2.0 (x86_64-pc-linux-gnu)"),
+            known("cockroachdb", "22.2")
+        );
+        assert_eq!(of("CockroachDB CCL dev"), known("cockroachdb", "0.0"));
+        assert_eq!(
+            of("PostgreSQL 11.2-YB-2.21.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang"),
+            known("yugabytedb", "2.21")
+        );
+        assert_eq!(
+            of("PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64"),
+            known("yugabytedb", "2025.2")
+        );
+        for strange in ["Greenmask 3", "", "PostgreSQL"] {
+            assert_eq!(of(strange), ("postgresql", "0.0".to_owned(), false));
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        let product = Product::recognise("CockroachDB CCL v19.2.10");
+        assert!(product.is_since(Version::new(19, 2)) && product.is_since(Version::new(2, 1)));
+        assert!(!product.is_since(Version::new(20, 1)));
+        // Preview and stable releases of YugabyteDB count in one row: 2.25 before 2024.1.
+        assert!(Version::new(2024, 1) > Version::new(2, 25));
+    }
+}
