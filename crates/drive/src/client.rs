@@ -33,6 +33,10 @@ pub(crate) struct Client {
     key: u32,
     state: State,
     link: Option<Link>,
+    /// The endpoint that it was connected to last; none yet: its own.
+    endpoint: Option<usize>,
+    /// The place that it was connected to last.
+    place: usize,
     vars: Vars,
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
@@ -72,12 +76,21 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: usize, key: u32, vars: Vars, random: Prng, pauses: Prng) -> Self {
+    /// A client that is to connect to its own endpoint, which is at this place.
+    pub(crate) fn new(
+        id: usize,
+        key: u32,
+        place: usize,
+        vars: Vars,
+        (random, pauses): (Prng, Prng),
+    ) -> Self {
         Self {
             id,
             key,
             state: State::Idle,
             link: None,
+            endpoint: None,
+            place,
             vars,
             random_at_begin: random.clone(),
             random,
@@ -218,6 +231,7 @@ impl Client {
             let (scheduled, at) = (self.scheduled, cx.now);
             let ended = Ended {
                 client: self.id,
+                place: self.place,
                 number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
@@ -382,6 +396,7 @@ impl Client {
         } = *self;
         Ended {
             client: self.id,
+            place: self.place,
             number: 0,
             outcome,
             tries,

@@ -102,6 +102,10 @@ pub struct Drive {
     /// Where client *i* connects: the candidates at `i` modulo the number of endpoints, tried in
     /// order. At least one endpoint with one candidate.
     pub endpoints: Vec<Vec<Candidate>>,
+    /// Whether a client that gets no connection at its own endpoint tries the others: the clients
+    /// of one endpoint begin with different ones, so that they spread evenly. Each address is then
+    /// given at most ten seconds, unless its candidate says otherwise.
+    pub tries_other_endpoints: bool,
     /// At least one.
     pub scripts: Vec<Script>,
     /// The names of all variables of all scripts.
@@ -173,6 +177,7 @@ impl Default for Drive {
     fn default() -> Self {
         Self {
             endpoints: Vec::new(),
+            tries_other_endpoints: false,
             scripts: Vec::new(),
             names: Names::new(),
             variables: Vec::new(),

@@ -14,8 +14,11 @@ use crate::control::{Control, Stop};
 use crate::deadlines::Deadlines;
 use crate::drive::{Drive, Until};
 use crate::message::{Level, Message};
+use crate::places::Places;
 use crate::program::Program;
-use crate::record::{Finished, Interval, LoggedTransaction, Recorder};
+use crate::record::{
+    Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
+};
 use crate::run::DriveError;
 use crate::schedule::Schedule;
 
@@ -31,6 +34,8 @@ pub(crate) enum Report {
     Connected(Result<(), DriveError>),
     /// A client says something.
     Message(Message),
+    /// Something happened to a client's connection.
+    Event(Happened),
     /// An interval of this thread is over.
     Interval(usize, Box<Interval>),
     /// Transactions of this thread have ended, in this order.
@@ -55,6 +60,7 @@ pub(crate) struct ThreadEnd {
 /// What a thread needs to begin.
 pub(crate) struct Setup<'run> {
     pub(crate) drive: &'run Drive,
+    pub(crate) places: &'run Places,
     pub(crate) clients: Vec<Client>,
     pub(crate) clock: Clock,
     pub(crate) control: Control,
@@ -69,6 +75,7 @@ pub(crate) struct Setup<'run> {
 /// What clients share with their event loop.
 pub(crate) struct Context<'run, I> {
     pub(crate) drive: &'run Drive,
+    pub(crate) places: &'run Places,
     pub(crate) io: I,
     pub(crate) clock: Clock,
     /// The time, as of the last event; read once for all that follows from it.
@@ -150,6 +157,16 @@ impl<'run, I: Io> Context<'run, I> {
         let _ = self.reports.send(Report::Message(Message { level, text }));
     }
 
+    /// Tells what has happened to a connection.
+    pub(crate) fn happened(&self, kind: EventKind, text: String) {
+        if self.is_over {
+            return;
+        }
+        let at_us = self.recorder.at_us(self.now);
+        let event = Happened { at_us, kind, text };
+        let _ = self.reports.send(Report::Event(event));
+    }
+
     /// Tells a step, when all steps are asked for.
     #[inline]
     pub(crate) fn trace(&self, text: impl FnOnce() -> String) {
@@ -192,6 +209,7 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
     setup.control.wakes(io.waker());
     let Setup {
         drive,
+        places,
         mut clients,
         clock,
         control,
@@ -207,6 +225,7 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
     };
     let context = Context {
         drive,
+        places,
         io,
         clock,
         now: clock.now(),

@@ -20,6 +20,7 @@ mod drive;
 mod effects;
 mod event_loop;
 mod message;
+mod places;
 mod program;
 pub mod record;
 mod retry;

@@ -4,6 +4,7 @@
 //! merges the threads' intervals into [`Second`]s and into a [`Phase`] for warm-up and one for the
 //! measured time.
 
+mod endpoint;
 mod interval;
 mod latencies;
 mod outcome;
@@ -13,6 +14,7 @@ mod recording;
 mod transaction_log;
 mod work;
 
+pub use endpoint::{EndpointRecord, Event, EventKind};
 pub use interval::{Interval, ScriptInterval};
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};

@@ -16,10 +16,12 @@ use crate::control::Control;
 use crate::drive::{Drive, Setup as Variable};
 use crate::event_loop::{self, Report, Setup, ThreadEnd};
 use crate::message::{Level, Message};
+use crate::places::Places;
 use crate::program::Program;
 use crate::record::{
-    ClientsEnd, Connections, End, Interval, LoggedTransaction, Outages, Phase, Recorder, Recording,
-    ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse, TransactionLog, reasons,
+    ClientsEnd, Connections, End, EndpointRecord, Event, Interval, LoggedTransaction, Outages,
+    Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse,
+    TransactionLog, reasons,
 };
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
@@ -54,6 +56,13 @@ pub trait Live {
     fn second(&mut self, interval: &Interval);
     /// A client has something to say.
     fn message(&mut self, message: &Message);
+    /// Something happened to a client's connection.
+    fn event(&mut self, event: &Event) {
+        self.message(&Message {
+            level: Level::Info,
+            text: event.text.clone(),
+        });
+    }
     /// Transactions of a thread have ended, in this order; only when [`Drive::log`] asks for it.
     fn logged(&mut self, _thread: usize, _transactions: &[LoggedTransaction]) {}
     /// All clients of a thread have ended, `at_us` microseconds after the start; nothing more comes
@@ -70,6 +79,7 @@ impl Drive {
     pub fn run(&self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
         self.check()?;
         let threads = self.threads.min(self.clients);
+        let places = Places::of(&self.endpoints);
         let clock = Clock::start();
         let given = |name: &str| self.variables.iter().any(|(given, _)| given == name);
         let seeds = Seeds::deal(
@@ -89,9 +99,11 @@ impl Drive {
                     (0u32..)
                         .zip(clients.by_ref().take(share))
                         .map(|(key, (id, random))| {
+                            let own = &self.endpoints[id % self.endpoints.len()];
+                            let place = places.number(&own[0]);
                             let vars = self.vars(id, &seeds);
                             let pauses = random_of_pauses(self.seed, id);
-                            Client::new(id, key, vars, random.clone(), pauses)
+                            Client::new(id, key, place, vars, (random.clone(), pauses))
                         });
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
@@ -102,19 +114,20 @@ impl Drive {
                 let recorder = Recorder::new(
                     index,
                     &programs,
+                    places.count(),
                     (self.rate.is_some(), self.max_tries != 1),
                     self.latency_limit.map(|limit| limit.as_micros() as u64),
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
                     }),
-                    reports.clone(),
-                    recycled,
+                    (reports.clone(), recycled),
                 );
                 let schedule = self
                     .rate
                     .map(|rate| Schedule::new(rate, threads, seeds_of_thread.throttle.clone()));
                 let setup = Setup {
                     drive: self,
+                    places: &places,
                     clients,
                     clock,
                     control: control.clone(),
@@ -138,6 +151,7 @@ impl Drive {
             drop(reports);
             Collector {
                 drive: self,
+                places: &places,
                 clock,
                 links,
                 inbox,
@@ -213,6 +227,7 @@ impl Link {
 
 struct Collector<'run> {
     drive: &'run Drive,
+    places: &'run Places,
     clock: Clock,
     links: Vec<Link>,
     inbox: Receiver<Report>,
@@ -220,13 +235,14 @@ struct Collector<'run> {
 
 impl Collector<'_> {
     fn collect(self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
-        let mut recording = empty_recording(self.drive);
-        recording.connections.initial_us = self.start(live)?;
+        let mut recording = empty_recording(self.drive, self.places);
+        recording.connections.initial_us = self.start(&mut recording.events, live)?;
         let Self {
+            drive,
+            places,
             clock,
             mut links,
             inbox,
-            ..
         } = self;
         let mut open = BTreeMap::new();
         // From here on time counts.
@@ -241,6 +257,7 @@ impl Collector<'_> {
             match report {
                 Report::Connected(_) => {}
                 Report::Message(message) => live.message(&message),
+                Report::Event(event) => keep_event(&mut recording.events, event, live),
                 Report::Interval(thread, interval) => {
                     links[thread].progress = interval.start_ns + interval.length_ns;
                     add(&mut open, thread, interval, &links);
@@ -279,6 +296,7 @@ impl Collector<'_> {
                 links[thread].recycle(interval);
             }
         }
+        keep_endpoints(&mut recording, drive, places);
         recording.end = if let End::ClientAborted { .. } = recording.end {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
@@ -292,7 +310,7 @@ impl Collector<'_> {
     }
 
     /// Waits until all threads are connected and says how many microseconds that took.
-    fn start(&self, live: &mut dyn Live) -> Result<u64, DriveError> {
+    fn start(&self, events: &mut Vec<Event>, live: &mut dyn Live) -> Result<u64, DriveError> {
         let mut failure = None;
         for _ in 0..self.links.len() {
             match self.inbox.recv() {
@@ -301,6 +319,7 @@ impl Collector<'_> {
                     failure.get_or_insert(error);
                 }
                 Ok(Report::Message(message)) => live.message(&message),
+                Ok(Report::Event(event)) => keep_event(events, event, live),
                 Ok(_) | Err(_) => {}
             }
         }
@@ -350,13 +369,44 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     recording.outages.merge(&end.finished.outages);
     reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.threads.push(end.finished.used);
+    let endpoints = recording.endpoints.iter_mut();
+    for (mine, theirs) in endpoints.zip(&end.finished.endpoints) {
+        mine.merge(theirs);
+    }
     let mine = recording.statements.iter_mut().flatten();
     for (mine, theirs) in mine.zip(end.finished.statements.iter().flatten()) {
         mine.merge(theirs);
     }
 }
 
-fn empty_recording(drive: &Drive) -> Recording {
+fn keep_event(events: &mut Vec<Event>, event: Event, live: &mut dyn Live) {
+    live.event(&event);
+    if events.len() < Recording::EVENTS_MAX {
+        events.push(event);
+    }
+}
+
+/// Leaves out what nobody reached, unless an endpoint has nothing else; all threads have ended.
+fn keep_endpoints(recording: &mut Recording, drive: &Drive, places: &Places) {
+    if let [only] = recording.endpoints.as_mut_slice() {
+        let all = recording.measured.all();
+        (only.counts, only.service, only.response) = (all.counts, all.service, all.response);
+    }
+    let is_reached = |place: &usize| recording.endpoints[*place].connections > 0;
+    let mut kept = vec![false; places.count()];
+    for endpoint in &drive.endpoints {
+        let ways = endpoint.iter().map(|way| places.number(way));
+        let mut reached = ways.filter(is_reached).peekable();
+        if reached.peek().is_none() {
+            kept[places.number(&endpoint[0])] = true;
+        }
+        reached.for_each(|place| kept[place] = true);
+    }
+    let mut kept = kept.into_iter();
+    recording.endpoints.retain(|_| kept.next() == Some(true));
+}
+
+fn empty_recording(drive: &Drive, places: &Places) -> Recording {
     let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(ScriptRecord::of).collect();
     let phase = || Phase {
         scripts: vec![ScriptInterval::default(); scripts.len()],
@@ -373,6 +423,8 @@ fn empty_recording(drive: &Drive) -> Recording {
         reasons: Vec::new(),
         connections: Connections::default(),
         outages: Outages::default(),
+        endpoints: endpoints(drive, places),
+        events: Vec::new(),
         threads: Vec::<ThreadUse>::new(),
         clients: ClientsEnd {
             total: drive.clients,
@@ -380,4 +432,18 @@ fn empty_recording(drive: &Drive) -> Recording {
         },
         end: End::Complete,
     }
+}
+
+/// All places, each with the clients that try it first.
+fn endpoints(drive: &Drive, places: &Places) -> Vec<EndpointRecord> {
+    let record = |place| EndpointRecord {
+        name: places.name(place).to_owned(),
+        ..EndpointRecord::with_rate(drive.rate.is_some())
+    };
+    let mut records: Vec<EndpointRecord> = (0..places.count()).map(record).collect();
+    let dealt = drive.endpoints.iter().cycle().take(drive.clients);
+    for endpoint in dealt {
+        records[places.number(&endpoint[0])].clients += 1;
+    }
+    records
 }

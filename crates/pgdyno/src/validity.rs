@@ -63,6 +63,8 @@ pub struct Mismatch {
 pub struct Situation<'a> {
     /// What the server says of itself.
     pub facts: Option<&'a Facts>,
+    /// The isolation level asked for, by its name in SQL.
+    pub isolation_asked: Option<&'a str>,
     /// Clients that ran at the same time.
     pub clients: usize,
     /// Whether the workload changes rows.
@@ -99,6 +101,8 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     if let Some(facts) = s.facts {
         notes.extend(durability(facts, s.writes));
         notes.extend(server(facts, s.writes));
+        notes.extend(isolation(facts, s.isolation_asked));
+        notes.extend(same_node(facts));
     }
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
@@ -155,6 +159,39 @@ fn client_bound(share: f64) -> Option<Note> {
                 share * 100.0
             ),
             "give it more threads (-j) or another host",
+        )
+    })
+}
+
+/// Whether transactions ran at the level that was asked for.
+fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
+    let asked = asked?;
+    let in_effect = facts.isolation.seen().filter(|level| *level != asked)?;
+    Some(note(
+        "isolation-differs",
+        Severity::Serious,
+        format!(
+            "transactions were to run at isolation level {asked}, but run at {in_effect}: the \
+             server, or the script itself, decides so"
+        ),
+        "read the figures as those of the level in effect, or enable the other one on the server",
+    ))
+}
+
+/// Endpoints that lead to one and the same node.
+fn same_node(facts: &Facts) -> Option<Note> {
+    let nodes: Option<Vec<&String>> = facts.reached.iter().map(|r| r.node.seen()).collect();
+    let nodes = nodes?;
+    let (first, others) = nodes.split_first()?;
+    (!others.is_empty() && others.iter().all(|node| node == first)).then(|| {
+        note(
+            "one-node",
+            Severity::Warning,
+            format!(
+                "{} endpoints were named, and a connection to each met the same node: {first}",
+                nodes.len()
+            ),
+            "name the nodes by addresses of their own, behind whatever leads to them",
         )
     })
 }
@@ -312,6 +349,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::reach::Reached;
 
     /// A server about which there is nothing to say.
     fn sound() -> Facts {
@@ -388,6 +426,55 @@ mod tests {
         assert_eq!(
             codes(&facts, false),
             [("same-host".into(), Severity::Notice)]
+        );
+    }
+
+    #[test]
+    fn another_isolation_level_than_asked_for_is_serious() {
+        let facts = Facts {
+            isolation: Fact::Seen("serializable".to_owned()),
+            ..sound()
+        };
+        let of = |asked| {
+            let situation = Situation {
+                facts: Some(&facts),
+                isolation_asked: asked,
+                ..Situation::default()
+            };
+            notes(&situation)
+        };
+        assert_eq!(of(None), []);
+        assert_eq!(of(Some("serializable")), []);
+        let got = of(Some("read committed"));
+        assert_eq!(
+            (&*got[0].code, got[0].severity),
+            ("isolation-differs", Severity::Serious)
+        );
+        assert!(got[0].sentence.contains("but run at serializable"));
+    }
+
+    #[test]
+    fn endpoints_that_lead_to_one_node_are_told() {
+        let reached = |nodes: &[&str]| {
+            let reached = nodes.iter().map(|node| Reached {
+                endpoint: format!("db:{node}"),
+                node: match *node {
+                    "" => Fact::Unseen("refused".to_owned()),
+                    node => Fact::Seen(node.to_owned()),
+                },
+            });
+            let facts = Facts {
+                reached: reached.collect(),
+                ..sound()
+            };
+            codes(&facts, true)
+        };
+        assert_eq!(reached(&["1"]), []);
+        assert_eq!(reached(&["1", "2"]), []);
+        assert_eq!(reached(&["1", ""]), []);
+        assert_eq!(
+            reached(&["1", "1"]),
+            [("one-node".into(), Severity::Warning)]
         );
     }
 

@@ -625,3 +625,53 @@ fn random_load_balancing_changes_the_order_of_hosts_only() {
     }
     assert!(orders.len() > 5, "{}", orders.len());
 }
+
+#[test]
+fn a_list_of_hosts_comes_apart_with_all_else_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pass");
+    fs::write(
+        &file,
+        "a:1:db:me:first\nb:2:db:me:second\nc:7:db:me:third\n",
+    )
+    .unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let text = format!(
+        "host=a,b,[x],/sock port=1,2,3,4 hostaddr=127.0.0.1,,::1, user=me dbname=db passfile={}",
+        file.display()
+    );
+    let info = read(&text).unwrap();
+    let apart = info.each_host();
+    let places = apart.iter().map(|info| {
+        let hosts: Vec<&str> = info.hosts().collect();
+        format!("{} {}", hosts.join(","), info.port())
+    });
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        ["127.0.0.1 1", "b 2", "::1 3", "/sock 4"]
+    );
+    assert!(apart[1].to_string().starts_with("host=b port=2 user=me"));
+    let passwords: Vec<bool> = apart.iter().map(ConnInfo::has_password).collect();
+    assert_eq!(passwords, [true, true, false, false]);
+    let other = apart[0].at("c", 7);
+    assert_eq!((other.port(), other.has_password()), ("7", true));
+    assert!(other.option("hostaddr").unwrap_or_default().is_empty());
+    let candidates = other.at("127.0.0.1", 9).candidates().unwrap().list;
+    assert_eq!(candidates[0].place(), "127.0.0.1:9");
+    let ways = info.candidates().map(|found| found.list.len());
+    assert!(ways.is_err() || ways == Ok(4), "the list is as it was");
+}
+
+#[test]
+fn what_asks_for_one_server_of_a_list_is_told_from_a_list_to_be_used() {
+    let searches = |text: &str| read(text).unwrap().searches_hosts();
+    assert!(!searches("host=a,b"));
+    assert!(!searches("host=a,b target_session_attrs=any"));
+    assert!(searches("host=a,b load_balance_hosts=disable"));
+    assert!(searches("host=a,b load_balance_hosts=random"));
+    assert!(searches("host=a,b target_session_attrs=read-write"));
+    let env = env().with("PGLOADBALANCEHOSTS", "disable");
+    let info = resolve(&Given::target("host=a,b"), &env).unwrap();
+    assert!(info.searches_hosts());
+    assert!(info.at("c", 1).searches_hosts());
+}

@@ -80,6 +80,18 @@ impl Candidate {
         }
     }
 
+    /// The server by the name that its user gave it: `host:port`, or the path of a Unix socket. The
+    /// addresses of one name are one place: several ways to one server, as the loopback has two.
+    pub fn place(&self) -> String {
+        match &self.addr {
+            Addr::Tcp(addr) if self.host.contains(':') => {
+                format!("[{}]:{}", self.host, addr.port())
+            }
+            Addr::Tcp(addr) => format!("{}:{}", self.host, addr.port()),
+            Addr::Unix(path) => path.display().to_string(),
+        }
+    }
+
     /// The message for a failed attempt, in libpq's words: endpoint, then reason.
     pub fn failure(&self, error: &ConnectError) -> String {
         format!("connection to {self} failed: {error}")

@@ -11,6 +11,7 @@ use crate::clock::{Nanos, nanos};
 use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
 use crate::message::Level;
+use crate::places::endpoint_at;
 use crate::run::DriveError;
 
 /// How soon to knock again at a Unix socket whose queue is full.
@@ -21,6 +22,9 @@ const PATIENCE_NS: Nanos = 10_000_000_000;
 /// One client on its way to a connection.
 #[derive(Debug)]
 pub(super) struct Attempt {
+    endpoint: usize,
+    /// How many endpoints were tried before this one.
+    step: usize,
     candidate: usize,
     /// Not there while the server's queue is full.
     machine: Option<Connecting>,
@@ -69,6 +73,8 @@ impl Client {
         let begun = cx.clock.now();
         self.count_attempt(cx);
         let attempt = Attempt {
+            endpoint: self.id % cx.drive.endpoints.len(),
+            step: 0,
             candidate: 0,
             machine: None,
             begun,
@@ -83,8 +89,11 @@ impl Client {
 
     /// Begins with a candidate that has all of its time before it.
     fn begin_candidate<I: Io>(&mut self, cx: &mut Context<'_, I>, mut attempt: Box<Attempt>) {
-        let candidate = &self.candidates(cx)[attempt.candidate];
-        let limit = candidate.connect_timeout.map(nanos);
+        let candidate = &cx.drive.endpoints[attempt.endpoint][attempt.candidate];
+        let mut limit = candidate.connect_timeout.map(nanos);
+        if cx.drive.tries_other_endpoints {
+            limit = limit.or(Some(PATIENCE_NS));
+        }
         attempt.deadline = limit.map(|limit| cx.clock.now().saturating_add(limit));
         if self.outage.is_some() {
             attempt.end_by(cx.end);
@@ -92,13 +101,8 @@ impl Client {
         self.try_candidate(cx, attempt);
     }
 
-    fn candidates<'run, I>(&self, cx: &Context<'run, I>) -> &'run [Candidate] {
-        let drive = cx.drive;
-        &drive.endpoints[self.id % drive.endpoints.len()]
-    }
-
     fn try_candidate<I: Io>(&mut self, cx: &mut Context<'_, I>, mut attempt: Box<Attempt>) {
-        let candidate = &self.candidates(cx)[attempt.candidate];
+        let candidate = &cx.drive.endpoints[attempt.endpoint][attempt.candidate];
         (attempt.again, attempt.is_open) = (None, false);
         let now = cx.clock.now();
         let is_unix = matches!(candidate.addr, Addr::Unix(_));
@@ -174,13 +178,18 @@ impl Client {
                 }
             }
             Ok(Some(established)) => {
-                let State::Connecting(attempt) = &self.state else {
+                let State::Connecting(attempt) = &mut self.state else {
                     return;
                 };
                 cx.deadlines.clear(self.key);
                 cx.now = cx.clock.now();
-                cx.recorder.connected(cx.now.saturating_sub(attempt.begun));
-                let is_before_run = attempt.is_before_run;
+                let (endpoint, is_before_run) = (attempt.endpoint, attempt.is_before_run);
+                let failures = std::mem::take(&mut attempt.failures);
+                let candidate = &cx.drive.endpoints[endpoint][attempt.candidate];
+                self.place = cx.places.number(candidate);
+                let latency = cx.now.saturating_sub(attempt.begun);
+                cx.recorder.connected(self.place, latency);
+                let moved = self.arrive(cx, endpoint).then_some(failures);
                 for notice in &established.notices {
                     cx.say(Level::Debug, notice.libpq_notice_text());
                 }
@@ -190,10 +199,22 @@ impl Client {
                     cx.client_connected();
                 } else {
                     self.state = State::Begin;
-                    self.end_outage(cx);
                 }
+                self.end_outage(cx, moved.as_deref());
             }
         }
+    }
+
+    /// The client is connected to this endpoint; whether it was at another before.
+    fn arrive<I: Io>(&mut self, cx: &mut Context<'_, I>, endpoint: usize) -> bool {
+        let endpoints = cx.drive.endpoints.len();
+        let before = self.endpoint.unwrap_or(self.id % endpoints);
+        self.endpoint = Some(endpoint);
+        let has_moved = before != endpoint;
+        if has_moved {
+            cx.recorder.arrived(self.place);
+        }
+        has_moved
     }
 
     pub(super) fn connecting_closed<I: Io>(
@@ -234,7 +255,7 @@ impl Client {
         let State::Connecting(mut attempt) = std::mem::replace(&mut self.state, State::Idle) else {
             return;
         };
-        let candidates = self.candidates(cx);
+        let candidates = &cx.drive.endpoints[attempt.endpoint];
         let failed = &candidates[attempt.candidate];
         let mut text = std::mem::take(&mut attempt.failures);
         text.push_str(&failed.failure(&error));
@@ -250,6 +271,16 @@ impl Client {
                 true => self.try_candidate(cx, attempt),
                 false => self.begin_candidate(cx, attempt),
             };
+        }
+        let step = attempt.step + 1;
+        let other = endpoint_at(self.id, cx.drive.endpoints.len(), step);
+        if let Some(other) = other.filter(|_| cx.drive.tries_other_endpoints) {
+            text.push('\n');
+            self.count_attempt(cx);
+            attempt.failures = text;
+            attempt.machine = None;
+            (attempt.endpoint, attempt.step, attempt.candidate) = (other, step, 0);
+            return self.begin_candidate(cx, attempt);
         }
         if attempt.is_before_run {
             self.is_disconnected = true;

@@ -433,6 +433,7 @@ impl Client {
     /// The connection is gone in the middle of a transaction; `reason` says how, if there is more
     /// to say than that the server closed it.
     pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
+        cx.recorder.lost(self.place);
         if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
             let words = self.last_words.take().map(|(_, words)| words);
             let words = words.as_deref().or(reason);

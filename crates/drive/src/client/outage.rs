@@ -7,8 +7,7 @@ use super::reply::Reply;
 use super::{Client, State};
 use crate::clock::Nanos;
 use crate::event_loop::Context;
-use crate::message::Level;
-use crate::record::{Failure, Then};
+use crate::record::{EventKind, Failure, Then};
 
 /// The pause after the first attempt that fails; it doubles with each other one.
 const PAUSE_MIN_NS: Nanos = 10_000_000;
@@ -40,8 +39,9 @@ impl Client {
     /// The connection is gone; `words` says how. What was under way is booked, and the client
     /// connects again.
     pub(super) fn begin_outage<I: Io>(&mut self, cx: &mut Context<'_, I>, words: &str) {
-        let text = format!("client {} lost its connection: {words}", self.id);
-        cx.say(Level::Info, text);
+        let place = self.to_place(cx);
+        let text = format!("client {} lost its connection{place}: {words}", self.id);
+        cx.happened(EventKind::Outage, text);
         let resume = match self.state {
             State::Throttled => Resume::Throttled,
             State::Choose | State::Schedule => Resume::Choose,
@@ -80,10 +80,8 @@ impl Client {
     ) {
         cx.now = cx.clock.now();
         let outage = self.outage.get_or_insert_with(|| {
-            cx.say(
-                Level::Info,
-                format!("client {} gets no connection: {words}", self.id),
-            );
+            let text = format!("client {} gets no connection: {words}", self.id);
+            cx.happened(EventKind::Outage, text);
             cx.recorder.outage_begun();
             cx.recorder.outage_attempt();
             Outage {
@@ -105,9 +103,35 @@ impl Client {
         }
     }
 
-    /// There is a connection; where one was missed, the client goes on where it stood.
-    pub(super) fn end_outage<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+    /// The client is at another endpoint than before, without having lost a connection.
+    fn tell_move<I: Io>(&self, cx: &Context<'_, I>, failures: &str) {
+        let place = self.to_place(cx);
+        // libpq's texts go over several lines.
+        let why: Vec<&str> = failures.split_whitespace().collect();
+        let why = match why.as_slice() {
+            [] => "its own endpoint takes connections again".to_owned(),
+            words => words.join(" "),
+        };
+        let text = format!("client {} is connected{place}: {why}", self.id);
+        cx.happened(EventKind::Moved, text);
+    }
+
+    /// The endpoint that a client stands at, where there is more than one.
+    fn to_place<I: Io>(&self, cx: &Context<'_, I>) -> String {
+        if cx.places.count() > 1 {
+            format!(" to {}", cx.places.name(self.place))
+        } else {
+            String::new()
+        }
+    }
+
+    /// There is a connection; where one was missed, the client goes on where it stood. `failures`
+    /// says why it is not at the endpoint that it was at before, if it is not.
+    pub(super) fn end_outage<I: Io>(&mut self, cx: &mut Context<'_, I>, failures: Option<&str>) {
         let Some(outage) = self.outage.take() else {
+            if let Some(failures) = failures {
+                self.tell_move(cx, failures);
+            }
             return;
         };
         let length = cx.now.saturating_sub(outage.begun);
@@ -117,11 +141,16 @@ impl Client {
             attempts => format!("{attempts} attempts"),
         };
         let text = format!(
-            "client {} is connected again after {:.3} s ({attempts})",
+            "client {} is connected again{} after {:.3} s ({attempts})",
             self.id,
+            self.to_place(cx),
             length as f64 / 1e9
         );
-        cx.say(Level::Info, text);
+        let kind = match failures {
+            Some(_) => EventKind::Moved,
+            None => EventKind::Reconnected,
+        };
+        cx.happened(kind, text);
         self.state = match outage.resume {
             Resume::Choose => State::Choose,
             Resume::Throttled => State::Throttled,

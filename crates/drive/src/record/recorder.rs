@@ -4,8 +4,8 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason, Reasons,
-    StatementTotals, ThreadUse, TransactionLog,
+    EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
+    Reasons, StatementTotals, ThreadUse, TransactionLog,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -21,6 +21,8 @@ pub(crate) struct Recorder {
     statements: Vec<Vec<StatementTotals>>,
     connects: Latencies,
     outages: Outages,
+    /// By place; nothing is kept of transactions where there is one place only.
+    endpoints: Vec<EndpointRecord>,
     reasons: Reasons,
     log: Option<TransactionLog>,
     lag_max_ns: Nanos,
@@ -47,6 +49,7 @@ pub(crate) struct Finished {
     pub(crate) statements: Vec<Vec<StatementTotals>>,
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
+    pub(crate) endpoints: Vec<EndpointRecord>,
     pub(crate) reasons: Vec<Reason>,
     pub(crate) used: ThreadUse,
 }
@@ -55,11 +58,11 @@ impl Recorder {
     pub(crate) fn new(
         thread: usize,
         programs: &[&Program],
+        places: usize,
         (with_rate, with_retries): (bool, bool),
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
-        reports: Sender<Report>,
-        recycled: Receiver<Box<Interval>>,
+        (reports, recycled): (Sender<Report>, Receiver<Box<Interval>>),
     ) -> Self {
         let totals = |program: &&Program| vec![StatementTotals::default(); program.commands()];
         Self {
@@ -72,6 +75,7 @@ impl Recorder {
             statements: programs.iter().map(totals).collect(),
             connects: Latencies::default(),
             outages: Outages::default(),
+            endpoints: vec![EndpointRecord::with_rate(with_rate); places],
             reasons: Reasons::default(),
             log,
             lag_max_ns: 0,
@@ -117,6 +121,13 @@ impl Recorder {
         if self.log.is_some() && self.is_measuring() {
             self.log(script, &end);
         }
+        let response_us = micros(end.at.saturating_sub(end.scheduled));
+        let is_late = self
+            .latency_limit_us
+            .is_some_and(|limit_us| response_us > limit_us);
+        if self.endpoints.len() > 1 {
+            self.endpoints[end.place].book(&end, response_us, is_late);
+        }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
         interval.work.given_up += u64::from(end.is_given_up);
@@ -131,19 +142,13 @@ impl Recorder {
         interval.work.kept_us += attempt_us;
         interval.work.kept_statements += u64::from(end.statements);
         interval.work.server_retries += end.server_retries;
-        let response_us = micros(end.at.saturating_sub(end.scheduled));
         if let Some(response) = &mut interval.response {
             response.record(response_us);
         }
         if let Some(lag) = &mut interval.lag {
             lag.record(micros(end.begun.saturating_sub(end.scheduled)));
         }
-        if self
-            .latency_limit_us
-            .is_some_and(|limit_us| response_us > limit_us)
-        {
-            interval.counts.late += 1;
-        }
+        interval.counts.late += u64::from(is_late);
     }
 
     fn log(&mut self, script: usize, end: &Ended) {
@@ -209,8 +214,29 @@ impl Recorder {
     }
 
     /// Books a connection that took so long to make.
-    pub(crate) fn connected(&mut self, latency: Nanos) {
+    pub(crate) fn connected(&mut self, place: usize, latency: Nanos) {
         self.connects.record(micros(latency));
+        self.endpoints[place].connections += 1;
+    }
+
+    /// Books that a connection broke.
+    pub(crate) fn lost(&mut self, place: usize) {
+        self.endpoints[place].lost += 1;
+    }
+
+    /// Books that a client came from another endpoint.
+    pub(crate) fn arrived(&mut self, place: usize) {
+        self.endpoints[place].arrived += 1;
+    }
+
+    /// A moment in microseconds since clients began to work; 0 before.
+    pub(crate) fn at_us(&self, at: Nanos) -> u64 {
+        let has_begun = self.boundary < Nanos::MAX;
+        if has_begun {
+            micros(at.saturating_sub(self.begin))
+        } else {
+            0
+        }
     }
 
     /// Books that a client is without a connection.
@@ -275,6 +301,7 @@ impl Recorder {
             statements: self.statements,
             connects: self.connects,
             outages: self.outages,
+            endpoints: self.endpoints,
             reasons: self.reasons.finish().collect(),
             used,
         }
@@ -307,6 +334,9 @@ impl Recorder {
         self.phase_begin = now;
         self.used = cpu_now();
         self.lag_max_ns = 0;
+        self.endpoints
+            .iter_mut()
+            .for_each(EndpointRecord::end_warmup);
         self.reasons.restart();
         for totals in self.statements.iter_mut().flatten() {
             totals.latencies.clear();
@@ -340,6 +370,8 @@ pub(crate) enum Then {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub(crate) client: usize,
+    /// Where the client is connected, or was last.
+    pub(crate) place: usize,
     /// The client's transactions that have ended, this one included.
     pub(crate) number: u64,
     pub(crate) outcome: Outcome,

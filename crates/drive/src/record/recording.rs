@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
-use super::{Counts, Interval, Latencies, Packed, Reason, ScriptInterval, Work};
+use super::{
+    Counts, EndpointRecord, Event, Interval, Latencies, Packed, Reason, ScriptInterval, Work,
+};
 use crate::drive::Script;
 
 /// Everything that a run produced.
@@ -28,6 +30,11 @@ pub struct Recording {
     /// Times without a connection, when clients connect again after a loss. Counted over the whole
     /// run, warm-up included.
     pub outages: Outages,
+    /// By server, in the order in which they were named: those that were reached, and those that
+    /// an endpoint names while nothing of it was reached.
+    pub endpoints: Vec<EndpointRecord>,
+    /// What happened to connections, the first [`Recording::EVENTS_MAX`].
+    pub events: Vec<Event>,
     /// What the threads of the engine used during the measured phase.
     pub threads: Vec<ThreadUse>,
     /// How the clients ended.
@@ -37,6 +44,9 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// So many events are kept: a thousand clients that lose their server all say the same.
+    pub const EVENTS_MAX: usize = 1000;
+
     /// CPU time of the engine's threads in the measured phase, in microseconds: user, system.
     pub fn cpu_us(&self) -> (u64, u64) {
         let user_us = self.threads.iter().map(|thread| thread.user_us).sum();

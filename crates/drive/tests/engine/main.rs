@@ -3,6 +3,7 @@
 mod commit;
 mod connecting;
 mod control;
+mod endpoints;
 mod ends;
 mod log;
 mod meta;

@@ -3,7 +3,6 @@
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
@@ -20,26 +19,6 @@ fn lasting(socket: &Path, mode: QueryMode, script: &str) -> Drive {
         endpoints: vec![vec![candidate]],
         on_connection_loss: OnConnectionLoss::Reconnect,
         ..drive_in(mode, script)
-    }
-}
-
-/// Has the server restart after a crash: one of its processes is killed. Some live but for one
-/// transaction, and killing one that has just ended does nothing.
-fn crash(socket: &Path, condition: &str) {
-    let mut admin = connected(socket);
-    let pid = format!(
-        "select coalesce(min(pid), 0) from pg_stat_activity
-         where application_name = 'lasting' and {condition}"
-    );
-    wait_until(&mut admin, &pid);
-    let begun = Instant::now();
-    while let Ok(Some(pid)) = admin.query_one_value(&pid) {
-        assert!(begun.elapsed().as_secs() < 20, "the server does not crash");
-        if pid != "0" {
-            // One that is gone cannot be killed.
-            let _ = Command::new("kill").args(["-KILL", &pid]).status();
-        }
-        thread::sleep(millis(5));
     }
 }
 
@@ -69,7 +48,7 @@ fn a_restart_of_the_server_in_the_middle_loses_no_count() {
             scope.spawn(|| {
                 let begun = "select (count(*) > 100)::int from history";
                 wait_until(&mut connected(&socket), begun);
-                crash(&socket, "true");
+                crash(&socket, "lasting", "true");
             });
             run(&drive)
         });

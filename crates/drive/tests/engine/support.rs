@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,26 @@ pub fn connected(socket: &Path) -> Session {
             Err(error) => assert!(begin.elapsed() < Duration::from_secs(20), "{error}"),
         }
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Has the server restart after a crash: one of its processes is killed. Some live but for one
+/// transaction, and killing one that has just ended does nothing.
+pub fn crash(socket: &Path, application: &str, condition: &str) {
+    let mut admin = connected(socket);
+    let pid = format!(
+        "select coalesce(min(pid), 0) from pg_stat_activity
+         where application_name = '{application}' and {condition}"
+    );
+    wait_until(&mut admin, &pid);
+    let begun = Instant::now();
+    while let Ok(Some(pid)) = admin.query_one_value(&pid) {
+        assert!(begun.elapsed().as_secs() < 20, "the server does not crash");
+        if pid != "0" {
+            // One that is gone cannot be killed.
+            let _ = Command::new("kill").args(["-KILL", &pid]).status();
+        }
+        std::thread::sleep(millis(5));
     }
 }
 

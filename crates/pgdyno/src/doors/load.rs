@@ -102,7 +102,7 @@ fn summary(name: &str, loaded: &Loaded) -> String {
             )
         }
     };
-    for remark in &loaded.remarks {
+    for remark in loaded.means.iter().chain(&loaded.remarks) {
         text += &format!("\nnote: {remark}");
     }
     text

@@ -20,6 +20,7 @@ pub mod show;
 pub mod sql;
 pub mod store_args;
 pub mod sweep;
+pub mod target;
 pub mod target_args;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -97,6 +98,8 @@ pub enum Verb {
     Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables, without running it
     Load(load::LoadArgs),
+    /// What a server is: product, nodes, isolation in effect, what is different, what can be seen
+    Target(target::TargetVerbArgs),
     /// List the workloads, or show one to copy and change
     #[command(subcommand)]
     Pack(pack::PackVerb),
@@ -152,6 +155,7 @@ Examples:
   pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
   pgdyno load tpcb --param scale=100          create and fill the tables only
+  pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
   pgdyno ls; pgdyno show 12                   what was measured before
   pgdyno server start                         a server that stays for the next runs
@@ -169,6 +173,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sweep(args) => sweep::open(&args, cli.talk),
         Verb::Restore(args) => restore::open(&args, cli.talk),
         Verb::Load(args) => load::open(&args, cli.talk),
+        Verb::Target(args) => target::open(&args, cli.talk),
         Verb::Pack(verb) => pack::open(&verb, cli.talk),
         Verb::Server(verb) => server::open(&verb, cli.talk),
         Verb::Ls(args) => ls::open(&args, cli.talk),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, Drive, OnError, QueryMode, Until};
+use pgdyno_drive::{Control, Drive, OnConnectionLoss, OnError, QueryMode, Until};
 use pgdyno_platform::host;
 use pgdyno_platform::interrupt::Interrupts;
 
@@ -17,6 +17,7 @@ use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
 use crate::plan::duration;
+use crate::plan::isolation::Isolation;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
 use crate::plan::warmup::Asked;
@@ -40,6 +41,7 @@ Examples:
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
   pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
+  pgdyno run tpcb -c 12 --url postgresql://me@db1,db2,db3/bench --reconnect
   pgdyno run tpcb --json=result.json             everything measured, for programs
   pgdyno run tpcb --tag baseline                 easy to find in the notebook: pgdyno ls
 
@@ -100,6 +102,16 @@ pub struct RunArgs {
     /// How statements travel
     #[arg(short = 'M', long, value_enum, default_value_t = Mode::Simple)]
     pub query_mode: Mode,
+
+    /// The isolation level of the transactions, unless a script says its own; what comes of it is
+    /// read back from the server [default: the server's]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub isolation: Option<Isolation>,
+
+    /// Connect again when a connection is lost, or cannot be made: to the same endpoint, else to
+    /// the others in turn. Without it the client ends
+    #[arg(long)]
+    pub reconnect: bool,
 
     /// A new connection for each transaction
     #[arg(short = 'C', long)]
@@ -193,6 +205,7 @@ impl RunArgs {
             mix: self.mix.clone(),
             params: self.pack.param.clone(),
             target: self.target.wanted(),
+            isolation: self.isolation,
             inject_retries: self.retry.inject_retries,
             drive: Drive {
                 query_mode: self.query_mode.into(),
@@ -210,6 +223,11 @@ impl RunArgs {
                     OnError::EndClient
                 },
                 connection_per_transaction: self.connect,
+                on_connection_loss: if self.reconnect {
+                    OnConnectionLoss::Reconnect
+                } else {
+                    OnConnectionLoss::EndClient
+                },
                 verbose_errors: self.verbose_errors,
                 seed: self.seed.unwrap_or_else(trial::seed_from_clock),
                 ..trial::native_drive()

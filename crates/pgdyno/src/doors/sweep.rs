@@ -367,9 +367,12 @@ fn again(args: &SweepArgs) -> String {
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));
     }
-    if args.target.url.is_some() {
-        // It may hold a password.
-        words.push("--url …".to_owned());
+    // They may hold passwords.
+    words.extend(args.target.url.iter().map(|_| "--url …".to_owned()));
+    match &args.target.discover {
+        None => {}
+        Some(None) => words.push("--discover".to_owned()),
+        Some(Some(http)) => words.push(format!("--discover={http}")),
     }
     words.join(" ")
 }

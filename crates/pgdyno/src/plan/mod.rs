@@ -6,6 +6,7 @@ pub mod brake;
 pub mod duration;
 pub mod experiment;
 pub mod hygiene;
+pub mod isolation;
 pub mod prepare;
 pub mod retries;
 pub mod settings;

@@ -1,14 +1,15 @@
 //! What comes before the first transaction, the same for every verb that runs a workload: what was
 //! typed becomes a workload, a server, filled tables, and what is known about them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_drive::record::Recording;
-use pgdyno_drive::{Drive, ErrorRule, PGBENCH_RULES, Script};
+use pgdyno_drive::{Drive, ErrorRule, OnConnectionLoss, PGBENCH_RULES, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
+use super::isolation::Isolation;
 use super::trial::{self, Trial};
 use super::warmup::{By, Ended};
 use super::{retries, steady};
@@ -16,6 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
+use crate::target::reach::{self, Reached};
 use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
@@ -39,6 +41,7 @@ pub struct Prepared {
     pub variables: BTreeMap<String, String>,
     /// What is known about the server.
     pub facts: Facts,
+    isolation_asked: Option<Isolation>,
     /// Which product it is.
     pub product: Product,
     /// What its errors mean.
@@ -105,10 +108,21 @@ pub fn prepare(
     for warning in &target.warnings {
         crate::say::remark!("pgdyno: warning: {warning}");
     }
+    let target = match asked.isolation {
+        Some(level) => {
+            // How a session is told depends on the product.
+            let mut session = target.connect_unless_interrupted(interrupts)?;
+            let product = Product::ask(&mut session)
+                .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+            session.close();
+            target.with_settings(product.dialect, &level.setting())
+        }
+        None => target,
+    };
     prepare_on(target, checked, asked, progress, interrupts)
 }
 
-/// The same, on a target that is open already.
+/// The same, on a target that is open already and whose sessions have the settings asked for.
 pub fn prepare_on(
     target: Target,
     checked: Checked,
@@ -123,6 +137,13 @@ pub fn prepare_on(
         names,
         given,
     } = checked;
+    // Before tables are loaded, which may take long.
+    let reached = if target.endpoints.len() > 1 {
+        let may_miss = asked.drive.on_connection_loss == OnConnectionLoss::Reconnect;
+        reach::each_endpoint(&target, may_miss, interrupts)?
+    } else {
+        Vec::new()
+    };
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
@@ -136,6 +157,11 @@ pub fn prepare_on(
             };
             let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
                 .map_err(|failure| target.explain(failure))?;
+            if !progress.is_quiet() {
+                for means in &loaded.means {
+                    crate::say::remark!("pgdyno: note: loaded: {means}");
+                }
+            }
             for remark in &loaded.remarks {
                 crate::say::remark!("pgdyno: warning: {remark}");
             }
@@ -159,7 +185,13 @@ pub fn prepare_on(
             variables
         }
     };
-    let facts = facts::collect(&mut session);
+    let begins = begins(&workload.scripts);
+    let begins = begins.as_deref().map_err(|why| *why);
+    let mut facts = facts::collect(&mut session).of_cluster(&mut session, product.dialect, begins);
+    facts.reached = match target.endpoints.as_slice() {
+        [only] => vec![Reached::by(&mut session, product.dialect, &only.name)],
+        _ => reached,
+    };
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.drive.clients);
     Ok(Prepared {
         target,
@@ -168,12 +200,23 @@ pub fn prepare_on(
         names,
         variables,
         facts,
+        isolation_asked: asked.isolation,
         errors: product.dialect.retries.errors,
         product,
         few_rows,
         mismatches,
         clients: asked.drive.clients,
     })
+}
+
+/// Statements that begin transactions as those of the scripts begin.
+fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
+    let begins = scripts.iter().map(|script| sql_words::begins(&script.text));
+    let begins: Option<Vec<BTreeSet<String>>> = begins.collect();
+    let begins = begins
+        .ok_or("the scripts set the level themselves, in a way that cannot be read off them")?;
+    let begins: BTreeSet<String> = begins.into_iter().flatten().collect();
+    Ok(begins.into_iter().collect())
 }
 
 impl Prepared {
@@ -206,6 +249,7 @@ impl Prepared {
             names,
             variables,
             facts,
+            isolation_asked: None,
             product: Product::recognise(""),
             errors: PGBENCH_RULES,
             few_rows,
@@ -223,6 +267,7 @@ impl Prepared {
         let cut_short = warmup.filter(|ended| ended.by == By::Limit);
         validity::notes(&Situation {
             facts: Some(&self.facts),
+            isolation_asked: self.isolation_asked.map(Isolation::name),
             clients: self.clients,
             writes: self
                 .workload

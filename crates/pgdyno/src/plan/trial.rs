@@ -4,13 +4,15 @@ use std::num::NonZeroU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_drive::{
-    Control, Drive, DriveError, Live, QueryMode, Recording, Retry, Script, Setup, Until,
+    Control, Drive, DriveError, Live, OnConnectionLoss, QueryMode, Recording, Retry, Script, Setup,
+    Until,
 };
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_script::{Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::isolation::Isolation;
 use super::prepare::Prepared;
 use super::warmup;
 use crate::exit::{Exit, Failure};
@@ -32,6 +34,8 @@ pub struct Trial {
     pub params: Vec<String>,
     /// Where the database is.
     pub target: Wanted,
+    /// The isolation level asked for; none: what the server has by default.
+    pub isolation: Option<Isolation>,
     /// Have the server fail transactions on purpose, so that a retry policy can be seen at work.
     pub inject_retries: bool,
     /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
@@ -135,8 +139,14 @@ impl Trial {
 
     fn drive(&self, prepared: &Prepared) -> Drive {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
+        let target = &prepared.target;
+        let reconnects = self.drive.on_connection_loss == OnConnectionLoss::Reconnect;
         Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            // Clients with an order of their own have all hosts in it.
+            tries_other_endpoints: reconnects
+                && !target.load_balances
+                && target.endpoints.len() > 1,
             errors: prepared.errors,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
@@ -153,24 +163,26 @@ impl Trial {
         ) {
             (Ok(inject), true) => {
                 let setting = (inject.setting.to_owned(), "true".to_owned());
-                prepared.target.with_settings(&[setting].into())
+                prepared
+                    .target
+                    .with_settings(prepared.product.dialect, &[setting].into())
             }
             _ => prepared.target.clone(),
         }
     }
 
-    /// The same candidates for all clients, or an order of its own for each one.
+    /// Those of the target, or for each client a list in an order of its own.
     fn endpoints(&self, target: &Target) -> Vec<Vec<Candidate>> {
+        let endpoints = target.endpoints.iter();
+        let candidates = endpoints.map(|endpoint| &endpoint.candidates);
         if !target.load_balances {
-            return vec![target.candidates.clone()];
+            return candidates.cloned().collect();
         }
-        let order = |client| {
-            shuffle(
-                &target.candidates,
-                (self.drive.seed as u64).wrapping_add(client),
-            )
+        let dealt = (0..self.drive.clients as u64).zip(candidates.cycle());
+        let order = |(client, list): (u64, &Vec<Candidate>)| {
+            shuffle(list, (self.drive.seed as u64).wrapping_add(client))
         };
-        (0..self.drive.clients as u64).map(order).collect()
+        dealt.map(order).collect()
     }
 }
 

@@ -3,8 +3,8 @@
 
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{
-    Counts, End, Latencies, Phase, Reason, Recording, ScriptInterval, Second, StatementRecord,
-    StatementTotals, Work,
+    Counts, End, EndpointRecord, Event, Latencies, Phase, Reason, Recording, ScriptInterval,
+    Second, StatementRecord, StatementTotals, Work,
 };
 use pgdyno_stats::Steadiness;
 use serde_json::{Map, Value, json};
@@ -13,6 +13,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::figures::{self, PERCENTILES};
 use crate::plan::backoff;
+use crate::plan::isolation::Isolation;
 use crate::plan::steady::{Course, courses};
 use crate::plan::trial::{Outcome, Trial};
 
@@ -71,6 +72,8 @@ pub fn document(outcome: &Outcome) -> Value {
             "unended": recording.outages.unended,
             "attempts": recording.outages.attempts,
         },
+        "endpoints": recording.endpoints.iter().map(endpoint).collect::<Vec<_>>(),
+        "events": recording.events.iter().map(event).collect::<Vec<_>>(),
         "clients": {
             "total": recording.clients.total,
             "aborted": recording.clients.aborted,
@@ -104,6 +107,7 @@ fn trial(trial: &Trial, threads: usize) -> Value {
         "inject_retries": trial.inject_retries,
         "continue_on_error": trial.drive.on_error == pgdyno_drive::OnError::Continue,
         "connection_per_transaction": trial.drive.connection_per_transaction,
+        "isolation": trial.isolation.map(Isolation::name),
         "reconnect": trial.drive.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
         "seed": trial.drive.seed,
     })
@@ -260,6 +264,28 @@ fn statement(command: usize, record: &StatementRecord, totals: &StatementTotals)
         "retries": totals.retries,
         "failures": totals.failures + totals.aborts,
     })
+}
+
+fn endpoint(endpoint: &EndpointRecord) -> Value {
+    let mut map = counts(&endpoint.counts);
+    let whole = [
+        ("clients", endpoint.clients),
+        ("connections", endpoint.connections),
+        ("lost", endpoint.lost),
+        ("arrived", endpoint.arrived),
+    ];
+    map.extend(whole.map(|(name, number)| (name.to_owned(), json!(number))));
+    map.insert("name".to_owned(), json!(endpoint.name));
+    map.insert("service".to_owned(), latency(&endpoint.service));
+    map.insert(
+        "response".to_owned(),
+        endpoint.response.as_ref().map_or(Value::Null, latency),
+    );
+    Value::Object(map)
+}
+
+fn event(event: &Event) -> Value {
+    json!({ "at_us": event.at_us, "kind": event.kind.word(), "text": event.text })
 }
 
 fn client_cpu(recording: &Recording) -> Value {

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_drive::record::Interval;
+use pgdyno_drive::record::{Event, Interval};
 use pgdyno_drive::{Level, Live, Message, Until};
 
 use super::figures;
@@ -62,6 +62,8 @@ pub struct Screen {
     is_measuring: bool,
     transactions: u64,
     messages: u64,
+    /// What happened to connections.
+    events: u64,
 }
 
 impl Screen {
@@ -74,6 +76,7 @@ impl Screen {
             is_measuring: false,
             transactions: 0,
             messages: 0,
+            events: 0,
         }
     }
 
@@ -86,6 +89,12 @@ impl Screen {
             crate::say::remark!(
                 "pgdyno: error: and {} more messages of clients",
                 self.messages - MESSAGES_MAX
+            );
+        }
+        if self.events > MESSAGES_MAX {
+            crate::say::remark!(
+                "pgdyno: and {} more connections lost and made again",
+                self.events - MESSAGES_MAX
             );
         }
     }
@@ -164,6 +173,13 @@ impl Live for Screen {
                 bar.set_message(text);
             }
             None => crate::say::remark!("pgdyno: {elapsed_s:>5.0} s  {text}"),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.events += 1;
+        if self.events <= MESSAGES_MAX && self.form != Form::Quiet {
+            self.print(&format!("pgdyno: {}", event.text));
         }
     }
 

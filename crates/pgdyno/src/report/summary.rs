@@ -1,7 +1,9 @@
 //! The result in the terminal.
 
 use pgdyno_drive::Until;
-use pgdyno_drive::record::{Counts, End, Failure, Latencies, Phase, Recording, ScriptInterval};
+use pgdyno_drive::record::{
+    Counts, End, EndpointRecord, EventKind, Failure, Latencies, Phase, Recording, ScriptInterval,
+};
 use pgdyno_platform::terminal;
 use pgdyno_stats::Steadiness;
 
@@ -23,6 +25,7 @@ pub fn text(outcome: &Outcome) -> String {
         heading(outcome),
         totals(outcome),
         latencies(recording, width),
+        endpoints(outcome, width),
         failures(&recording.measured.all().counts),
         super::retries::text(outcome),
         statements(recording, width),
@@ -58,6 +61,11 @@ fn heading(outcome: &Outcome) -> String {
         how += &format!(", after a warm-up of at most {warmup}");
     } else if !trial.drive.warmup.is_zero() {
         how += &format!(", after {warmup} of warm-up");
+    }
+    if let Some(level) = outcome.facts.isolation.seen()
+        && (trial.isolation.is_some() || level != "read committed")
+    {
+        how += &format!(", isolation {level}");
     }
     if trial.drive.connection_per_transaction {
         how += ", a connection for each transaction";
@@ -178,6 +186,46 @@ fn latencies(recording: &Recording, width: usize) -> String {
     text
 }
 
+/// A row an endpoint, where there are several.
+fn endpoints(outcome: &Outcome, width: usize) -> String {
+    let endpoints = &outcome.recording.endpoints;
+    if endpoints.len() < 2 {
+        return String::new();
+    }
+    let has_response = endpoints.iter().any(|e| e.response.is_some());
+    let what = if has_response { "response" } else { "latency" };
+    let mut table = Table::default();
+    let mut heading = heading_of_latencies(&format!("endpoint: {what}, ms"));
+    heading.insert(1, "clients".to_owned());
+    type Column = (&'static str, fn(&EndpointRecord) -> u64);
+    let columns: [Column; 4] = [
+        ("failed", |e| e.counts.failed_total()),
+        ("unknown", |e| e.counts.unknown),
+        ("lost", |e| e.lost),
+        ("arrived", |e| e.arrived),
+    ];
+    let columns = columns
+        .iter()
+        .filter(|(_, number)| endpoints.iter().any(|e| number(e) > 0));
+    heading.extend(columns.clone().map(|(name, _)| (*name).to_owned()));
+    table.row(heading);
+    for endpoint in endpoints {
+        let reached = outcome.facts.reached.iter();
+        let mut reached = reached.filter(|reached| reached.endpoint == endpoint.name);
+        let node = reached.find_map(|reached| reached.node.seen());
+        let name = match node.filter(|node| **node != endpoint.name) {
+            Some(node) => format!("{} (node {node})", endpoint.name),
+            None => endpoint.name.clone(),
+        };
+        let latencies = endpoint.response.as_ref().unwrap_or(&endpoint.service);
+        let mut cells = latency_cells(&name, latencies);
+        cells.insert(1, figures::count(endpoint.clients));
+        cells.extend(columns.clone().map(|(_, of)| figures::count(of(endpoint))));
+        table.row(cells);
+    }
+    table.text(width)
+}
+
 /// A row of its own where some transactions were tried more than once.
 const ATTEMPT: &str = "last try alone";
 
@@ -280,6 +328,7 @@ fn client(recording: &Recording) -> String {
             figures::count(count)
         );
     }
+    text += &outages(recording);
     if let Some(cpu_us) = recording.cpu_us_per_transaction() {
         text += &format!(
             "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {:.0} % of a CPU",
@@ -288,6 +337,37 @@ fn client(recording: &Recording) -> String {
         );
         if lag_us > 1000 {
             text += &format!(", late by up to {} ms", figures::ms(lag_us));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Clients without a connection, and those that went to another endpoint.
+fn outages(recording: &Recording) -> String {
+    let outages = &recording.outages;
+    let mut text = String::new();
+    if outages.count > 0 {
+        text += &format!("outages      {}", figures::count(outages.count));
+        if let Some(mean_us) = outages.lengths.mean_us() {
+            text += &format!(
+                ", without a connection for {} ms each, {} ms at worst",
+                figures::ms(mean_us as u64),
+                figures::ms(outages.lengths.max_us())
+            );
+        }
+        if outages.unended > 0 {
+            text += &format!(", {} had not ended", figures::count(outages.unended));
+        }
+        text.push('\n');
+    }
+    let moved: u64 = recording.endpoints.iter().map(|e| e.arrived).sum();
+    if moved > 0 {
+        text += &format!("moved        {} to another endpoint", plural(moved, "time"));
+        let mut events = recording.events.iter();
+        if let Some(event) = events.find(|event| event.kind == EventKind::Moved) {
+            let at_s = event.at_us as f64 / 1e6;
+            text += &format!(", the first time after {}", figures::seconds(at_s));
         }
         text.push('\n');
     }

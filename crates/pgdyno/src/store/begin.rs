@@ -232,6 +232,10 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ("clients", whole(drive.clients as u64)),
         ("threads", whole(drive.threads.min(drive.clients) as u64)),
         ("query_mode", text(drive.query_mode.name())),
+        (
+            "isolation",
+            optional(header.trial.isolation.map(|level| level.name().to_owned())),
+        ),
         ("duration_s", duration_s),
         ("transactions_per_client", transactions),
         ("warmup_s", Value::Real(drive.warmup.as_secs_f64())),
@@ -335,6 +339,7 @@ pub mod tests {
                 mix: None,
                 params: Vec::new(),
                 target: Wanted::default(),
+                isolation: None,
                 inject_retries: false,
                 drive: Drive::default(),
                 detects_warmup: false,

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{State, Store, packed, seconds, stamp, warmup};
+use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
@@ -42,7 +42,8 @@ impl Store {
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;
-            threads_used(connection, number, recording)
+            threads_used(connection, number, recording)?;
+            endpoints::write(connection, number, recording)
         })
         .map_err(failed)
     }

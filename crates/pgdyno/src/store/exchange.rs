@@ -8,7 +8,7 @@ use super::{Store, trouble};
 use crate::exit::{Exit, Failure};
 
 /// What belongs to a trial, each table with a column `trial`.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "script",
     "second",
     "failure",
@@ -17,6 +17,7 @@ const PARTS: [&str; 10] = [
     "statement",
     "connecting",
     "thread",
+    "endpoint",
     "event",
     "tag",
 ];

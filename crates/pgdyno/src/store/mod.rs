@@ -11,6 +11,7 @@
 mod begin;
 pub mod command_line;
 mod end;
+mod endpoints;
 mod exchange;
 mod keep;
 mod marks;

@@ -14,9 +14,10 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{State, Store, packed, seconds, stamp, warmup};
+use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
+use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
 use crate::target::facts::Fact;
 use crate::target::open::{Kind, Wanted};
@@ -73,6 +74,8 @@ impl Store {
         };
         let (connections, outages) = self.connecting(number)?;
         let threads = self.threads(number)?;
+        let endpoints = endpoints::read(&self.connection, number)?;
+        let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
         let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
                    clients_disconnected FROM trial WHERE number = ?";
@@ -92,6 +95,8 @@ impl Store {
                 reasons,
                 connections,
                 outages,
+                endpoints,
+                events,
                 threads,
                 clients,
                 seconds: Vec::new(),
@@ -219,6 +224,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             mix: row.get("mix")?,
             params: Vec::new(),
             target: Wanted::default(),
+            isolation: isolation(row)?,
             inject_retries: row
                 .get::<_, Option<bool>>("inject_retries")?
                 .unwrap_or(false),
@@ -245,6 +251,11 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         warmup_ended: None,
         notes: json(row, "notes")?,
     })
+}
+
+fn isolation(row: &Row<'_>) -> rusqlite::Result<Option<Isolation>> {
+    let name: Option<String> = row.get("isolation")?;
+    Ok(name.and_then(|name| Isolation::from_name(&name)))
 }
 
 /// The parameters; there is nothing to run, and nowhere.

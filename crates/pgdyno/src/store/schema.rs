@@ -9,7 +9,11 @@ use crate::exit::Failure;
 
 /// What leads from each version to the next, in order; the first makes an empty file a store.
 /// Never change one that was released: append.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("retries.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("retries.sql"),
+    include_str!("endpoints.sql"),
+];
 
 /// The version that this pgdyno reads and writes (`PRAGMA user_version`).
 pub const VERSION: usize = MIGRATIONS.len();

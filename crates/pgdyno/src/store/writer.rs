@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
 
-use pgdyno_drive::record::{Interval, LoggedTransaction, Second};
+use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Second};
 use pgdyno_drive::{Level, Live, Message};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
@@ -297,6 +297,12 @@ impl Live for Tee<'_> {
             self.writer.event("error", at_us, &message.text);
         }
         self.live.message(message);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.writer
+            .event(event.kind.word(), event.at_us, &event.text);
+        self.live.event(event);
     }
 
     fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {

@@ -50,10 +50,7 @@ mod tests {
 
     #[test]
     fn tables_with_fewer_rows_than_clients_are_found_for_any_script() {
-        let wanted = Wanted {
-            url: Some(pgdyno_testkit::postgres().address().url()),
-            ..Wanted::default()
-        };
+        let wanted = Wanted::at(pgdyno_testkit::postgres().address().url());
         let mut session = open::existing(&wanted).unwrap().unwrap().connect().unwrap();
         let create = "CREATE TABLE fought (x int); INSERT INTO fought SELECT generate_series(1, 3); \
                       CREATE TABLE fought_not (x int)";

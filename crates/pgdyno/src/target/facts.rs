@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::admin;
-use super::dialect::{self, Product};
+use super::cluster::{self, Node};
+use super::dialect::{self, Dialect, Product};
+use super::reach::Reached;
 
 /// Something known, or why it is not.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,6 +130,15 @@ pub struct Facts {
     pub data_in_memory: Fact<bool>,
     /// Settings that are not as the server's program has them, with their units.
     pub changed_settings: Fact<BTreeMap<String, String>>,
+    /// The nodes of the cluster.
+    pub nodes: Fact<Vec<Node>>,
+    /// How many copies of the rows the cluster is to keep.
+    pub replication_factor: Fact<u32>,
+    /// The isolation level in effect in the workload's transactions, read back in one that begins
+    /// as they do; several with commas between.
+    pub isolation: Fact<String>,
+    /// Which node a connection to each endpoint met before the run.
+    pub reached: Vec<Reached>,
 }
 
 impl Default for Facts {
@@ -162,6 +173,10 @@ impl Facts {
             same_host: gap(why),
             data_in_memory: gap(why),
             changed_settings: gap(why),
+            nodes: gap(why),
+            replication_factor: gap(why),
+            isolation: gap(why),
+            reached: Vec::new(),
         }
     }
 }
@@ -180,9 +195,18 @@ pub fn collect(session: &mut Session) -> Facts {
         Some(text) => Fact::Seen(text.to_owned()),
         None => Fact::Unseen("the server did not report server_version".to_owned()),
     };
-    let settings = Settings::ask(session);
-    let in_recovery = ask(session, "SELECT pg_is_in_recovery()").try_map(|v| boolean(&v));
-    let size = ask(session, "SELECT pg_database_size(current_database())");
+    let settings = Settings::ask(session, product.dialect);
+    let ask_if_any = |session: &mut Session, query: Option<&str>, what: &str| match query {
+        Some(query) => ask(session, query),
+        None => Fact::Unseen(format!("{} does not tell {what}", product.dialect.title)),
+    };
+    let in_recovery = ask_if_any(
+        session,
+        product.dialect.is_standby,
+        "whether it is a standby",
+    );
+    let in_recovery = in_recovery.try_map(|v| boolean(&v));
+    let size = ask_if_any(session, product.dialect.database_size, "a database's size");
     let same_host = same_host(&session.candidate().addr);
     let data_directory = settings
         .get("data_directory")
@@ -211,17 +235,38 @@ pub fn collect(session: &mut Session) -> Facts {
         data_directory,
         same_host,
         data_in_memory,
-        changed_settings: changed_settings(session),
+        changed_settings: changed_settings(session, product.dialect),
+        nodes: Fact::default(),
+        replication_factor: Fact::default(),
+        isolation: Fact::default(),
+        reached: Vec::new(),
+    }
+}
+
+impl Facts {
+    /// Asks the cluster too; transactions are to begin with these statements.
+    pub fn of_cluster(
+        self,
+        session: &mut Session,
+        dialect: &Dialect,
+        begins: Result<&[String], &str>,
+    ) -> Facts {
+        Facts {
+            nodes: cluster::nodes(session, dialect),
+            replication_factor: cluster::replication_factor(session, dialect),
+            isolation: match begins {
+                Ok(begins) => cluster::isolation(session, dialect, begins),
+                Err(why) => Fact::Unseen(why.to_owned()),
+            },
+            ..self
+        }
     }
 }
 
 /// What is set otherwise than in the server's program, by whatever source. Settings that may hold
 /// a password keep it to themselves.
-fn changed_settings(session: &mut Session) -> Fact<BTreeMap<String, String>> {
-    let sql = "SELECT name, setting, unit FROM pg_settings \
-               WHERE setting IS DISTINCT FROM boot_val AND source <> 'client' \
-               AND category NOT LIKE 'File Locations%' ORDER BY name";
-    match admin::rows(session, sql) {
+fn changed_settings(session: &mut Session, dialect: &Dialect) -> Fact<BTreeMap<String, String>> {
+    match admin::rows(session, dialect.changed_settings) {
         Err(e) => Fact::Unseen(e.to_string()),
         Ok(rows) => Fact::Seen(rows.into_iter().filter_map(setting).collect()),
     }
@@ -232,8 +277,9 @@ fn setting(row: Vec<Option<String>>) -> Option<(String, String)> {
     let name = row.next().flatten()?;
     let value = row.next().flatten()?;
     let unit = row.next().flatten().unwrap_or_default();
-    // Conninfo strings and commands, which may have passwords in them.
-    let may_be_secret = name.ends_with("conninfo") || name.ends_with("_command");
+    // Conninfo strings and commands, which may have passwords in them; licences.
+    let secrets = ["conninfo", "_command", "secret", "license"];
+    let may_be_secret = secrets.iter().any(|end| name.ends_with(end));
     let value = match unit.as_str() {
         _ if may_be_secret => "(not recorded)".to_owned(),
         "" => value,
@@ -253,12 +299,15 @@ fn ask(session: &mut Session, sql: &str) -> Fact<String> {
 }
 
 /// Settings by name, each with its unit.
-struct Settings(Result<BTreeMap<String, (String, String)>, String>);
+struct Settings {
+    answer: Result<BTreeMap<String, (String, String)>, String>,
+    dialect: &'static Dialect,
+}
 
 impl Settings {
-    fn ask(session: &mut Session) -> Settings {
+    fn ask(session: &mut Session, dialect: &'static Dialect) -> Settings {
         let sql = format!("SELECT name, setting, unit FROM pg_settings WHERE name IN ({SETTINGS})");
-        Settings(match admin::rows(session, &sql) {
+        let answer = match admin::rows(session, &sql) {
             Err(e) => Err(e.to_string()),
             Ok(rows) => Ok(rows
                 .into_iter()
@@ -269,15 +318,19 @@ impl Settings {
                     Some((name, (setting, row.next().flatten().unwrap_or_default())))
                 })
                 .collect()),
-        })
+        };
+        Settings { answer, dialect }
     }
 
     fn entry(&self, name: &str) -> Fact<(String, String)> {
-        match &self.0 {
+        match &self.answer {
             Err(why) => Fact::Unseen(why.clone()),
             Ok(settings) => match settings.get(name) {
                 Some(entry) => Fact::Seen(entry.clone()),
-                None => Fact::Unseen(format!("the server does not show {name} to this role")),
+                None if self.dialect.has_postgresqls_settings => {
+                    Fact::Unseen(format!("the server does not show {name} to this role"))
+                }
+                None => Fact::Unseen(format!("{} has no setting {name}", self.dialect.title)),
             },
         }
     }
@@ -356,10 +409,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn session(url: &str) -> Session {
-        let wanted = Wanted {
-            url: Some(url.to_owned()),
-            ..Wanted::default()
-        };
+        let wanted = Wanted::at(url);
         let target = open::existing(&wanted).unwrap().unwrap();
         assert_eq!(target.kind, Kind::Named);
         target.connect().unwrap()

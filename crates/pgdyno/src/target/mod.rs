@@ -1,10 +1,15 @@
 //! The target: where the database is, and what it is.
 
 pub mod admin;
+pub mod cluster;
 pub mod contention;
 pub mod counters;
 pub mod dialect;
+pub mod discover;
 pub mod facts;
+mod http;
 pub mod open;
 pub mod own;
+pub mod reach;
 pub mod trouble;
+pub mod words;

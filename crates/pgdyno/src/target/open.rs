@@ -9,10 +9,14 @@ use std::time::Duration;
 
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_server::{Cache, Server, Step, kept};
-use pgdyno_session::{ConnInfo, ConnInfoError, Env, Given, Session, names_a_target, resolve};
+use pgdyno_session::{
+    ConnInfo, ConnInfoError, Env, Error, Given, Session, names_a_target, resolve,
+};
 use pgdyno_wire::Candidate;
 use serde::{Deserialize, Serialize};
 
+use super::dialect::{AtStart, Dialect};
+use super::discover::{self, Discover};
 use super::own;
 use super::trouble;
 use crate::exit::{Exit, Failure};
@@ -23,10 +27,22 @@ pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 /// What the user said.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// A URL or key=value string.
-    pub url: Option<String>,
+    /// URLs or key=value strings; each names a server, or several.
+    pub urls: Vec<String>,
+    /// Whether all nodes of the cluster are wanted.
+    pub discover: Option<Discover>,
     /// How a server of pgdyno's own is to be.
     pub own: own::Options,
+}
+
+impl Wanted {
+    /// What this URL or key=value string names.
+    pub fn at(url: impl Into<String>) -> Self {
+        Self {
+            urls: vec![url.into()],
+            ..Self::default()
+        }
+    }
 }
 
 /// Whose server it is.
@@ -41,12 +57,58 @@ pub enum Kind {
     Own,
 }
 
-/// A server to connect to. Clones share a server of this run's own, which ends with the last of
-/// them.
+/// Where clients connect: to one server, or to one that is found in a list in libpq's way.
 #[derive(Clone)]
-pub struct Target {
+pub struct Endpoint {
+    /// Its place, for people.
+    pub name: String,
     /// Every attempt worth making, in order; never empty.
     pub candidates: Vec<Candidate>,
+}
+
+impl Endpoint {
+    fn of(info: &ConnInfo, warnings: &mut Vec<String>) -> Result<Endpoint, ConnInfoError> {
+        let found = info.candidates()?;
+        for warning in info.warnings().iter().cloned().chain(found.warnings) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        Ok(Endpoint {
+            // There is always one.
+            name: found.list[0].place(),
+            candidates: found.list,
+        })
+    }
+
+    /// An administrative session.
+    ///
+    /// # Errors
+    /// Nothing of it can be reached.
+    pub fn connect(&self) -> Result<Session, Error> {
+        Session::connect(&self.candidates, Some(CONNECT_LIMIT))
+    }
+}
+
+/// A session with the first endpoint that can be reached; without one, why not with the first.
+fn connect_any(endpoints: &[Endpoint]) -> Result<Session, Error> {
+    let mut first = None;
+    for endpoint in endpoints {
+        match endpoint.connect() {
+            Ok(session) => return Ok(session),
+            Err(e) => {
+                first.get_or_insert(e);
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| Error::Usage("there is no endpoint to connect to".to_owned())))
+}
+
+/// What to connect to. Clones share a server of this run's own, which ends with the last of them.
+#[derive(Clone)]
+pub struct Target {
+    /// Over which clients are dealt; never empty.
+    pub endpoints: Vec<Endpoint>,
     /// Whether each client is to have an order of its own (`load_balance_hosts`).
     pub load_balances: bool,
     /// Whose it is.
@@ -68,20 +130,20 @@ pub fn open(wanted: &Wanted, on_step: &mut dyn FnMut(Step)) -> Result<Target, Fa
     }
     let server = Server::start(&wanted.own.for_server()?, on_step).map_err(trouble::own_server)?;
     let title = format!("PostgreSQL {}, started for this run", server.version().text);
-    let mut target = by_url(&server.address().url(), &own_env(), Kind::Own, title)?;
+    let (mut target, info) = by_urls(&[server.address().url()], &own_env(), Kind::Own, title)?;
     target.server = Some(Arc::new(server));
-    Ok(target)
+    discovered(target, &info, wanted)
 }
 
 /// The target if there is one without starting a server.
 pub fn existing(wanted: &Wanted) -> Result<Option<Target>, Failure> {
     let env = Env::of_process();
-    if wanted.url.is_some() || names_a_target(&Given::default(), &env) {
+    if !wanted.urls.is_empty() || names_a_target(&Given::default(), &env) {
         if !wanted.own.is_empty() {
-            let named = if wanted.url.is_some() {
-                "--url"
-            } else {
+            let named = if wanted.urls.is_empty() {
                 "the PG* environment"
+            } else {
+                "--url"
             };
             return Err(Failure::with(
                 Exit::Usage,
@@ -90,8 +152,13 @@ pub fn existing(wanted: &Wanted) -> Result<Option<Target>, Failure> {
                 ),
             ));
         }
-        let url = wanted.url.clone().unwrap_or_default();
-        return by_url(&url, &env, Kind::Named, String::new()).map(Some);
+        let environment = [String::new()];
+        let urls = match wanted.urls.as_slice() {
+            [] => &environment,
+            urls => urls,
+        };
+        let (target, info) = by_urls(urls, &env, Kind::Named, String::new())?;
+        return discovered(target, &info, wanted).map(Some);
     }
     let cache = Cache::from_env().map_err(trouble::own_server)?;
     match kept::status(&cache) {
@@ -104,7 +171,9 @@ pub fn existing(wanted: &Wanted) -> Result<Option<Target>, Failure> {
                 .hint("stop it (pgdyno server stop), or start it anew with these options"));
             }
             let title = format!("PostgreSQL {}, kept by pgdyno server", running.version);
-            by_url(&running.address.url(), &own_env(), Kind::Kept, title).map(Some)
+            let url = [running.address.url()];
+            let (target, info) = by_urls(&url, &own_env(), Kind::Kept, title)?;
+            discovered(target, &info, wanted).map(Some)
         }
         kept::Kept::Busy { dir } => Err(Failure::with(
             Exit::Connection,
@@ -127,18 +196,68 @@ fn own_env() -> Env {
         })
 }
 
-fn by_url(url: &str, env: &Env, kind: Kind, title: String) -> Result<Target, Failure> {
-    let given = Given {
-        target: (!url.is_empty()).then(|| url.to_owned()),
-        fallback_application_name: Some("pgdyno".to_owned()),
-        ..Given::default()
-    };
-    let info = resolve(&given, env).map_err(|e| trouble::conninfo(&e))?;
-    let mut target = Target::of(&info, kind).map_err(|e| trouble::candidates(&e))?;
+/// The target that is named so, with the description of its first endpoint. A list of hosts is
+/// that many endpoints, unless it asks for libpq's way with it.
+fn by_urls(
+    urls: &[String],
+    env: &Env,
+    kind: Kind,
+    title: String,
+) -> Result<(Target, ConnInfo), Failure> {
+    let mut infos = Vec::new();
+    for url in urls {
+        let given = Given {
+            target: (!url.is_empty()).then(|| url.clone()),
+            fallback_application_name: Some("pgdyno".to_owned()),
+            ..Given::default()
+        };
+        let info = resolve(&given, env).map_err(|e| trouble::conninfo(&e))?;
+        if info.searches_hosts() {
+            infos.push(info);
+        } else {
+            infos.extend(info.each_host());
+        }
+    }
+    let mut target = Target::over(&infos, kind).map_err(|e| trouble::candidates(&e))?;
     if !title.is_empty() {
         target.title = title;
     }
-    Ok(target)
+    Ok((target, infos.swap_remove(0)))
+}
+
+/// The same target, or all nodes of its cluster if that is wanted.
+fn discovered(target: Target, info: &ConnInfo, wanted: &Wanted) -> Result<Target, Failure> {
+    match &wanted.discover {
+        None => Ok(target),
+        Some(how) => discover::all_nodes(&target, info, how),
+    }
+}
+
+/// So many endpoints are named one by one for people.
+const NAMED_MAX: usize = 4;
+
+fn title(info: &ConnInfo, endpoints: &[Endpoint]) -> String {
+    let (dbname, user) = (info.dbname(), info.user());
+    if endpoints.len() > 1 {
+        let names = endpoints.iter().take(NAMED_MAX);
+        let mut names: Vec<&str> = names.map(|endpoint| endpoint.name.as_str()).collect();
+        let more = format!("{} more", endpoints.len().saturating_sub(NAMED_MAX));
+        if endpoints.len() > NAMED_MAX {
+            names.push(&more);
+        }
+        return format!(
+            "database {dbname} on {} endpoints ({}), user {user}",
+            endpoints.len(),
+            names.join(", ")
+        );
+    }
+    let hosts: Vec<_> = info.hosts().collect();
+    let hosts = match hosts.join(",") {
+        hosts if hosts.is_empty() => "the local socket".to_owned(),
+        hosts => hosts,
+    };
+    let port = info.port();
+    format!("database {dbname} on {hosts}, port {port}, user {user}")
 }
 
 /// Options worth keeping to find a server again; passwords are not among them.
@@ -170,43 +289,49 @@ fn address(info: &ConnInfo) -> String {
 }
 
 impl Target {
-    /// The server that is described so.
+    /// The server that is described so; of several hosts one, in libpq's way.
     ///
     /// # Errors
     /// No way leads to it: a host name that nobody knows, a certificate that is not there.
     pub fn of(info: &ConnInfo, kind: Kind) -> Result<Target, ConnInfoError> {
-        let candidates = info.candidates()?;
-        let hosts: Vec<_> = info.hosts().collect();
-        let hosts = match hosts.join(",") {
-            hosts if hosts.is_empty() => "the local socket".to_owned(),
-            hosts => hosts,
-        };
-        let title = format!(
-            "database {} on {hosts}, port {}, user {}",
-            info.dbname(),
-            info.port(),
-            info.user()
-        );
-        let warnings = info.warnings().iter().cloned().chain(candidates.warnings);
+        Target::over(std::slice::from_ref(info), kind)
+    }
+
+    /// An endpoint for each description; there must be one.
+    pub(super) fn over(infos: &[ConnInfo], kind: Kind) -> Result<Target, ConnInfoError> {
+        let mut warnings = Vec::new();
+        let endpoints = infos.iter().map(|info| Endpoint::of(info, &mut warnings));
+        let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
+        let first = infos.first();
         Ok(Target {
-            candidates: candidates.list,
-            load_balances: info.load_balances(),
+            title: first.map_or_else(String::new, |info| title(info, &endpoints)),
+            endpoints,
+            load_balances: infos.iter().any(ConnInfo::load_balances),
             kind,
-            title,
-            address: address(info),
-            warnings: warnings.collect(),
+            address: first.map_or_else(String::new, address),
+            warnings,
             server: None,
         })
     }
 
-    /// The same target, with these settings for each of its sessions (`options=-c name=value`).
-    pub fn with_settings(&self, settings: &BTreeMap<String, String>) -> Target {
+    /// The same target, with these settings for each of its sessions.
+    pub fn with_settings(&self, dialect: &Dialect, settings: &BTreeMap<String, String>) -> Target {
         let mut target = self.clone();
         if settings.is_empty() {
             return target;
         }
-        for candidate in &mut target.candidates {
+        let endpoints = target.endpoints.iter_mut();
+        for candidate in endpoints.flat_map(|endpoint| &mut endpoint.candidates) {
             let mut login = (*candidate.login).clone();
+            if dialect.settings_at_start == AtStart::Parameters {
+                login
+                    .parameters
+                    .retain(|(name, _)| !settings.contains_key(name));
+                let settings = settings.iter().map(|(n, v)| (n.clone(), v.clone()));
+                login.parameters.extend(settings);
+                candidate.login = Arc::new(login);
+                continue;
+            }
             let at = login.parameters.iter().position(|(n, _)| n == "options");
             let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
             for (name, value) in settings {
@@ -231,8 +356,7 @@ impl Target {
 
     /// An administrative session.
     pub fn connect(&self) -> Result<Session, Failure> {
-        Session::connect(&self.candidates, Some(CONNECT_LIMIT))
-            .map_err(|e| trouble::connect(&e, self.kind))
+        connect_any(&self.endpoints).map_err(|e| trouble::connect(&e, self.kind))
     }
 
     /// The same, unless an interrupt comes first: a host that does not answer must not hold up
@@ -241,17 +365,27 @@ impl Target {
         &self,
         interrupts: &'static Interrupts,
     ) -> Result<Session, Failure> {
+        let endpoints = self.endpoints.clone();
+        let connected = self.unless_interrupted(interrupts, move || connect_any(&endpoints))?;
+        connected.map_err(|e| trouble::connect(&e, self.kind))
+    }
+
+    /// What connecting comes to, unless an interrupt comes first.
+    pub fn unless_interrupted<T: Send + 'static>(
+        &self,
+        interrupts: &'static Interrupts,
+        connect: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Failure> {
         let (sender, receiver) = mpsc::channel();
-        let candidates = self.candidates.clone();
         let seen = interrupts.count();
         // When interrupted it is left behind, to end with the process.
         thread::spawn(move || {
             // Nobody listens any more when interrupted.
-            let _ = sender.send(Session::connect(&candidates, Some(CONNECT_LIMIT)));
+            let _ = sender.send(connect());
         });
         loop {
             match receiver.recv_timeout(Duration::from_millis(50)) {
-                Ok(session) => return session.map_err(|e| trouble::connect(&e, self.kind)),
+                Ok(connected) => return Ok(connected),
                 Err(RecvTimeoutError::Timeout) if interrupts.count() > seen => {
                     let code = interrupts.exit_code().unwrap_or(130);
                     let text = format!("interrupted while connecting to {}", self.title);
@@ -285,9 +419,12 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
 
     fn named(url: &str) -> Target {
-        by_url(url, &Env::empty(), Kind::Named, String::new()).unwrap()
+        by_urls(&[url.to_owned()], &Env::empty(), Kind::Named, String::new())
+            .unwrap()
+            .0
     }
 
     #[test]
@@ -302,6 +439,47 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_hosts_is_as_many_endpoints_and_a_search_is_one() {
+        let names = |urls: &[&str]| {
+            let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
+            let env = Env::empty().with_os_user("me");
+            let (target, first) = by_urls(&urls, &env, Kind::Named, String::new()).unwrap();
+            let first = first.hosts().next().unwrap_or_default().to_owned();
+            assert!(target.endpoints[0].name.contains(&first), "{first}");
+            let names = target.endpoints.iter().map(|e| e.name.clone());
+            (names.collect::<Vec<_>>(), target.title)
+        };
+        let (places, title) = names(&["postgresql://127.0.0.1,127.0.0.2:5433/b"]);
+        assert_eq!(places, ["127.0.0.1:5432", "127.0.0.2:5433"]);
+        assert_eq!(
+            title,
+            "database b on 2 endpoints (127.0.0.1:5432, 127.0.0.2:5433), user me"
+        );
+        let (places, title) = names(&["host=127.0.0.1,127.0.0.2 target_session_attrs=primary"]);
+        assert_eq!(places, ["127.0.0.1:5432"]);
+        assert_eq!(
+            title,
+            "database me on 127.0.0.1,127.0.0.2, port 5432, user me"
+        );
+        let (places, title) = names(&[
+            "host=/a,/b",
+            "host=127.0.0.1 port=1",
+            "host=::1,127.0.0.3 port=2,3",
+        ]);
+        assert_eq!(
+            places,
+            [
+                "/a/.s.PGSQL.5432",
+                "/b/.s.PGSQL.5432",
+                "127.0.0.1:1",
+                "[::1]:2",
+                "127.0.0.3:3"
+            ]
+        );
+        assert!(title.contains(", [::1]:2, 1 more), user me"), "{title}");
+    }
+
+    #[test]
     fn settings_reach_each_session_as_they_are_written() {
         let url = pgdyno_testkit::postgres().address().url();
         let settings = [
@@ -310,11 +488,30 @@ mod tests {
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let target = named(&format!("{url}&options=-c%20work_mem%3D5MB"));
-        let target = target.with_settings(&settings.clone().into());
+        let target = target.with_settings(&POSTGRESQL, &settings.clone().into());
         let mut session = target.connect().unwrap();
         for (name, value) in settings {
             let shown = session.query_one_value(&format!("SHOW {name}")).unwrap();
             assert_eq!(shown, Some(value));
         }
+    }
+
+    #[test]
+    fn settings_are_start_up_parameters_where_there_are_no_options() {
+        let target = named("postgresql://me@127.0.0.1:26257/d?application_name=mine");
+        let settings = [
+            ("application_name", "a b"),
+            ("force_savepoint_restart", "on"),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let target = target.with_settings(&COCKROACHDB, &settings.into());
+        let parameters = &target.endpoints[0].candidates[0].login.parameters;
+        let given = |name: &str| {
+            let values = parameters.iter().filter(|(n, _)| n == name);
+            values.map(|(_, v)| v.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(given("application_name"), ["a b"]);
+        assert_eq!(given("force_savepoint_restart"), ["on"]);
+        assert_eq!(given("options"), [""; 0]);
     }
 }

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+
 /// The manifest's file name inside a pack's folder.
 pub const FILE_NAME: &str = "pack.toml";
 
@@ -59,6 +61,12 @@ pub struct Param {
     pub max: Option<f64>,
     /// A query of one row and column that tells the value which the loaded tables really have.
     pub loaded: Option<String>,
+    /// The dialects that have such a thing; none named: all of them.
+    #[serde(default)]
+    pub only: Vec<String>,
+    /// Another parameter that says how the same thing is to be: at most one of the two may be other
+    /// than its default.
+    pub not_with: Option<String>,
 }
 
 /// A value as TOML writes it; its text is what scripts see.
@@ -235,6 +243,22 @@ fn check_params(params: &[Param]) -> Result<(), String> {
                 "{at}: name is taken: pgdyno itself sets this variable"
             ));
         }
+        let dialects = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB].map(|d| d.name);
+        if let Some(other) = p
+            .only
+            .iter()
+            .find(|name| !dialects.contains(&name.as_str()))
+        {
+            return Err(format!(
+                "{at}: only: there is no dialect \"{other}\" (there are: {})",
+                dialects.join(", ")
+            ));
+        }
+        if let Some(other) = &p.not_with
+            && !params.iter().any(|p| p.name == *other)
+        {
+            return Err(format!("{at}: not_with: there is no param \"{other}\""));
+        }
         let numeric = matches!(p.default, Scalar::Int(_) | Scalar::Double(_));
         if !numeric && (p.min.is_some() || p.max.is_some()) {
             return Err(format!(
@@ -365,6 +389,11 @@ pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Param {
+    /// Whether this dialect has such a thing.
+    pub fn is_for(&self, dialect: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == dialect)
+    }
+
     /// Whether `text` is a value of this parameter; else what is wrong with it.
     pub fn accept(&self, text: &str) -> Result<(), String> {
         let number = match self.default {
@@ -468,6 +497,16 @@ columns = [{ name = "x", value = ":row" }]
                 "min and max are for numbers",
             ),
             ("default = 1", "default = [1]", "an integer, a number"),
+            (
+                "help = \"h\"",
+                "help = \"h\"\nonly = [\"oracle\"]",
+                "no dialect \"oracle\" (there are: postgresql, cockroachdb, yugabytedb)",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\nnot_with = \"speed\"",
+                "not_with: there is no param \"speed\"",
+            ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (
                 "file = \"a.sql\"",

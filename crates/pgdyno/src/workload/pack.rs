@@ -99,6 +99,13 @@ impl Pack {
         all
     }
 
+    /// The parameters that mean something on this dialect.
+    pub fn params_on(&self, dialect: &str) -> Vec<&Param> {
+        let mut params = self.params();
+        params.retain(|param| param.is_for(dialect));
+        params
+    }
+
     /// The parameter of this name.
     pub fn param(&self, name: &str) -> Option<&Param> {
         self.params().into_iter().find(|p| p.name == name)

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::manifest;
+use super::manifest::{self, Param};
 use super::pack::Pack;
+use crate::target::dialect::Product;
 
 /// The parameters that the user gave, by name; those not given are the tables' or the default.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,7 +37,39 @@ impl Params {
                 .map_err(|why| format!("--param {text}: {why}"))?;
             params.insert(name.to_owned(), value.to_owned());
         }
-        Ok(Params(params))
+        let params = Params(params);
+        let changed = |param: &Param| {
+            let given = params.given(&param.name);
+            given.is_some_and(|given| given != param.default.to_string())
+        };
+        for param in pack.params() {
+            let other = param.not_with.as_ref().and_then(|name| pack.param(name));
+            if let Some(other) = other
+                && changed(param)
+                && changed(other)
+            {
+                return Err(format!(
+                    "--param {} and --param {} cannot be combined",
+                    param.name, other.name
+                ));
+            }
+        }
+        Ok(params)
+    }
+
+    /// What is wrong with the parameters that the user gave when the server is this product.
+    pub fn check_on(&self, pack: &Pack, product: &Product) -> Result<(), String> {
+        for (name, value) in self.all_given() {
+            if let Some(param) = pack.param(name)
+                && !param.is_for(product.dialect.name)
+            {
+                return Err(format!(
+                    "--param {name}={value}: the tables have no such thing on {}",
+                    product.title()
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The value the user gave, if any.
@@ -106,12 +139,41 @@ mod tests {
         assert!(parse(&["scale"]).unwrap_err().contains("NAME=VALUE"));
         let e = parse(&["sale=3"]).unwrap_err();
         assert!(
-            e.contains("no parameter \"sale\" (there are: scale, fillfactor)"),
+            e.contains("no parameter \"sale\" (there are: scale, fillfactor, "),
             "{e}"
         );
         let e = parse(&["scale=0"]).unwrap_err();
         assert_eq!(e, "--param scale=0: it must be at least 1");
         assert!(parse(&["scale=x"]).unwrap_err().contains("whole number"));
+    }
+
+    #[test]
+    fn what_a_product_does_not_have_is_refused_there_and_taken_elsewhere() {
+        let pack = shipped::find("tpcb").unwrap();
+        let on = |given: &str, text: &str| {
+            parse(&[given])
+                .unwrap()
+                .check_on(&pack, &Product::recognise(text))
+        };
+        let (postgresql, cockroachdb) = ("PostgreSQL 18.1", "CockroachDB CCL v19.1.0");
+        assert_eq!(on("fillfactor=90", postgresql), Ok(()));
+        assert_eq!(
+            on("fillfactor=90", cockroachdb).unwrap_err(),
+            "--param fillfactor=90: the tables have no such thing on CockroachDB 19.1"
+        );
+        assert_eq!(on("scale=9", cockroachdb), Ok(()));
+        assert_eq!(on("tablets=9", "PostgreSQL 15.12-YB-2025.2.2.2-b0"), Ok(()));
+        assert!(on("tablets=9", postgresql).is_err());
+    }
+
+    #[test]
+    fn parameters_that_exclude_each_other_are_not_both_changed() {
+        assert!(parse(&["tablets=9", "range_keys=false"]).is_ok());
+        let e = parse(&["tablets=9", "range_keys=true"]).unwrap_err();
+        assert_eq!(
+            e,
+            "--param tablets and --param range_keys cannot be combined"
+        );
     }
 
     #[test]

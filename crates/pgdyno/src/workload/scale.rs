@@ -9,11 +9,16 @@ use super::mix::WeightedScript;
 use super::pack::Pack;
 use super::{shipped, sql_words};
 use crate::target::admin;
+use crate::target::dialect::{Dialect, Product};
 
 /// What each parameter with a `loaded` query is in the tables; the tables must be there.
-pub fn of_pack(session: &mut Session, pack: &Pack) -> Result<BTreeMap<String, String>, Error> {
+pub fn of_pack(
+    session: &mut Session,
+    dialect: &Dialect,
+    pack: &Pack,
+) -> Result<BTreeMap<String, String>, Error> {
     let mut values = BTreeMap::new();
-    for param in pack.params() {
+    for param in pack.params_on(dialect.name) {
         if let Some(query) = &param.loaded
             && let Some(value) = admin::value(session, query)?
         {
@@ -28,6 +33,9 @@ pub fn of_pack(session: &mut Session, pack: &Pack) -> Result<BTreeMap<String, St
 /// Values that cannot be had are left out.
 pub fn of_scripts(session: &mut Session, scripts: &[WeightedScript]) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
+    let Ok(product) = Product::ask(session) else {
+        return values;
+    };
     for name in shipped::names() {
         let Ok(pack) = shipped::find(name) else {
             continue;
@@ -40,7 +48,7 @@ pub fn of_scripts(session: &mut Session, scripts: &[WeightedScript]) -> BTreeMap
                 .any(|text| sql_words::mentions(text, &t.name))
         });
         if own_tables && mentioned {
-            values.extend(of_pack(session, &pack).unwrap_or_default());
+            values.extend(of_pack(session, product.dialect, &pack).unwrap_or_default());
         }
     }
     values
@@ -72,10 +80,7 @@ mod tests {
     fn the_scale_is_taken_from_the_tables() {
         let url = pgdyno_testkit::postgres().address().url();
         let connect = |url: String| {
-            let wanted = Wanted {
-                url: Some(url),
-                ..Wanted::default()
-            };
+            let wanted = Wanted::at(url);
             open::existing(&wanted).unwrap().unwrap().connect().unwrap()
         };
         connect(url.clone())

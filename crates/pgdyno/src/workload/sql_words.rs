@@ -53,6 +53,48 @@ pub fn writes(script: &str) -> bool {
         .any(|w| writing.iter().any(|x| w.text.eq_ignore_ascii_case(x)))
 }
 
+/// Statements that begin a transaction as those of the script begin, each once; none when only
+/// running the script would tell the isolation level.
+pub fn begins(script: &str) -> Option<BTreeSet<String>> {
+    let words = words(script);
+    let is = |i: usize, text: &str| {
+        words
+            .get(i)
+            .is_some_and(|w| w.text.eq_ignore_ascii_case(text))
+    };
+    let mut begins = BTreeSet::new();
+    let mut plain = 0;
+    for i in 0..words.len() {
+        if is(i, "transaction_isolation") || is(i, "default_transaction_isolation") {
+            return None;
+        }
+        let is_begin = is(i, "begin") || (is(i, "start") && is(i + 1, "transaction"));
+        plain += usize::from(is_begin);
+        if !(is(i, "isolation") && is(i + 1, "level")) {
+            continue;
+        }
+        let of_words = |count: usize| {
+            let level = words.get(i + 2..i + 2 + count)?;
+            let level: Vec<String> = level.iter().map(|w| w.text.to_lowercase()).collect();
+            LEVELS.into_iter().find(|known| *known == level.join(" "))
+        };
+        let level = of_words(1).or_else(|| of_words(2))?;
+        begins.insert(format!("BEGIN ISOLATION LEVEL {}", level.to_uppercase()));
+        plain = plain.saturating_sub(1);
+    }
+    if begins.is_empty() || plain > 0 {
+        begins.insert("BEGIN".to_owned());
+    }
+    Some(begins)
+}
+
+const LEVELS: [&str; 4] = [
+    "serializable",
+    "repeatable read",
+    "read committed",
+    "read uncommitted",
+];
+
 struct Word {
     /// A name with its dots and quotes, or a keyword.
     text: String,
@@ -181,6 +223,32 @@ mod tests {
         ] {
             assert!(updated(script).is_empty(), "{script}");
         }
+    }
+
+    #[test]
+    fn transactions_begin_as_the_script_says() {
+        let of = |script| begins(script).map(|b| b.into_iter().collect::<Vec<_>>().join("; "));
+        let is = |text: &str| Some(text.to_owned());
+        assert_eq!(of("SELECT 1"), is("BEGIN"));
+        assert_eq!(of("begin; select 1; end;"), is("BEGIN"));
+        assert_eq!(
+            of("begin isolation level repeatable read; select 1; end;"),
+            is("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        );
+        assert_eq!(
+            of("start transaction read only, isolation level serializable; commit; begin; end"),
+            is("BEGIN; BEGIN ISOLATION LEVEL SERIALIZABLE")
+        );
+        assert_eq!(
+            of("BEGIN; SET TRANSACTION ISOLATION LEVEL read committed; END"),
+            is("BEGIN ISOLATION LEVEL READ COMMITTED")
+        );
+        assert_eq!(of("begin isolation level :level; end"), None);
+        assert_eq!(of("set transaction_isolation = 'serializable'"), None);
+        assert_eq!(
+            of("-- isolation level serializable\nbegin; end"),
+            is("BEGIN")
+        );
     }
 
     #[test]

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_session::Session;
+use pgdyno_session::{Session, quote_literal};
 
 use super::mark::{self, Mark};
 use super::pack::Pack;
 use crate::target::admin;
+use crate::target::dialect::Dialect;
 
 /// One of the pack's tables as the server has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,38 +37,40 @@ pub enum State {
 }
 
 /// Looks up the pack's tables through the session's search path.
-pub fn find(session: &mut Session, pack: &Pack) -> Result<Vec<Found>, pgdyno_session::Error> {
+pub fn find(
+    session: &mut Session,
+    dialect: &Dialect,
+    pack: &Pack,
+) -> Result<Vec<Found>, pgdyno_session::Error> {
     if pack.tables().is_empty() {
         return Ok(Vec::new());
     }
-    // Manifest names are plain identifiers, so they need no quoting.
     let names: Vec<_> = pack
         .tables()
         .iter()
-        .map(|t| format!("('{}')", t.name))
+        .map(|t| quote_literal(&t.name))
         .collect();
-    let rows = admin::rows(
-        session,
-        &format!(
-            "SELECT t.name, obj_description(c.oid, 'pg_class'), \
-             (SELECT string_agg(a.attname, E'\\x1f' ORDER BY a.attnum) FROM pg_attribute a \
-              WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) \
-             FROM (VALUES {}) AS t(name) JOIN pg_class c ON c.oid = to_regclass(t.name)",
-            names.join(", ")
-        ),
-    )?;
-    let found = rows.into_iter().map(|row| {
+    let query = dialect.find_tables.replace("{names}", &names.join(", "));
+    let mut found: Vec<Found> = Vec::new();
+    for row in admin::rows(session, &query)? {
         let mut row = row.into_iter();
         let mut next = || row.next().flatten();
-        Found {
-            name: next().unwrap_or_default(),
-            mark: next().as_deref().and_then(Mark::read),
-            columns: next()
-                .map(|c| c.split('\x1f').map(str::to_owned).collect())
-                .unwrap_or_default(),
+        let (name, comment, column) = (next().unwrap_or_default(), next(), next());
+        if found.last().is_none_or(|table| table.name != name) {
+            found.push(Found {
+                name,
+                mark: comment.as_deref().and_then(Mark::read),
+                columns: Vec::new(),
+            });
         }
-    });
-    Ok(found.collect())
+        if let Some(table) = found.last_mut() {
+            table.columns.extend(column);
+        }
+    }
+    // In the pack's order.
+    let place = |found: &Found| pack.tables().iter().position(|t| t.name == found.name);
+    found.sort_by_key(place);
+    Ok(found)
 }
 
 /// Judges what was found.

@@ -1,4 +1,4 @@
-//! Several hosts in one URL: by libpq's rules for each client, not once for all.
+//! Several hosts in one URL: clients are dealt over them, unless libpq's way is asked for.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn rows_of(server: &Server) -> u64 {
 }
 
 #[test]
-fn clients_spread_over_hosts_only_when_load_balancing_is_asked_for() {
+fn clients_are_dealt_over_a_list_of_hosts_unless_libpqs_way_is_asked_for() {
     let servers = [postgres_with(&[]), postgres_with(&[])];
     for server in &servers {
         sql(&server.address().url(), "CREATE TABLE hit (client int)");
@@ -37,11 +37,15 @@ fn clients_spread_over_hosts_only_when_load_balancing_is_asked_for() {
         ran(&mut pgdyno(&args)).expect(0, &["16 committed"]);
     };
     run(&url);
-    assert_eq!(servers.each_ref().map(rows_of), [16, 0]);
+    assert_eq!(servers.each_ref().map(rows_of), [8, 8]);
+    run(&format!("{url} load_balance_hosts=disable"));
+    assert_eq!(servers.each_ref().map(rows_of), [24, 8]);
+    run(&format!("{url} target_session_attrs=primary"));
+    assert_eq!(servers.each_ref().map(rows_of), [40, 8]);
     run(&format!("{url} load_balance_hosts=random"));
     let [first, second] = servers.each_ref().map(rows_of);
-    assert_eq!(first + second, 32);
-    // The administrative session may be on either; of 16 clients some are on the second host
-    // (all on one with a chance of 1 in 32,768, and the seed is fixed).
-    assert!(second > 0 && first > 16, "{first} and {second}");
+    assert_eq!(first + second, 64);
+    // Of 16 clients some are on the second host (all on one with a chance of 1 in 32,768, and the
+    // seed is fixed).
+    assert!(second > 8 && first > 40, "{first} and {second}");
 }

@@ -4,6 +4,7 @@
 mod accounting;
 mod bad_input;
 mod child;
+mod endpoints;
 mod figures;
 mod hosts;
 mod streams;

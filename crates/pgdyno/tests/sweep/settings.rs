@@ -114,6 +114,20 @@ fn a_setting_that_cannot_be_varied_is_refused_before_the_first_trial() {
 }
 
 #[test]
+fn a_setting_of_the_whole_server_is_refused_for_several_endpoints() {
+    let database = Database::new("sweep_endpoints");
+    let toml = "workload = 'tpcb'\nduration = '1s'\n[settings]\nbgwriter_delay = ['20ms']\n";
+    let experiment = Experiment::new(toml, &database);
+    let ran = experiment.run(&["--url", &database.url]);
+    let texts = [
+        "settings.bgwriter_delay is a whole server's: of 2 endpoints",
+        "name one endpoint",
+    ];
+    ran.expect(1, &texts);
+    assert!(experiment.complete().is_empty());
+}
+
+#[test]
 fn a_journal_of_a_server_that_is_gone_is_kept_and_named() {
     let database = Database::new("sweep_gone");
     let experiment = Experiment::new("", &database);

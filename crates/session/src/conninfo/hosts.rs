@@ -71,6 +71,25 @@ fn is_socket_directory(host: &str) -> bool {
 }
 
 impl Host {
+    /// A server by its name, address or socket directory.
+    pub(super) fn new(host: &str, port: u16) -> Host {
+        Host {
+            host: host.to_owned(),
+            hostaddr: String::new(),
+            port: port.to_string(),
+            password: None,
+        }
+    }
+
+    /// What the options `host`, `hostaddr` and `port` say of it alone.
+    pub(super) fn options(&self) -> [(&'static str, &str); 3] {
+        [
+            ("host", &self.host),
+            ("hostaddr", &self.hostaddr),
+            ("port", &self.port),
+        ]
+    }
+
     /// How messages call it.
     pub(super) fn display_name(&self) -> &str {
         if self.hostaddr.is_empty() {

@@ -121,6 +121,8 @@ pub struct ConnInfo {
     ssl_mode: SslMode,
     wanted: Wanted,
     load_balance: bool,
+    /// Whether `load_balance_hosts` was given at all.
+    load_balance_given: bool,
     channel_binding: ChannelBinding,
     require_auth: RequireAuth,
     protocols: (ProtocolVersion, ProtocolVersion),
@@ -183,6 +185,8 @@ pub fn resolve(given: &Given, env: &Env) -> Result<ConnInfo, ConnInfoError> {
     if let Some(service) = service {
         service::apply(&service, &mut options, env)?;
     }
+    let load_balance_given =
+        options.get("load_balance_hosts").is_some() || env.var("PGLOADBALANCEHOSTS").is_some();
     let ssl_mode_given = options.get("sslmode").is_some()
         || env.var("PGSSLMODE").is_some()
         || env.var("PGREQUIRESSL").is_some_and(|v| v.starts_with('1'));
@@ -201,7 +205,11 @@ pub fn resolve(given: &Given, env: &Env) -> Result<ConnInfo, ConnInfoError> {
     if !ssl_mode_given && options.get("sslrootcert") == Some("system") {
         options.set("sslmode", "verify-full");
     }
-    ConnInfo::from_options(options, env)
+    let info = ConnInfo::from_options(options, env)?;
+    Ok(ConnInfo {
+        load_balance_given,
+        ..info
+    })
 }
 
 impl ConnInfo {
@@ -268,6 +276,7 @@ impl ConnInfo {
             ssl_mode,
             wanted,
             load_balance,
+            load_balance_given: false,
             channel_binding,
             require_auth,
             protocols,
@@ -327,6 +336,34 @@ impl ConnInfo {
     /// The first host's port as it was given.
     pub fn port(&self) -> &str {
         self.hosts.first().map_or("5432", Host::port_text)
+    }
+
+    /// Whether the user asked for libpq's way with a list of hosts, which is to find one server in
+    /// it: `load_balance_hosts`, whatever it says, or a `target_session_attrs` other than `any`.
+    pub fn searches_hosts(&self) -> bool {
+        self.load_balance_given || self.wanted != Wanted::One(SessionAttrs::Any)
+    }
+
+    /// The same once for each host, with that host alone.
+    pub fn each_host(&self) -> Vec<ConnInfo> {
+        let hosts = self.hosts.iter().cloned();
+        hosts.map(|host| self.with_host(host)).collect()
+    }
+
+    /// The same with another server in place of its hosts. Its password is looked up anew.
+    pub fn at(&self, host: &str, port: u16) -> ConnInfo {
+        let mut info = self.with_host(Host::new(host, port));
+        info.look_up_passwords();
+        info
+    }
+
+    fn with_host(&self, host: Host) -> ConnInfo {
+        let mut info = self.clone();
+        for (name, value) in host.options() {
+            info.options.set(name, value);
+        }
+        info.hosts = vec![host];
+        info
     }
 
     /// Any option by libpq's name for it; secrets are not handed out.

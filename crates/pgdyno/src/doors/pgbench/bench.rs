@@ -27,6 +27,7 @@ use crate::plan::trial::{self, Trial};
 use crate::report::json;
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader};
+use crate::target::dialect::Product;
 use crate::target::open::Wanted;
 use crate::workload::mix::WeightedScript;
 
@@ -208,6 +209,7 @@ fn debug_line(session: &Session, asked: &Bench) -> String {
 }
 
 fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &Say) {
+    let can_vacuum = Product::presumed(session).dialect.vacuum.is_some();
     let mut attempt = |sql: &str| {
         let sql = flavour.renamed(sql);
         if let Err(error) = session.simple_query(&sql) {
@@ -216,11 +218,13 @@ fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &S
         }
     };
     write_all("starting vacuum...");
-    attempt("vacuum pgbench_branches");
-    attempt("vacuum pgbench_tellers");
+    if can_vacuum {
+        attempt("vacuum pgbench_branches");
+        attempt("vacuum pgbench_tellers");
+    }
     attempt("truncate pgbench_history");
     write_all("end.\n");
-    if with_accounts {
+    if with_accounts && can_vacuum {
         let prefix = flavour.prefix;
         write_all(&format!("starting vacuum {prefix}_accounts..."));
         attempt("vacuum analyze pgbench_accounts");
@@ -292,6 +296,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         mix: None,
         params: Vec::new(),
         target: Wanted::default(),
+        isolation: None,
         inject_retries: false,
         drive,
         detects_warmup: false,

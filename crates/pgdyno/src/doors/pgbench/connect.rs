@@ -31,7 +31,7 @@ pub fn open(asked: &options::Target, say: &Say) -> Result<(Target, Session), Sto
     let mut has_asked = false;
     loop {
         let target = Target::of(&info, Kind::Named).map_err(refused)?;
-        match Session::connect(&target.candidates, None) {
+        match Session::connect(&target.endpoints[0].candidates, None) {
             Ok(mut session) => {
                 session.on_notice(|notice| write_all(&format!("{}\n", notice.libpq_notice_text())));
                 return Ok((target, session));

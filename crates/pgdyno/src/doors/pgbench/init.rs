@@ -19,6 +19,7 @@ use pgdyno_platform::terminal;
 use pgdyno_session::{Error, Session};
 
 use crate::exit::{Exit, Failure};
+use crate::target::dialect::{Filling, Product};
 use crate::workload::pgbench_tables::{Fill, Schema};
 use crate::workload::stop::{Canceller, Stop};
 
@@ -32,9 +33,6 @@ const CHUNK_ROWS: u64 = 4_000;
 /// How long after an interrupt rows are still sent: the server ends a copy for a cancel request
 /// only when it sees a row.
 const CANCEL_LIMIT: Duration = Duration::from_secs(2);
-
-/// From this version on COPY can mark the pages of a table all-visible.
-const COPY_FREEZE_SINCE: u32 = 14;
 
 /// What a shell sees of a process that SIGTERM ended.
 const TERMINATED: u8 = 143;
@@ -67,10 +65,12 @@ pub struct InitOptions {
 }
 
 impl InitOptions {
-    fn schema(&self) -> Schema<'_> {
+    fn schema(&self, product: &Product) -> Schema<'_> {
         let method = self.partition_method.unwrap_or(PartitionMethod::Range);
         Schema {
             tables: self.tables,
+            dialect: product.dialect,
+            version: product.version,
             scale: self.scale,
             fillfactor: self.fillfactor,
             partitioning: (self.partitions > 0).then_some((method, self.partitions)),
@@ -104,6 +104,15 @@ fn run_on(
     interrupts: Option<&'static Interrupts>,
     screen: Screen<'_>,
 ) -> Result<(), Failure> {
+    // Nothing is asked that pgbench does not ask.
+    let product = Product::presumed(session);
+    let schema = options.schema(&product);
+    if let Some((option, why)) = schema.refusals().first() {
+        return Err(Failure::new(format!(
+            "{option} is not for {}: {why}",
+            product.title()
+        )));
+    }
     let stop = Stop::new(interrupts);
     let tell = |sent: &Result<(), Error>| match sent {
         Ok(()) => crate::say::remark!("Cancel request sent"),
@@ -113,7 +122,8 @@ fn run_on(
     Init {
         session,
         options,
-        schema: options.schema(),
+        product: &product,
+        schema,
         screen,
         stop,
         canceller: Some(canceller),
@@ -150,6 +160,7 @@ impl Screen<'_> {
 struct Init<'s, 'o, 'p> {
     session: &'s mut Session,
     options: &'o InitOptions,
+    product: &'o Product,
     schema: Schema<'o>,
     screen: Screen<'p>,
     stop: Stop,
@@ -194,10 +205,7 @@ impl Init<'_, '_, '_> {
             }
             'G' => {
                 self.screen.line("generating data (server-side)...");
-                self.execute("begin")?;
-                self.execute(&self.schema.truncate())?;
-                self.execute_all(self.schema.generate_on_server())?;
-                self.execute("commit")?;
+                self.generate_on_server()?;
                 "server-side generate"
             }
             'v' => {
@@ -207,6 +215,10 @@ impl Init<'_, '_, '_> {
             }
             // CREATE TABLE has declared them.
             'p' if self.options.tables.keys_in_create => return Ok(None),
+            'p' if self.schema.has_keys_in_create() => {
+                self.leave_out("creating primary keys", "they come with the tables");
+                return Ok(None);
+            }
             'p' => {
                 self.screen.line("creating primary keys...");
                 self.execute_all(self.schema.primary_keys())?;
@@ -227,13 +239,22 @@ impl Init<'_, '_, '_> {
         Ok(Some(name))
     }
 
+    /// Says why a step has nothing to do on this product.
+    fn leave_out(&mut self, step: &str, why: &str) {
+        let title = self.product.dialect.title;
+        self.screen.line(&format!("{step}... ({title}: {why})"));
+    }
+
     fn create_tables(&mut self) -> Result<(), Failure> {
-        self.screen.line(if self.options.tables.keys_in_create {
+        self.screen.line(if self.schema.has_keys_in_create() {
             // ysql_bench's words.
             "creating tables (with primary keys)..."
         } else {
             "creating tables..."
         });
+        if self.options.fillfactor != 100 && !self.product.dialect.tables.has_fillfactor {
+            self.leave_out("setting the fill factor", "it has none");
+        }
         self.execute_all(self.schema.create_tables())?;
         let schema = self.schema;
         if let Some((_, partitions)) = schema.partitioning {
@@ -244,10 +265,35 @@ impl Init<'_, '_, '_> {
         Ok(())
     }
 
+    fn generate_on_server(&mut self) -> Result<(), Failure> {
+        let schema = self.schema;
+        let in_one = self.filling() == Filling::Whole;
+        if in_one {
+            self.execute("begin")?;
+        }
+        self.execute(&schema.truncate())?;
+        self.execute_all(schema.generate_on_server())?;
+        if in_one {
+            self.execute("commit")?;
+        }
+        Ok(())
+    }
+
+    fn filling(&self) -> Filling {
+        self.product.dialect.tables.filling
+    }
+
     fn generate(&mut self) -> Result<(), Failure> {
-        match self.options.tables.batch_rows {
-            None | Some(0) => self.generate_at_once(),
-            Some(batch_rows) => self.generate_in_batches(batch_rows),
+        let asked = self.options.tables.batch_rows.filter(|rows| *rows > 0);
+        match (asked, self.filling()) {
+            (None, Filling::Whole) => self.generate_at_once(),
+            (Some(rows), _) | (None, Filling::Batches { rows }) => {
+                self.generate_in_batches(rows, "")
+            }
+            (None, Filling::Committing { rows }) => {
+                let options = format!(" with (rows_per_transaction {rows})");
+                self.generate_in_batches(u64::MAX, &options)
+            }
         }
     }
 
@@ -269,16 +315,16 @@ impl Init<'_, '_, '_> {
         self.execute("commit")
     }
 
-    /// Each batch is a transaction of its own. Nothing can be frozen then: that needs a table
-    /// emptied in the same transaction.
-    fn generate_in_batches(&mut self, batch_rows: u64) -> Result<(), Failure> {
+    /// Each batch is a COPY and a transaction of its own. Nothing can be frozen then: that needs a
+    /// table emptied in the same transaction.
+    fn generate_in_batches(&mut self, batch_rows: u64, options: &str) -> Result<(), Failure> {
         self.execute(&self.schema.truncate())?;
         for fill in Fill::all(&self.options.tables, self.options.scale) {
             let mut telling = Telling::of(&fill, self.options.quiet, self.screen.terminal);
             let mut row = 0;
             while row < fill.rows {
                 let end = fill.rows.min(row.saturating_add(batch_rows));
-                self.copy(&fill, row..end, "", &mut telling)?;
+                self.copy(&fill, row..end, options, &mut telling)?;
                 row = end;
             }
             self.end_table(&telling);
@@ -295,8 +341,8 @@ impl Init<'_, '_, '_> {
 
     /// Only ordinary tables take frozen rows; partitioned ones do not.
     fn can_freeze(&mut self, table: &str) -> Result<bool, Failure> {
-        let version = self.session.parameter("server_version").unwrap_or_default();
-        if major_version(version) < COPY_FREEZE_SINCE {
+        let since = self.product.dialect.tables.copy_freeze_since;
+        if !since.is_some_and(|since| self.product.is_since(since)) {
             return Ok(false);
         }
         let result = self.session.query_with(RELKIND, &[table]);
@@ -420,14 +466,6 @@ impl Init<'_, '_, '_> {
 
 fn query_failed(text: &str, sql: &str) -> Failure {
     Failure::new(format!("query failed: {text}")).detail(format!("Query was: {sql}"))
-}
-
-/// The number before the first character that is no digit; 0 when there is none.
-fn major_version(version: &str) -> u32 {
-    let end = version
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(version.len());
-    version[..end].parse().unwrap_or(0)
 }
 
 /// Where a copy came to its end.

@@ -227,8 +227,8 @@ impl Sweep<'_> {
         let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
         let wanted = match slot.point.target() {
             Some(url) => Wanted {
-                url: Some(url.to_owned()),
-                ..Wanted::default()
+                discover: self.means.wanted.discover.clone(),
+                ..Wanted::at(url)
             },
             None => self.means.wanted.clone(),
         };
@@ -338,7 +338,7 @@ impl Sweep<'_> {
         before.hygiene = Some(record);
         session.close();
 
-        let target = place.target.with_settings(&of_session);
+        let target = place.target.with_settings(place.dialect, &of_session);
         let progress = (self.means.progress)(Form::Quiet);
         let prepared = prepare::prepare_on(target, checked, trial, progress, interrupts)?;
         if planned.writes {
@@ -381,6 +381,15 @@ impl Sweep<'_> {
             crate::say::remark!("pgdyno: a sweep that died had left settings changed: {restored}");
         }
         let (dialect, ways) = look(&mut session, self.plan, name)?;
+        let of_system = ways.iter().find(|(_, way)| **way == Way::System);
+        if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
+            return Err(Failure::new(format!(
+                "settings.{setting} is a whole server's: of {} endpoints it would be changed on one \
+                 alone",
+                target.endpoints.len()
+            ))
+            .hint("name one endpoint, or leave the setting out"));
+        }
         let place = Place {
             changes: Changes::none(&target),
             dialect,
@@ -400,7 +409,11 @@ impl Sweep<'_> {
             let is_here = planned.point.target().unwrap_or_default() == name;
             let (of_session, _) = place.split(planned.point.settings());
             if is_here && !of_session.is_empty() && tried.insert(of_session.clone()) {
-                place.target.with_settings(&of_session).connect()?.close();
+                place
+                    .target
+                    .with_settings(place.dialect, &of_session)
+                    .connect()?
+                    .close();
             }
         }
         Ok(())

@@ -135,6 +135,11 @@ pub const PARAMETERS: &[Parameter] = &[
         "a new connection for each transaction",
     ),
     parameter(
+        "reconnect",
+        Kind::Flag,
+        "clients that lose their connection connect again, or to another endpoint",
+    ),
+    parameter(
         "target",
         Kind::Target,
         "URL or key=value pairs of the server",

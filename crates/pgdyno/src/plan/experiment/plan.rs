@@ -124,7 +124,7 @@ impl Plan {
 
 fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
     let trial = point.trial(wanted.clone(), None, 0);
-    if point.target().is_some() && (wanted.url.is_some() || !wanted.own.is_empty()) {
+    if point.target().is_some() && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
         return Err(Failure::with(
             Exit::Usage,
             "the experiment names its target itself: leave out --url and the options of a server of \

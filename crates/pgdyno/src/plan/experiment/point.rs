@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_drive::{Drive, OnError, QueryMode, Until};
+use pgdyno_drive::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
 use pgdyno_platform::host;
 use serde_json::{Map, Value, json};
 
 use super::parameter::{self, MAX};
 use crate::exit::Failure;
+use crate::plan::isolation::Isolation;
 use crate::plan::trial::{self, Trial};
 use crate::plan::warmup::Asked;
 use crate::plan::{backoff, retries};
@@ -182,6 +183,7 @@ impl Point {
             mix: self.text("mix").map(str::to_owned),
             params: self.params(),
             target,
+            isolation: self.text("isolation").and_then(Isolation::from_name),
             inject_retries: false,
             drive: Drive {
                 query_mode: match self.text("query_mode") {
@@ -203,6 +205,11 @@ impl Point {
                     OnError::EndClient
                 },
                 connection_per_transaction: flag("connect"),
+                on_connection_loss: if flag("reconnect") {
+                    OnConnectionLoss::Reconnect
+                } else {
+                    OnConnectionLoss::EndClient
+                },
                 seed,
                 ..trial::native_drive()
             },
@@ -259,7 +266,7 @@ mod tests {
             "workload": ["tpcb"], "mix": "m", "clients": 8, "threads": 2, "query_mode": "prepared",
             "max_tries": 0, "continue_on_error": true, "isolation": "serializable",
             "retry": "restart", "backoff": "exponential=2ms,3ms,none", "retry_deadline": 0.2,
-            "latency_limit": 0.05, "connect": true, "warmup": 1.0, "transactions": 100,
+            "latency_limit": 0.05, "connect": true, "reconnect": true, "warmup": 1.0, "transactions": 100,
             "params.scale": 3, "settings.work_mem": "4MB", "rate": "70%", "target": "host=x",
         }));
         let trial = p.trial(Wanted::default(), Some(5.0), 42);
@@ -278,6 +285,8 @@ mod tests {
         assert!(drive.checks_commit);
         assert_eq!(drive.query_mode, QueryMode::Prepared);
         assert_eq!(drive.on_error, OnError::Continue);
+        assert_eq!(drive.on_connection_loss, OnConnectionLoss::Reconnect);
+        assert_eq!(trial.isolation, Some(Isolation::Serializable));
         assert_eq!(drive.until, trial::transactions(100).unwrap());
         assert_eq!(drive.latency_limit, Some(Duration::from_millis(50)));
         assert_eq!((drive.rate, drive.seed), (Some(5.0), 42));

@@ -179,7 +179,7 @@ impl Tidying<'_> {
         let mut tables: Vec<String> = Vec::new();
         let mut growing: Vec<String> = Vec::new();
         if let Some(pack) = pack {
-            let found = state::find(self.session, pack).map_err(looking)?;
+            let found = state::find(self.session, self.dialect, pack).map_err(looking)?;
             for found in found {
                 let starts_empty = pack
                     .tables()
@@ -193,7 +193,10 @@ impl Tidying<'_> {
         }
         for name in &wanted.truncate {
             // As the server would write it, if it knows it.
-            let sql = format!("SELECT to_regclass({})::text", quote_literal(name));
+            let sql = self
+                .dialect
+                .find_table
+                .replace("{literal}", &quote_literal(name));
             match admin::value(self.session, &sql) {
                 Ok(Some(known)) => {
                     growing.retain(|table| table != name && *table != known);

@@ -7,10 +7,7 @@ use crate::workload::progress::Progress;
 use crate::workload::{loader, resolve};
 
 fn connect(url: &str) -> Session {
-    let wanted = crate::target::open::Wanted {
-        url: Some(url.to_owned()),
-        ..Default::default()
-    };
+    let wanted = crate::target::open::Wanted::at(url);
     let target = crate::target::open::existing(&wanted).unwrap().unwrap();
     target.connect().unwrap()
 }

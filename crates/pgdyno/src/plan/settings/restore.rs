@@ -46,10 +46,7 @@ pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>
                 .hint("a server that needs a password: PGPASSWORD, or --url with all of it")
                 .hint("a server that is gone for good: delete the file")
         };
-        let wanted = Wanted {
-            url: Some(url.unwrap_or(&leftover.header.target).to_owned()),
-            ..Wanted::default()
-        };
+        let wanted = Wanted::at(url.unwrap_or(&leftover.header.target));
         let target = open::existing(&wanted).map_err(explain)?;
         let target = target.ok_or_else(|| explain(Failure::new("there is no server")))?;
         let mut session = target.connect().map_err(explain)?;

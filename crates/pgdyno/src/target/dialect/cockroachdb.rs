@@ -2,22 +2,86 @@
 //! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
 //! named.
 
-use super::{Dialect, retries};
+use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
 
 /// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Dialect = Dialect {
     name: "cockroachdb",
     title: "CockroachDB",
-    // Documented (COPY, v24.3): FREEZE is not supported.
-    copy_freeze_since: None,
-    // Captured: VACUUM is a syntax error. Statistics are made by the server itself.
-    after_load: &[],
-    // Captured: pg_try_advisory_lock is no function that 19.1 knows. Documented (v21 and later): it
-    // is there and does nothing, which is no lock either.
+    // Captured: a session begins in a database that does not exist, and 19.1 answers questions about
+    // its tables with an internal error.
+    counts_database: Some(
+        "SELECT count(*) FROM [SHOW DATABASES] WHERE database_name = current_database()",
+    ),
+    tables: TableFacts {
+        // Captured: a name that was dropped in a transaction cannot be created again in it.
+        // Documented (autocommit_before_ddl, v26.1): such a statement commits what came before it.
+        transactional_ddl: false,
+        // Captured: WITH (fillfactor=…) is a syntax error. Articles, 21.2 and 22.2: a notice that it
+        // is ignored.
+        has_fillfactor: false,
+        // Captured: ADD PRIMARY KEY fails, as each table has a key from the start. Documented (ALTER
+        // TABLE, v20.1): it rewrites the table, which takes as long as the load.
+        keys_in_create: true,
+        // Keys are ranges, in ascending order.
+        key_order: "",
+        // Documented (v26.2): partitions subdivide one table by PARTITION BY in its own definition;
+        // CREATE TABLE … PARTITION OF, which pgbench sends, is a syntax error (captured).
+        no_partitions: Some(
+            "it has no CREATE TABLE … PARTITION OF; it splits every table into ranges by itself",
+        ),
+        no_tablespaces: Some("it has none; zone configurations say where rows lie"),
+        // Captured: a syntax error. Documented later: taken with a notice, and logged all the same.
+        no_unlogged: Some("every table of it is logged and replicated"),
+        // Captured: with `/`, a decimal comes out and step G fails. Documented (v26.2): so it is still.
+        integer_division: "//",
+        // Captured: "foreign key requires an existing index". Documented: not since 20.2.
+        foreign_keys_without_index_since: Some(Version::new(20, 2)),
+        // Documented (COPY, v24.3): FREEZE is not supported.
+        copy_freeze_since: None,
+        // Measured: with 19.1 batches of 1,000 to 100,000 rows take the same time, as the server
+        // itself commits every 100 rows outside a transaction (documented: before 22.2). Later it
+        // commits at the end of each COPY, and large transactions are slow.
+        filling: Filling::Batches { rows: 10_000 },
+        load_settings: &[LoadSetting {
+            name: "copy_transaction_quality_of_service",
+            value: "regular",
+            // Documented (session variables, v23.1): introduced with the default `background`.
+            since: Version::new(23, 1),
+            why: "COPY does not wait for other work",
+        }],
+    },
+    // Captured: 19.1 knows no to_regclass; obj_description with two arguments gives nothing, and with
+    // one it cannot be asked in a join. A table without a key has a hidden column for one.
+    find_tables: "SELECT c.table_name, d.description, c.column_name \
+        FROM information_schema.columns c \
+        JOIN pg_namespace n ON n.nspname = c.table_schema \
+        JOIN pg_class k ON k.relname = c.table_name AND k.relnamespace = n.oid \
+        LEFT JOIN pg_description d ON d.objoid = k.oid AND d.objsubid = 0 \
+        WHERE c.table_catalog = current_database() AND c.table_schema = current_schema() \
+        AND c.table_name IN ({names}) AND c.is_hidden = 'NO' \
+        ORDER BY c.table_name, c.ordinal_position",
+    find_table: "SELECT table_name FROM information_schema.tables \
+        WHERE table_catalog = current_database() AND table_schema = current_schema() \
+        AND table_name = {literal}",
+    // Captured: neither VACUUM nor ANALYZE is known to 19.1. The server makes statistics by itself,
+    // at a time of its own; made now, they do not come in the middle of a run.
+    after_load: &["CREATE STATISTICS pgdyno FROM {table}"],
+    // Captured: pg_try_advisory_lock answers true whoever else holds the lock, so it is none.
     try_lock: None,
     unlock: None,
-    takes_no_writes: "SELECT CASE current_setting('default_transaction_read_only') \
-        WHEN 'on' THEN 'the session is read only' END",
+    takes_no_writes: "SELECT CASE default_transaction_read_only WHEN 'on' \
+        THEN 'the session is read only' END FROM [SHOW default_transaction_read_only]",
+    // There are none: every node takes writes.
+    is_standby: None,
+    // Captured: pg_database_size is no function of 19.1.
+    database_size: None,
+    // Captured: pg_settings has the variables of the session, and of PostgreSQL's only those that
+    // clients ask for.
+    has_postgresqls_settings: false,
+    // Captured: what SET CLUSTER SETTING has ever set. For members of admin alone.
+    changed_settings: "SELECT name, value, NULL FROM system.settings \
+        WHERE name <> 'version' ORDER BY name",
     // There are no files whose size could be asked.
     has_grown: "SELECT CASE WHEN EXISTS (SELECT 1 FROM {table}) THEN 't' ELSE 'f' END",
     truncate: "TRUNCATE {table}",
@@ -26,6 +90,9 @@ pub const COCKROACHDB: Dialect = Dialect {
     has_changed: None,
     // Captured: a syntax error.
     checkpoint: None,
+    // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
+    settings_at_start: AtStart::Parameters,
     lock_timeout: None,
+    cluster: cluster::COCKROACHDB,
     retries: retries::COCKROACHDB,
 };

@@ -2,16 +2,20 @@
 //! (captured from a real server, measured, or documented, and where).
 //! Nothing else in pgdyno asks which product it talks to.
 
+mod cluster;
 mod cockroachdb;
 mod postgresql;
 mod product;
 mod retries;
+mod tables;
 mod yugabytedb;
 
+pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
+pub use tables::{Filling, LoadSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
 /// The facts of one product.
@@ -21,9 +25,18 @@ pub struct Dialect {
     pub name: &'static str,
     /// The product as people write it.
     pub title: &'static str,
-    /// The first version whose COPY can write rows that no vacuum has to visit again; `None` when
-    /// there is no such option.
-    pub copy_freeze_since: Option<Version>,
+    /// Query that tells how many databases have the name of the session's; `None` where a session
+    /// cannot begin without one.
+    pub counts_database: Option<&'static str>,
+    /// How tables are made and filled.
+    pub tables: TableFacts,
+    /// Query for the tables of these names (`{names}`, literals) that the session sees, whatever
+    /// its search path: a row for each column in its place, with the table's name, its comment and
+    /// the column's name.
+    pub find_tables: &'static str,
+    /// Query for the name of the table that `{literal}` is to the session; NULL or no row when there
+    /// is none.
+    pub find_table: &'static str,
     /// Statements for each table when its rows and keys are there; `{table}` is its name.
     pub after_load: &'static [&'static str],
     /// Query that takes lock number `{key}` for the session and tells `t` or `f`; `None` when there
@@ -33,6 +46,15 @@ pub struct Dialect {
     pub unlock: Option<&'static str>,
     /// Query that tells why this session cannot write, such as `a standby`; NULL when it can.
     pub takes_no_writes: &'static str,
+    /// Query that tells `t` when the server is a standby or still recovering; `None` where there is
+    /// no such thing.
+    pub is_standby: Option<&'static str>,
+    /// Query for the size in bytes of the session's database; `None` when nobody tells.
+    pub database_size: Option<&'static str>,
+    /// Whether the server has the settings that PostgreSQL has.
+    pub has_postgresqls_settings: bool,
+    /// Query for the settings that are not as the server's program has them: name, value, unit.
+    pub changed_settings: &'static str,
     /// Query that tells `t` when the table has had rows; `{table}` is its name, `{literal}` the same
     /// as a literal.
     pub has_grown: &'static str,
@@ -46,9 +68,30 @@ pub struct Dialect {
     pub has_changed: Option<&'static str>,
     /// Statement that makes a checkpoint.
     pub checkpoint: Option<&'static str>,
+    /// How a session is given settings when it starts.
+    pub settings_at_start: AtStart,
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What it tells about its cluster.
+    pub cluster: Cluster,
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
+}
+
+/// How a session is given settings when it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtStart {
+    /// `options` with `-c name=value`.
+    Options,
+    /// Each as a start-up parameter of its own name.
+    Parameters,
+}
+
+impl Dialect {
+    /// The statements for this table when its rows and keys are there.
+    pub fn after_load(&self, table: &str) -> impl Iterator<Item = String> {
+        let statements = self.after_load.iter();
+        statements.map(move |statement| statement.replace("{table}", table))
+    }
 }

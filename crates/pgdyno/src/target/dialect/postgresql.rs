@@ -1,19 +1,45 @@
 //! PostgreSQL.
 
-use super::{Dialect, Version, retries};
+use super::{AtStart, Dialect, Filling, TableFacts, Version, cluster, retries};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
     name: "postgresql",
     title: "PostgreSQL",
-    // COPY FREEZE is older, but only from 14 on it also marks the pages all-visible, which is what
-    // spares the vacuum (release notes of 14); pgbench draws the line there too.
-    copy_freeze_since: Some(Version::new(14, 0)),
+    counts_database: None,
+    tables: TableFacts {
+        transactional_ddl: true,
+        has_fillfactor: true,
+        keys_in_create: false,
+        key_order: "",
+        no_partitions: None,
+        no_tablespaces: None,
+        no_unlogged: None,
+        integer_division: "/",
+        foreign_keys_without_index_since: None,
+        // COPY FREEZE is older, but only from 14 on it also marks the pages all-visible, which is
+        // what spares the vacuum (release notes of 14); pgbench draws the line there too.
+        copy_freeze_since: Some(Version::new(14, 0)),
+        filling: Filling::Whole,
+        load_settings: &[],
+    },
+    find_tables: "SELECT t.name, obj_description(c.oid, 'pg_class'), a.attname \
+        FROM unnest(ARRAY[{names}]) AS t(name) \
+        JOIN pg_class c ON c.oid = to_regclass(t.name) \
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+        ORDER BY t.name, a.attnum",
+    find_table: "SELECT to_regclass({literal})::text",
     after_load: &["VACUUM ANALYZE {table}"],
     try_lock: Some("SELECT pg_try_advisory_lock({key})"),
     unlock: Some("SELECT pg_advisory_unlock({key})"),
     takes_no_writes: "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a standby' \
         WHEN current_setting('transaction_read_only') = 'on' THEN 'the session is read only' END",
+    is_standby: Some("SELECT pg_is_in_recovery()"),
+    database_size: Some("SELECT pg_database_size(current_database())"),
+    has_postgresqls_settings: true,
+    changed_settings: "SELECT name, setting, unit FROM pg_settings \
+        WHERE setting IS DISTINCT FROM boot_val AND source <> 'client' \
+        AND category NOT LIKE 'File Locations%' ORDER BY name",
     has_grown: "SELECT pg_relation_size(to_regclass({literal})) > 0",
     truncate: "TRUNCATE {table}",
     vacuum: Some("VACUUM ANALYZE {table}"),
@@ -24,6 +50,8 @@ pub const POSTGRESQL: Dialect = Dialect {
          FROM pg_stat_all_tables WHERE relid = to_regclass({literal})",
     ),
     checkpoint: Some("CHECKPOINT"),
+    settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    cluster: cluster::POSTGRESQL,
     retries: retries::POSTGRESQL,
 };

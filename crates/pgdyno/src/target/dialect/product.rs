@@ -61,15 +61,36 @@ impl Product {
     /// # Errors
     /// The connection is lost. A server that does not know `version()` is an unknown product.
     pub fn ask(session: &mut Session) -> Result<Product, Error> {
-        // CockroachDB reports it with the session's start, since 2017 (captured: 19.1).
-        if let Some(text) = session.parameter("crdb_version") {
-            return Ok(Product::recognise(text));
+        if let Some(product) = Product::reported(session) {
+            return Ok(product);
         }
         match admin::value(session, "SELECT version()") {
             Ok(text) => Ok(Product::recognise(&text.unwrap_or_default())),
             Err(Error::Server(e)) if !session.is_broken() => Ok(Product::recognise(e.message())),
             Err(e) => Err(e),
         }
+    }
+
+    /// What the server told of itself at the session's start, without a question; `None` when that
+    /// leaves it open.
+    pub fn reported(session: &Session) -> Option<Product> {
+        // CockroachDB has reported it since 2017 (captured: 19.1).
+        if let Some(text) = session.parameter("crdb_version") {
+            return Some(Product::recognise(text));
+        }
+        // "15.12-YB-2025.2.2.2-b0" (documented: articles).
+        let version = session.parameter("server_version")?;
+        version
+            .contains("-YB-")
+            .then(|| Product::recognise(version))
+    }
+
+    /// As far as that goes without a question: whoever keeps quiet is PostgreSQL.
+    pub fn presumed(session: &Session) -> Product {
+        Product::reported(session).unwrap_or_else(|| {
+            let version = session.parameter("server_version").unwrap_or_default();
+            Product::recognise(&format!("PostgreSQL {version}"))
+        })
     }
 
     /// By the answer to `version()`, or what stands in `crdb_version`.
@@ -109,6 +130,14 @@ impl Product {
                 self.text
             )
         })
+    }
+
+    /// Name and version, for people.
+    pub fn title(&self) -> String {
+        match self.known {
+            true => format!("{} {}", self.dialect.title, self.version),
+            false => self.text.clone(),
+        }
     }
 
     /// Whether the version is this one or a later one.

@@ -1,21 +1,63 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::{Dialect, retries};
+use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
 
-/// YugabyteDB, from 2.8 on.
+/// YugabyteDB, from 2.14 on.
 pub const YUGABYTEDB: Dialect = Dialect {
     name: "yugabytedb",
     title: "YugabyteDB",
-    // Documented (2025.2): COPY FREEZE is ignored with a notice.
-    copy_freeze_since: None,
+    // Inherited from PostgreSQL.
+    counts_database: None,
+    tables: TableFacts {
+        // Documented (transactional DDL): each such statement is a transaction of its own, unless
+        // ysql_yb_ddl_transaction_block_enabled is on.
+        transactional_ddl: false,
+        // Documented: "storage parameter fillfactor is unsupported, ignoring".
+        has_fillfactor: false,
+        // Documented: ADD PRIMARY KEY rewrites the table, and took two thirds of pgbench's whole
+        // initialisation in an article on 2025.2; before, it was impossible.
+        keys_in_create: true,
+        // Documented: HASH is the default, unless yb_use_hash_splitting_by_default is off. Stated,
+        // it is the same everywhere.
+        key_order: " hash",
+        // Inherited from PostgreSQL.
+        no_partitions: None,
+        no_tablespaces: None,
+        // Documented (CREATE TABLE): taken and ignored.
+        no_unlogged: Some("it takes UNLOGGED and ignores it"),
+        integer_division: "/",
+        foreign_keys_without_index_since: None,
+        // Documented (2025.2): COPY FREEZE is ignored with a notice.
+        copy_freeze_since: None,
+        // Documented (COPY): ROWS_PER_TRANSACTION, 20,000 unless set since 2.14; inside BEGIN it is
+        // ignored with a warning.
+        filling: Filling::Committing { rows: 20_000 },
+        load_settings: &[LoadSetting {
+            name: "yb_disable_transactional_writes",
+            value: "on",
+            // Documented: a setting since 2.8.
+            since: Version::new(2, 8),
+            why: "rows are written once, without provisional records",
+        }],
+    },
+    // Inherited from PostgreSQL.
+    find_tables: super::POSTGRESQL.find_tables,
+    find_table: super::POSTGRESQL.find_table,
     // Documented: VACUUM does nothing and says so; ANALYZE is what counts rows.
     after_load: &["ANALYZE {table}"],
-    // Documented (advisory locks): there from 2025.1 on, off before, where asking is an error.
+    // Documented (advisory locks): there from 2025.1 on; before, asking is an error.
     try_lock: None,
     unlock: None,
     takes_no_writes: "SELECT CASE WHEN current_setting('transaction_read_only') = 'on' \
         THEN 'the session is read only' END",
+    // Inherited from PostgreSQL; replication is none of PostgreSQL's, so the answer is no.
+    is_standby: super::POSTGRESQL.is_standby,
+    // pg_database_size knows nothing of what lies in DocDB.
+    database_size: None,
+    // Inherited from PostgreSQL.
+    has_postgresqls_settings: true,
+    changed_settings: super::POSTGRESQL.changed_settings,
     // pg_relation_size knows nothing of what lies in DocDB.
     has_grown: "SELECT EXISTS (SELECT 1 FROM {table})",
     // Documented: since 1.2.
@@ -26,6 +68,9 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // Documented: storage is not PostgreSQL's; what CHECKPOINT does is not said.
     checkpoint: None,
     // Inherited from PostgreSQL.
+    settings_at_start: AtStart::Options,
+    // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    cluster: cluster::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
 };

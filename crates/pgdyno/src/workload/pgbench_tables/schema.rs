@@ -1,9 +1,11 @@
 //! The statements that drop, create, empty and tidy up the tables: byte for byte those of pgbench 18
-//! (its `initCreateTables` and neighbours in pgbench.c), save for the prefix.
+//! (its `initCreateTables` and neighbours in pgbench.c), save for the prefix and for what the
+//! dialect says of its product.
 
 use pgdyno_session::quote_ident;
 
 use super::{ACCOUNTS, BRANCHES, TELLERS, Tables};
+use crate::target::dialect::{Dialect, TableFacts, Version};
 
 /// From this scale on pgbench numbers accounts with `bigint`.
 const BIGINT_SCALE: u32 = 20_000;
@@ -47,6 +49,10 @@ impl PartitionMethod {
 pub struct Schema<'a> {
     /// Whose tables.
     pub tables: Tables,
+    /// The server's product.
+    pub dialect: &'static Dialect,
+    /// Its version.
+    pub version: Version,
     /// Scale factor: branches.
     pub scale: u32,
     /// Fill factor in percent.
@@ -62,6 +68,42 @@ pub struct Schema<'a> {
 }
 
 impl Schema<'_> {
+    fn facts(&self) -> &'static TableFacts {
+        &self.dialect.tables
+    }
+
+    /// What the product cannot give these tables: the option, and why.
+    pub fn refusals(&self) -> Vec<(&'static str, &'static str)> {
+        let facts = self.facts();
+        let wanted = [
+            (
+                self.partitioning.is_some(),
+                "--partitions",
+                facts.no_partitions,
+            ),
+            (
+                self.tablespace.is_some(),
+                "--tablespace",
+                facts.no_tablespaces,
+            ),
+            (
+                self.index_tablespace.is_some(),
+                "--index-tablespace",
+                facts.no_tablespaces,
+            ),
+            (self.unlogged, "--unlogged-tables", facts.no_unlogged),
+        ];
+        let refused = wanted.into_iter().filter(|(is_wanted, _, _)| *is_wanted);
+        refused
+            .filter_map(|(_, option, why)| Some((option, why?)))
+            .collect()
+    }
+
+    /// Whether CREATE TABLE declares the primary keys.
+    pub fn has_keys_in_create(&self) -> bool {
+        self.tables.keys_in_create || self.facts().keys_in_create
+    }
+
     /// One statement for all tables, so that foreign keys between them do not matter.
     pub fn drop_tables(&self) -> String {
         format!("drop table if exists {}", self.all_tables())
@@ -112,8 +154,9 @@ impl Schema<'_> {
             Some(_) => "",
         };
         let key = match KEYS.iter().find(|(keyed, _)| *keyed == table) {
-            Some((_, column)) if self.tables.keys_in_create => {
-                format!(",primary key ({column}){}", self.index_place())
+            Some((_, column)) if self.has_keys_in_create() => {
+                let order = self.facts().key_order;
+                format!(",primary key ({column}{order}){}", self.index_place())
             }
             _ => String::new(),
         };
@@ -171,42 +214,64 @@ impl Schema<'_> {
     }
 
     fn fillfactor_clause(&self) -> String {
+        if !self.facts().has_fillfactor {
+            return String::new();
+        }
         format!(" with (fillfactor={})", self.fillfactor)
     }
 
-    /// Fills the tables on the server.
-    pub fn generate_on_server(&self) -> [String; 3] {
-        let scale = u64::from(self.scale);
-        [
-            format!(
-                "insert into {}(bid,bbalance) select bid, 0 from generate_series(1, {}) as bid",
-                self.name("branches"),
-                BRANCHES * scale
-            ),
-            format!(
-                "insert into {}(tid,bid,tbalance) select tid, (tid - 1) / {TELLERS} + 1, 0 from \
-                 generate_series(1, {}) as tid",
-                self.name("tellers"),
-                TELLERS * scale
-            ),
-            format!(
-                "insert into {}(aid,bid,abalance,filler) select aid, (aid - 1) / {ACCOUNTS} + 1, \
-                 0, '' from generate_series(1, {}) as aid",
-                self.name("accounts"),
-                ACCOUNTS * scale
-            ),
-        ]
+    /// Fills the tables on the server: one statement a table, or for so many rows at a time where
+    /// the product wants commits between.
+    pub fn generate_on_server(&self) -> impl Iterator<Item = String> + '_ {
+        let tables = [
+            ("branches", BRANCHES),
+            ("tellers", TELLERS),
+            ("accounts", ACCOUNTS),
+        ];
+        tables
+            .into_iter()
+            .flat_map(move |(table, rows_per_branch)| {
+                let rows = rows_per_branch * u64::from(self.scale);
+                let batch = self.facts().filling.batch_rows().unwrap_or(rows).max(1);
+                let starts = (0..rows).step_by(usize::try_from(batch).unwrap_or(usize::MAX));
+                starts.map(move |start| self.generate(table, start + 1, rows.min(start + batch)))
+            })
     }
 
-    /// One statement a table.
-    pub fn vacuum(&self) -> [String; 4] {
-        ["branches", "tellers", "accounts", "history"]
-            .map(|table| format!("vacuum analyze {}", self.name(table)))
+    fn generate(&self, table: &str, first: u64, last: u64) -> String {
+        let name = self.name(table);
+        let divided_by = self.facts().integer_division;
+        match table {
+            "branches" => format!(
+                "insert into {name}(bid,bbalance) select bid, 0 from generate_series({first}, \
+                 {last}) as bid"
+            ),
+            "tellers" => format!(
+                "insert into {name}(tid,bid,tbalance) select tid, (tid - 1) {divided_by} {TELLERS} \
+                 + 1, 0 from generate_series({first}, {last}) as tid"
+            ),
+            _ => format!(
+                "insert into {name}(aid,bid,abalance,filler) select aid, (aid - 1) {divided_by} \
+                 {ACCOUNTS} + 1, 0, '' from generate_series({first}, {last}) as aid"
+            ),
+        }
+    }
+
+    /// One statement a table; none where there is nothing to be done.
+    pub fn vacuum(&self) -> Vec<String> {
+        let tables = ["branches", "tellers", "accounts", "history"].map(|table| self.name(table));
+        if self.dialect.vacuum.is_some() {
+            return tables.map(|table| format!("vacuum analyze {table}")).into();
+        }
+        tables
+            .iter()
+            .flat_map(|table| self.dialect.after_load(table))
+            .collect()
     }
 
     /// One statement a key; none when CREATE TABLE declares them.
     pub fn primary_keys(&self) -> Vec<String> {
-        if self.tables.keys_in_create {
+        if self.has_keys_in_create() {
             return Vec::new();
         }
         let key = |(table, column): (&str, &str)| {
@@ -226,26 +291,38 @@ impl Schema<'_> {
         }
     }
 
-    /// One statement a foreign key.
-    pub fn foreign_keys(&self) -> [String; 5] {
-        REFERENCES.map(|(table, column, referred)| {
+    /// One statement a foreign key, and before it the index on its column where it needs one.
+    pub fn foreign_keys(&self) -> Vec<String> {
+        let since = self.facts().foreign_keys_without_index_since;
+        let needs_index = since.is_some_and(|since| self.version < since);
+        let mut statements = Vec::new();
+        for (table, column, referred) in REFERENCES {
             let name = self.name(table);
-            format!(
+            if needs_index {
+                statements.push(format!(
+                    "create index if not exists {name}_{column}_idx on {name} ({column})"
+                ));
+            }
+            statements.push(format!(
                 "alter table {name} add constraint {name}_{column}_fkey foreign key ({column}) \
                  references {}",
                 self.name(referred)
-            )
-        })
+            ));
+        }
+        statements
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
 
     fn plain() -> Schema<'static> {
         Schema {
             tables: Tables::PGBENCH,
+            dialect: &POSTGRESQL,
+            version: Version::new(18, 0),
             scale: 1,
             fillfactor: 100,
             partitioning: None,
@@ -291,7 +368,13 @@ mod tests {
             scale: 2_147_483_647,
             ..plain()
         };
-        assert!(schema.generate_on_server()[2].contains("(1, 214748364700000)"));
+        assert!(
+            schema
+                .generate_on_server()
+                .nth(2)
+                .unwrap()
+                .contains("(1, 214748364700000)")
+        );
     }
 
     #[test]
@@ -360,5 +443,131 @@ mod tests {
             "alter table ysql_bench_history add constraint ysql_bench_history_aid_fkey foreign \
              key (aid) references ysql_bench_accounts"
         );
+    }
+
+    #[test]
+    fn cockroachdb_gets_keys_in_create_and_neither_storage_parameters_nor_fractions() {
+        let schema = Schema {
+            dialect: &COCKROACHDB,
+            version: Version::new(19, 1),
+            fillfactor: 90,
+            ..plain()
+        };
+        assert_eq!(
+            schema.create_tables(),
+            [
+                "create table pgbench_history(tid int,bid int,aid    int,delta int,mtime \
+                 timestamp,filler char(22))",
+                "create table pgbench_tellers(tid int not null,bid int,tbalance int,filler \
+                 char(84),primary key (tid))",
+                "create table pgbench_accounts(aid    int not null,bid int,abalance int,filler \
+                 char(84),primary key (aid))",
+                "create table pgbench_branches(bid int not null,bbalance int,filler \
+                 char(88),primary key (bid))",
+            ]
+        );
+        assert!(schema.has_keys_in_create() && schema.primary_keys().is_empty());
+        assert_eq!(
+            schema.vacuum()[3],
+            "CREATE STATISTICS pgdyno FROM pgbench_history"
+        );
+        let generate: Vec<_> = schema.generate_on_server().collect();
+        assert_eq!(
+            (generate.len(), &*generate[1], &*generate[11]),
+            (
+                12,
+                "insert into pgbench_tellers(tid,bid,tbalance) select tid, (tid - 1) // 10 + 1, 0 \
+                 from generate_series(1, 10) as tid",
+                "insert into pgbench_accounts(aid,bid,abalance,filler) select aid, (aid - 1) // \
+                 100000 + 1, 0, '' from generate_series(90001, 100000) as aid",
+            )
+        );
+    }
+
+    #[test]
+    fn a_foreign_key_gets_an_index_only_where_the_version_wants_one() {
+        let of = |dialect, version| {
+            let schema = Schema {
+                dialect,
+                version,
+                ..plain()
+            };
+            schema.foreign_keys()
+        };
+        let old = of(&COCKROACHDB, Version::new(20, 1));
+        assert_eq!(
+            (old.len(), &*old[0], &*old[1]),
+            (
+                10,
+                "create index if not exists pgbench_tellers_bid_idx on pgbench_tellers (bid)",
+                "alter table pgbench_tellers add constraint pgbench_tellers_bid_fkey foreign key \
+                 (bid) references pgbench_branches",
+            )
+        );
+        assert_eq!(of(&COCKROACHDB, Version::new(20, 2)).len(), 5);
+        assert_eq!(
+            of(&YUGABYTEDB, Version::new(2, 14)),
+            of(&POSTGRESQL, Version::new(18, 0))
+        );
+    }
+
+    #[test]
+    fn yugabytedb_gets_sharded_keys_and_statistics() {
+        let schema = Schema {
+            dialect: &YUGABYTEDB,
+            version: Version::new(2025, 2),
+            tables: Tables::YSQL_BENCH,
+            ..plain()
+        };
+        assert_eq!(
+            schema.create_tables()[3],
+            "create table ysql_bench_branches(bid int not null,bbalance int,filler \
+             char(88),primary key (bid hash))"
+        );
+        assert_eq!(schema.vacuum()[0], "ANALYZE ysql_bench_branches");
+        // A division of integers gives one.
+        let generate: Vec<_> = schema.generate_on_server().collect();
+        assert_eq!(
+            (generate.len(), &*generate[6]),
+            (
+                7,
+                "insert into ysql_bench_accounts(aid,bid,abalance,filler) select aid, (aid - 1) / \
+                 100000 + 1, 0, '' from generate_series(80001, 100000) as aid",
+            )
+        );
+    }
+
+    #[test]
+    fn what_a_product_cannot_give_is_refused_with_its_reason() {
+        let wanted = Schema {
+            partitioning: Some((PartitionMethod::Hash, 2)),
+            tablespace: Some("t"),
+            index_tablespace: Some("i"),
+            unlogged: true,
+            ..plain()
+        };
+        let options = |dialect| {
+            let refusals = Schema { dialect, ..wanted }.refusals();
+            refusals
+                .into_iter()
+                .map(|(option, _)| option)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(options(&POSTGRESQL), [""; 0]);
+        assert_eq!(
+            options(&COCKROACHDB),
+            [
+                "--partitions",
+                "--tablespace",
+                "--index-tablespace",
+                "--unlogged-tables"
+            ]
+        );
+        assert_eq!(options(&YUGABYTEDB), ["--unlogged-tables"]);
+        let plain = Schema {
+            dialect: &COCKROACHDB,
+            ..plain()
+        };
+        assert!(plain.refusals().is_empty());
     }
 }

@@ -1,0 +1,100 @@
+//! What happened at each endpoint, and what happened to connections.
+
+use super::{Counts, Ended, Latencies, Outcome};
+use crate::clock::micros;
+
+/// A server that clients connect to, by the name its user gave it.
+#[derive(Clone, Debug, Default)]
+pub struct EndpointRecord {
+    /// `host:port`, or the path of a Unix socket.
+    pub name: String,
+    /// Clients that try it first.
+    pub clients: u64,
+    /// Connections made there; like the two below over the whole run, warm-up included.
+    pub connections: u64,
+    /// Connections to it that broke.
+    pub lost: u64,
+    /// How often a client came here from another endpoint.
+    pub arrived: u64,
+    /// Transactions of the measured phase, all scripts together: each one booked where its client
+    /// was connected when it ended, or had been last.
+    pub counts: Counts,
+    /// Service times of those that were committed.
+    pub service: Latencies,
+    /// Their response times; with a rate only.
+    pub response: Option<Latencies>,
+}
+
+impl EndpointRecord {
+    pub(crate) fn with_rate(with_rate: bool) -> Self {
+        Self {
+            response: with_rate.then(Latencies::default),
+            ..Self::default()
+        }
+    }
+
+    /// Books the end of a transaction.
+    pub(crate) fn book(&mut self, end: &Ended, response_us: u64, is_late: bool) {
+        self.counts.book(end.outcome, end.tries);
+        if end.outcome != Outcome::Committed {
+            return;
+        }
+        self.service.record(micros(end.at - end.begun));
+        if let Some(response) = &mut self.response {
+            response.record(response_us);
+        }
+        self.counts.late += u64::from(is_late);
+    }
+
+    /// Forgets the transactions of the warm-up.
+    pub(crate) fn end_warmup(&mut self) {
+        self.counts = Counts::default();
+        self.service.clear();
+        self.response.iter_mut().for_each(Latencies::clear);
+    }
+
+    /// Adds what another thread has counted.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.lost += other.lost;
+        self.arrived += other.arrived;
+        self.counts.merge(&other.counts);
+        self.service.merge(&other.service);
+        if let (Some(mine), Some(theirs)) = (&mut self.response, &other.response) {
+            mine.merge(theirs);
+        }
+    }
+}
+
+/// What an [`Event`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A client has lost its connection, or gets none, and tries again.
+    Outage,
+    /// It is connected again where it was.
+    Reconnected,
+    /// It is connected to another endpoint than before.
+    Moved,
+}
+
+impl EventKind {
+    /// Its word in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Outage => "outage",
+            Self::Reconnected => "reconnected",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+/// Something that happened to a connection in the course of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, in microseconds since clients began to work; 0 for what happened before.
+    pub at_us: u64,
+    /// What.
+    pub kind: EventKind,
+    /// The same for people, with the client's number.
+    pub text: String,
+}

@@ -1,0 +1,319 @@
+//! `pgdyno target`: what is there, what is different about it, and what can be seen of it.
+
+use clap::Args;
+use pgdyno_session::Session;
+use serde_json::{Value, json};
+
+use super::Talk;
+use super::json_arg::JsonArg;
+use super::target_args::TargetArgs;
+use crate::exit::{Exit, Failure};
+use crate::plan::isolation::Isolation;
+use crate::report::table::Table;
+use crate::say::write_answer;
+use crate::target::cluster::{self, Node, Observable};
+use crate::target::dialect::Product;
+use crate::target::facts::{self, Fact, Facts};
+use crate::target::open::{self, Endpoint, Target};
+use crate::target::{trouble, words};
+
+/// What to look at.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno target postgresql://me@db1/bench
+  pgdyno target postgresql://root@db1:26257/bench --discover     all nodes of a cluster
+  pgdyno target postgresql://me@db1,db2,db3/bench --json
+
+Several connections are made to each endpoint, and each is asked which node it has
+reached: a load balancer hides that. Isolation levels are read back in transactions
+that ask for them. Nothing is changed.")]
+pub struct TargetVerbArgs {
+    /// Servers to look at, as for --url [default: as for pgdyno run]
+    #[arg(value_name = "URL")]
+    pub urls: Vec<String>,
+
+    /// Connections to each endpoint
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub connections: u32,
+
+    /// For machines.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// Where the database is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+/// What the connections to one endpoint met.
+struct Met {
+    endpoint: String,
+    /// By connection: the node, or why there is none.
+    nodes: Vec<Result<Fact<String>, String>>,
+}
+
+/// All that was found.
+struct Found {
+    title: String,
+    product: Product,
+    facts: Facts,
+    endpoints: Vec<Met>,
+    /// What comes of each level that a transaction can ask for.
+    levels: Vec<(Isolation, Fact<String>)>,
+    differences: Vec<String>,
+    observables: Vec<Observable>,
+}
+
+/// Does it.
+pub fn open(args: &TargetVerbArgs, _talk: Talk) -> Result<Exit, Failure> {
+    let json_to = args.json.open()?;
+    let mut wanted = args.target.wanted();
+    wanted.urls.splice(..0, args.urls.iter().cloned());
+    let Some(target) = open::existing(&wanted)? else {
+        return Err(Failure::new("nothing names a server")
+            .hint("name one: pgdyno target URL, --url, PGHOST")
+            .hint("or start one of pgdyno's own: pgdyno server start"));
+    };
+    for warning in &target.warnings {
+        crate::say::remark!("pgdyno: warning: {warning}");
+    }
+    let interrupts = super::interrupts()?;
+    let (way, connections) = (target.clone(), args.connections);
+    let found = target.unless_interrupted(interrupts, move || look(&way, connections))??;
+    if !args.json.replaces_text() {
+        write_answer(format_args!("{}", text(&found)))?;
+    }
+    json_to.write(&document(&found))?;
+    let is_missing = found.endpoints.iter().flat_map(|met| &met.nodes);
+    Ok(match { is_missing }.any(|node| node.is_err()) {
+        true => Exit::Connection,
+        false => Exit::Ok,
+    })
+}
+
+fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
+    // Of no endpoint at all there is nothing to tell.
+    let mut session = target.connect()?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
+    let endpoints = target.endpoints.iter();
+    let endpoints = endpoints.map(|endpoint| meet(endpoint, &product, connections));
+    let endpoints = endpoints.collect();
+    let default = ["BEGIN".to_owned()];
+    let facts = facts::collect(&mut session).of_cluster(
+        &mut session,
+        product.dialect,
+        Ok(default.as_slice()),
+    );
+    let mut levels = Vec::new();
+    for level in Isolation::ALL {
+        let begin = format!("BEGIN ISOLATION LEVEL {}", level.name().to_uppercase());
+        let in_effect = cluster::isolation(&mut session, product.dialect, &[begin]);
+        levels.push((level, in_effect));
+    }
+    let observables = cluster::observables(&mut session, product.dialect);
+    session.close();
+    Ok(Found {
+        title: target.title.clone(),
+        facts,
+        endpoints,
+        levels,
+        differences: words::differences(&product),
+        observables,
+        product,
+    })
+}
+
+/// All connections stand before the first is asked, so that a load balancer deals them.
+fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Met {
+    let sessions: Vec<_> = (0..connections).map(|_| endpoint.connect()).collect();
+    let ask = |mut session: Session| {
+        let node = cluster::this_node(&mut session, product.dialect);
+        session.close();
+        node
+    };
+    let nodes = sessions.into_iter().map(|session| match session {
+        Ok(session) => Ok(ask(session)),
+        Err(e) => Err(one_line(&e.to_string())),
+    });
+    Met {
+        endpoint: endpoint.name.clone(),
+        nodes: nodes.collect(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `value`, or why it is not known.
+fn known<T: ToString>(fact: &Fact<T>) -> String {
+    match fact {
+        Fact::Seen(value) => value.to_string(),
+        Fact::Unseen(why) => format!("not known: {why}"),
+    }
+}
+
+/// Lines under one heading in the margin.
+fn part(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
+    let mut text = String::new();
+    for (index, line) in lines.into_iter().enumerate() {
+        let margin = if index == 0 { heading } else { "" };
+        text += &format!("{margin:<13}{line}\n");
+    }
+    text
+}
+
+fn text(found: &Found) -> String {
+    let product = &found.product;
+    let name = match product.known {
+        true => format!("{} {}", product.dialect.title, product.version),
+        false => "not known, treated as PostgreSQL".to_owned(),
+    };
+    let mut text = part("target", [found.title.clone()]);
+    text += &part("product", [name, product.text.clone()]);
+    text += &part("endpoints", found.endpoints.iter().flat_map(met_lines));
+    text += &part("nodes", node_lines(found));
+    text += &part("copies", [copies(&found.facts)]);
+    text += &part("isolation", isolation_lines(found));
+    let differences = match found.differences.as_slice() {
+        [] => vec!["nothing: everything is as on PostgreSQL".to_owned()],
+        differences => differences.to_vec(),
+    };
+    text += &part("differently", differences);
+    let seen = found.observables.iter().filter(|view| view.can_be_seen);
+    text += &part("can be seen", seen.map(|view| view.what.to_owned()));
+    let unseen = found.observables.iter().filter(|view| !view.can_be_seen);
+    let unseen = unseen.flat_map(|view| {
+        let why = view.why_not.as_deref().unwrap_or_default();
+        let takes = view.takes.map(|takes| format!("  it takes {takes}"));
+        [format!("{}: {why}", view.what)].into_iter().chain(takes)
+    });
+    text + &part("cannot be", unseen)
+}
+
+/// The nodes that an endpoint's connections met, with how many met each.
+fn met_lines(met: &Met) -> Vec<String> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for node in &met.nodes {
+        let what = match node {
+            Ok(Fact::Seen(node)) => format!("node {node}"),
+            Ok(Fact::Unseen(why)) => format!("a node that does not say which: {why}"),
+            Err(why) => format!("nothing: {why}"),
+        };
+        match counted.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((what, 1)),
+        }
+    }
+    let line = |(what, count): (String, usize)| match count {
+        1 => format!("{}: 1 connection met {what}", met.endpoint),
+        count => format!("{}: {count} connections met {what}", met.endpoint),
+    };
+    counted.into_iter().map(line).collect()
+}
+
+fn node_lines(found: &Found) -> Vec<String> {
+    let nodes = match &found.facts.nodes {
+        Fact::Seen(nodes) => nodes,
+        Fact::Unseen(why) => return vec![why.clone()],
+    };
+    let mut table = Table::default();
+    table.row([
+        "node",
+        "id",
+        "where",
+        "version",
+        "alive",
+        "connections here",
+    ]);
+    for node in nodes {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+        let alive = match node.is_live {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "–",
+        };
+        table.row([
+            node.address.clone(),
+            text(&node.id),
+            text(&node.locality),
+            text(&node.version),
+            alive.to_owned(),
+            met(found, node).to_string(),
+        ]);
+    }
+    let text = table.text(usize::MAX);
+    text.lines().map(str::to_owned).collect()
+}
+
+/// How many connections met this node.
+fn met(found: &Found, node: &Node) -> usize {
+    let nodes = found.endpoints.iter().flat_map(|met| &met.nodes);
+    let is_this = |met: &&Result<Fact<String>, String>| match met {
+        Ok(Fact::Seen(name)) => Some(name) == node.id.as_ref() || *name == node.address,
+        _ => false,
+    };
+    nodes.filter(is_this).count()
+}
+
+fn copies(facts: &Facts) -> String {
+    match (&facts.replication_factor, &facts.nodes) {
+        (Fact::Seen(factor), Fact::Seen(nodes)) if nodes.len() < *factor as usize => format!(
+            "{factor} are wanted of each row; with {} there are no more than that",
+            match nodes.len() {
+                1 => "1 node".to_owned(),
+                count => format!("{count} nodes"),
+            }
+        ),
+        (Fact::Seen(factor), _) => format!("{factor} of each row"),
+        (Fact::Unseen(why), _) => why.clone(),
+    }
+}
+
+fn isolation_lines(found: &Found) -> Vec<String> {
+    let mut lines = vec![format!("by default: {}", known(&found.facts.isolation))];
+    for (level, in_effect) in &found.levels {
+        let mark = match in_effect {
+            Fact::Seen(is) if is != level.name() => "  (not what was asked for)",
+            _ => "",
+        };
+        let asked = level.name();
+        lines.push(format!("{asked} asked for: {}{mark}", known(in_effect)));
+    }
+    lines
+}
+
+fn document(found: &Found) -> Value {
+    let product = &found.product;
+    let endpoints = found.endpoints.iter().map(|met| {
+        let nodes = met.nodes.iter().map(|node| match node {
+            Ok(node) => json!({ "node": node }),
+            Err(why) => json!({ "error": why }),
+        });
+        json!({ "name": met.endpoint, "connections": nodes.collect::<Vec<_>>() })
+    });
+    let levels = found.levels.iter();
+    let levels = levels.map(|(level, is)| (level.name().to_owned(), json!(is)));
+    json!({
+        "format": 1,
+        "pgdyno": env!("CARGO_PKG_VERSION"),
+        "title": found.title,
+        "product": {
+            "name": product.dialect.name,
+            "title": product.dialect.title,
+            "known": product.known,
+            "version": product.version.to_string(),
+            "text": product.text,
+        },
+        "endpoints": endpoints.collect::<Vec<_>>(),
+        "isolation": {
+            "default": found.facts.isolation,
+            "asked_for": levels.collect::<serde_json::Map<_, _>>(),
+        },
+        "facts": found.facts,
+        "differences": found.differences,
+        "observable": found.observables,
+    })
+}

@@ -1,0 +1,106 @@
+//! What happened at each endpoint, and to connections: into the store and out of it.
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{Counts, EndpointRecord, Event, EventKind, Failure, Recording};
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, Error, Row, params_from_iter};
+use serde_json::json;
+
+use super::packed::{self, whole};
+
+/// Writes a row an endpoint.
+pub fn write(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+    for (index, endpoint) in recording.endpoints.iter().enumerate() {
+        let counts = &endpoint.counts;
+        let mut row = vec![
+            Value::Integer(number),
+            Value::Integer(index as i64),
+            Value::Text(endpoint.name.clone()),
+        ];
+        let numbers = [
+            endpoint.clients,
+            endpoint.connections,
+            endpoint.lost,
+            endpoint.arrived,
+            counts.committed,
+            counts.failed_total(),
+            counts.skipped,
+            counts.unknown,
+            counts.late,
+            counts.retries,
+            counts.retried,
+        ];
+        row.extend(numbers.map(whole));
+        let failed = counts.failed.iter();
+        let failed: BTreeMap<&str, u64> = failed.map(|(why, n)| (why.code(), *n)).collect();
+        row.push(Value::Text(json!(failed).to_string()));
+        row.extend(packed::columns(Some(&endpoint.service.pack())));
+        let response = endpoint.response.as_ref().map(|response| response.pack());
+        row.extend(packed::columns(response.as_ref()));
+        let places = vec!["?"; row.len()].join(", ");
+        let sql = format!("INSERT INTO endpoint VALUES ({places})");
+        connection.execute(&sql, params_from_iter(row))?;
+    }
+    Ok(())
+}
+
+/// Reads them back, in order.
+pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<EndpointRecord>> {
+    let mut select = connection.prepare(
+        "SELECT name, clients, connections, lost, arrived, committed, skipped, unknown, late, \
+         retries, retried, failed_by_class, service_sum_us, service_sum_squares_us2, \
+         service_max_us, service_histogram, response_sum_us, response_sum_squares_us2, \
+         response_max_us, response_histogram FROM endpoint WHERE trial = ? ORDER BY endpoint",
+    )?;
+    select.query_map([number], endpoint)?.collect()
+}
+
+fn endpoint(row: &Row<'_>) -> rusqlite::Result<EndpointRecord> {
+    let failed: String = row.get(11)?;
+    let failed: BTreeMap<String, u64> = serde_json::from_str(&failed)
+        .map_err(|e| Error::FromSqlConversionFailure(11, Type::Text, Box::new(e)))?;
+    let failed = failed.into_iter();
+    let counts = Counts {
+        committed: row.get(5)?,
+        skipped: row.get(6)?,
+        unknown: row.get(7)?,
+        late: row.get(8)?,
+        retries: row.get(9)?,
+        retried: row.get(10)?,
+        failed: failed
+            .map(|(code, n)| (Failure::from_code(&code), n))
+            .collect(),
+    };
+    Ok(EndpointRecord {
+        name: row.get(0)?,
+        clients: row.get(1)?,
+        connections: row.get(2)?,
+        lost: row.get(3)?,
+        arrived: row.get(4)?,
+        counts,
+        service: packed::read_latencies(row, 12)?,
+        response: packed::read(row, 16)?.map(|packed| packed.unpack()),
+    })
+}
+
+/// What happened to connections, in order.
+pub fn events(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Event>> {
+    let mut select = connection
+        .prepare("SELECT at_us, kind, text FROM event WHERE trial = ? ORDER BY at_us, rowid")?;
+    let mut rows = select.query([number])?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        let kind: String = row.get(1)?;
+        let kinds = [EventKind::Outage, EventKind::Reconnected, EventKind::Moved];
+        // Other kinds are not about connections.
+        if let Some(kind) = kinds.into_iter().find(|known| known.word() == kind) {
+            events.push(Event {
+                at_us: row.get(0)?,
+                kind,
+                text: row.get(2)?,
+            });
+        }
+    }
+    Ok(events)
+}

@@ -1,0 +1,406 @@
+//! Asking a server about its cluster: nodes, copies, the node that a connection has reached, and
+//! the isolation level that is in effect. What it does not tell is a gap with its reason.
+//!
+//! Not for: what to ask (`dialect/cluster.rs`), and what follows from the answers.
+
+use pgdyno_session::{Error, Session, quote_ident};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::admin;
+use super::dialect::{Cluster, Dialect};
+use super::facts::Fact;
+
+/// A node of a cluster, as the cluster tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its number, where nodes have one.
+    pub id: Option<String>,
+    /// `host:port` for clients.
+    pub address: String,
+    /// Where it stands.
+    pub locality: Option<String>,
+    /// What it runs.
+    pub version: Option<String>,
+    /// Whether it was alive when asked.
+    pub is_live: Option<bool>,
+}
+
+/// The nodes of the cluster that the session is with.
+pub fn nodes(session: &mut Session, dialect: &Dialect) -> Fact<Vec<Node>> {
+    let Cluster {
+        nodes,
+        without_nodes,
+        ..
+    } = dialect.cluster;
+    let mut why = without_nodes.to_owned();
+    for sql in nodes {
+        match admin::rows(session, sql) {
+            Ok(rows) => {
+                let nodes: Vec<Node> = rows.into_iter().filter_map(node).collect();
+                if !nodes.is_empty() {
+                    return Fact::Seen(nodes);
+                }
+            }
+            Err(e) => why = format!("{}; {without_nodes}", one_line(&e)),
+        }
+    }
+    Fact::Unseen(why)
+}
+
+fn node(row: Vec<Option<String>>) -> Option<Node> {
+    let mut row = row
+        .into_iter()
+        .map(|value| value.filter(|text| !text.is_empty()));
+    let id = row.next().flatten();
+    let address = row.next().flatten()?;
+    Some(Node {
+        id,
+        address,
+        locality: row.next().flatten().filter(|text| text != "{}"),
+        version: row.next().flatten(),
+        is_live: row.next().flatten().map(|live| live == "t"),
+    })
+}
+
+/// The nodes in CockroachDB's `/_status/nodes`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn nodes_in_json(text: &str) -> Result<Vec<Node>, String> {
+    let document: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let nodes = document["nodes"]
+        .as_array()
+        .ok_or("there is no list \"nodes\" in it")?;
+    let address = |desc: &Value, name: &str| {
+        let text = desc[name]["addressField"].as_str();
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let node = |node: &Value| {
+        let desc = &node["desc"];
+        let tiers = desc["locality"]["tiers"].as_array();
+        let tiers = tiers.into_iter().flatten().filter_map(|tier| {
+            let (key, value) = (tier["key"].as_str()?, tier["value"].as_str()?);
+            Some(format!("{key}={value}"))
+        });
+        let tiers: Vec<String> = tiers.collect();
+        Some(Node {
+            id: desc["nodeId"].as_u64().map(|id| id.to_string()),
+            // Newer versions (20.1 on) have an address of its own for SQL, which may be left out.
+            address: address(desc, "sqlAddress").or_else(|| address(desc, "address"))?,
+            locality: (!tiers.is_empty()).then(|| tiers.join(",")),
+            version: node["buildInfo"]["tag"].as_str().map(str::to_owned),
+            is_live: None,
+        })
+    };
+    let nodes: Vec<Node> = nodes.iter().filter_map(node).collect();
+    match nodes.is_empty() {
+        true => Err("no node in it has an address".to_owned()),
+        false => Ok(nodes),
+    }
+}
+
+/// The node that the session is with, as it calls itself.
+pub fn this_node(session: &mut Session, dialect: &Dialect) -> Fact<String> {
+    match admin::value(session, dialect.cluster.this_node) {
+        Ok(Some(node)) => Fact::Seen(node),
+        Ok(None) => Fact::Unseen("the server gave no value".to_owned()),
+        Err(e) => Fact::Unseen(one_line(&e)),
+    }
+}
+
+/// How many copies of the database's rows the cluster is to keep.
+pub fn replication_factor(session: &mut Session, dialect: &Dialect) -> Fact<u32> {
+    let without = dialect.cluster.without_replication;
+    let mut why = without.to_owned();
+    for (sql, word) in dialect.cluster.replication {
+        let database = if sql.contains("{database}") {
+            admin::value(session, "SELECT current_database()")
+        } else {
+            Ok(None)
+        };
+        let rows = database.and_then(|name| {
+            let name = quote_ident(&name.unwrap_or_default());
+            admin::rows(session, &sql.replace("{database}", &name))
+        });
+        match rows {
+            Ok(rows) => {
+                let texts = rows.iter().flatten().flatten();
+                if let Some(number) = { texts }.find_map(|text| number_behind(text, word)) {
+                    return Fact::Seen(number);
+                }
+            }
+            Err(e) => why = format!("{}; {without}", one_line(&e)),
+        }
+    }
+    Fact::Unseen(why)
+}
+
+/// The number in `word = 3` or `word: 3`.
+fn number_behind(text: &str, word: &str) -> Option<u32> {
+    let (_, rest) = text.split_once(word)?;
+    let digits = rest.trim_start_matches([' ', '=', ':', '\t']);
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+/// The isolation levels in effect in transactions that begin with these statements, each once.
+pub fn isolation(session: &mut Session, dialect: &Dialect, begins: &[String]) -> Fact<String> {
+    let mut levels: Vec<String> = Vec::new();
+    for begin in begins {
+        match isolation_of(session, dialect, begin) {
+            Fact::Seen(level) if levels.contains(&level) => {}
+            Fact::Seen(level) => levels.push(level),
+            unseen => return unseen,
+        }
+    }
+    Fact::Seen(levels.join(", "))
+}
+
+fn isolation_of(session: &mut Session, dialect: &Dialect, begin: &str) -> Fact<String> {
+    let mut why = "nothing to ask".to_owned();
+    for query in dialect.cluster.isolation {
+        // Each in a transaction of its own: a query that is not known ends the one it stands in.
+        let asked = admin::run(session, begin).and_then(|()| admin::value(session, query.sql));
+        // Without an answer there may be nothing to roll back, which is no more than a warning.
+        let _ = admin::run(session, "ROLLBACK");
+        match asked {
+            Ok(Some(level)) => {
+                let level = level.to_ascii_lowercase().replace('_', " ");
+                let named = |(name, _): &&(&str, &'static str)| *name == level;
+                if let Some((_, hidden)) = query.hides.iter().find(named) {
+                    return Fact::Unseen(format!("the server says {level}, but {hidden}"));
+                }
+                let is = dialect.cluster.isolation_is.iter().find(named);
+                return Fact::Seen(is.map_or(level, |(_, is)| (*is).to_owned()));
+            }
+            Ok(None) => why = "the server gave no value".to_owned(),
+            Err(e) => why = one_line(&e),
+        }
+    }
+    Fact::Unseen(why)
+}
+
+/// Something that can be observed on this server, or why not.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Observable {
+    /// What, for people.
+    pub what: &'static str,
+    /// Whether it can be observed.
+    pub can_be_seen: bool,
+    /// Why not.
+    pub why_not: Option<String>,
+    /// What it would take.
+    pub takes: Option<&'static str>,
+}
+
+/// What this role can observe on this server.
+pub fn observables(session: &mut Session, dialect: &Dialect) -> Vec<Observable> {
+    let views = dialect.cluster.views.iter();
+    let mut ask = |view: &super::dialect::View| {
+        let why_not = match admin::value(session, view.sql) {
+            Ok(Some(answer)) if !matches!(answer.as_str(), "f" | "false") => None,
+            Ok(_) => Some("the server says no".to_owned()),
+            Err(e) => Some(one_line(&e)),
+        };
+        Observable {
+            what: view.what,
+            can_be_seen: why_not.is_none(),
+            takes: why_not.is_some().then_some(view.takes),
+            why_not,
+        }
+    };
+    views.map(&mut ask).collect()
+}
+
+/// The error in one line: the server's message without what it adds.
+fn one_line(error: &Error) -> String {
+    let text = match error {
+        Error::Server(e) => e.message().to_owned(),
+        other => other.to_string(),
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+    use crate::target::open::{self, Wanted};
+
+    fn session() -> Session {
+        let wanted = Wanted::at(pgdyno_testkit::postgres().address().url());
+        open::existing(&wanted).unwrap().unwrap().connect().unwrap()
+    }
+
+    fn begin(text: &str) -> Vec<String> {
+        vec![text.to_owned()]
+    }
+
+    #[test]
+    fn postgresql_is_one_server_with_one_copy() {
+        let mut session = session();
+        let Fact::Unseen(why) = nodes(&mut session, &POSTGRESQL) else {
+            panic!("nodes");
+        };
+        assert!(why.contains("PostgreSQL is one server"), "{why}");
+        let Fact::Unseen(why) = replication_factor(&mut session, &POSTGRESQL) else {
+            panic!("copies");
+        };
+        assert!(why.contains("one copy"), "{why}");
+        let port = pgdyno_testkit::postgres().address().port;
+        assert_eq!(
+            this_node(&mut session, &POSTGRESQL),
+            Fact::Seen(format!("Unix socket, port {port}"))
+        );
+        let loopback = pgdyno_testkit::postgres().address().loopback_url().unwrap();
+        let target = open::existing(&Wanted::at(loopback)).unwrap().unwrap();
+        assert_eq!(
+            this_node(&mut target.connect().unwrap(), &POSTGRESQL),
+            Fact::Seen(format!("127.0.0.1:{port}"))
+        );
+    }
+
+    #[test]
+    fn isolation_is_what_the_transaction_says_and_not_what_was_asked_for() {
+        let mut session = session();
+        let mut of = |text: &str| isolation(&mut session, &POSTGRESQL, &begin(text));
+        let seen = |level: &str| Fact::Seen(level.to_owned());
+        assert_eq!(of("BEGIN"), seen("read committed"));
+        assert_eq!(
+            of("BEGIN ISOLATION LEVEL SERIALIZABLE"),
+            seen("serializable")
+        );
+        // Documented: PostgreSQL takes the name and gives the next level.
+        assert_eq!(
+            of("BEGIN ISOLATION LEVEL READ UNCOMMITTED"),
+            seen("read committed")
+        );
+        let Fact::Unseen(why) = of("BEGIN ISOLATION LEVEL 7") else {
+            panic!("no such level");
+        };
+        assert!(why.contains("syntax error"), "{why}");
+        assert_eq!(of("BEGIN"), seen("read committed"), "nothing is left open");
+        let both = [
+            "BEGIN".to_owned(),
+            "BEGIN ISOLATION LEVEL SERIALIZABLE".to_owned(),
+        ];
+        assert_eq!(
+            isolation(&mut session, &POSTGRESQL, &both),
+            seen("read committed, serializable")
+        );
+    }
+
+    #[test]
+    fn a_level_that_show_hides_is_a_gap_and_others_are_believed() {
+        // A server without YugabyteDB's functions is like an old YugabyteDB here.
+        let mut session = session();
+        let mut of = |text: &str| isolation(&mut session, &YUGABYTEDB, &begin(text));
+        let Fact::Unseen(why) = of("BEGIN") else {
+            panic!("believed");
+        };
+        assert!(why.contains("yb_enable_read_committed_isolation"), "{why}");
+        assert_eq!(
+            of("BEGIN ISOLATION LEVEL SERIALIZABLE"),
+            Fact::Seen("serializable".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_a_gap_with_the_servers_reason_and_the_way_out() {
+        let mut session = session();
+        let Fact::Unseen(why) = nodes(&mut session, &COCKROACHDB) else {
+            panic!("nodes");
+        };
+        assert!(why.contains("--discover=http://"), "{why}");
+        let Fact::Unseen(why) = nodes(&mut session, &YUGABYTEDB) else {
+            panic!("nodes");
+        };
+        assert!(
+            why.contains("yb_servers() does not exist") && why.contains("gives no answer"),
+            "{why}"
+        );
+        let Fact::Unseen(why) = replication_factor(&mut session, &COCKROACHDB) else {
+            panic!("copies");
+        };
+        assert!(why.contains("syntax error"), "{why}");
+    }
+
+    #[test]
+    fn rows_of_nodes_are_read_as_the_dialects_ask_for_them() {
+        let row = |values: [Option<&str>; 5]| node(values.map(|v| v.map(str::to_owned)).into());
+        // Captured (19.1, cluster-replication.txt).
+        let first = row([
+            Some("1"),
+            Some("127.0.0.1:26261"),
+            Some("{\"rack\": \"r1\", \"region\": \"local\"}"),
+            Some("v19.1.0-alpha.20190219-g30e3ac0fdd"),
+            Some("t"),
+        ]);
+        let first = first.unwrap();
+        assert_eq!(
+            (first.id.as_deref(), first.is_live),
+            (Some("1"), Some(true))
+        );
+        assert_eq!(first.address, "127.0.0.1:26261");
+        // Documented (yb_servers).
+        let second = row([None, Some("10.0.1.1:5433"), Some("azure.c.z1"), None, None]);
+        assert_eq!(second.unwrap().is_live, None);
+        assert_eq!(row([Some("1"), Some(""), None, None, None]), None);
+    }
+
+    #[test]
+    fn nodes_are_read_from_what_a_real_node_says_over_http() {
+        // Captured (19.1, status-nodes-before.json), without its metrics.
+        let text = r#"{"nodes": [{"desc": {"nodeId": 1, "address": {"networkField": "tcp",
+            "addressField": "127.0.0.1:26257"}, "attrs": {"attrs": []}, "locality": {"tiers": []},
+            "ServerVersion": {"majorVal": 2, "minorVal": 1, "patch": 0, "unstable": 8},
+            "buildTag": "v19.1.0-alpha.20190219-g30e3ac0fdd"},
+            "buildInfo": {"goVersion": "go1.19.8", "tag": "v19.1.0-alpha.20190219-g30e3ac0fdd"},
+            "startedAt": "1795289403624042260"}]}"#;
+        let nodes = nodes_in_json(text).unwrap();
+        let expected = Node {
+            id: Some("1".to_owned()),
+            address: "127.0.0.1:26257".to_owned(),
+            locality: None,
+            version: Some("v19.1.0-alpha.20190219-g30e3ac0fdd".to_owned()),
+            is_live: None,
+        };
+        assert_eq!(nodes, [expected]);
+        for (text, why) in [
+            ("<html>", "expected value"),
+            ("{}", "no list"),
+            (r#"{"nodes": []}"#, "no node in it"),
+            (r#"{"nodes": [{"desc": {}}, 7]}"#, "no node in it"),
+        ] {
+            let error = nodes_in_json(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_replication_factor_stands_behind_its_word() {
+        let text = "ALTER RANGE default CONFIGURE ZONE USING\n\trange_min_bytes = 134217728,\n\
+            \tnum_replicas = 5,\n\tconstraints = '[]'";
+        assert_eq!(number_behind(text, "num_replicas"), Some(5));
+        assert_eq!(number_behind("num_replicas: 3\n", "num_replicas"), Some(3));
+        assert_eq!(number_behind("num_replicas = COPY", "num_replicas"), None);
+        assert_eq!(number_behind("", "num_replicas"), None);
+    }
+
+    #[test]
+    fn what_can_be_observed_is_asked_and_what_not_has_a_reason_and_a_way_out() {
+        let seen = observables(&mut session(), &POSTGRESQL);
+        let of = |name: &str| seen.iter().find(|view| view.what.contains(name)).unwrap();
+        assert!(of("pg_stat_activity").can_be_seen);
+        assert!(of("pg_stat_wal").can_be_seen);
+        let statements = of("pg_stat_statements");
+        let why = statements.why_not.as_deref().unwrap();
+        assert!(why.contains("does not exist"), "{why}");
+        assert!(statements.takes.unwrap().contains("CREATE EXTENSION"));
+        let off = of("track_io_timing");
+        assert_eq!(off.why_not.as_deref(), Some("the server says no"));
+    }
+}

@@ -1,0 +1,75 @@
+//! CockroachDB's cluster. "Captured" facts come from a real server of February 2019
+//! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
+//! named.
+
+use super::{Cluster, IsolationQuery, View};
+
+/// The facts of CockroachDB.
+pub const COCKROACHDB: Cluster = Cluster {
+    nodes: &[
+        // Documented (crdb_internal, v20.1 and later): clients may have an address of their own.
+        "SELECT node_id::STRING, advertise_sql_address, locality::STRING, build_tag, \
+            CASE WHEN is_live THEN 't' ELSE 'f' END \
+            FROM crdb_internal.gossip_nodes ORDER BY node_id",
+        // Captured (19.1, probe and cluster-replication): one address for everything.
+        "SELECT node_id::STRING, address, locality::STRING, build_tag, \
+            CASE WHEN is_live THEN 't' ELSE 'f' END \
+            FROM crdb_internal.gossip_nodes ORDER BY node_id",
+    ],
+    // Documented (crdb-internal, v25.4 and v26.1).
+    without_nodes: "crdb_internal.gossip_nodes is not to be read by this role, or closed \
+        (allow_unsafe_internals is off from 26.1 on): let a node's HTTP port tell, \
+        --discover=http://HOST:8080",
+    // Captured (19.1, status-nodes-before.json).
+    nodes_over_http: Some("/_status/nodes"),
+    // Captured (19.1, psql-basic.txt); documented as the gateway of the session.
+    this_node: "SHOW node_id",
+    // Documented (SHOW ZONE CONFIGURATIONS); where the database has none of its own, that of
+    // all ranges counts.
+    replication: &[
+        (
+            "SHOW ZONE CONFIGURATION FOR DATABASE {database}",
+            "num_replicas",
+        ),
+        ("SHOW ZONE CONFIGURATION FOR RANGE default", "num_replicas"),
+    ],
+    without_replication: "zone configurations may be seen by roles with the privilege \
+        ZONECONFIG, or by admins",
+    // Captured (19.1): `serializable`. Documented (transactions, read-committed): a level that
+    // is not enabled runs as SERIALIZABLE, and the transaction says so.
+    isolation: &[IsolationQuery {
+        sql: "SHOW transaction_isolation",
+        hides: &[],
+    }],
+    isolation_is: &[],
+    views: &[
+        View {
+            what: "nodes and their addresses (crdb_internal.gossip_nodes)",
+            sql: "SELECT count(*) >= 0 FROM crdb_internal.gossip_nodes",
+            takes: "allow_unsafe_internals = on from 26.1 on",
+        },
+        View {
+            what: "the server's own counters, restarts among them (crdb_internal.node_metrics)",
+            sql: "SELECT count(*) > 0 FROM crdb_internal.node_metrics",
+            takes: "allow_unsafe_internals = on from 26.1 on, or a node's HTTP port: \
+                /_status/vars",
+        },
+        View {
+            what: "statements by their cost (crdb_internal.node_statement_statistics)",
+            sql: "SELECT count(*) >= 0 FROM crdb_internal.node_statement_statistics",
+            takes: "the role admin, or VIEWACTIVITY",
+        },
+        View {
+            what: "who waited for whom (crdb_internal.transaction_contention_events)",
+            sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM \
+                crdb_internal.transaction_contention_events LIMIT 1) AS s",
+            takes: "CockroachDB 22.1, and VIEWACTIVITY",
+        },
+    ],
+    differs: &[
+        "conflicts end a transaction with SQLSTATE 40001, often only at COMMIT: let it be \
+            tried again",
+        "PostgreSQL's settings on durability (fsync and its kind) mean nothing here and are \
+            not judged",
+    ],
+};

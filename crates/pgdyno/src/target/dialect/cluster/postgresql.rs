@@ -1,0 +1,57 @@
+//! PostgreSQL, one server without a cluster. Facts are documented in its manual unless their comment
+//! says otherwise.
+
+use super::{Cluster, IsolationQuery, View};
+
+/// The facts of PostgreSQL.
+pub const POSTGRESQL: Cluster = Cluster {
+    nodes: &[],
+    without_nodes: "PostgreSQL is one server and knows no list of nodes: name each server with \
+        --url",
+    nodes_over_http: None,
+    // Documented: NULL over a Unix socket.
+    this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
+        'Unix socket, port ' || current_setting('port'))",
+    replication: &[],
+    without_replication: "PostgreSQL keeps one copy of its rows; standbys are not counted",
+    isolation: &[IsolationQuery {
+        sql: "SHOW transaction_isolation",
+        hides: &[],
+    }],
+    // Documented (SET TRANSACTION).
+    isolation_is: &[("read uncommitted", "read committed")],
+    views: &[
+        View {
+            what: "what other sessions do and wait for (pg_stat_activity)",
+            sql: "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
+            takes: "GRANT pg_read_all_stats (or pg_monitor) to the role",
+        },
+        View {
+            what: "statements by their cost (pg_stat_statements)",
+            sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM pg_stat_statements LIMIT 1) AS s",
+            takes: "shared_preload_libraries = 'pg_stat_statements', a restart, and CREATE \
+                EXTENSION pg_stat_statements",
+        },
+        View {
+            what: "reads and writes by kind (pg_stat_io)",
+            sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM pg_stat_io LIMIT 1) AS s",
+            takes: "PostgreSQL 16",
+        },
+        View {
+            what: "how long reads and writes take (track_io_timing)",
+            sql: "SELECT current_setting('track_io_timing')::bool",
+            takes: "track_io_timing = on",
+        },
+        View {
+            what: "WAL written (pg_stat_wal)",
+            sql: "SELECT count(*) >= 0 FROM pg_stat_wal",
+            takes: "PostgreSQL 14",
+        },
+        View {
+            what: "what is in shared_buffers (pg_buffercache)",
+            sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM pg_buffercache LIMIT 1) AS s",
+            takes: "CREATE EXTENSION pg_buffercache, and GRANT pg_monitor to the role",
+        },
+    ],
+    differs: &[],
+};

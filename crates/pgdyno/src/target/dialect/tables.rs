@@ -1,0 +1,73 @@
+//! How a product wants its tables made and filled.
+
+use super::Version;
+
+/// What CREATE TABLE takes, and how rows go in.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TableFacts {
+    /// Whether what CREATE and DROP did in a transaction is undone with it.
+    pub transactional_ddl: bool,
+    /// Whether tables have a fill factor.
+    pub has_fillfactor: bool,
+    /// Whether primary keys must stand in CREATE TABLE, or had better.
+    pub keys_in_create: bool,
+    /// What follows the first column of a primary key, so that its order is stated.
+    pub key_order: &'static str,
+    /// Why a table cannot be made of partitions with names of their own; `None` when it can.
+    pub no_partitions: Option<&'static str>,
+    /// Why a table or an index cannot be given its place; `None` when it can.
+    pub no_tablespaces: Option<&'static str>,
+    /// Why a table cannot be unlogged; `None` when it can.
+    pub no_unlogged: Option<&'static str>,
+    /// The operator that divides integers and gives an integer.
+    pub integer_division: &'static str,
+    /// From this version on a foreign key needs no index on its columns; `None`: it never did.
+    pub foreign_keys_without_index_since: Option<Version>,
+    /// The first version whose COPY can write rows that no vacuum has to visit again; `None` when
+    /// there is no such option.
+    pub copy_freeze_since: Option<Version>,
+    /// How rows go in.
+    pub filling: Filling,
+    /// Settings of the session that loads, so that it is done in bearable time; they are told.
+    pub load_settings: &'static [LoadSetting],
+}
+
+/// How the rows of a table go in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filling {
+    /// All in one transaction, which empties the table first.
+    Whole,
+    /// So many rows at a time, each by a COPY that is a transaction of its own.
+    Batches {
+        /// Rows of a batch.
+        rows: u64,
+    },
+    /// By one COPY outside any transaction that commits after so many rows by itself.
+    Committing {
+        /// Rows of a transaction.
+        rows: u64,
+    },
+}
+
+impl Filling {
+    /// After how many rows there is a commit; `None`: only at the end.
+    pub fn batch_rows(self) -> Option<u64> {
+        match self {
+            Filling::Whole => None,
+            Filling::Batches { rows } | Filling::Committing { rows } => Some(rows),
+        }
+    }
+}
+
+/// A setting for a load. The statement that empties its name again is RESET.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LoadSetting {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value during the load.
+    pub value: &'static str,
+    /// The first version that has it.
+    pub since: Version,
+    /// What it does, for people.
+    pub why: &'static str,
+}

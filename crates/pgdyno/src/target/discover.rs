@@ -1,0 +1,126 @@
+//! From one server of a cluster to all of its nodes as endpoints (`--discover`).
+
+use pgdyno_session::ConnInfo;
+
+use super::cluster::{self, Node};
+use super::dialect::Product;
+use super::facts::Fact;
+use super::open::Target;
+use super::{http, trouble};
+use crate::exit::{Exit, Failure};
+
+/// How to find the nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Discover {
+    /// A node's HTTP port, as `http://host:port`; without it the server is asked in SQL.
+    pub http: Option<String>,
+}
+
+/// The target with all nodes of its cluster that are alive as endpoints, each connected to as
+/// `info` says.
+///
+/// # Errors
+/// The cluster, if it is one, does not tell its nodes: why, and the way out.
+pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Target, Failure> {
+    let mut session = target.connect()?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
+    let found = match &how.http {
+        None => cluster::nodes(&mut session, product.dialect),
+        Some(address) => match over_http(address, product.dialect) {
+            Ok(nodes) => Fact::Seen(nodes),
+            Err(why) => Fact::Unseen(why),
+        },
+    };
+    session.close();
+    let nodes = match found {
+        Fact::Seen(nodes) => nodes,
+        Fact::Unseen(why) => {
+            let text = format!("--discover finds no nodes of {}: {why}", target.title);
+            return Err(Failure::new(text).hint("or name each node with --url"));
+        }
+    };
+    let (alive, dead): (Vec<Node>, Vec<Node>) = nodes
+        .into_iter()
+        .partition(|node| node.is_live != Some(false));
+    let mut infos = Vec::new();
+    for node in &alive {
+        let Some((host, port)) = place(&node.address) else {
+            let text = format!(
+                "--discover: a node's address is not understood: {}",
+                node.address
+            );
+            return Err(Failure::new(text).hint("name each node with --url"));
+        };
+        infos.push(info.at(host, port));
+    }
+    if infos.is_empty() {
+        let text = "--discover: the cluster says that none of its nodes is alive";
+        return Err(Failure::with(Exit::Connection, text));
+    }
+    let mut found = Target::over(&infos, target.kind).map_err(|e| trouble::candidates(&e))?;
+    found.warnings.extend(dead.iter().map(|node| {
+        let id = node.id.as_deref().unwrap_or("without a number");
+        format!(
+            "node {id} at {} is not alive and left out: the cluster says so",
+            node.address
+        )
+    }));
+    Ok(found)
+}
+
+fn over_http(address: &str, dialect: &super::dialect::Dialect) -> Result<Vec<Node>, String> {
+    let Some(path) = dialect.cluster.nodes_over_http else {
+        return Err(format!(
+            "pgdyno knows no list of nodes over HTTP for {}: leave out the address",
+            dialect.title
+        ));
+    };
+    cluster::nodes_in_json(&http::get(address, path)?).map_err(|e| format!("{address}{path}: {e}"))
+}
+
+/// Host and port of `host:port`; an IPv6 address stands in brackets.
+fn place(address: &str) -> Option<(&str, u16)> {
+    let (host, port) = address.rsplit_once(':')?;
+    let host = host
+        .strip_prefix('[')
+        .map_or(Some(host), |rest| rest.strip_suffix(']'))?;
+    let port = port.parse().ok().filter(|port| *port > 0)?;
+    (!host.is_empty()).then_some((host, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::open::{self, Wanted};
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        assert_eq!(place("127.0.0.1:26257"), Some(("127.0.0.1", 26257)));
+        assert_eq!(place("[::1]:5433"), Some(("::1", 5433)));
+        assert_eq!(place("db1.example:5433"), Some(("db1.example", 5433)));
+        for strange in ["db1", ":5433", "[::1:5433", "db1:", "db1:0", "db1:70000"] {
+            assert_eq!(place(strange), None, "{strange}");
+        }
+    }
+
+    #[test]
+    fn on_postgresql_there_is_nothing_to_discover_and_it_says_so() {
+        let url = pgdyno_testkit::postgres().address().url();
+        for (http, why) in [
+            (None, "PostgreSQL is one server"),
+            (
+                Some("http://db1:1".to_owned()),
+                "no list of nodes over HTTP",
+            ),
+        ] {
+            let wanted = Wanted {
+                discover: Some(Discover { http }),
+                ..Wanted::at(url.clone())
+            };
+            let failure = open::existing(&wanted).map(drop).unwrap_err().to_string();
+            assert!(failure.contains(why), "{failure}");
+            assert!(failure.contains("--url"), "{failure}");
+        }
+    }
+}

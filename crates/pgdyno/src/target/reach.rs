@@ -1,0 +1,78 @@
+//! Whether each endpoint can be reached, and which node a connection to it meets: asked of the
+//! connection itself, since a load balancer between hides it.
+
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_session::Session;
+use serde::{Deserialize, Serialize};
+
+use super::cluster;
+use super::dialect::{Dialect, Product};
+use super::facts::Fact;
+use super::open::Target;
+use super::trouble;
+use crate::exit::Failure;
+
+/// What a connection met.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reached {
+    /// The endpoint.
+    pub endpoint: String,
+    /// The node, as it calls itself.
+    pub node: Fact<String>,
+}
+
+impl Reached {
+    /// Asks on a session with this endpoint.
+    pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
+        Reached {
+            endpoint: endpoint.to_owned(),
+            node: cluster::this_node(session, dialect),
+        }
+    }
+}
+
+/// Connects to each endpoint once, in order. One that cannot be reached is a gap with its reason if
+/// `some_may_miss`.
+///
+/// # Errors
+/// An endpoint cannot be reached, or Ctrl-C.
+pub fn each_endpoint(
+    target: &Target,
+    some_may_miss: bool,
+    interrupts: &'static Interrupts,
+) -> Result<Vec<Reached>, Failure> {
+    let mut reached = Vec::new();
+    for endpoint in &target.endpoints {
+        let way = endpoint.clone();
+        let met = target.unless_interrupted(interrupts, move || {
+            let mut session = way.connect()?;
+            let product = Product::ask(&mut session)?;
+            let met = Reached::by(&mut session, product.dialect, &way.name);
+            session.close();
+            Ok(met)
+        })?;
+        match met {
+            Ok(met) => reached.push(met),
+            Err(e) if some_may_miss => reached.push(Reached {
+                endpoint: endpoint.name.clone(),
+                node: Fact::Unseen(one_line(&e)),
+            }),
+            Err(e) => {
+                let failure = trouble::connect(&e, target.kind);
+                return Err(failure
+                    .detail(format!(
+                        "{} is one of {} endpoints",
+                        endpoint.name,
+                        target.endpoints.len()
+                    ))
+                    .hint("with --reconnect its clients go to the others"));
+            }
+        }
+    }
+    Ok(reached)
+}
+
+fn one_line(error: &pgdyno_session::Error) -> String {
+    let text = error.to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,108 @@
+//! What pgdyno does otherwise on a product than on PostgreSQL, in sentences made from its dialect.
+
+use super::dialect::{AtStart, Filling, POSTGRESQL, Product};
+
+/// A sentence for each difference; none on PostgreSQL.
+pub fn differences(product: &Product) -> Vec<String> {
+    let (dialect, plain) = (product.dialect, &POSTGRESQL);
+    let mut sentences: Vec<String> = Vec::new();
+    if !product.known {
+        sentences.push(
+            "pgdyno has no dialect for this product and speaks PostgreSQL's: what it does not \
+             understand will be an error"
+                .to_owned(),
+        );
+    }
+    let tables = &dialect.tables;
+    match tables.filling {
+        Filling::Whole => {}
+        Filling::Batches { rows } => sentences.push(format!(
+            "tables are filled {rows} rows at a time, each batch a transaction of its own"
+        )),
+        Filling::Committing { rows } => sentences.push(format!(
+            "tables are filled by one COPY that commits after every {rows} rows"
+        )),
+    }
+    for setting in tables.load_settings {
+        if product.is_since(setting.since) {
+            let (name, value, why) = (setting.name, setting.value, setting.why);
+            sentences.push(format!("while tables are filled, {name} = {value}: {why}"));
+        }
+    }
+    if tables.keys_in_create {
+        sentences.push(match tables.key_order.trim() {
+            "" => "primary keys stand in CREATE TABLE".to_owned(),
+            order => format!("primary keys stand in CREATE TABLE, with their order: {order}"),
+        });
+    }
+    if !tables.has_fillfactor {
+        sentences.push("tables have no fill factor: it is left out".to_owned());
+    }
+    let refused = [
+        ("partitions", tables.no_partitions),
+        ("tablespaces", tables.no_tablespaces),
+        ("unlogged tables", tables.no_unlogged),
+    ];
+    for (what, why) in refused {
+        sentences.extend(why.map(|why| format!("{what} are refused: {why}")));
+    }
+    if tables.integer_division != plain.tables.integer_division {
+        let operator = tables.integer_division;
+        sentences.push(format!(
+            "integers are divided with {operator}; / gives decimals, in scripts of your own too"
+        ));
+    }
+    if dialect.vacuum.is_none() {
+        sentences.push("nothing is vacuumed, neither after a load nor between trials".to_owned());
+    }
+    if dialect.checkpoint.is_none() {
+        sentences.push("no checkpoint is made between trials".to_owned());
+    }
+    if dialect.try_lock.is_none() {
+        sentences.push("two loads of the same tables are not kept apart by a lock".to_owned());
+    }
+    if dialect.settings_at_start == AtStart::Parameters {
+        sentences.push("settings of sessions are start-up parameters, not options=-c".to_owned());
+    }
+    if dialect.retries.savepoint.is_ok() {
+        sentences.push("transactions can restart where they stand: --retry savepoint".to_owned());
+    }
+    if let Ok(inject) = &dialect.retries.inject {
+        sentences.push(match product.is_since(inject.since) {
+            true => "the server can fail transactions on purpose: --inject-retries".to_owned(),
+            false => format!(
+                "the server cannot fail transactions on purpose: that takes {} {}",
+                dialect.title, inject.since
+            ),
+        });
+    }
+    sentences.extend(dialect.cluster.differs.iter().map(|&text| text.to_owned()));
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_is_told_by_what_is_different_and_postgresql_by_nothing() {
+        let of = |text: &str| differences(&Product::recognise(text));
+        assert_eq!(of("PostgreSQL 18.1 on x86_64"), Vec::<String>::new());
+        let unknown = of("Greenmask 3");
+        assert!(unknown.len() == 1 && unknown[0].contains("no dialect"));
+        let old = of("CockroachDB CCL v19.1.0 (x86_64)").join("\n");
+        for word in [
+            "nothing is vacuumed",
+            "at a time",
+            "divided with",
+            "--retry savepoint",
+            "cannot fail transactions on purpose: that takes CockroachDB 22.1",
+        ] {
+            assert!(old.contains(word), "{word}: {old}");
+        }
+        let new = of("CockroachDB CCL v22.2.0 (x86_64)").join("\n");
+        assert!(new.contains("--inject-retries"), "{new}");
+        let yugabyte = of("PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64").join("\n");
+        assert!(yugabyte.contains("40P01"), "{yugabyte}");
+    }
+}

@@ -1,0 +1,380 @@
+//! Several servers as endpoints: dealt, counted apart, one of them killed and started again; and
+//! what `pgdyno target` tells of them.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+
+use pgdyno_platform::child::{Signal, send_signal};
+use pgdyno_server::kept::{self, Kept};
+use pgdyno_server::{Cache, Listen, Options};
+use serde_json::Value;
+
+use crate::child::{Running, wait_until};
+use crate::support::{Ran, connect, pgdyno, ran, sql};
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:#?}"))
+}
+
+/// A port on which nothing listens.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn number(url: &str, query: &str) -> u64 {
+    let value = connect(url).query_one_value(query).unwrap();
+    value.unwrap().parse().unwrap()
+}
+
+/// A kept server that a test can kill and start again on the same port.
+struct Killable {
+    options: Options,
+    _dir: tempfile::TempDir,
+    url: String,
+    name: String,
+    pid: u32,
+}
+
+impl Killable {
+    fn start() -> Killable {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let port = free_port();
+        let options = Options {
+            cache: Some(Cache::at(dir.path()).unwrap()),
+            bindir: Some(pgdyno_testkit::installation().bindir.clone()),
+            listen: Listen::Loopback(port),
+            settings: vec!["fsync=off".parse().unwrap()],
+            ..Options::default()
+        };
+        let (running, _) = kept::start(&options, &mut |_| {}).unwrap();
+        Killable {
+            options,
+            _dir: dir,
+            url: running.address.loopback_url().unwrap(),
+            name: format!("127.0.0.1:{port}"),
+            pid: running.pid,
+        }
+    }
+
+    fn cache(&self) -> &Cache {
+        self.options.cache.as_ref().unwrap()
+    }
+
+    fn kill(&self) {
+        send_signal(self.pid, Signal::Kill).unwrap();
+        // Its children notice and end.
+        wait_until("the server is gone", || {
+            matches!(kept::status(self.cache()), Kept::Stopped { .. })
+        });
+    }
+
+    fn start_again(&mut self) {
+        let (running, started) = kept::start(&self.options, &mut |_| {}).unwrap();
+        assert!(started);
+        self.pid = running.pid;
+    }
+}
+
+impl Drop for Killable {
+    fn drop(&mut self) {
+        let _ = kept::stop(self.cache(), true);
+    }
+}
+
+#[test]
+fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
+    let mut servers = [Killable::start(), Killable::start()];
+    for server in &servers {
+        sql(&server.url, "CREATE TABLE visit (client int)");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("visit.sql");
+    let text = "begin;\ninsert into visit values (:client_id);\nend;\n";
+    fs::write(&script, text).unwrap();
+    let store = dir.path().join("notebook.sqlite");
+    let store = store.to_str().unwrap();
+    let [first, second] = servers.each_ref().map(|server| server.url.clone());
+    let names = servers.each_ref().map(|server| server.name.clone());
+    let running = Running::start(&mut pgdyno(&[
+        "run",
+        script.to_str().unwrap(),
+        "-c",
+        "6",
+        "-T",
+        "5",
+        "--rate",
+        "400",
+        "--url",
+        &first,
+        "--url",
+        &second,
+        "--reconnect",
+        "--json",
+        "--store",
+        store,
+        "--tag",
+        "killed",
+    ]));
+    wait_until("rows come", || {
+        number(&second, "SELECT count(*) FROM visit") > 50
+    });
+    servers[1].kill();
+    let at_the_kill = number(&first, "SELECT count(*) FROM visit");
+    servers[1].start_again();
+    wait_until("transactions go on elsewhere", || {
+        number(&first, "SELECT count(*) FROM visit") > at_the_kill + 50
+    });
+    let ran = running.ended().expect(0, &[]);
+    assert!(
+        ran.stderr
+            .contains(&format!("lost its connection to {}", names[1])),
+        "{ran:#?}"
+    );
+    let document = json(&ran);
+    let endpoints = document["endpoints"].as_array().unwrap();
+    assert_eq!(endpoints.len(), 2, "{endpoints:?}");
+    let mut sum = 0;
+    for (endpoint, (url, name)) in endpoints.iter().zip([&first, &second].iter().zip(&names)) {
+        let [committed, unknown] =
+            ["committed", "unknown"].map(|what| endpoint[what].as_u64().unwrap());
+        let rows = number(url, "SELECT count(*) FROM visit");
+        assert!(
+            (committed..=committed + unknown).contains(&rows),
+            "{rows} rows: {endpoint}"
+        );
+        assert_eq!(endpoint["name"], name.as_str());
+        assert_eq!(endpoint["clients"], 3);
+        assert_eq!(endpoint["service"]["count"], committed);
+        sum += committed;
+    }
+    assert_eq!(document["measured"]["committed"], sum);
+    let responses = [0, 1].map(|i| endpoints[i]["response"]["count"].as_u64().unwrap());
+    assert_eq!(responses.iter().sum::<u64>(), sum);
+    assert_eq!(
+        (&endpoints[0]["arrived"], &endpoints[1]["arrived"]),
+        (&3.into(), &0.into())
+    );
+    assert_eq!(endpoints[1]["lost"], 3);
+    assert_eq!(document["outages"]["count"], 3);
+    assert_eq!(document["trial"]["reconnect"], true);
+    let events = document["events"].as_array().unwrap();
+    let of = |kind: &str| events.iter().filter(|e| e["kind"] == kind).count();
+    assert_eq!(
+        (of("outage"), of("moved"), of("reconnected")),
+        (3, 3, 0),
+        "{events:?}"
+    );
+    assert!(events[0]["at_us"].as_u64().unwrap() > 0);
+    // All of the first server's rows after the kill are of six clients.
+    assert_eq!(
+        number(&first, "SELECT count(DISTINCT client) FROM visit"),
+        6
+    );
+    assert_eq!(
+        number(&second, "SELECT count(DISTINCT client) FROM visit"),
+        3
+    );
+
+    // The notebook has the same, and so has the summary.
+    let again = self::ran(&mut pgdyno(&["show", "1", "--json", "--store", store])).expect(0, &[]);
+    let again = json(&again);
+    assert_eq!(again["endpoints"], document["endpoints"]);
+    assert_eq!(again["events"], document["events"]);
+    let texts = [
+        "endpoint: response, ms",
+        "clients",
+        "lost",
+        "arrived",
+        "moved        3 times",
+    ];
+    let shown = self::ran(&mut pgdyno(&["show", "1", "--store", store])).expect(0, &texts);
+    assert!(shown.stdout.contains(&names[1]), "{shown:#?}");
+    let query = "SELECT name, lost, arrived FROM endpoint WHERE trial = 1 ORDER BY endpoint";
+    let rows = self::ran(&mut pgdyno(&["sql", query, "--csv", "--store", store]));
+    rows.expect(
+        0,
+        &[&format!("{},0,3", names[0]), &format!("{},3,0", names[1])],
+    );
+}
+
+#[test]
+fn a_dead_endpoint_is_an_error_that_names_it_and_with_reconnect_a_gap() {
+    let url = pgdyno_testkit::postgres().address().loopback_url().unwrap();
+    let dead = format!("postgresql://postgres@127.0.0.1:{}/postgres", free_port());
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("one.sql");
+    fs::write(&script, "select 1;\n").unwrap();
+    let script = script.to_str().unwrap();
+    let args = [
+        "run",
+        script,
+        "-c",
+        "4",
+        "-t",
+        "5",
+        "--no-store",
+        "--url",
+        &url,
+        "--url",
+        &dead,
+    ];
+    let port = dead
+        .rsplit_once(':')
+        .unwrap()
+        .1
+        .trim_end_matches("/postgres");
+    ran(&mut pgdyno(&args)).expect(
+        3,
+        &[
+            &format!("port {port} failed: Connection refused"),
+            "is one of 2 endpoints",
+            "with --reconnect its clients go to the others",
+        ],
+    );
+    let mut command = pgdyno(&args);
+    let ran = ran(command.args(["--reconnect", "--json"])).expect(0, &[]);
+    let document = json(&ran);
+    assert_eq!(document["measured"]["committed"], 20);
+    let endpoints = document["endpoints"].as_array().unwrap();
+    assert_eq!(
+        (&endpoints[0]["arrived"], &endpoints[1]["committed"]),
+        (&2.into(), &0.into())
+    );
+    let reached = &document["target"]["facts"]["reached"];
+    assert!(
+        reached[0]["node"]
+            .as_str()
+            .unwrap()
+            .starts_with("127.0.0.1:")
+    );
+    let why = reached[1]["node"]["unseen"].as_str().unwrap();
+    assert!(why.contains("Connection refused"), "{why}");
+}
+
+#[test]
+fn isolation_is_read_back_and_a_script_that_sets_its_own_is_told() {
+    let url = pgdyno_testkit::postgres().address().url();
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let own = file(
+        "own.sql",
+        "begin isolation level repeatable read;\nselect 1;\nend;\n",
+    );
+    let run = |script: &str, more: &[&str]| {
+        let base = [
+            "run",
+            script,
+            "-t",
+            "2",
+            "--no-store",
+            "--json",
+            "--url",
+            &url,
+        ];
+        ran(pgdyno(&base).args(more))
+    };
+    let document = json(&run(&own, &[]).expect(0, &[]));
+    assert_eq!(document["target"]["facts"]["isolation"], "repeatable read");
+    assert_eq!(document["trial"]["isolation"], Value::Null);
+    let document = json(&run(&own, &["--isolation", "serializable"]).expect(0, &[]));
+    assert_eq!(document["trial"]["isolation"], "serializable");
+    let notes = document["notes"].as_array().unwrap();
+    let differs = notes.iter().any(|n| n["code"] == "isolation-differs");
+    assert!(differs, "{notes:?}");
+    // The clients themselves have the level: they say so in an error of their own.
+    let says = file(
+        "says.sql",
+        "begin;\ndo $$ begin if current_setting('transaction_isolation') <> 'serializable' then raise 'not so'; end if; end $$;\nend;\n",
+    );
+    let document = json(&run(&says, &["--isolation", "serializable"]).expect(0, &[]));
+    assert_eq!(document["measured"]["committed"], 2);
+    assert_eq!(document["target"]["facts"]["isolation"], "serializable");
+    run(&says, &[]).expect(1, &["not so"]);
+    run(&says, &["--isolation", "snapshot"]).expect(2, &["invalid value 'snapshot'"]);
+}
+
+#[test]
+fn target_tells_what_is_there_and_which_node_each_connection_met() {
+    let server = pgdyno_testkit::postgres();
+    let tcp = server.address().loopback_url().unwrap();
+    let name = format!("127.0.0.1:{}", server.address().port);
+    let args = ["target", &tcp, "--url", &server.address().url()];
+    let texts = [
+        "on 2 endpoints",
+        "product      PostgreSQL ",
+        &format!("{name}: 3 connections met node {name}"),
+        &format!(
+            "3 connections met node Unix socket, port {}",
+            server.address().port
+        ),
+        "nodes        PostgreSQL is one server",
+        "isolation    by default: read committed",
+        "read uncommitted asked for: read committed  (not what was asked for)",
+        "serializable asked for: serializable",
+        "differently  nothing",
+        "can be seen  ",
+        "it takes shared_preload_libraries",
+    ];
+    ran(&mut pgdyno(&args)).expect(0, &texts);
+    let ran = ran(&mut pgdyno(&[
+        "target",
+        &tcp,
+        "--json",
+        "--connections",
+        "2",
+    ]))
+    .expect(0, &[]);
+    let document = json(&ran);
+    assert_eq!(document["product"]["name"], "postgresql");
+    assert_eq!(
+        document["endpoints"][0]["connections"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(document["endpoints"][0]["connections"][0]["node"], name);
+    assert_eq!(
+        document["isolation"]["asked_for"]["repeatable read"],
+        "repeatable read"
+    );
+    assert!(document["facts"]["nodes"]["unseen"].is_string());
+    assert_eq!(document["differences"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
+    let url = pgdyno_testkit::postgres().address().url();
+    let dead = format!("host=127.0.0.1 port={} user=x", free_port());
+    ran(&mut pgdyno(&["target", &url, &dead, "--connections", "1"])).expect(
+        3,
+        &[
+            "1 connection met node Unix socket",
+            "met nothing: connection to server at",
+        ],
+    );
+    ran(&mut pgdyno(&["target", &dead])).expect(3, &["Connection refused"]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut nothing = pgdyno(&["target"]);
+    ran(nothing.env("PGDYNO_CACHE", dir.path())).expect(1, &["nothing names a server"]);
+    ran(&mut pgdyno(&["target", &url, "--discover"])).expect(
+        1,
+        &["PostgreSQL is one server", "name each node with --url"],
+    );
+    ran(&mut pgdyno(&[
+        "run",
+        "tpcb",
+        "--url",
+        &url,
+        "--discover=http://x:1",
+        "--no-store",
+    ]))
+    .expect(1, &["no list of nodes over HTTP for PostgreSQL"]);
+}

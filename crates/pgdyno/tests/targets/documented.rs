@@ -1,0 +1,143 @@
+//! A server that answers as a product's documentation says, for products and versions that nobody
+//! has recorded. It knows no SQL: it takes every statement, notes it, counts the rows of a COPY and
+//! tells them again. What it proves is which statements are sent, not that a real server takes them.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::message::Message;
+
+/// What the server says of itself.
+#[derive(Clone)]
+pub struct Product {
+    /// Reported when a session starts.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// The answer to `SELECT version()`.
+    pub version: &'static str,
+    /// Beginnings of statements that it refuses, with SQLSTATE and message.
+    pub refuses: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// The server.
+pub struct Documented {
+    port: u16,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    statements: Vec<String>,
+    rows: BTreeMap<String, usize>,
+}
+
+impl Documented {
+    pub fn start(product: Product) -> Documented {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let shared = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let (product, seen) = (product.clone(), Arc::clone(&shared));
+                // A client that hangs up is no news.
+                std::thread::spawn(move || drop(serve(client, &product, &seen)));
+            }
+        });
+        Documented { port, seen }
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Every statement in its order, whichever session sent it.
+    pub fn statements(&self) -> Vec<String> {
+        lock(&self.seen).statements.clone()
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn serve(client: TcpStream, product: &Product, seen: &Mutex<Seen>) -> io::Result<()> {
+    let mut out = client.try_clone()?;
+    let mut requests = BufReader::new(client);
+    let mut say = |tag: u8, body: &[u8]| out.write_all(&Message::new(tag, body).bytes());
+    if Message::read(&mut requests, true)?.is_none() {
+        return Ok(());
+    }
+    say(b'R', &[0; 4])?;
+    for (name, value) in product.parameters {
+        say(b'S', format!("{name}\0{value}\0").as_bytes())?;
+    }
+    say(b'Z', b"I")?;
+    while let Some(message) = Message::read(&mut requests, false)? {
+        if message.tag != b'Q' {
+            continue;
+        }
+        let sql = String::from_utf8_lossy(&message.body)
+            .trim_end_matches('\0')
+            .to_owned();
+        lock(seen).statements.push(sql.clone());
+        let refused = product
+            .refuses
+            .iter()
+            .find(|(start, _, _)| sql.starts_with(start));
+        let lower = sql.to_lowercase();
+        let words: Vec<&str> = lower.split_whitespace().collect();
+        if let Some((_, sqlstate, text)) = refused {
+            let fields = format!("SERROR\0VERROR\0C{sqlstate}\0M{text}\0\0");
+            say(b'E', fields.as_bytes())?;
+        } else if words[0] == "copy" {
+            say(b'G', &[0, 0, 0])?;
+            let rows = copied(&mut requests)?;
+            *lock(seen).rows.entry(words[1].to_owned()).or_default() += rows;
+            say(b'C', format!("COPY {rows}\0").as_bytes())?;
+        } else if lower == "select version()" {
+            row(&mut say, product.version)?;
+        } else if let Some(table) = lower.strip_prefix("select count(*) from ") {
+            let rows = lock(seen).rows.get(table).copied().unwrap_or(0);
+            row(&mut say, &rows.to_string())?;
+        } else if words[0] == "select" || words[0] == "show" {
+            say(b'T', &[0, 0])?;
+            say(b'C', b"SELECT 0\0")?;
+        } else {
+            say(b'C', format!("{}\0", words[0].to_uppercase()).as_bytes())?;
+        }
+        say(b'Z', b"I")?;
+    }
+    Ok(())
+}
+
+/// The rows of a COPY; a line with the end mark is none.
+fn copied(requests: &mut impl io::Read) -> io::Result<usize> {
+    let mut rows = 0;
+    while let Some(message) = Message::read(requests, false)? {
+        if message.tag != b'd' {
+            break;
+        }
+        let lines = message.body.split(|byte| *byte == b'\n');
+        rows += lines
+            .filter(|line| !line.is_empty() && *line != b"\\.")
+            .count();
+    }
+    Ok(rows)
+}
+
+/// One row of one text.
+fn row(say: &mut impl FnMut(u8, &[u8]) -> io::Result<()>, value: &str) -> io::Result<()> {
+    let mut columns = b"\0\x01value\0".to_vec();
+    // No table, the type text, no format.
+    columns.extend([
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0,
+    ]);
+    say(b'T', &columns)?;
+    let mut values = b"\0\x01".to_vec();
+    values.extend((value.len() as u32).to_be_bytes());
+    values.extend(value.as_bytes());
+    say(b'D', &values)?;
+    say(b'C', b"SELECT 1\0")
+}

@@ -1,0 +1,271 @@
+//! Newer CockroachDB and YugabyteDB: the statements that their documentation asks for
+//! (`docs/targets.md` names the pages). Nothing here was run on a real one.
+
+use crate::documented::{Documented, Product};
+use crate::support::{self, Ran};
+
+const YUGABYTEDB: Product = Product {
+    parameters: &[
+        ("server_version", "15.12-YB-2025.2.2.2-b0"),
+        ("server_encoding", "UTF8"),
+        ("client_encoding", "UTF8"),
+    ],
+    version: "PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64-pc-linux-gnu, compiled by clang",
+    refuses: &[],
+};
+
+const COCKROACHDB_25_2: Product = Product {
+    parameters: &[
+        ("server_version", "13.0.0"),
+        ("client_encoding", "UTF8"),
+        (
+            "crdb_version",
+            "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu, built 2025/05/09, go1.23.7)",
+        ),
+    ],
+    version: "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu, built 2025/05/09, go1.23.7)",
+    refuses: &[],
+};
+
+/// Runs the program on such a server; what it said, and the statements.
+fn on(product: Product, args: &[&str]) -> (Ran, Vec<String>) {
+    let server = Documented::start(product);
+    let port = server.port().to_string();
+    let url = format!("postgresql://me@127.0.0.1:{port}/d?sslmode=disable");
+    let target = match args[0] {
+        "pgbench" | "ysql_bench" => vec!["-h", "127.0.0.1", "-p", &port, "-U", "me", "d"],
+        _ => vec!["--url", &url],
+    };
+    let args: Vec<&str> = args.iter().copied().chain(target).collect();
+    let ran = support::ran(support::pgdyno(&args).env("PGSSLMODE", "disable"));
+    (ran, server.statements())
+}
+
+/// The statements that change something, each mark without what follows its beginning.
+fn changes(statements: Vec<String>) -> Vec<String> {
+    let statements = statements.into_iter().filter(|sql| {
+        let lower = sql.to_lowercase();
+        !lower.starts_with("select") && !lower.starts_with("show")
+    });
+    statements
+        .map(|sql| match sql.split_once(" IS ") {
+            Some((comment, _)) if sql.starts_with("COMMENT") => comment.to_owned(),
+            _ => sql,
+        })
+        .collect()
+}
+
+#[test]
+fn a_load_on_yugabytedb_states_its_sharding_commits_in_batches_and_does_not_vacuum() {
+    let (ran, statements) = on(YUGABYTEDB, &["load", "tpcb", "--param", "tablets=6"]);
+    let ran = ran.expect(
+        0,
+        &[
+            "range_keys = false, scale = 1, tablets = 6",
+            "committed every 20000 rows",
+            "yb_disable_transactional_writes = on",
+        ],
+    );
+    assert!(!ran.stdout.contains("fillfactor"), "{ran:#?}");
+    assert_eq!(
+        changes(statements),
+        [
+            "SET yb_disable_transactional_writes = on",
+            "create table pgbench_history(tid int, bid int, aid int, delta int, mtime timestamp, \
+             filler char(22)) split into 6 tablets;",
+            "create table pgbench_accounts(aid int not null, bid int, abalance int, filler \
+             char(84), primary key (aid hash)) split into 6 tablets;",
+            "create table pgbench_tellers(tid int not null, bid int, tbalance int, filler \
+             char(84), primary key (tid hash));",
+            "create table pgbench_branches(bid int not null, bbalance int, filler char(88), \
+             primary key (bid hash));",
+            "COMMENT ON TABLE pgbench_branches",
+            "COMMENT ON TABLE pgbench_tellers",
+            "COMMENT ON TABLE pgbench_accounts",
+            "COMMENT ON TABLE pgbench_history",
+            "COPY pgbench_branches (\"bid\", \"bbalance\", \"filler\") FROM STDIN WITH \
+             (ROWS_PER_TRANSACTION 20000)",
+            "COPY pgbench_tellers (\"tid\", \"bid\", \"tbalance\", \"filler\") FROM STDIN WITH \
+             (ROWS_PER_TRANSACTION 20000)",
+            "COPY pgbench_accounts (\"aid\", \"bid\", \"abalance\", \"filler\") FROM STDIN WITH \
+             (ROWS_PER_TRANSACTION 20000)",
+            "ANALYZE pgbench_branches",
+            "ANALYZE pgbench_tellers",
+            "ANALYZE pgbench_accounts",
+            "ANALYZE pgbench_history",
+            "COMMENT ON TABLE pgbench_branches",
+            "COMMENT ON TABLE pgbench_tellers",
+            "COMMENT ON TABLE pgbench_accounts",
+            "COMMENT ON TABLE pgbench_history",
+            "RESET yb_disable_transactional_writes",
+        ]
+    );
+}
+
+#[test]
+fn yugabytedbs_keys_can_be_ranges() {
+    let (ran, statements) = on(YUGABYTEDB, &["load", "tpcb", "--param", "range_keys=true"]);
+    ran.expect(0, &["range_keys = true"]);
+    let keys = statements.iter().filter(|sql| sql.contains("primary key"));
+    let keys: Vec<_> = keys
+        .filter_map(|sql| sql.split_once("primary key").map(|(_, key)| key))
+        .collect();
+    assert_eq!(keys, [" (aid asc));", " (tid asc));", " (bid asc));"]);
+    let (ran, statements) = on(
+        YUGABYTEDB,
+        &[
+            "load",
+            "tpcb",
+            "--param",
+            "range_keys=true",
+            "--param",
+            "tablets=6",
+        ],
+    );
+    ran.expect(
+        2,
+        &["--param tablets and --param range_keys cannot be combined"],
+    );
+    assert_eq!(statements, [""; 0]);
+}
+
+#[test]
+fn a_setting_that_the_server_does_not_take_is_told_and_left_alone() {
+    let product = Product {
+        refuses: &[(
+            "SET yb_disable_transactional_writes",
+            "42704",
+            "unrecognized configuration parameter \"yb_disable_transactional_writes\"",
+        )],
+        ..YUGABYTEDB
+    };
+    let (ran, _) = on(product, &["load", "tpcb"]);
+    ran.expect(
+        0,
+        &[
+            "without yb_disable_transactional_writes = on, which the server does not take: \
+           unrecognized configuration parameter",
+        ],
+    );
+}
+
+#[test]
+fn a_load_that_yugabytedb_breaks_off_leaves_marked_tables() {
+    let product = Product {
+        refuses: &[("create table pgbench_tellers", "XX000", "no tablet server")],
+        ..YUGABYTEDB
+    };
+    let (ran, statements) = on(product, &["load", "tpcb"]);
+    ran.expect(
+        1,
+        &[
+            "could not create the tables: no tablet server",
+            "left behind, not complete",
+        ],
+    );
+    // What is there is marked, or the next load would not touch it.
+    assert_eq!(
+        changes(statements).into_iter().rev().nth(1).unwrap(),
+        "COMMENT ON TABLE pgbench_history"
+    );
+}
+
+#[test]
+fn ysql_bench_makes_its_own_tables_with_sharded_keys() {
+    let (ran, statements) = on(YUGABYTEDB, &["ysql_bench", "-i", "--batch-size=50000"]);
+    ran.expect(
+        0,
+        &[
+            "creating tables (with primary keys)...",
+            "100000 of 100000 tuples (100%) of ysql_bench_accounts done",
+        ],
+    );
+    assert_eq!(
+        statements,
+        [
+            "drop table if exists ysql_bench_accounts, ysql_bench_branches, ysql_bench_history, \
+             ysql_bench_tellers",
+            "create table ysql_bench_history(tid int,bid int,aid    int,delta int,mtime \
+             timestamp,filler char(22))",
+            "create table ysql_bench_tellers(tid int not null,bid int,tbalance int,filler \
+             char(84),primary key (tid hash))",
+            "create table ysql_bench_accounts(aid    int not null,bid int,abalance int,filler \
+             char(84),primary key (aid hash))",
+            "create table ysql_bench_branches(bid int not null,bbalance int,filler \
+             char(88),primary key (bid hash))",
+            "truncate table ysql_bench_accounts, ysql_bench_branches, ysql_bench_history, \
+             ysql_bench_tellers",
+            "copy ysql_bench_branches from stdin",
+            "copy ysql_bench_tellers from stdin",
+            "copy ysql_bench_accounts from stdin",
+            "copy ysql_bench_accounts from stdin",
+        ]
+    );
+}
+
+#[test]
+fn pgbench_on_yugabytedb_commits_in_batches_and_counts_where_it_cannot_vacuum() {
+    let (ran, statements) = on(YUGABYTEDB, &["pgbench", "-i", "-q", "-I", "dtgvpf"]);
+    ran.expect(
+        0,
+        &["creating primary keys... (YugabyteDB: they come with the tables)"],
+    );
+    assert_eq!(
+        statements[6..13],
+        [
+            "copy pgbench_branches from stdin with (rows_per_transaction 20000)",
+            "copy pgbench_tellers from stdin with (rows_per_transaction 20000)",
+            "copy pgbench_accounts from stdin with (rows_per_transaction 20000)",
+            "ANALYZE pgbench_branches",
+            "ANALYZE pgbench_tellers",
+            "ANALYZE pgbench_accounts",
+            "ANALYZE pgbench_history",
+        ]
+    );
+    assert_eq!(
+        statements[13],
+        "alter table pgbench_tellers add constraint pgbench_tellers_bid_fkey foreign key (bid) \
+         references pgbench_branches"
+    );
+    assert_eq!(statements.len(), 18);
+}
+
+#[test]
+fn a_newer_cockroachdb_needs_no_index_for_a_foreign_key_and_is_told_that_a_load_is_no_background() {
+    let (ran, statements) = on(COCKROACHDB_25_2, &["pgbench", "-i", "-q", "-I", "dtgvpf"]);
+    ran.expect(
+        0,
+        &[
+            "vacuuming...\n",
+            "creating primary keys... (CockroachDB: they come with the tables)",
+            "creating foreign keys...",
+        ],
+    );
+    assert!(
+        !statements.iter().any(|sql| sql.contains("index")),
+        "{statements:#?}"
+    );
+    let (ran, statements) = on(COCKROACHDB_25_2, &["load", "tpcb"]);
+    ran.expect(0, &["copy_transaction_quality_of_service = regular"]);
+    let copies = statements
+        .iter()
+        .filter(|sql| sql.starts_with("COPY pgbench_accounts"));
+    assert_eq!(copies.count(), 10, "10,000 rows each");
+}
+
+#[test]
+fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
+    let product = Product {
+        parameters: &[("server_version", "9.9"), ("client_encoding", "UTF8")],
+        version: "Somebody's database 9.9",
+        refuses: &[("SELECT pg_", "42883", "unknown function")],
+    };
+    let (ran, statements) = on(product, &["load", "tpcb"]);
+    ran.expect(
+        0,
+        &["pgdyno does not know this product and treats it as PostgreSQL: Somebody's database 9.9"],
+    );
+    assert!(statements.contains(&"VACUUM ANALYZE pgbench_accounts".to_owned()));
+    // Whether it can freeze rows is not known, so it is not tried.
+    assert!(!statements.iter().any(|sql| sql.contains("FREEZE")));
+}

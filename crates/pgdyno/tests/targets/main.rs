@@ -1,0 +1,15 @@
+//! pgdyno on products that no test machine has: what a real CockroachDB answered once is played
+//! back, byte for byte (`recorded/README.md`); what rests on documentation alone is held to the
+//! statements that the documentation asks for (`documented`).
+
+#[path = "../doors/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+mod cases;
+mod documented;
+mod documented_products;
+mod message;
+mod recorder;
+mod recording;
+mod replay;
