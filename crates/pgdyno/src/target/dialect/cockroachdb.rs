@@ -2,7 +2,9 @@
 //! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
 //! named.
 
-use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
+use super::{
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+};
 
 /// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Dialect = Dialect {
@@ -94,5 +96,6 @@ pub const COCKROACHDB: Dialect = Dialect {
     settings_at_start: AtStart::Parameters,
     lock_timeout: None,
     cluster: cluster::COCKROACHDB,
+    probes: probes::COCKROACHDB,
     retries: retries::COCKROACHDB,
 };

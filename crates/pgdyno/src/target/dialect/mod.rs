@@ -5,6 +5,7 @@
 mod cluster;
 mod cockroachdb;
 mod postgresql;
+mod probes;
 mod product;
 mod retries;
 mod tables;
@@ -13,6 +14,7 @@ mod yugabytedb;
 pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
+pub use probes::Probes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use tables::{Filling, LoadSetting, TableFacts};
@@ -75,6 +77,8 @@ pub struct Dialect {
     pub lock_timeout: Option<&'static str>,
     /// What it tells about its cluster.
     pub cluster: Cluster,
+    /// What it tells of the parts of a commit.
+    pub probes: Probes,
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
 }

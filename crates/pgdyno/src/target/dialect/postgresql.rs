@@ -1,6 +1,6 @@
 //! PostgreSQL.
 
-use super::{AtStart, Dialect, Filling, TableFacts, Version, cluster, retries};
+use super::{AtStart, Dialect, Filling, TableFacts, Version, cluster, probes, retries};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
@@ -53,5 +53,6 @@ pub const POSTGRESQL: Dialect = Dialect {
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
     cluster: cluster::POSTGRESQL,
+    probes: probes::POSTGRESQL,
     retries: retries::POSTGRESQL,
 };

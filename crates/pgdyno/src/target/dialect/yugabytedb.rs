@@ -1,7 +1,9 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
+use super::{
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+};
 
 /// YugabyteDB, from 2.14 on.
 pub const YUGABYTEDB: Dialect = Dialect {
@@ -72,5 +74,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
     cluster: cluster::YUGABYTEDB,
+    probes: probes::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
 };
