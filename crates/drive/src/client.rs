@@ -9,7 +9,7 @@ mod outage;
 mod reply;
 mod state;
 
-use pgdyno_script::{Op, Prng, Value, Vars};
+use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::Nanos;
@@ -41,6 +41,8 @@ pub(crate) struct Client {
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
     random_at_begin: Prng,
+    /// What the transaction has drawn from counters; its retries draw the same.
+    draws: Draws,
     /// Draws the pauses between tries.
     pauses: Prng,
     script: usize,
@@ -69,6 +71,8 @@ pub(crate) struct Client {
     outage: Option<Outage>,
     /// Whether anything was waited for since the present transaction began.
     has_waited: bool,
+    /// Whether a statement of the present try has found no row.
+    has_missed: bool,
     /// Transactions that count for `-t`.
     ended_transactions: u64,
     /// Whether it ended because of its connection.
@@ -83,6 +87,7 @@ impl Client {
         place: usize,
         vars: Vars,
         (random, pauses): (Prng, Prng),
+        draws: Draws,
     ) -> Self {
         Self {
             id,
@@ -94,6 +99,7 @@ impl Client {
             vars,
             random_at_begin: random.clone(),
             random,
+            draws,
             pauses,
             script: 0,
             command: 0,
@@ -112,6 +118,7 @@ impl Client {
             reply: Reply::default(),
             outage: None,
             has_waited: false,
+            has_missed: false,
             ended_transactions: 0,
             is_disconnected: false,
         }
@@ -267,6 +274,7 @@ impl Client {
             self.scheduled = cx.now;
         }
         self.command = 0;
+        self.has_missed = false;
         self.has_waited = false;
         self.state = State::Command;
     }
@@ -299,6 +307,9 @@ impl Client {
             let text = format!("\\{word} is not allowed in pipeline mode");
             return self.abort_command(cx, word, &text);
         }
+        if let Err(error) = statement.check(&self.vars) {
+            return self.abort_command(cx, "SQL", &error.to_string());
+        }
         if let Some(prepare) = &statement.prepare
             && !link.is_prepared(prepare.number)
         {
@@ -328,6 +339,7 @@ impl Client {
         if block.is_some_and(|block| block.savepoint == self.command) {
             // A replay begins behind it.
             self.random_at_begin = self.random.clone();
+            self.draws.savepoint();
         }
         self.command += 1;
         self.state = State::Command;
@@ -353,7 +365,8 @@ impl Client {
             return self.abort(cx, Failure::OpenBlock, text);
         }
         let mut ended = self.ended(cx, Outcome::Committed);
-        if let Some(slot) = cx.drive.scripts[self.script].server_retries {
+        let script = &cx.drive.scripts[self.script];
+        if let Some(slot) = script.server_retries {
             let told = self.vars.value(slot);
             let Ok(Value::Int(retries @ 0..)) = told else {
                 let text = format!(
@@ -363,6 +376,9 @@ impl Client {
                 return self.abort(cx, Failure::Script, &text);
             };
             ended.server_retries = retries as u64;
+        }
+        if script.must_find && self.has_missed {
+            ended.outcome = Outcome::Failed(Failure::RowMissing);
         }
         self.tried = None;
         self.book(cx, ended);
@@ -411,6 +427,7 @@ impl Client {
     }
 
     fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
+        self.draws.end();
         cx.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
@@ -477,6 +494,8 @@ impl Client {
         if self.outage.take().is_some() {
             cx.recorder.outage_over(None);
         }
+        // A transaction that is forgotten must not hold up the keys of others.
+        self.draws.end();
         self.disconnect(cx);
         self.state = State::Finished;
     }

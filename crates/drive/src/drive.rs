@@ -85,6 +85,9 @@ pub struct Script {
     /// The variable that tells, at the end of a committed transaction, how often the server has tried
     /// it again by itself.
     pub server_retries: Option<Slot>,
+    /// Whether a transaction has failed, though nothing is undone, when a statement of it says that
+    /// it has found, changed or added no row.
+    pub must_find: bool,
 }
 
 /// A variable that every client has from the start.
@@ -247,6 +250,7 @@ impl Drive {
                 program,
                 weight,
                 server_retries: None,
+                must_find: false,
             })
         };
         scripts.into_iter().map(compile).collect()

@@ -42,6 +42,8 @@ pub(crate) enum Report {
     Logged(usize, Vec<LoggedTransaction>),
     /// A client of this thread has ended before its time, and ends the run.
     ClientAborted(usize),
+    /// A script found an invariant broken, which ends the run: where, and what it says.
+    InvariantBroken(String),
     /// All clients of the thread have ended.
     Finished(usize, Box<ThreadEnd>),
 }
@@ -180,6 +182,15 @@ impl<'run, I: Io> Context<'run, I> {
         if self.drive.exit_on_abort && !self.is_over {
             let thread = self.recorder.thread();
             let _ = self.reports.send(Report::ClientAborted(thread));
+            self.is_over = true;
+            self.control.stop_now();
+        }
+    }
+
+    /// A script says that the run must end.
+    pub(crate) fn end_run(&mut self, reason: String) {
+        if !self.is_over {
+            let _ = self.reports.send(Report::InvariantBroken(reason));
             self.is_over = true;
             self.control.stop_now();
         }

@@ -1,7 +1,7 @@
 //! A script made ready to run: commands in order, jumps resolved, messages built as far as they
 //! can be without values.
 
-use pgdyno_script::{Expr, Gset, Op, Piece, Slot, Sql, Vars};
+use pgdyno_script::{EvalError, Expr, Gset, Op, Piece, Slot, Sql, Vars};
 use pgdyno_wire::frontend;
 
 use crate::drive::QueryMode;
@@ -170,7 +170,8 @@ impl Program {
         self.block.as_ref()
     }
 
-    pub(crate) fn mode(&self) -> QueryMode {
+    /// How it is sent.
+    pub fn mode(&self) -> QueryMode {
         self.mode
     }
 
@@ -229,7 +230,14 @@ impl Program {
         !matches!(
             op,
             None | Some(
-                Op::Set { .. } | Op::If { .. } | Op::Elif { .. } | Op::Else { .. } | Op::EndIf
+                Op::Set { .. }
+                    | Op::If { .. }
+                    | Op::Elif { .. }
+                    | Op::Else { .. }
+                    | Op::EndIf
+                    | Op::For(_)
+                    | Op::EndFor { .. }
+                    | Op::Error { .. }
             )
         )
     }
@@ -323,6 +331,14 @@ impl Prepare {
 }
 
 impl Statement {
+    /// Whether the client's values can be put where they are to stand.
+    pub(crate) fn check(&self, vars: &Vars) -> Result<(), EvalError> {
+        match &self.body {
+            Body::Text(sql) => sql.check_simple(vars),
+            Body::Fixed(_) | Body::Bound { .. } => Ok(()),
+        }
+    }
+
     /// Appends the messages with the client's values; Sync is left to the caller.
     pub(crate) fn write(&self, vars: &Vars, out: &mut Vec<u8>) {
         match &self.body {

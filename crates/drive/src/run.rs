@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::SystemTime;
 
 use pgdyno_platform::io::Epoll;
-use pgdyno_script::{Seeds, Vars};
+use pgdyno_script::{Counters, Draws, Seeds, Vars};
 
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, micros, nanos};
@@ -88,6 +89,7 @@ impl Drive {
             threads,
             given("default_seed"),
         );
+        let counters = Counters::new(&self.names);
         let (reports, inbox) = channel();
         thread::scope(|scope| {
             let mut clients = seeds.clients.iter().enumerate();
@@ -103,7 +105,8 @@ impl Drive {
                             let place = places.number(&own[0]);
                             let vars = self.vars(id, &seeds);
                             let pauses = random_of_pauses(self.seed, id);
-                            Client::new(id, key, place, vars, (random.clone(), pauses))
+                            let draws = Draws::new(Arc::clone(&counters));
+                            Client::new(id, key, place, vars, (random.clone(), pauses), draws)
                         });
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
@@ -271,6 +274,10 @@ impl Collector<'_> {
                 Report::ClientAborted(thread) => {
                     recording.end = End::ClientAborted { thread };
                 }
+                Report::InvariantBroken(text) => {
+                    recording.end = End::InvariantBroken;
+                    recording.broken_invariant.get_or_insert(text);
+                }
                 Report::Finished(thread, end) => {
                     links[thread].progress = Nanos::MAX;
                     live.thread_ended(thread, micros(end.at.saturating_sub(begin)));
@@ -297,7 +304,7 @@ impl Collector<'_> {
             }
         }
         keep_endpoints(&mut recording, drive, places);
-        recording.end = if let End::ClientAborted { .. } = recording.end {
+        recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
             End::AllClientsAborted
@@ -431,6 +438,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
             ..ClientsEnd::default()
         },
         end: End::Complete,
+        broken_invariant: None,
     }
 }
 

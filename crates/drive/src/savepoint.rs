@@ -63,11 +63,11 @@ fn block(script: &Script) -> Result<(usize, usize), Unfit> {
         let wrong = |reason: &str| Err(unfit(command.line, reason));
         let sql = match &command.op {
             Op::Sql(sql) => sql,
-            Op::If { .. } => {
+            Op::If { .. } | Op::For(_) => {
                 depth += 1;
                 continue;
             }
-            Op::EndIf => {
+            Op::EndIf | Op::EndFor { .. } => {
                 depth = depth.saturating_sub(1);
                 continue;
             }
@@ -110,6 +110,8 @@ fn move_jumps(command: &mut Command, begin: usize, commit: usize) {
             moved(end);
         }
         Op::Else { end } => moved(end),
+        Op::For(its) => moved(&mut its.end),
+        Op::EndFor { begin } => moved(begin),
         _ => {}
     }
 }

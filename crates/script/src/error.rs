@@ -159,6 +159,87 @@ pub enum EvalError {
     /// The size given to `permute`.
     #[error("permute size parameter must be greater than zero")]
     PermuteSize,
+    /// The theta of a draw by Zipf's law.
+    #[error("theta must be greater than 0 and at most {:.0} (not {})", crate::prng::MAX_ZIPFIAN_PARAM, Fixed(*.0))]
+    Theta(f64),
+    /// A share of the data or of the operations.
+    #[error("{name} must be between 0 and 1 (not {})", Fixed(*.value))]
+    Fraction {
+        /// Which one.
+        name: &'static str,
+        /// What it is.
+        value: f64,
+    },
+    /// The percentile of `exponential`.
+    #[error("percentile must be greater than 0 and less than 100 (not {})", Fixed(*.0))]
+    Percentile(f64),
+    /// None of many draws gave a key that can be read.
+    #[error("{tries} draws gave no key up to {readable}")]
+    NothingReadable {
+        /// How many draws.
+        tries: u32,
+        /// The highest key that can be read.
+        readable: i64,
+    },
+    /// A counter whose numbers are used up.
+    #[error("all {count} numbers of counter \"{name}\" are drawn")]
+    Exhausted {
+        /// The counter.
+        name: Box<str>,
+        /// How many there were.
+        count: i64,
+    },
+    /// A counter that was not there when the run began.
+    #[error("the run has no such counter")]
+    NoCounter,
+    /// A name that is not among those a function knows.
+    #[error("{function} does not know \"{name}\", but {known}")]
+    UnknownName {
+        /// The function.
+        function: &'static str,
+        /// The name.
+        name: Box<str>,
+        /// Those it knows.
+        known: &'static str,
+    },
+    /// A number below 0 where there can be none.
+    #[error("{what} must not be negative (not {value})")]
+    Negative {
+        /// What it is.
+        what: &'static str,
+        /// The number.
+        value: i64,
+    },
+    /// A number that is too large for a key format or for octets.
+    #[error("{number} is too large for {what}, whose limit is 2^56")]
+    TooLargeFor {
+        /// The number.
+        number: i64,
+        /// The format.
+        what: &'static str,
+    },
+    /// A text that grew too long.
+    #[error("a text may have at most {0} bytes")]
+    TextTooLong(usize),
+    /// A text that is no number.
+    #[error("\"{0}\" is not a number")]
+    NotANumber(Box<str>),
+    /// A text in a place of a statement that it cannot be pasted into.
+    #[error(
+        "variable \"{0}\" holds a text, which cannot stand inside quotes or a comment: write :{0} \
+         alone, and it is quoted"
+    )]
+    QuotedText(Box<str>),
+    /// A loop that is too long.
+    #[error("a loop may have at most {maximum} steps (not from {from} to {to})")]
+    LoopTooLong {
+        /// How many it may have.
+        maximum: u64,
+        /// The first value.
+        from: i64,
+        /// The last value.
+        to: i64,
+    },
     /// A value was assigned to a variable that cannot be.
     #[error("{context}: invalid variable name: \"{name}\"")]
     InvalidName {

@@ -4,11 +4,78 @@ use crate::Prng;
 
 /// `hash_fnv1a()`: FNV-1a over the eight bytes of `value`, low byte first.
 pub fn fnv1a(value: i64, seed: i64) -> i64 {
-    let basis = 0xcbf2_9ce4_8422_2325 ^ seed as u64;
+    let basis = BASIS ^ seed as u64;
     let hash = value.to_le_bytes().iter().fold(basis, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
     });
     hash as i64
+}
+
+const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// FNV-1a over bytes, 64 bits (Fowler, Noll, Vo; RFC 9923): exclusive or, then multiply.
+pub fn fnv1a_bytes(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
+    bytes.iter().fold(BASIS, mix)
+}
+
+/// FNV-1 over bytes, 64 bits: multiply, then exclusive or.
+pub fn fnv1_bytes(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| hash.wrapping_mul(PRIME) ^ u64::from(*byte);
+    bytes.iter().fold(BASIS, mix)
+}
+
+/// How an integer is laid out in bytes before it is hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Octets {
+    /// Eight bytes, low byte first.
+    Little,
+    /// Eight bytes, high byte first.
+    Big,
+    /// Base-128 digits, low ones first, with zeros behind them up to eight bytes: numbers below
+    /// 2^56.
+    Uvarint8,
+    /// The same in ten bytes: any number.
+    Uvarint10,
+}
+
+impl Octets {
+    /// By the names that scripts use.
+    pub fn find(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"little" => Self::Little,
+            b"big" => Self::Big,
+            b"uvarint8" => Self::Uvarint8,
+            b"uvarint10" => Self::Uvarint10,
+            _ => return None,
+        })
+    }
+
+    /// Calls `hash` with the bytes; `None` when the number does not fit.
+    pub fn of(self, number: u64, hash: fn(&[u8]) -> u64) -> Option<u64> {
+        Some(match self {
+            Self::Little => hash(&number.to_le_bytes()),
+            Self::Big => hash(&number.to_be_bytes()),
+            Self::Uvarint8 if number >= 1 << 56 => return None,
+            Self::Uvarint8 => hash(&uvarint(number)[..8]),
+            Self::Uvarint10 => hash(&uvarint(number)),
+        })
+    }
+}
+
+/// Seven bits a byte, low ones first; all but the last have the high bit set.
+fn uvarint(mut number: u64) -> [u8; 10] {
+    let mut bytes = [0; 10];
+    for byte in &mut bytes {
+        *byte = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            break;
+        }
+        *byte |= 0x80;
+    }
+    bytes
 }
 
 /// `hash()` and `hash_murmur2()`: MurmurHash2's 64-bit form (Austin Appleby) over eight bytes.
@@ -65,6 +132,34 @@ fn scramble(value: u64, factor: u64, flip: u64, mask: u64, bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fnv_has_its_published_values() {
+        // http://www.isthe.com/chongo/src/fnv/test_fnv.c
+        assert_eq!(fnv1_bytes(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1_bytes(b"a"), 0xaf63_bd4c_8601_b7be);
+        assert_eq!(fnv1_bytes(b"foobar"), 0x340d_8765_a4dd_a9c2);
+        assert_eq!(fnv1a_bytes(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a_bytes(b"foobar"), 0x8594_4171_f739_67e8);
+        assert_eq!(fnv1a(7, 0) as u64, fnv1a_bytes(&7_u64.to_le_bytes()));
+    }
+
+    #[test]
+    fn integers_become_the_octets_asked_for() {
+        assert_eq!(uvarint(0), [0; 10]);
+        assert_eq!(uvarint(300)[..3], [0xac, 0x02, 0]);
+        assert_eq!(
+            uvarint(u64::MAX),
+            [255, 255, 255, 255, 255, 255, 255, 255, 255, 1]
+        );
+        let last = |bytes: &[u8]| u64::from(bytes[bytes.len() - 1]) + bytes.len() as u64 * 1000;
+        assert_eq!(Octets::Little.of(1, last), Some(8000));
+        assert_eq!(Octets::Big.of(1, last), Some(8001));
+        assert_eq!(Octets::Uvarint8.of((1 << 56) - 1, last), Some(8127));
+        assert_eq!(Octets::Uvarint8.of(1 << 56, last), None);
+        assert_eq!(Octets::Uvarint10.of(u64::MAX, last), Some(10_001));
+        assert_eq!(Octets::find(b"middle"), None);
+    }
 
     #[test]
     fn a_permutation_takes_every_place_once() {

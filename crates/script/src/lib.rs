@@ -1,9 +1,10 @@
-//! The script language of pgbench 18: lexer, parser, evaluator, random numbers. No I/O.
+//! The script language of pgbench 18, and pgdyno's, which has more: lexer, parser, evaluator, random
+//! numbers. No I/O.
 //!
-//! [`parse`] turns a text into a [`Script`], a flat list of [`Command`]s; names of variables become
-//! [`Slot`]s of one [`Names`] shared by all scripts. A client runs it with its own [`Vars`] and
-//! [`Prng`]; [`Seeds`] deals the generators as pgbench does. Whatever is wrong is said in pgbench's
-//! words.
+//! [`Language::parse`] turns a text into a [`Script`], a flat list of [`Command`]s; names of
+//! variables become [`Slot`]s of one [`Names`] shared by all scripts. A client runs it with its own
+//! [`Vars`], [`Prng`] and [`Draws`]; [`Seeds`] deals the generators as pgbench does, [`Counters`]
+//! are what all clients share. Whatever is wrong is said in pgbench's words.
 //!
 //! What is meant to differ from pgbench: where it reads past the end of a text (a statement that
 //! ends in a variable without newline or semicolon) or takes a boolean's bits for a number
@@ -11,9 +12,13 @@
 //! expressions nest at most 400 deep, statements in reports are cut at a whole character.
 
 mod conditions;
+mod counter;
+mod draws;
 mod error;
 mod expr;
 mod hash;
+mod language;
+mod loops;
 mod names;
 mod number;
 mod parse;
@@ -25,10 +30,16 @@ mod sql;
 mod statements;
 mod value;
 mod vars;
+mod ycsb;
+mod zipf;
 
+pub use counter::{Counter, Counters, WINDOW};
+pub use draws::{Draws, SCRAMBLED_ITEMS, YCSB_THETA};
 pub use error::{EvalError, ScriptError, ScriptErrorKind, TooManyArguments};
 pub use expr::Expr;
-pub use hash::{fnv1a, murmur2, permute};
+pub use hash::{Octets, fnv1_bytes, fnv1a, fnv1a_bytes, murmur2, permute};
+pub use language::Language;
+pub use loops::{For, MAX_STEPS};
 pub use names::{Names, Slot, is_valid_name};
 pub use parse::parse;
 pub use prng::Prng;
@@ -36,5 +47,7 @@ pub use script::{Command, Op, Script};
 pub use seeds::{SeedChoice, SeedError, Seeds, ThreadSeeds};
 pub use shell::{ShellArgs, ShellWord, Sleep};
 pub use sql::{Gset, GsetKind, MAX_PARAMETERS, Piece, Sql};
-pub use value::{DebugOutput, Value};
-pub use vars::{Vars, write_int};
+pub use value::{DebugOutput, Text, Value};
+pub use vars::{MAX_TEXT_BYTES, Vars, write_int};
+pub use ycsb::KeyFormat;
+pub use zipf::{Gray, Zipf, zeta};

@@ -1,10 +1,13 @@
 //! Variable names and their slots.
 //!
 //! One [`Names`] is shared by all scripts of a trial, so that a name is looked up once, when a
-//! script is parsed, and never while it runs. It holds no values: those are in [`crate::Vars`].
+//! script is parsed, and never while it runs. It holds no values: those are in [`crate::Vars`]. The
+//! names of shared counters are here as well; they have nothing to do with variables' names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+
+use crate::counter::CounterId;
 
 /// The place of a variable in a [`crate::Vars`]: what a name becomes when a script is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +33,7 @@ pub(crate) struct Name {
 pub struct Names {
     list: Arc<Vec<Name>>,
     index: HashMap<Box<str>, Slot>,
+    counters: Vec<Box<str>>,
 }
 
 impl Names {
@@ -71,6 +75,21 @@ impl Names {
     /// Whether there is no name yet.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// The counter of this name, made when it is new.
+    pub(crate) fn counter(&mut self, name: &str) -> CounterId {
+        let known = self.counters.iter().position(|its| &**its == name);
+        let at = known.unwrap_or_else(|| {
+            self.counters.push(name.into());
+            self.counters.len() - 1
+        });
+        CounterId(at as u32)
+    }
+
+    /// The names of all counters, in the order in which scripts mention them.
+    pub fn counters(&self) -> &[Box<str>] {
+        &self.counters
     }
 
     pub(crate) fn shared(&self) -> Arc<Vec<Name>> {

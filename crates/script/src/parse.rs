@@ -4,8 +4,8 @@ use crate::conditions::resolve;
 use crate::expr::token::{self, continuation, is_blank};
 use crate::statements::{Scanner, Stop};
 use crate::{
-    Command, Expr, Gset, GsetKind, Names, Op, Script, ScriptError, ScriptErrorKind, ShellArgs,
-    Sleep, Sql,
+    Command, Expr, For, Gset, GsetKind, Language, Names, Op, Script, ScriptError, ScriptErrorKind,
+    ShellArgs, Sleep, Sql, is_valid_name,
 };
 
 /// The most words a meta command may have, its name included.
@@ -16,14 +16,27 @@ const MAX_TEXT: usize = 127;
 
 const GSET_PLACE: &str = "\\gset must follow an SQL command";
 
-/// Parses a script. `name` is what messages call it, `text` what is in it; as in pgbench, a NUL
-/// byte ends it. The names of all variables it mentions are interned.
+/// Parses a script in pgbench's language; see [`Language::parse`].
+///
+/// # Errors
+/// The script has a mistake.
 pub fn parse(name: &str, text: &str, names: &mut Names) -> Result<Script, ScriptError> {
+    Language::Pgbench.parse(name, text, names)
+}
+
+pub(crate) fn parse_in(
+    language: Language,
+    name: &str,
+    text: &str,
+    names: &mut Names,
+) -> Result<Script, ScriptError> {
     let read = text.split('\0').next().unwrap_or_default();
     let mut parser = Parser {
+        language,
         script: name,
         text: read,
         names,
+        loops: 0,
         scanner: Scanner::new(read),
         lines: Lines::new(read),
         commands: Vec::new(),
@@ -45,6 +58,14 @@ pub fn parse(name: &str, text: &str, names: &mut Names) -> Result<Script, Script
     }
     if let Err(wrong) = resolve(&mut commands) {
         let at = wrong.command.min(commands.len() - 1);
+        if wrong.is_about_loop {
+            let word = commands[at].words.first().map(|word| word.as_str().into());
+            return Err(ScriptError {
+                command: word,
+                source_line: Some(commands[at].text.as_str().into()),
+                ..error(ScriptErrorKind::Syntax, commands[at].line, wrong.message)
+            });
+        }
         let command_number = wrong.command + 1;
         let kind = ScriptErrorKind::Condition { command_number };
         return Err(error(kind, commands[at].line, wrong.message));
@@ -101,6 +122,9 @@ struct Meta<'a> {
 }
 
 struct Parser<'a, 'n> {
+    language: Language,
+    /// How many `\for`s are open.
+    loops: usize,
     script: &'a str,
     text: &'a str,
     names: &'n mut Names,
@@ -244,18 +268,23 @@ impl<'a> Parser<'a, '_> {
                     return Err(self.error(&meta, "missing argument", None));
                 }
                 let slot = self.names.intern(&meta.words[1]);
-                let expr = self.expression(&mut meta)?;
+                let [expr] = self.expressions(&mut meta)?;
                 Op::Set { slot, expr }
             }
             "if" => Op::If {
-                cond: self.expression(&mut meta)?,
+                cond: self.condition(&mut meta)?,
                 on_false: 0,
             },
             "elif" => Op::Elif {
-                cond: self.expression(&mut meta)?,
+                cond: self.condition(&mut meta)?,
                 on_false: 0,
                 end: 0,
             },
+            "for" if self.language.is_pgdyno() => self.begin_loop(&mut meta)?,
+            "error" if self.language.is_pgdyno() => {
+                let [message] = self.expressions(&mut meta)?;
+                Op::Error { message }
+            }
             name => match self.with_words(&mut meta, name)? {
                 Some(op) => op,
                 None => return Ok(()),
@@ -270,8 +299,47 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    fn expression(&mut self, meta: &mut Meta<'a>) -> Result<Expr, ScriptError> {
-        let line = token::split(self.text, self.scanner.at);
+    fn condition(&mut self, meta: &mut Meta<'a>) -> Result<Expr, ScriptError> {
+        let [condition] = self.expressions(meta)?;
+        Ok(if self.language.is_pgdyno() {
+            condition.into_condition()
+        } else {
+            condition
+        })
+    }
+
+    /// `\for VAR FROM TO`.
+    fn begin_loop(&mut self, meta: &mut Meta<'a>) -> Result<Op, ScriptError> {
+        if !self.word(meta) {
+            return Err(self.error(meta, "missing argument", None));
+        }
+        if !is_valid_name(&meta.words[1]) {
+            meta.source = Some(self.source(meta));
+            let about = Some((&*meta.words[1], meta.offsets[1]));
+            return Err(self.error(meta, "invalid variable name", about));
+        }
+        let slot = self.names.intern(&meta.words[1]);
+        let [from, to] = self.expressions(meta)?;
+        // Names that no script can mention; loops side by side share them.
+        let depth = self.loops;
+        self.loops += 1;
+        let mut hidden = |what: &str| self.names.intern(&format!("\\for {depth} {what}"));
+        Ok(Op::For(For {
+            slot,
+            from,
+            to,
+            at: hidden("at"),
+            last: hidden("last"),
+            end: 0,
+        }))
+    }
+
+    /// So many expressions, up to the end of the line.
+    fn expressions<const N: usize>(
+        &mut self,
+        meta: &mut Meta<'a>,
+    ) -> Result<[Expr; N], ScriptError> {
+        let line = token::split(self.text, self.scanner.at, self.language);
         self.scanner.at = line.end;
         meta.source = Some(self.source(meta));
         // pgbench points at a word's last byte.
@@ -279,7 +347,7 @@ impl<'a> Parser<'a, '_> {
             let at = Some(error.end - 1);
             return Err(self.error_at(meta, error.message, Some(error.text), at));
         }
-        Expr::parse(&line.words, self.names).map_err(|error| {
+        Expr::parse(&line.words, self.names, self.language).map_err(|error| {
             let at = Some(error.end - 1);
             self.error_at(meta, error.message, error.more, at)
         })
@@ -316,6 +384,10 @@ impl<'a> Parser<'a, '_> {
             })),
             "else" => alone(self, Op::Else { end: 0 }),
             "endif" => alone(self, Op::EndIf),
+            "endfor" if self.language.is_pgdyno() => {
+                self.loops = self.loops.saturating_sub(1);
+                alone(self, Op::EndFor { begin: 0 })
+            }
             "startpipeline" => alone(self, Op::StartPipeline),
             "syncpipeline" => alone(self, Op::SyncPipeline),
             "endpipeline" => alone(self, Op::EndPipeline),

@@ -1,6 +1,6 @@
 //! A parsed script: a flat list of commands whose jumps are resolved.
 
-use crate::{Expr, ShellArgs, Sleep, Slot, Sql};
+use crate::{Expr, For, ShellArgs, Sleep, Slot, Sql};
 
 /// A parsed script.
 ///
@@ -12,6 +12,8 @@ use crate::{Expr, ShellArgs, Sleep, Slot, Sql};
 /// - [`Op::Elif`] or [`Op::Else`] **reached in any other way**: a branch before it was taken and is
 ///   over; go to `end`, evaluate nothing.
 /// - [`Op::EndIf`]: go on.
+/// - [`Op::For`]: [`For::begin`]; without a first step, go to its `end`.
+/// - [`Op::EndFor`]: [`For::step`] of the loop at `begin`; with one more step, go behind `begin`.
 ///
 /// `on_false` is the next `\elif` of the same `\if`, else the command behind its `\else`, else the
 /// command behind its `\endif`; `end` is the command behind the `\endif`. Both may be the number
@@ -94,6 +96,18 @@ pub enum Op {
     },
     /// `\endif`.
     EndIf,
+    /// `\for`.
+    For(For),
+    /// `\endfor`.
+    EndFor {
+        /// Its `\for`.
+        begin: usize,
+    },
+    /// `\error`: an invariant is broken, and the run ends.
+    Error {
+        /// What is wrong.
+        message: Expr,
+    },
     /// `\startpipeline`.
     StartPipeline,
     /// `\syncpipeline`.

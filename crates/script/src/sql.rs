@@ -72,25 +72,49 @@ pub struct Sql {
     pub pieces: Vec<Piece>,
     /// The `\gset` or `\aset` behind it.
     pub gset: Option<Gset>,
+    /// The variables that are mentioned inside quotes or comments, where no text can be pasted.
+    quoted: Vec<Slot>,
 }
 
 impl Sql {
     pub(crate) fn new(text: String, names: &mut Names) -> Self {
+        let (pieces, quoted) = cut(&text, names);
         Self {
-            pieces: cut(&text, names),
+            pieces,
             text,
             gset: None,
+            quoted,
         }
     }
 
-    /// Appends the statement for the simple query protocol: values in place of variables; the name
-    /// of one that is not set stays.
+    /// Whether [`Sql::write_simple`] can paste all values where they are to stand.
+    ///
+    /// # Errors
+    /// A text that an expression made is mentioned inside quotes or a comment.
+    pub fn check_simple(&self, vars: &Vars) -> Result<(), EvalError> {
+        match self.quoted.iter().find(|slot| vars.holds_text(**slot)) {
+            Some(slot) => Err(EvalError::QuotedText(vars.name(*slot).into())),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends the statement for the simple query protocol: values in place of variables, a text
+    /// that an expression made as a literal; the name of one that is not set stays.
     pub fn write_simple(&self, vars: &Vars, out: &mut Vec<u8>) {
+        let mut is_behind_text = false;
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Text(text) => {
+                    if is_behind_text && text.starts_with('\'') {
+                        // Two literals side by side would be one.
+                        out.push(b' ');
+                    }
+                    is_behind_text = false;
+                    out.extend_from_slice(text.as_bytes());
+                }
                 Piece::Var(slot) => {
-                    if !vars.write_text(*slot, out) {
+                    is_behind_text = vars.holds_text(*slot);
+                    if !vars.write_sql(*slot, out) {
                         out.push(b':');
                         out.extend_from_slice(vars.name(*slot).as_bytes());
                     }
@@ -125,9 +149,13 @@ impl Sql {
 
 /// Cuts a statement at `:name`, also inside quotes and comments. Of several colons in a row only a
 /// single one begins a variable (`a::int` is a cast).
-fn cut(text: &str, names: &mut Names) -> Vec<Piece> {
+///
+/// Gives the variables inside quotes and comments apart, too.
+fn cut(text: &str, names: &mut Names) -> (Vec<Piece>, Vec<Slot>) {
     let bytes = text.as_bytes();
     let mut pieces = Vec::new();
+    let mut quoted = Vec::new();
+    let mut quotes = Quotes::new(bytes);
     let mut from = 0;
     let mut at = 0;
     while let Some(ahead) = text[at..].find(':') {
@@ -147,13 +175,103 @@ fn cut(text: &str, names: &mut Names) -> Vec<Piece> {
         if from < colon {
             pieces.push(Piece::Text(text[from..colon].to_owned()));
         }
-        pieces.push(Piece::Var(names.intern(&text[name..at])));
+        let slot = names.intern(&text[name..at]);
+        if quotes.are_open(colon) {
+            quoted.push(slot);
+        }
+        pieces.push(Piece::Var(slot));
         from = at;
     }
     if from < text.len() {
         pieces.push(Piece::Text(text[from..].to_owned()));
     }
-    pieces
+    (pieces, quoted)
+}
+
+/// Follows a statement's quotes and comments.
+struct Quotes<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// What ends the quotes or comment that is open; nothing when none is.
+    end: &'a [u8],
+    /// Whether a backslash takes the next byte with it.
+    escapes: bool,
+    /// How many comments are open, one in the other.
+    comments: usize,
+}
+
+impl<'a> Quotes<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            at: 0,
+            end: b"",
+            escapes: false,
+            comments: 0,
+        }
+    }
+
+    /// Whether what stands at `place`, which is not before the last one, is inside.
+    fn are_open(&mut self, place: usize) -> bool {
+        while self.at < place {
+            let rest = &self.text[self.at..];
+            self.at += if self.end.is_empty() {
+                self.outside(rest)
+            } else {
+                self.inside(rest)
+            };
+        }
+        !self.end.is_empty()
+    }
+
+    /// Passes what stands outside of all quotes; says how much.
+    fn outside(&mut self, rest: &'a [u8]) -> usize {
+        self.escapes = false;
+        let (end, length): (&[u8], usize) = match rest {
+            [quote @ (b'\'' | b'"'), ..] => {
+                let before = self.at.checked_sub(1).map(|at| self.text[at]);
+                // Only E'…' has escapes for sure; an identifier that ends in e is taken for it.
+                self.escapes = *quote == b'\'' && matches!(before, Some(b'e' | b'E'));
+                (&rest[..1], 1)
+            }
+            [b'-', b'-', ..] => (b"\n", 2),
+            [b'/', b'*', ..] => {
+                self.comments = 1;
+                (b"*/", 2)
+            }
+            [b'$', after @ ..] => match after.iter().position(|byte| !continues_name(*byte)) {
+                Some(length) if after[length] == b'$' => (&rest[..length + 2], length + 2),
+                _ => (b"", 1),
+            },
+            _ => (b"", 1),
+        };
+        self.end = end;
+        length
+    }
+
+    fn inside(&mut self, rest: &[u8]) -> usize {
+        if self.escapes && rest[0] == b'\\' {
+            return 2;
+        }
+        if let [b'\'', b'\'', ..] = rest
+            && self.end == b"'"
+        {
+            return 2;
+        }
+        if self.comments > 0 && rest.starts_with(b"/*") {
+            self.comments += 1;
+            return 2;
+        }
+        if !rest.starts_with(self.end) {
+            return 1;
+        }
+        let length = self.end.len();
+        self.comments = self.comments.saturating_sub(1);
+        if self.comments == 0 {
+            self.end = b"";
+        }
+        length
+    }
 }
 
 #[cfg(test)]
@@ -186,6 +304,65 @@ mod tests {
             ("SELECT :x-:x.:x", "SELECT 7-7.7"),
         ] {
             assert_eq!(simple(text), sent);
+        }
+    }
+
+    #[test]
+    fn a_text_is_pasted_as_a_literal() {
+        let mut names = Names::new();
+        let slot = names.intern("t");
+        let mut pasted = |text: &str, value: &str| {
+            let sql = Sql::new(text.to_owned(), &mut names);
+            let mut vars = Vars::new(&names);
+            let made = vars.make_text(|out| out.extend_from_slice(value.as_bytes()));
+            vars.set(slot, Value::Text(made.unwrap()));
+            sql.check_simple(&vars).map_err(|error| error.to_string())?;
+            let mut out = Vec::new();
+            sql.write_simple(&vars, &mut out);
+            Ok::<_, String>(String::from_utf8(out).unwrap())
+        };
+        for (text, value, sent) in [
+            ("a = :t;", "x", "a = 'x';"),
+            ("a = :t;", "it's", "a = 'it''s';"),
+            (
+                "a = :t;",
+                "', 'b'); DROP TABLE t; --",
+                "a = ''', ''b''); DROP TABLE t; --';",
+            ),
+            ("a = :t", "\\", "a =  E'\\\\'"),
+            ("a = :t", "\\'", "a =  E'\\\\'''"),
+            ("(:t,:t)", "", "('','')"),
+            // Never one literal with what stands beside it.
+            ("a:t", "x", "a 'x'"),
+            ("U&:t", "x", "U& 'x'"),
+            ("'a':t'b'", "x", "'a' 'x' 'b'"),
+            (":t:t", "x", "'x' 'x'"),
+            (
+                "-- c's\n:t /* ' */ = $$'$$ || $a$'$a$ || E'\\'' || \"'\" || :t",
+                "x",
+                "-- c's\n'x' /* ' */ = $$'$$ || $a$'$a$ || E'\\'' || \"'\" || 'x'",
+            ),
+            ("$1 || :t", "x", "$1 || 'x'"),
+        ] {
+            assert_eq!(pasted(text, value), Ok(sent.to_owned()), "{text} {value}");
+        }
+        for text in [
+            "a = ':t'",
+            "\":t\"",
+            "'it''s :t'",
+            "E'\\' :t'",
+            "/* /* */ :t */",
+            "-- :t",
+            "$$ :t $$",
+            "$a$ $$ :t $a$",
+            "E'it''s\\' :t'",
+            "'unterminated :t",
+        ] {
+            let error = pasted(text, "x").unwrap_err();
+            assert!(
+                error.starts_with("variable \"t\" holds a text"),
+                "{text}: {error}"
+            );
         }
     }
 

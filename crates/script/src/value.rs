@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::EvalError;
 use crate::number::General;
+use crate::{EvalError, Slot, Vars};
 
 /// What an expression gives and a variable holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +17,22 @@ pub enum Value {
     Int(i64),
     /// A double.
     Double(f64),
+    /// A text; only in pgdyno's language.
+    Text(Text),
+}
+
+/// Where a text is: in the [`crate::Vars`] that it was evaluated with, until the next evaluation.
+/// Two of them are equal when they are in the same place; [`crate::Vars::bytes`] has what is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text(pub(crate) Place);
+
+/// The places of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Among those that the present evaluation has made.
+    Made { from: u32, to: u32 },
+    /// A variable's own.
+    Of(Slot),
 }
 
 impl Value {
@@ -27,14 +43,15 @@ impl Value {
             Value::Bool(_) => "boolean",
             Value::Int(_) => "int",
             Value::Double(_) => "double",
+            Value::Text(_) => "text",
         }
     }
 
     /// The value as a condition (`\if`, `\elif`, CASE): numbers other than zero are true, NULL is
-    /// false.
+    /// false. (A text is no condition; evaluating one as such is an error before it comes here.)
     pub fn is_true(self) -> bool {
         match self {
-            Value::Null => false,
+            Value::Null | Value::Text(_) => false,
             Value::Bool(bool) => bool,
             Value::Int(int) => int != 0,
             Value::Double(double) => double != 0.0,
@@ -80,7 +97,7 @@ impl Value {
     }
 
     #[cold]
-    fn cannot_become(self, target: &'static str) -> EvalError {
+    pub(crate) fn cannot_become(self, target: &'static str) -> EvalError {
         EvalError::Coerce {
             from: self.type_name(),
             to: target,
@@ -88,7 +105,8 @@ impl Value {
     }
 }
 
-/// The text of the value in SQL: `NULL`, `true`, `false`, digits, and doubles as `%.15g`.
+/// The text of the value in SQL: `NULL`, `true`, `false`, digits, and doubles as `%.15g`. Of a text
+/// only that it is one: what is in it, the variables know.
 impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -96,20 +114,37 @@ impl fmt::Display for Value {
             Value::Bool(bool) => write!(out, "{bool}"),
             Value::Int(int) => write!(out, "{int}"),
             Value::Double(double) => General(*double).fmt(out),
+            Value::Text(_) => out.write_str("a text"),
         }
     }
 }
 
 /// What `debug()` prints after its `debug(script=S,command=C): `; the numbers are the caller's to
 /// know (S counts scripts from 0, C commands from 1).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DebugOutput(pub Value);
+#[derive(Debug, Clone, PartialEq)]
+pub struct DebugOutput {
+    value: Value,
+    /// What is in it, if it is a text.
+    text: Option<Box<str>>,
+}
+
+impl DebugOutput {
+    pub(crate) fn new(value: Value, vars: &Vars) -> Self {
+        let text = match value {
+            Value::Text(text) => Some(String::from_utf8_lossy(vars.bytes(text)).into()),
+            _ => None,
+        };
+        Self { value, text }
+    }
+}
 
 impl fmt::Display for DebugOutput {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Value::Null => out.write_str("null"),
-            value => write!(out, "{} {value}", value.type_name()),
+        let kind = self.value.type_name();
+        match (self.value, &self.text) {
+            (Value::Null, _) => out.write_str(kind),
+            (_, Some(text)) => write!(out, "{kind} {text}"),
+            (value, None) => write!(out, "{kind} {value}"),
         }
     }
 }
@@ -117,6 +152,7 @@ impl fmt::Display for DebugOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Names;
 
     #[test]
     fn values_have_pgbenchs_texts() {
@@ -128,7 +164,8 @@ mod tests {
         ];
         for (value, sql, debug) in values {
             assert_eq!(value.to_string(), sql);
-            assert_eq!(DebugOutput(value).to_string(), debug);
+            let output = DebugOutput::new(value, &Vars::new(&Names::new()));
+            assert_eq!(output.to_string(), debug);
         }
     }
 

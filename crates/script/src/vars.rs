@@ -2,15 +2,23 @@
 //!
 //! A variable assigned by `\set` has a value, and its text is made when SQL needs it. One that
 //! came from outside (`-D`, `\gset`, `\aset`) has a text, which stays as it is in SQL, and its
-//! value is found when an expression needs it.
+//! value is found when an expression needs it. A text that an expression made is a value too: in SQL
+//! it is quoted.
 
 use std::cell::Cell;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use crate::names::{Name, Names};
+use crate::names::{Name, Names, continues_name};
 use crate::number::{BigintError, looks_like_int, parse_bigint, parse_double};
+use crate::value::{Place, Text};
 use crate::{EvalError, Slot, Value};
+
+/// The most bytes a text may have that an expression makes.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+
+/// The most bytes that all texts of one evaluation may have.
+const MAX_MADE_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
@@ -43,6 +51,10 @@ impl Var {
 pub struct Vars {
     vars: Vec<Var>,
     names: Arc<Vec<Name>>,
+    /// The texts that the present evaluation has made; its memory is used over and over.
+    made: Vec<u8>,
+    /// Where a text is made of others.
+    apart: Vec<u8>,
 }
 
 impl Vars {
@@ -52,6 +64,8 @@ impl Vars {
         Self {
             vars: vec![Var::unset(); names.len()],
             names: names.shared(),
+            made: Vec::new(),
+            apart: Vec::new(),
         }
     }
 
@@ -76,7 +90,22 @@ impl Vars {
     /// Sets a variable to a value, whatever its name is. For names that a script gives, use
     /// [`Vars::assign`].
     pub fn set(&mut self, slot: Slot, value: Value) {
+        let value = match value {
+            Value::Text(text) => self.take_in(slot, text),
+            other => other,
+        };
         self.var_mut(slot).state.set(State::Value(value));
+    }
+
+    /// Copies a text to where the variable's own is.
+    fn take_in(&mut self, slot: Slot, text: Text) -> Value {
+        if text.0 != Place::Of(slot) {
+            let mut own = std::mem::take(&mut self.var_mut(slot).text);
+            own.clear();
+            own.extend_from_slice(self.bytes(text));
+            self.var_mut(slot).text = own;
+        }
+        Value::Text(Text(Place::Of(slot)))
     }
 
     /// Sets a variable to a value as `\set` and `\setshell` do: refuses names that no variable can
@@ -125,6 +154,134 @@ impl Vars {
         Ok(value)
     }
 
+    /// The variable's value in pgdyno's language: what is no value of pgbench's is a text.
+    #[inline]
+    pub(crate) fn value_or_text(&self, slot: Slot) -> Result<Value, EvalError> {
+        match self.value(slot) {
+            Err(_) if self.is_set(slot) => {
+                let value = Value::Text(Text(Place::Of(slot)));
+                self.vars[slot.index()].state.set(State::TextOf(value));
+                Ok(value)
+            }
+            other => other,
+        }
+    }
+
+    /// The text of a variable as it came from outside, also one that looks like a number; else its
+    /// value.
+    pub(crate) fn text_or_value(&self, slot: Slot) -> Result<Value, EvalError> {
+        match self.state(slot) {
+            State::Text | State::TextOf(_) => Ok(Value::Text(Text(Place::Of(slot)))),
+            _ => self.value(slot),
+        }
+    }
+
+    /// What is in a text that the last evaluation with these variables gave.
+    pub fn bytes(&self, text: Text) -> &[u8] {
+        let bytes = match text.0 {
+            Place::Made { from, to } => self.made.get(from as usize..to as usize),
+            Place::Of(slot) => self.vars.get(slot.index()).map(|var| var.text.as_slice()),
+        };
+        bytes.unwrap_or_default()
+    }
+
+    /// Forgets the texts of the evaluation before.
+    pub(crate) fn begin_texts(&mut self) {
+        self.made.clear();
+    }
+
+    /// Makes a text: `make` appends it to the buffer.
+    pub(crate) fn make_text(&mut self, make: impl FnOnce(&mut Vec<u8>)) -> Result<Text, EvalError> {
+        let from = self.made.len();
+        make(&mut self.made);
+        self.made_since(from)
+    }
+
+    /// What was made since the buffer had so many bytes, as one text.
+    pub(crate) fn made_since(&self, from: usize) -> Result<Text, EvalError> {
+        let to = self.made.len();
+        if to - from > MAX_TEXT_BYTES || to > MAX_MADE_BYTES {
+            return Err(EvalError::TextTooLong(MAX_TEXT_BYTES));
+        }
+        Ok(Text(Place::Made {
+            from: from as u32,
+            to: to as u32,
+        }))
+    }
+
+    /// The buffer's length, for [`Vars::made_since`].
+    pub(crate) fn made_length(&self) -> usize {
+        self.made.len()
+    }
+
+    /// Appends a part of a text to the buffer.
+    pub(crate) fn append(&mut self, text: Text, part: std::ops::Range<usize>) {
+        match text.0 {
+            Place::Made { from, .. } => {
+                let from = from as usize;
+                self.made
+                    .extend_from_within(from + part.start..from + part.end);
+            }
+            Place::Of(slot) => {
+                let text = &self.vars[slot.index()].text;
+                self.made.extend_from_slice(&text[part]);
+            }
+        }
+    }
+
+    /// Appends one byte to the buffer.
+    pub(crate) fn append_byte(&mut self, byte: u8) {
+        self.made.push(byte);
+    }
+
+    /// Appends a value to the buffer in the form it has in SQL.
+    pub(crate) fn append_value(&mut self, value: Value) {
+        let mut made = std::mem::take(&mut self.made);
+        match value {
+            Value::Text(_) => {}
+            other => self.write_value(other, &mut made),
+        }
+        self.made = made;
+    }
+
+    /// Makes a text of others, in a buffer of its own that is copied then.
+    pub(crate) fn make_apart(
+        &mut self,
+        make: impl FnOnce(&Self, &mut Vec<u8>),
+    ) -> Result<Text, EvalError> {
+        let mut apart = std::mem::take(&mut self.apart);
+        apart.clear();
+        make(self, &mut apart);
+        let text = self.make_text(|out| out.extend_from_slice(&apart));
+        self.apart = apart;
+        text
+    }
+
+    /// Whether the variable holds a text that an expression made.
+    pub(crate) fn holds_text(&self, slot: Slot) -> bool {
+        matches!(self.state(slot), State::Value(Value::Text(_)))
+    }
+
+    /// Appends a value as text.
+    pub fn write_value(&self, value: Value, out: &mut Vec<u8>) {
+        match value {
+            Value::Int(int) => write_int(int, out),
+            Value::Text(text) => out.extend_from_slice(self.bytes(text)),
+            // Writing to a Vec cannot fail.
+            other => drop(write!(out, "{other}")),
+        }
+    }
+
+    /// Appends what stands for the variable in the text of a statement: a text that an expression
+    /// made becomes a literal, everything else is as [`Vars::write_text`] has it.
+    pub(crate) fn write_sql(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
+        if !self.holds_text(slot) {
+            return self.write_text(slot, out);
+        }
+        write_literal(&self.vars[slot.index()].text, out);
+        true
+    }
+
     /// Appends the text that stands for the variable in SQL; does nothing and says `false` when it
     /// is not set. Allocates only when `out` must grow.
     pub fn write_text(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
@@ -133,14 +290,32 @@ impl Vars {
             State::Text | State::TextOf(_) => {
                 out.extend_from_slice(&self.vars[slot.index()].text);
             }
-            State::Value(Value::Int(int)) => write_int(int, out),
-            State::Value(value) => {
-                // Writing to a Vec cannot fail.
-                let _ = write!(out, "{value}");
-            }
+            State::Value(value) => self.write_value(value, out),
         }
         true
     }
+}
+
+/// Appends a text as a literal of SQL. One with a backslash gets the form in which a backslash means
+/// the same whatever `standard_conforming_strings` says.
+fn write_literal(text: &[u8], out: &mut Vec<u8>) {
+    let has_backslash = text.contains(&b'\\');
+    // A letter or quote right before would belong to the literal: a prefix, or one literal more.
+    if out
+        .last()
+        .is_some_and(|&byte| matches!(byte, b'\'' | b'&') || continues_name(byte))
+        || has_backslash
+    {
+        out.push(b' ');
+    }
+    out.extend_from_slice(if has_backslash { b"E'" } else { b"'" });
+    for &byte in text {
+        if byte == b'\'' || byte == b'\\' {
+            out.push(byte);
+        }
+        out.push(byte);
+    }
+    out.push(b'\'');
 }
 
 /// Appends an integer in decimal: several times faster than the standard formatter, which shows
@@ -166,6 +341,16 @@ pub fn write_int(int: i64, out: &mut Vec<u8>) {
 /// Whether `text` is the beginning of `word` or all of it, in any case.
 fn begins(word: &[u8], text: &[u8]) -> bool {
     text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text)
+}
+
+/// The number that a text is.
+pub(crate) fn number_of(text: &[u8]) -> Result<Value, EvalError> {
+    let value = if looks_like_int(text) {
+        parse_bigint(text).ok().map(Value::Int)
+    } else {
+        parse_double(text).map(Value::Double)
+    };
+    value.ok_or_else(|| EvalError::NotANumber(String::from_utf8_lossy(text).into()))
 }
 
 fn value_of(text: &[u8], name: &str) -> Result<Value, EvalError> {

@@ -1,6 +1,6 @@
 //! No text, however mangled, makes the parser panic, and what it accepts can be run.
 
-use pgdyno_script::{Names, Op, Prng, ScriptError, Value, Vars, parse};
+use pgdyno_script::{Counters, Draws, Language, Names, Op, Prng, ScriptError, Value, Vars};
 
 const CASES: usize = 20_000;
 
@@ -12,6 +12,10 @@ const GOOD: &[&str] = &[
     "CREATE FUNCTION f() BEGIN ATOMIC SELECT 1; END;\n\\startpipeline\nSELECT (:é);\n\\syncpipeline\n\\endpipeline\n",
     "\\set r random_zipfian(1, 10, 1.5) + random_gaussian(1, 10, 2.5) * random_exponential(1, 9, 3)\n\
      \\set h hash(:r) % 7 # permute(3, 10) << 2 | ~5 & -9223372036854775808\n\\set n null isnull or false\n",
+    "\\for i 1 :scale\n\\set k 'user' || lpad(:i, 5, 'é') || substring(:k, -1, :x)\nSELECT :k, ':i';\n\\endfor\n\
+     \\if :k = 'it''s'\n\\error 'broken: ' || text(:k)\n\\endif\n",
+    "\\set a next_key('k', :x, 100) + acknowledged('k', :x) + sequential('s', 1, 3)\n\\set l latest(1, 9) + hotspot(1, 9, 0.5, 0.5)\n\
+     \\set s random_string(12) || ycsb_key(:l, 'crdb') || unsigned(-:a)\n\\set z scrambled_zipfian(1, 100, 0.9, 50) + exponential(1, 5, 95, 0.8)\n",
 ];
 
 const BITS: &[&str] = &[
@@ -55,6 +59,15 @@ const BITS: &[&str] = &[
     "is ",
     ",",
     "least(",
+    "'a' || ",
+    "'",
+    "\\for i 1 3\n",
+    "\\endfor\n",
+    "\\error ",
+    "lpad(:x, 5, '0')",
+    "next_key('n', 1)",
+    "latest(1, :x)",
+    "ycsb_key(:x, 'java')",
 ];
 
 fn pick<'a>(prng: &mut Prng, of: &[&'a str]) -> &'a str {
@@ -90,9 +103,9 @@ fn noise(prng: &mut Prng) -> String {
 }
 
 /// Parses a script and evaluates all there is in it; its jumps must lead somewhere.
-fn exercise(text: &str) -> Result<(), ScriptError> {
+fn exercise(language: Language, text: &str) -> Result<(), ScriptError> {
     let mut names = Names::new();
-    let script = parse("fuzz.sql", text, &mut names)?;
+    let script = language.parse("fuzz.sql", text, &mut names)?;
     let count = script.commands.len();
     let mut vars = Vars::new(&names);
     for (name, value) in [("x", 2), ("scale", 1), ("default_seed", 5)] {
@@ -101,24 +114,35 @@ fn exercise(text: &str) -> Result<(), ScriptError> {
         }
     }
     let mut prng = Prng::seed(3);
+    let mut draws = Draws::new(Counters::new(&names));
     let mut out = Vec::new();
     for (at, command) in script.commands.iter().enumerate() {
         assert!(command.line >= 1);
         match &command.op {
             Op::Sql(sql) => {
+                let _ = sql.check_simple(&vars);
                 sql.write_simple(&vars, &mut out);
                 sql.numbered().unwrap();
             }
             Op::Set { slot, expr } => {
-                if let Ok(value) = expr.eval(&vars, &mut prng, &mut |_| {}) {
+                if let Ok(value) = expr.eval(&mut vars, &mut prng, &mut draws, &mut |_| {}) {
                     let _ = vars.assign(&command.words[0], *slot, value);
                 }
             }
             Op::If { cond, on_false } | Op::Elif { cond, on_false, .. } => {
-                let _ = cond.eval(&vars, &mut prng, &mut |_| {});
+                let _ = cond.eval(&mut vars, &mut prng, &mut draws, &mut |_| {});
                 assert!(at < *on_false && *on_false <= count);
             }
             Op::Else { end } => assert!(at < *end && *end <= count),
+            Op::For(its) => {
+                let begun = its.begin(&mut vars, &mut prng, &mut draws, &mut |_| {});
+                while begun == Ok(true) && its.step(&mut vars) {}
+                assert!(at < its.end && its.end <= count);
+            }
+            Op::EndFor { begin } => assert!(*begin < at),
+            Op::Error { message } => {
+                let _ = message.eval(&mut vars, &mut prng, &mut draws, &mut |_| {});
+            }
             Op::Sleep(sleep) => drop(sleep.duration_us(&vars)),
             Op::Shell { args } | Op::SetShell { args, .. } => drop(args.command_line(&vars)),
             _ => {}
@@ -137,7 +161,8 @@ fn no_text_makes_the_parser_panic() {
         } else {
             mutated(&mut prng)
         };
-        match exercise(&text) {
+        let language = [Language::Pgbench, Language::Pgdyno][case % 2];
+        match exercise(language, &text) {
             Ok(()) => accepted += 1,
             Err(error) => assert!(!error.to_string().is_empty()),
         }
@@ -152,6 +177,9 @@ fn no_text_makes_the_parser_panic() {
 #[test]
 fn the_scripts_that_are_mutated_are_good() {
     for script in GOOD {
-        exercise(script).unwrap();
+        exercise(Language::Pgdyno, script).unwrap();
+    }
+    for script in &GOOD[..5] {
+        exercise(Language::Pgbench, script).unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! What reaches the server: scripts are run here as the engine does it, but nothing is sent.
 
-use pgdyno_script::{Command, Names, Op, Piece, Prng, Script, Value, Vars, parse};
+use pgdyno_script::{Command, Draws, Names, Op, Piece, Prng, Script, Value, Vars, parse};
 
 /// Whether in simple mode (else extended), a script, and the statements that pgbench 18.6 sent for
 /// it as it says with `--debug`, with `v` set to ":v" and `é` to 8. It stops at the first that the
@@ -151,8 +151,9 @@ fn run(script: &Script, vars: &mut Vars, mut send: impl FnMut(&Command, &Vars)) 
     let mut at = 0;
     let mut jumped = false;
     while let Some(command) = script.commands.get(at) {
-        let mut eval = |expr: &pgdyno_script::Expr, vars: &Vars| {
-            expr.eval(vars, &mut prng, &mut |_| {}).unwrap()
+        let mut eval = |expr: &pgdyno_script::Expr, vars: &mut Vars| {
+            expr.eval(vars, &mut prng, &mut Draws::default(), &mut |_| {})
+                .unwrap()
         };
         let mut target = None;
         match &command.op {

@@ -1,6 +1,6 @@
 //! Values, errors and random draws equal pgbench's.
 
-use pgdyno_script::{DebugOutput, Names, Op, Seeds, Slot, Value, Vars, parse};
+use pgdyno_script::{DebugOutput, Draws, Language, Names, Op, Seeds, Slot, Value, Vars, parse};
 
 /// Expressions and what `\set x debug(…)` prints for them: measured with pgbench 18.6, seed 7,
 /// one client, with the variables of [`DEFINED`] from `-D`. Several lines of output are joined by
@@ -348,10 +348,10 @@ fn start(names: &mut Names, vars: &mut Vars, seeds: &Seeds, client: i64) {
 }
 
 /// What pgbench prints for an expression.
-fn output(expression: &str) -> String {
+fn output(language: Language, expression: &str) -> String {
     let mut names = Names::new();
     let text = format!("\\set x debug({expression})\n");
-    let script = parse("eval.sql", &text, &mut names).unwrap();
+    let script = language.parse("eval.sql", &text, &mut names).unwrap();
     let seeds = Seeds::deal(7, 1, 1, false);
     let mut vars = Vars::new(&names);
     start(&mut names, &mut vars, &seeds, 0);
@@ -365,7 +365,7 @@ fn output(expression: &str) -> String {
     let mut lines = Vec::new();
     let mut prng = seeds.clients[0].clone();
     let mut debug = |output: DebugOutput| lines.push(output.to_string());
-    if let Err(error) = expr.eval(&vars, &mut prng, &mut debug) {
+    if let Err(error) = expr.eval(&mut vars, &mut prng, &mut Draws::default(), &mut debug) {
         lines.push(format!("error: {error}"));
     }
     lines.join(" | ")
@@ -373,15 +373,24 @@ fn output(expression: &str) -> String {
 
 #[test]
 fn expressions_give_what_pgbench_gives() {
-    let wrong: Vec<_> = EXPRESSIONS
-        .iter()
-        .filter(|(expression, expected)| output(expression) != *expected)
-        .map(|(expression, expected)| {
-            format!("{expression}: is {}, not {expected}", output(expression))
-        })
-        .collect();
+    let mut wrong = Vec::new();
+    for (expression, expected) in EXPRESSIONS {
+        for language in [Language::Pgbench, Language::Pgdyno] {
+            let output = output(language, expression);
+            // To pgdyno a variable that holds no number is a text, and then it is no number.
+            let is_text = language == Language::Pgdyno && NO_VALUES.contains(expected);
+            if output != *expected && !is_text {
+                wrong.push(format!(
+                    "{language:?} {expression}: is {output}, not {expected}"
+                ));
+            }
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What pgbench says of variables that hold no value of its own.
+const NO_VALUES: &[&str] = &[];
 
 /// What a script drew in three transactions of three clients: seed, client, and the values of
 /// [`DRAWS`] in order. Measured with pgbench 18.6.
@@ -471,7 +480,9 @@ fn each_client_draws_what_it_draws_in_pgbench() {
                 .commands
                 .iter()
                 .map(|command| match &command.op {
-                    Op::Set { expr, .. } => expr.eval(&vars, &mut prng, &mut |_| {}).unwrap(),
+                    Op::Set { expr, .. } => expr
+                        .eval(&mut vars, &mut prng, &mut Draws::default(), &mut |_| {})
+                        .unwrap(),
                     other => panic!("not \\set: {other:?}"),
                 })
                 .collect();

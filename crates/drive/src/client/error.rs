@@ -316,12 +316,18 @@ impl Client {
         self.count_error(cx, Then::Retry);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
-        self.error = None;
+        (self.error, self.has_missed) = (None, false);
         (self.tried, self.statements) = (Some(cx.now), 0);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
         self.command = match cx.program(self.script).block() {
-            Some(block) if !is_idle => block.savepoint + 1,
-            _ => 0,
+            Some(block) if !is_idle => {
+                self.draws.replay();
+                block.savepoint + 1
+            }
+            _ => {
+                self.draws.restart();
+                0
+            }
         };
         self.state = State::Command;
     }
@@ -400,6 +406,19 @@ impl Client {
             is_of_preparing: false,
             cause: Some(cause),
         });
+    }
+
+    /// `\error`: what must hold does not. The transaction has failed, and the run ends.
+    pub(super) fn break_invariant<I: Io>(&mut self, cx: &mut Context<'_, I>, text: &str) {
+        let script = cx.program(self.script).script();
+        let line = script.commands.get(self.command).map_or(0, |c| c.line);
+        let text = format!("{}:{line}: {text}", script.name);
+        cx.say(
+            Level::Error,
+            format!("client {} found an invariant broken: {text}", self.id),
+        );
+        cx.end_run(text);
+        self.end_aborted(cx, Failure::Invariant);
     }
 
     /// A command could not be executed; the client ends.

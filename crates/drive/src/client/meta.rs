@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use pgdyno_platform::io::Io;
-use pgdyno_script::{EvalError, Expr, Op, ShellArgs, Sleep, Slot, Value};
+use pgdyno_script::{DebugOutput, EvalError, Expr, For, Op, ShellArgs, Sleep, Slot, Value};
 
 use super::{Client, State};
 use crate::drive::QueryMode;
@@ -31,6 +31,12 @@ impl Client {
             Op::Set { slot, expr } => ("set", self.set(cx, *slot, expr)),
             Op::If { cond, .. } => self.branch(cx, cond),
             // Only the end of a taken branch comes here; `branch` evaluates conditions.
+            Op::For(its) => ("for", self.begin_loop(cx, its)),
+            Op::EndFor { begin } => {
+                self.step(cx, *begin);
+                ("endfor", Ok(()))
+            }
+            Op::Error { message } => ("error", self.error(cx, message)),
             Op::Elif { end, .. } | Op::Else { end } => {
                 self.book_command(cx);
                 self.jump(*end);
@@ -69,14 +75,50 @@ impl Client {
         cx: &mut Context<'_, I>,
         expr: &Expr,
     ) -> Result<Value, &'static str> {
-        let (script, command) = (self.script, self.command + 1);
-        let value = expr.eval(&self.vars, &mut self.random, &mut |debug| {
-            cx.say(
-                Level::Debug,
-                format!("debug(script={script},command={command}): {debug}"),
-            );
-        });
+        let (script, command) = (self.script, self.command);
+        let Self {
+            vars,
+            random,
+            draws,
+            ..
+        } = self;
+        let value = expr.eval(vars, random, draws, &mut debug(cx, script, command));
         told(cx, value).map_err(|()| EVALUATION)
+    }
+
+    fn begin_loop<I: Io>(&mut self, cx: &mut Context<'_, I>, its: &For) -> Done {
+        let (script, command) = (self.script, self.command);
+        let Self {
+            vars,
+            random,
+            draws,
+            ..
+        } = self;
+        let begun = its.begin(vars, random, draws, &mut debug(cx, script, command));
+        if !told(cx, begun).map_err(|()| EVALUATION)? {
+            self.book_command(cx);
+            self.jump(its.end);
+        }
+        Ok(())
+    }
+
+    /// At an `\endfor`: to the command behind its `\for`, if there is one more step.
+    fn step<I: Io>(&mut self, cx: &mut Context<'_, I>, begin: usize) {
+        let Some(Op::For(its)) = cx.program(self.script).op(begin) else {
+            return;
+        };
+        if its.step(&mut self.vars) {
+            self.book_command(cx);
+            self.jump(begin + 1);
+        }
+    }
+
+    fn error<I: Io>(&mut self, cx: &mut Context<'_, I>, message: &Expr) -> Done {
+        let value = self.evaluate(cx, message)?;
+        let mut text = Vec::new();
+        self.vars.write_value(value, &mut text);
+        self.break_invariant(cx, &String::from_utf8_lossy(&text));
+        Ok(())
     }
 
     /// Goes into the first branch whose condition holds: of the `\if`, then of its `\elif`s.
@@ -226,6 +268,18 @@ impl Client {
         self.in_pipeline = false;
         self.transmit_and(cx, State::WaitResult);
         Ok(())
+    }
+}
+
+/// Tells what `debug()` has to say.
+fn debug<I: Io>(cx: &Context<'_, I>, script: usize, command: usize) -> impl FnMut(DebugOutput) {
+    move |debug| {
+        // pgbench counts commands from 1 here.
+        let command = command + 1;
+        cx.say(
+            Level::Debug,
+            format!("debug(script={script},command={command}): {debug}"),
+        );
     }
 }
 

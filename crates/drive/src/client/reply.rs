@@ -228,6 +228,8 @@ impl Client {
                 if cx.drive.checks_commit && frame.body.starts_with(b"ROLLBACK") {
                     self.answered_rollback(cx);
                 }
+                // The number of rows is the last word of a tag that has one.
+                self.has_missed |= frame.body.ends_with(b" 0\0");
                 self.result_ended(cx);
             }
             tag::ERROR_RESPONSE => {

@@ -14,6 +14,10 @@ pub enum Failure {
     ConnectionLost,
     /// No connection was to be had for the transaction.
     ConnectionRefused,
+    /// The script found an invariant broken (`\error`).
+    Invariant,
+    /// A row was looked for in vain ([`crate::Script::must_find`]); everything was executed.
+    RowMissing,
     /// A command of the script itself went wrong (`\set`, `\shell`, `\gset`…).
     Script,
     /// The script ended with a transaction block open, and the client with it. (To pgbench the
@@ -37,6 +41,8 @@ impl Failure {
             Self::RolledBack => "rolled-back",
             Self::ConnectionLost => "connection-lost",
             Self::ConnectionRefused => "connection-refused",
+            Self::Invariant => "invariant",
+            Self::RowMissing => "row-missing",
             Self::Script => "script",
             Self::OpenBlock => "open-block",
             Self::Interrupted => "interrupted",
@@ -49,6 +55,8 @@ impl Failure {
             Self::RolledBack,
             Self::ConnectionLost,
             Self::ConnectionRefused,
+            Self::Invariant,
+            Self::RowMissing,
             Self::Script,
             Self::OpenBlock,
             Self::Interrupted,
@@ -78,6 +86,8 @@ impl fmt::Display for Failure {
             Self::RolledBack => "COMMIT answered with ROLLBACK",
             Self::ConnectionLost => "connection lost",
             Self::ConnectionRefused => "no connection",
+            Self::Invariant => "broken invariant",
+            Self::RowMissing => "row not found",
             Self::Script => "script error",
             Self::OpenBlock => "transaction block left open",
             Self::Interrupted => "interrupted",
@@ -192,6 +202,8 @@ mod tests {
             Failure::RolledBack,
             Failure::ConnectionLost,
             Failure::ConnectionRefused,
+            Failure::Invariant,
+            Failure::RowMissing,
             Failure::Script,
             Failure::OpenBlock,
             Failure::Interrupted,

@@ -41,6 +41,8 @@ pub struct Recording {
     pub clients: ClientsEnd,
     /// How the run ended.
     pub end: End,
+    /// The invariant that ended it: script, line and the script's own words.
+    pub broken_invariant: Option<String>,
 }
 
 impl Recording {
@@ -302,4 +304,6 @@ pub enum End {
         /// The number of that client's thread.
         thread: usize,
     },
+    /// A script found an invariant broken (`\error`), and the run with it.
+    InvariantBroken,
 }

@@ -28,6 +28,10 @@ pub struct LoadArgs {
     #[arg(value_name = "WORKLOAD")]
     pub pack: String,
 
+    /// Load the tables as this mix of the workload wants them, where mixes differ in that
+    #[arg(long, value_name = "NAME")]
+    pub mix: Option<String>,
+
     /// Drop the workload's tables that pgdyno made earlier, and load anew
     #[arg(long)]
     pub replace: bool,
@@ -48,8 +52,14 @@ pub struct LoadArgs {
 /// Does it.
 pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
     let pack = resolve::pack(&args.pack).map_err(|e| Failure::new(e.to_string()))?;
-    let params =
-        Params::parse(&pack, &args.workload.param).map_err(|e| Failure::with(Exit::Usage, e))?;
+    let usage = |e| Failure::with(Exit::Usage, e);
+    let mix = args.mix.as_deref();
+    mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;
+    let params = Params::parse(&pack, mix, &args.workload.param).map_err(usage)?;
+    let values = params.or_defaults(&pack);
+    if let Some(why) = pack.refuses(None, None, &values).map_err(Failure::new)? {
+        return Err(usage(why));
+    }
     let Some(target) = open::existing(&args.target.wanted())? else {
         return Err(Failure::new(
             "nothing names a server, and one of pgdyno's own would end with this command",

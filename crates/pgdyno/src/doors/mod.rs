@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod exchange;
 pub mod json_arg;
+pub mod lab;
 pub mod load;
 pub mod ls;
 pub mod marks;
@@ -75,11 +76,15 @@ impl Talk {
 
     /// How a load reports.
     pub fn progress(self) -> Progress {
-        if self.quiet {
-            Progress::quiet()
-        } else {
-            Progress::new(terminal::stderr_is_terminal())
-        }
+        progress_on(self.screen())
+    }
+}
+
+/// How a load reports, where runs are shown like this.
+pub fn progress_on(form: Form) -> Progress {
+    match form {
+        Form::Quiet => Progress::quiet(),
+        _ => Progress::new(terminal::stderr_is_terminal()),
     }
 }
 
@@ -97,6 +102,9 @@ pub enum Verb {
     Sweep(sweep::SweepArgs),
     /// Is this infrastructure as fast as it should be? Four figures with verdicts
     Calibrate(Box<calibrate::CalibrateArgs>),
+    /// Which form of a transaction bears contention best on this server
+    #[command(subcommand)]
+    Lab(lab::LabVerb),
     /// Put back settings that a sweep which died had changed
     Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables, without running it
@@ -158,6 +166,7 @@ Examples:
   pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
   pgdyno calibrate postgresql://me@db1/bench  is this infrastructure as fast as it should be
+  pgdyno lab retries                          which form of a transaction bears contention best
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
@@ -176,6 +185,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Run(args) => run::open(&args, cli.talk),
         Verb::Sweep(args) => sweep::open(&args, cli.talk),
         Verb::Calibrate(args) => calibrate::open(&args, cli.talk),
+        Verb::Lab(verb) => lab::open(&verb, cli.talk),
         Verb::Restore(args) => restore::open(&args, cli.talk),
         Verb::Load(args) => load::open(&args, cli.talk),
         Verb::Target(args) => target::open(&args, cli.talk),

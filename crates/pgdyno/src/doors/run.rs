@@ -36,6 +36,7 @@ const DURATION_DEFAULT: Duration = Duration::from_secs(10);
 Examples:
   pgdyno run tpcb                                one client for ten seconds
   pgdyno run tpcb -c 8 -T 1m --param scale=10    8 clients for a minute, scale 10
+  pgdyno run tpcb --mix cte -c 8                 one of its mixes: see pgdyno pack list
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
@@ -99,9 +100,9 @@ pub struct RunArgs {
     #[arg(long)]
     pub verbose_errors: bool,
 
-    /// How statements travel
-    #[arg(short = 'M', long, value_enum, default_value_t = Mode::Simple)]
-    pub query_mode: Mode,
+    /// How statements travel [default: simple, unless the workload needs another]
+    #[arg(short = 'M', long, value_enum)]
+    pub query_mode: Option<Mode>,
 
     /// The isolation level of the transactions, unless a script says its own; what comes of it is
     /// read back from the server [default: the server's]
@@ -205,10 +206,10 @@ impl RunArgs {
             mix: self.mix.clone(),
             params: self.pack.param.clone(),
             target: self.target.wanted(),
+            query_mode: self.query_mode.map(Mode::into),
             isolation: self.isolation,
             inject_retries: self.retry.inject_retries,
             drive: Drive {
-                query_mode: self.query_mode.into(),
                 clients: self.clients as usize,
                 threads: self
                     .threads

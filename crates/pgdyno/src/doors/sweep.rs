@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
-use pgdyno_platform::terminal;
 use serde_json::{Map, Value, json};
 
 use super::Talk;
@@ -27,9 +26,7 @@ use crate::plan::settings;
 use crate::plan::trial;
 use crate::report::capacity::Found;
 use crate::report::json::document;
-use crate::report::live::Form;
 use crate::say::{answer, write_answer};
-use crate::workload::progress::Progress;
 
 /// What to sweep, and how.
 #[derive(Debug, Args)]
@@ -297,7 +294,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
             wanted,
             journals: &journals,
             screen: talk.screen(),
-            progress,
+            progress: super::progress_on,
             tell: &mut |line| match args.json.replaces_text() {
                 true => Ok(()),
                 false => answer!("{line}"),
@@ -375,11 +372,4 @@ fn again(args: &SweepArgs) -> String {
         Some(Some(http)) => words.push(format!("--discover={http}")),
     }
     words.join(" ")
-}
-
-fn progress(form: Form) -> Progress {
-    match form {
-        Form::Quiet => Progress::quiet(),
-        _ => Progress::new(terminal::stderr_is_terminal()),
-    }
 }

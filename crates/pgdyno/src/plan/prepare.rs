@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_drive::record::Recording;
-use pgdyno_drive::{Drive, ErrorRule, OnConnectionLoss, PGBENCH_RULES, Script};
+use pgdyno_drive::{ErrorRule, OnConnectionLoss, PGBENCH_RULES, QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
@@ -22,10 +22,11 @@ use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Note, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
+use crate::workload::needs::Needs;
 use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
-use crate::workload::{params, scale, sql_words};
+use crate::workload::{params, procedures, scale, sql_words};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -68,23 +69,26 @@ pub struct Checked {
 /// # Errors
 /// A workload that is not there, a script with a mistake, a parameter that the pack does not have.
 pub fn check(asked: &Trial) -> Result<Checked, Failure> {
-    let workload =
-        resolve::workload(&asked.workload, asked.mix.as_deref()).map_err(Failure::new)?;
-    let Drive {
-        query_mode, retry, ..
-    } = asked.drive;
-    let (scripts, names) = trial::compile(&workload.scripts, query_mode, retry)?;
+    let mix = asked.mix.as_deref();
+    let mut workload = resolve::workload(&asked.workload, mix).map_err(Failure::new)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),
-            Params::parse(pack, &asked.params).map_err(usage)?,
+            Params::parse(pack, mix, &asked.params).map_err(usage)?,
         ),
         None => (
             params::variables(&asked.params).map_err(usage)?,
             Params::default(),
         ),
     };
+    if let Some(pack) = &workload.pack {
+        let values = chosen.or_defaults(pack);
+        workload.make(&values).map_err(usage)?;
+        refuse(&workload, None, &values)?;
+    }
+    let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
+    let (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
     Ok(Checked {
         workload,
         chosen,
@@ -92,6 +96,22 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         names,
         given,
     })
+}
+
+/// Refuses parameters that do not go together in a pack.
+fn refuse(
+    workload: &Workload,
+    dialect: Option<&str>,
+    values: &BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    let Some(pack) = &workload.pack else {
+        return Ok(());
+    };
+    let why = pack.refuses(Some(&workload.scripts), dialect, values);
+    match why.map_err(Failure::new)? {
+        None => Ok(()),
+        Some(why) => Err(Failure::with(Exit::Usage, why)),
+    }
 }
 
 /// Does it all. An interrupt ends it in good order.
@@ -131,10 +151,10 @@ pub fn prepare_on(
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
     let Checked {
-        workload,
+        mut workload,
         chosen,
-        scripts,
-        names,
+        mut scripts,
+        mut names,
         given,
     } = checked;
     // Before tables are loaded, which may take long.
@@ -147,7 +167,11 @@ pub fn prepare_on(
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+    // Before anything is loaded for it.
     retries::check(asked, &product)?;
+    if let Some(why) = workload.needs.refused_by(&product) {
+        return Err(Failure::new(why));
+    }
     let mut mismatches = Vec::new();
     let variables = match &workload.pack {
         Some(pack) => {
@@ -165,6 +189,12 @@ pub fn prepare_on(
             for remark in &loaded.remarks {
                 crate::say::remark!("pgdyno: warning: {remark}");
             }
+            procedures::ensure(
+                &mut session,
+                product.dialect,
+                pack,
+                &workload.needs.procedures,
+            )?;
             loaded.variables
         }
         None => {
@@ -185,6 +215,15 @@ pub fn prepare_on(
             variables
         }
     };
+    if workload.pack.is_some() {
+        // The tables may have been made with other parameters than nobody's choice.
+        refuse(&workload, Some(product.dialect.name), &variables)?;
+        if workload.make(&variables).map_err(Failure::new)? {
+            let usage = |e| Failure::with(Exit::Usage, e);
+            let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
+            (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
+        }
+    }
     let begins = begins(&workload.scripts);
     let begins = begins.as_deref().map_err(|why| *why);
     let mut facts = facts::collect(&mut session).of_cluster(&mut session, product.dialect, begins);
@@ -220,6 +259,12 @@ fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
 }
 
 impl Prepared {
+    /// How statements travel.
+    pub fn query_mode(&self) -> QueryMode {
+        let first = self.scripts.first();
+        first.map_or_else(QueryMode::default, |script| script.program.mode())
+    }
+
     /// For a door whose scripts and variables are ready and whose tables are the user's affair.
     /// The server is asked about itself only on the session given.
     pub fn of_scripts(
@@ -243,7 +288,9 @@ impl Prepared {
             workload: Workload {
                 name: names_of_scripts.join(" "),
                 pack: None,
+                mix: None,
                 scripts: texts,
+                needs: Needs::default(),
             },
             scripts,
             names,

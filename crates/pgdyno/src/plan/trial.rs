@@ -9,7 +9,7 @@ use pgdyno_drive::{
 };
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
-use pgdyno_script::{Names, Slot};
+use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::isolation::Isolation;
@@ -32,14 +32,16 @@ pub struct Trial {
     pub mix: Option<String>,
     /// `NAME=VALUE` each.
     pub params: Vec<String>,
+    /// How statements are to travel; `None`: as the workload needs it, else simple.
+    pub query_mode: Option<QueryMode>,
     /// Where the database is.
     pub target: Wanted,
     /// The isolation level asked for; none: what the server has by default.
     pub isolation: Option<Isolation>,
     /// Have the server fail transactions on purpose, so that a retry policy can be seen at work.
     pub inject_retries: bool,
-    /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts and
-    /// variables are those of the target and the workload, filled in when it runs.
+    /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts,
+    /// variables and query mode are those of the target and the workload, filled in when it runs.
     pub drive: Drive,
     /// Whether the warm-up ends when the trial is steady; its time in `drive` is the limit then.
     pub detects_warmup: bool,
@@ -104,11 +106,12 @@ impl Trial {
     /// # Errors
     /// Clients that cannot connect: nothing was measured then.
     pub fn measure(
-        self,
+        mut self,
         prepared: &Prepared,
         control: &Control,
         live: &mut dyn Live,
     ) -> Result<Outcome, DriveError> {
+        self.drive.query_mode = prepared.query_mode();
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
@@ -207,7 +210,7 @@ pub fn compile(
     let mut names = Names::new();
     let mut parsed = Vec::new();
     for script in scripts {
-        let text = pgdyno_script::parse(&script.file, &script.text, &mut names);
+        let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
         let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
         // Mistakes are told by file, results by name.
         text.name.clone_from(&script.name);
@@ -221,8 +224,9 @@ pub fn compile(
     let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
     let compiled = Drive::compile(parsed, mode, savepoint);
     let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
-    for (script, told) in compiled.iter_mut().zip(told) {
+    for ((script, told), text) in compiled.iter_mut().zip(told).zip(scripts) {
         script.server_retries = told;
+        script.must_find = text.must_find;
     }
     Ok((compiled, names))
 }

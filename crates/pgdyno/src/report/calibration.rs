@@ -81,7 +81,7 @@ fn lines(judged: &Judged<'_>) -> String {
         ]);
     }
     table.text(WIDTH)
-        + "judged by the mean, against the upper end; less way: the mean without the round trip\n"
+        + "judged by the mean, against the upper end; less way: p50 without that of the round trip\n"
 }
 
 /// The least of all, to three digits.

@@ -51,7 +51,9 @@ pub fn document(outcome: &Outcome) -> Value {
             End::Interrupted => "interrupted",
             End::ClientAborted { .. } => "client-aborted",
             End::AllClientsAborted => "all-clients-aborted",
+            End::InvariantBroken => "invariant-broken",
         },
+        "broken_invariant": recording.broken_invariant,
         "measured": phase(recording, &recording.measured),
         "warmup": recording.warmup.as_ref().map(|warmup| {
             let mut figures = phase(recording, warmup);
@@ -228,7 +230,8 @@ fn reason(reason: &Reason) -> Value {
     })
 }
 
-fn latency(latencies: &Latencies) -> Value {
+/// Times of one kind.
+pub fn latency(latencies: &Latencies) -> Value {
     let percentiles = PERCENTILES.map(|percent| {
         let name = format!("{}_us", figures::percentile_name(percent).replace('.', "_"));
         (name, json!(latencies.percentile_us(percent)))

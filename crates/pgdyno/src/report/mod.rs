@@ -10,5 +10,6 @@ pub mod json;
 pub mod live;
 pub mod points;
 mod retries;
+pub mod retries_lab;
 pub mod summary;
 pub mod table;

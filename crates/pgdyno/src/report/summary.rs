@@ -90,6 +90,10 @@ fn totals(outcome: &Outcome) -> String {
         End::Complete => {}
         End::Interrupted => text += "INTERRUPTED: this is what was measured until then\n",
         End::ClientAborted { .. } => text += "ABORTED: a client ended before its time\n",
+        End::InvariantBroken => {
+            let what = recording.broken_invariant.as_deref().unwrap_or_default();
+            text += &format!("BROKEN INVARIANT: {what}\n");
+        }
         End::AllClientsAborted => text += "ABORTED: every client ended before its time\n",
     }
     if recording.clients.aborted > 0 && recording.end != End::AllClientsAborted {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use pgdyno_drive::record::ScriptRecord;
-use pgdyno_drive::{OnConnectionLoss, OnError, Until};
+use pgdyno_drive::{Drive, OnConnectionLoss, OnError, Until};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::process::Identity;
 use rusqlite::types::Value;
@@ -89,7 +89,13 @@ impl TrialHeader {
             host: Host::read(),
             notes: prepared.notes(None, None),
             command: command_line::of_process(),
-            trial: trial.clone(),
+            trial: Trial {
+                drive: Drive {
+                    query_mode: prepared.query_mode(),
+                    ..trial.drive.clone()
+                },
+                ..trial.clone()
+            },
             scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
         }
     }
@@ -112,7 +118,13 @@ impl TrialHeader {
             host: Host::read(),
             notes: Vec::new(),
             command: command_line::of_process(),
-            trial: trial.clone(),
+            trial: Trial {
+                drive: Drive {
+                    query_mode: trial.query_mode.unwrap_or_default(),
+                    ..trial.drive.clone()
+                },
+                ..trial.clone()
+            },
             scripts: Vec::new(),
         }
     }
@@ -338,6 +350,7 @@ pub mod tests {
                 workload: vec!["one".to_owned()],
                 mix: None,
                 params: Vec::new(),
+                query_mode: None,
                 target: Wanted::default(),
                 isolation: None,
                 inject_retries: false,

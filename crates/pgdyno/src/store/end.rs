@@ -144,6 +144,9 @@ fn abort(connection: &mut Connection, number: i64) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
+/// What the reason of a trial begins with that a broken invariant ended.
+pub(super) const BROKEN_INVARIANT: &str = "broken invariant: ";
+
 /// What a recording says of how the trial went, and why it is not complete.
 pub fn verdict(recording: &Recording) -> (State, Option<String>) {
     let clients = &recording.clients;
@@ -155,6 +158,10 @@ pub fn verdict(recording: &Recording) -> (State, Option<String>) {
     };
     match recording.end {
         End::Interrupted => (State::Aborted, Some("interrupted".to_owned())),
+        End::InvariantBroken => {
+            let what = recording.broken_invariant.as_deref().unwrap_or_default();
+            (State::Failed, Some(format!("{BROKEN_INVARIANT}{what}")))
+        }
         End::AllClientsAborted | End::ClientAborted { .. } => (State::Failed, early()),
         End::Complete if clients.aborted > 0 => (State::Failed, early()),
         End::Complete => (State::Complete, None),

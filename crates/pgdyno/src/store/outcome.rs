@@ -14,6 +14,7 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::end::BROKEN_INVARIANT;
 use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
@@ -94,18 +95,26 @@ impl Store {
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
         let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
-                   clients_disconnected FROM trial WHERE number = ?";
+                   clients_disconnected, reason FROM trial WHERE number = ?";
         let recording = self.connection.query_row(sql, [number], |row| {
             let clients = ClientsEnd {
                 total: row.get(3)?,
                 aborted: row.get::<_, Option<usize>>(4)?.unwrap_or_default(),
                 disconnected: row.get::<_, Option<usize>>(5)?.unwrap_or_default(),
             };
+            let reason: Option<String> = row.get(6)?;
+            let broken = reason
+                .as_deref()
+                .and_then(|r| r.strip_prefix(BROKEN_INVARIANT));
             Ok(Recording {
                 started: started(&row.get::<_, String>(1)?),
                 warmup: row.get::<_, bool>(2)?.then(|| phase(true)),
                 measured: phase(false),
-                end: end(&row.get::<_, String>(0)?, &clients),
+                end: match broken {
+                    Some(_) => End::InvariantBroken,
+                    None => end(&row.get::<_, String>(0)?, &clients),
+                },
+                broken_invariant: broken.map(str::to_owned),
                 scripts,
                 statements,
                 reasons,
@@ -239,6 +248,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             workload: vec![row.get("workload")?],
             mix: row.get("mix")?,
             params: Vec::new(),
+            query_mode: None,
             target: Wanted::default(),
             isolation: isolation(row)?,
             inject_retries: row

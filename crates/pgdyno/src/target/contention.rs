@@ -45,6 +45,8 @@ mod tests {
             text: text.to_owned(),
             weight: 1,
             retries: None,
+            must_find: false,
+            touches: None,
         }
     }
 

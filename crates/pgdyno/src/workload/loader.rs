@@ -16,11 +16,13 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Session, quote_literal};
 use sha2::{Digest, Sha256};
 
+use super::counting;
+use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
 use super::params::Params;
 use super::progress::Progress;
-use super::recipe::{Recipe, TableRows};
+use super::recipe::{Form, Recipe, TableRows};
 use super::scale;
 use super::state::{self, Found, State};
 use super::stop::{Canceller, Stop};
@@ -110,7 +112,8 @@ pub fn load_as_asked(
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
     let dialect = Product::ask(session).map_err(ask)?.dialect;
     let found = state::find(session, dialect, pack).map_err(ask)?;
-    let replace = match state::judge(pack, &found) {
+    let seen = Seen::of(session, dialect, pack, params, &found)?;
+    let replace = match state::judge(pack, &seen.tables, &found) {
         State::Ours(mark) => {
             let loaded = scale::of_pack(session, dialect, pack).map_err(ask)?;
             params.all_given().any(|(name, given)| {
@@ -213,6 +216,36 @@ fn there(variables: BTreeMap<String, String>, how: How) -> Loaded {
     }
 }
 
+/// What tables that are there tell of themselves.
+struct Seen {
+    /// Parameters that they were made with, by their marks or by what they have in them.
+    values: BTreeMap<String, String>,
+    /// The pack's tables as they are to be, with these parameters.
+    tables: Vec<Table>,
+}
+
+impl Seen {
+    fn of(
+        session: &mut Session,
+        dialect: &Dialect,
+        pack: &Pack,
+        params: &Params,
+        found: &[Found],
+    ) -> Result<Seen, Failure> {
+        let mark = found.iter().find_map(|f| f.mark.as_ref());
+        let values = match mark {
+            Some(mark) => mark.params.clone(),
+            None if found.is_empty() => BTreeMap::new(),
+            None => scale::recognised(session, dialect, pack)
+                .map_err(|e| trouble::server(&e, "could not tell how the tables were made"))?,
+        };
+        let mut all = params.or_defaults(pack);
+        all.extend(values.clone());
+        let tables = pack.made_tables(&all).map_err(Failure::new)?;
+        Ok(Seen { values, tables })
+    }
+}
+
 /// `None`: a load is needed and allowed. Otherwise the tables as they are, or why they will not do.
 fn check(
     session: &mut Session,
@@ -222,7 +255,8 @@ fn check(
 ) -> Result<Option<Loaded>, Failure> {
     let pack = request.pack;
     let name = pack.name();
-    let state = state::judge(pack, found);
+    let seen = Seen::of(session, dialect, pack, request.params, found)?;
+    let state = state::judge(pack, &seen.tables, found);
     let wants_new = request.replace || !request.drop_tables.is_empty();
     if matches!(state, State::Nothing | State::Interrupted) || wants_new {
         may_drop(request, found, &state)?;
@@ -244,7 +278,13 @@ fn check(
         .map_err(|e| trouble::server(&e, "could not tell what the tables were loaded with"))?;
     let mut variables = BTreeMap::new();
     for param in pack.params_on(dialect.name) {
-        let recorded = mark.as_ref().and_then(|m| m.params.get(&param.name));
+        let recorded = seen.values.get(&param.name);
+        if let (None, None, Some(why)) = (&mark, recorded, &param.unrecognised) {
+            return Err(Failure::new(format!(
+                "the tables of {name} were made by something else: {why}"
+            ))
+            .hint(way_to_drop(request, found)));
+        }
         let of_tables = loaded.get(&param.name).or(recorded);
         let given = request.params.given(&param.name);
         let value = match (of_tables, given) {
@@ -270,11 +310,28 @@ fn check(
                 of_tables.clone()
             }
             (None, Some(given)) => given.to_owned(),
-            (None, None) => param.default.to_string(),
+            (None, None) => request.params.default_of(param),
         };
         variables.insert(param.name.clone(), value);
     }
+    for param in pack.params_on(dialect.name) {
+        if let (Some(file), None) = (&param.count_by, request.params.given(&param.name)) {
+            let count = counting::count(session, pack.tables_pack(), param, file, &variables)?;
+            variables.insert(param.name.clone(), count.to_string());
+        }
+    }
     let mut there = there(variables, how);
+    if mark.is_none() && !seen.values.is_empty() {
+        let seen = seen
+            .values
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        let seen: Vec<String> = seen.collect();
+        there.remarks.push(format!(
+            "the tables of {name} were made by something else; what they tell of themselves: {}",
+            seen.join(", ")
+        ));
+    }
     if let Some(mark) = mark
         && mark.pack_sha256 != pack.tables_pack().content_hash()
     {
@@ -676,7 +733,7 @@ impl Load<'_, '_, '_, '_> {
                 let full = out.len() + CHUNK_BYTES;
                 while row < rows.end && out.len() < full && made.is_ok() {
                     row += 1;
-                    made = table.push_row(row, out);
+                    made = table.push_row(row, Form::Copy, out);
                 }
             })
             .map_err(filling)?;

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use pgdyno_drive::QueryMode;
 use serde::Deserialize;
 
-use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+use crate::target::dialect::{COCKROACHDB, Feature, POSTGRESQL, YUGABYTEDB};
 
 /// The manifest's file name inside a pack's folder.
 pub const FILE_NAME: &str = "pack.toml";
@@ -31,9 +32,19 @@ pub struct Manifest {
     pub schema: Option<String>,
     /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
     pub after_load: Option<String>,
+    /// Whether the files and the expressions of rows and columns are made from the parameters
+    /// ([`super::template`]).
+    #[serde(default)]
+    pub templates: bool,
+    /// Texts that templates can name.
+    #[serde(default)]
+    pub define: BTreeMap<String, String>,
     /// What the user may choose.
     #[serde(default, rename = "param")]
     pub params: Vec<Param>,
+    /// What parameters must not be together.
+    #[serde(default, rename = "refuse")]
+    pub refusals: Vec<Refusal>,
     /// The transactions, in the order in which they are drawn.
     #[serde(default, rename = "script")]
     pub scripts: Vec<ScriptEntry>,
@@ -43,6 +54,9 @@ pub struct Manifest {
     /// The tables, in the order in which they are filled.
     #[serde(default, rename = "table")]
     pub tables: Vec<Table>,
+    /// Procedures that scripts call.
+    #[serde(default, rename = "procedure")]
+    pub procedures: Vec<Procedure>,
 }
 
 /// Something the user may choose with `--param NAME=VALUE`; a variable in every script of the pack.
@@ -59,11 +73,26 @@ pub struct Param {
     pub min: Option<f64>,
     /// Largest value, for numbers.
     pub max: Option<f64>,
+    /// The only values there are, for texts; empty: any.
+    #[serde(default)]
+    pub one_of: Vec<String>,
     /// A query of one row and column that tells the value which the loaded tables really have.
     pub loaded: Option<String>,
+    /// The same, asked only of tables without pgdyno's mark: where there is one, what it says counts.
+    pub recognise: Option<String>,
+    /// What to say of tables without a mark when that query has no answer; without this the default
+    /// is taken.
+    pub unrecognised: Option<String>,
+    /// For a number of things that are there: a script of one query that has a row when thing number
+    /// `:number` (from 0) is. The first number without one is the value.
+    pub count_by: Option<String>,
     /// The dialects that have such a thing; none named: all of them.
     #[serde(default)]
     pub only: Vec<String>,
+    /// Whether tables made with another value are other tables, though no expression about rows
+    /// mentions it: it is recorded with them.
+    #[serde(default)]
+    pub of_tables: bool,
     /// Another parameter that says how the same thing is to be: at most one of the two may be other
     /// than its default.
     pub not_with: Option<String>,
@@ -107,14 +136,91 @@ pub struct ScriptEntry {
     pub file: String,
     /// How often it is drawn, relative to the others.
     #[serde(default = "one")]
-    pub weight: u32,
+    pub weight: Weight,
+    /// The query modes it can be sent in; empty: all. The first is taken when the user chooses none.
+    #[serde(default)]
+    pub query_modes: Vec<Mode>,
+    /// What it needs of the server that not every product has.
+    #[serde(default)]
+    pub features: Vec<Feature>,
+    /// The pack's procedures that it calls.
+    #[serde(default)]
+    pub calls: Vec<String>,
     /// The variable that tells, at the end of a transaction, how often the server has tried it again
     /// by itself: from a procedure's OUT parameter, by `\gset`.
     pub retries: Option<String>,
+    /// Whether a transaction has failed when a statement of it finds, changes or adds no row.
+    #[serde(default)]
+    pub must_find: bool,
+    /// The variable that says, when the first statement is sent, which row the transaction is about:
+    /// what a run's draws come to is told by it.
+    pub touches: Option<String>,
 }
 
-fn one() -> u32 {
-    1
+/// How often a script is drawn, relative to the others.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a whole number that is not negative, or an expression over the parameters"
+)]
+pub enum Weight {
+    /// Always the same.
+    Fixed(u32),
+    /// An expression over the parameters; the weights of a mix are put in proportion to each other.
+    Expression(String),
+}
+
+/// Parameters that do not go together.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// Expression over the parameters that holds when they do not.
+    pub when: String,
+    /// Why, and what to do.
+    pub why: String,
+    /// It matters only when one of these scripts is drawn; empty: always.
+    #[serde(default)]
+    pub scripts: Vec<String>,
+    /// The dialects where it matters; empty: all.
+    #[serde(default)]
+    pub only: Vec<String>,
+}
+
+/// A query mode by pgbench's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Values stand in the statement's text.
+    Simple,
+    /// Parsed each time, values apart.
+    Extended,
+    /// Parsed once a connection, values apart.
+    Prepared,
+}
+
+impl From<Mode> for QueryMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Simple => Self::Simple,
+            Mode::Extended => Self::Extended,
+            Mode::Prepared => Self::Prepared,
+        }
+    }
+}
+
+/// A procedure that scripts call: made before a run when it is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Procedure {
+    /// As in SQL, without quotes.
+    pub name: String,
+    /// The file with the statement that creates it, sent as it is; a file `STEM.DIALECT.sql` beside
+    /// it takes its place on that dialect.
+    pub file: String,
+}
+
+fn one() -> Weight {
+    Weight::Fixed(1)
 }
 
 /// Another set of weights for the same scripts, chosen with `--mix NAME`.
@@ -126,8 +232,12 @@ pub struct Mix {
     /// One sentence.
     #[serde(default)]
     pub help: String,
-    /// Weight by script name; a script that is not named is not run.
-    pub weights: BTreeMap<String, u32>,
+    /// Weight by script name; a script that is not named is not run. Without any, the scripts' own.
+    #[serde(default)]
+    pub weights: BTreeMap<String, Weight>,
+    /// Values that parameters have in this mix when the user chooses none.
+    #[serde(default)]
+    pub params: BTreeMap<String, Scalar>,
 }
 
 /// One table and the rows it starts with.
@@ -139,6 +249,10 @@ pub struct Table {
     /// An expression in pgbench's language for the number of rows. Without one the table starts
     /// empty and is the workload's to grow.
     pub rows: Option<String>,
+    /// Whether rows go in by ranges, each with a commit of its own: over several connections at the
+    /// same time, and going on where a load was interrupted.
+    #[serde(default)]
+    pub by_ranges: bool,
     /// The columns that must be there and, when `rows` is given, how each is filled.
     pub columns: Vec<Column>,
 }
@@ -149,6 +263,8 @@ pub struct Table {
 pub struct Column {
     /// The column's name.
     pub name: String,
+    /// `NAME FROM TO`: a column for each number, which templates know by this name.
+    pub each: Option<String>,
     /// An expression in pgbench's language, evaluated for every row.
     pub value: Option<String>,
     /// The same text in every row.
@@ -195,6 +311,7 @@ fn check(m: &Manifest) -> Result<(), String> {
     }
     check_params(&m.params)?;
     check_scripts(m)?;
+    check_templates(m)?;
     check_tables(m)?;
     if let Some(base) = &m.uses
         && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
@@ -237,22 +354,26 @@ fn check_params(params: &[Param]) -> Result<(), String> {
         }
         if matches!(
             p.name.as_str(),
-            "row" | "client_id" | "random_seed" | "default_seed"
+            "row" | "script" | "client_id" | "random_seed" | "default_seed"
         ) {
             return Err(format!(
                 "{at}: name is taken: pgdyno itself sets this variable"
             ));
         }
-        let dialects = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB].map(|d| d.name);
-        if let Some(other) = p
-            .only
-            .iter()
-            .find(|name| !dialects.contains(&name.as_str()))
-        {
-            return Err(format!(
-                "{at}: only: there is no dialect \"{other}\" (there are: {})",
-                dialects.join(", ")
-            ));
+        check_dialects(&at, &p.only)?;
+        if p.unrecognised.is_some() && p.recognise.is_none() {
+            return Err(format!("{at}: unrecognised: there is no query recognise"));
+        }
+        if !p.one_of.is_empty() && !matches!(p.default, Scalar::Text(_)) {
+            return Err(format!("{at}: one_of is for texts, and default is none"));
+        }
+        if let Some(file) = &p.count_by {
+            check_file_name(&format!("{at}: count_by = \"{file}\""), file)?;
+            if !matches!(p.default, Scalar::Int(_)) {
+                return Err(format!(
+                    "{at}: count_by is for a whole number, and default is none"
+                ));
+            }
         }
         if let Some(other) = &p.not_with
             && !params.iter().any(|p| p.name == *other)
@@ -283,19 +404,22 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
             &format!("script \"{}\": file = \"{}\"", s.name, s.file),
             &s.file,
         )?;
-        if let Some(name) = &s.retries
-            && !pgdyno_script::is_valid_name(name)
-        {
-            return Err(format!(
-                "script \"{}\": retries = \"{name}\": a variable's name is wanted (letters, digits \
-                 and _)",
-                s.name
-            ));
+        for (key, name) in [("retries", &s.retries), ("touches", &s.touches)] {
+            if let Some(name) = name
+                && !pgdyno_script::is_valid_name(name)
+            {
+                return Err(format!(
+                    "script \"{}\": {key} = \"{name}\": a variable's name is wanted (letters, \
+                     digits and _)",
+                    s.name
+                ));
+            }
         }
     }
-    if m.scripts.iter().all(|s| s.weight == 0) {
+    if m.scripts.iter().all(|s| s.weight == Weight::Fixed(0)) {
         return Err("script: every weight is 0, so there is nothing to run".to_owned());
     }
+    check_procedures(m)?;
     no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
     for mix in &m.mixes {
         for script in mix.weights.keys() {
@@ -307,12 +431,91 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
                 ));
             }
         }
-        if mix.weights.values().all(|w| *w == 0) {
+        let is_zero = |weight: &Weight| *weight == Weight::Fixed(0);
+        if !mix.weights.is_empty() && mix.weights.values().all(is_zero) {
             return Err(format!(
                 "mix \"{}\": weights: at least one must be above 0",
                 mix.name
             ));
         }
+        if mix.weights.is_empty() && mix.params.is_empty() {
+            return Err(format!(
+                "mix \"{}\": weights or params are wanted: without them it would be no mix of its own",
+                mix.name
+            ));
+        }
+    }
+    for (i, refusal) in m.refusals.iter().enumerate() {
+        let at = format!("refuse number {}", i + 1);
+        check_dialects(&at, &refusal.only)?;
+        let unknown = |name: &&String| !m.scripts.iter().any(|s| s.name == **name);
+        if let Some(name) = refusal.scripts.iter().find(unknown) {
+            return Err(format!("{at}: scripts: there is no script \"{name}\""));
+        }
+    }
+    Ok(())
+}
+
+fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
+    let dialects = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB].map(|d| d.name);
+    match only.iter().find(|name| !dialects.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(other) => Err(format!(
+            "{at}: only: there is no dialect \"{other}\" (there are: {})",
+            dialects.join(", ")
+        )),
+    }
+}
+
+/// What only means something where texts are made from parameters.
+fn check_templates(m: &Manifest) -> Result<(), String> {
+    let each = |t: &Table| t.columns.iter().any(|c| c.each.is_some());
+    let what = match m.define.is_empty() {
+        false => "define",
+        true if m.tables.iter().any(each) => "each",
+        true => return Ok(()),
+    };
+    match m.templates {
+        true => Ok(()),
+        false => Err(format!("{what}: only with templates = true")),
+    }
+}
+
+fn check_procedures(m: &Manifest) -> Result<(), String> {
+    no_duplicates("procedure", m.procedures.iter().map(|p| p.name.as_str()))?;
+    for p in &m.procedures {
+        let at = format!("procedure \"{}\"", p.name);
+        check_sql_name(&at, &p.name)?;
+        check_file_name(&format!("{at}: file = \"{}\"", p.file), &p.file)?;
+        if !m.scripts.iter().any(|s| s.calls.contains(&p.name)) {
+            return Err(format!(
+                "{at}: no script calls it; name it there: calls = [\"{}\"]",
+                p.name
+            ));
+        }
+    }
+    for s in &m.scripts {
+        let unknown = |name: &&String| !m.procedures.iter().any(|p| p.name == **name);
+        if let Some(name) = s.calls.iter().find(unknown) {
+            return Err(format!(
+                "script \"{}\": calls: there is no [[procedure]] \"{name}\"",
+                s.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Without quoting rules a name is one thing in SQL, in messages and in the catalog.
+fn check_sql_name(at: &str, name: &str) -> Result<(), String> {
+    let is_plain = name
+        .bytes()
+        .enumerate()
+        .all(|(i, b)| b.is_ascii_lowercase() || b == b'_' || (i > 0 && b.is_ascii_digit()));
+    if name.is_empty() || name.len() > 63 || !is_plain {
+        return Err(format!(
+            "{at}: name: use lower-case letters, digits and _ (up to 63), starting with no digit"
+        ));
     }
     Ok(())
 }
@@ -321,16 +524,9 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
     no_duplicates("table", m.tables.iter().map(|t| t.name.as_str()))?;
     for t in &m.tables {
         let at = format!("table \"{}\"", t.name);
-        // Without quoting rules a table is one thing in SQL, in messages and in the catalog.
-        let plain = t
-            .name
-            .bytes()
-            .enumerate()
-            .all(|(i, b)| b.is_ascii_lowercase() || b == b'_' || (i > 0 && b.is_ascii_digit()));
-        if t.name.is_empty() || t.name.len() > 63 || !plain {
-            return Err(format!(
-                "{at}: name: use lower-case letters, digits and _ (up to 63), starting with no digit"
-            ));
+        check_sql_name(&at, &t.name)?;
+        if t.by_ranges && t.rows.is_none() {
+            return Err(format!("{at}: by_ranges is for tables with rows"));
         }
         if t.columns.is_empty() {
             return Err(format!("{at}: columns: at least one is needed"));
@@ -397,7 +593,10 @@ impl Param {
     /// Whether `text` is a value of this parameter; else what is wrong with it.
     pub fn accept(&self, text: &str) -> Result<(), String> {
         let number = match self.default {
-            Scalar::Text(_) => return Ok(()),
+            Scalar::Text(_) if self.one_of.is_empty() || self.one_of.iter().any(|v| v == text) => {
+                return Ok(());
+            }
+            Scalar::Text(_) => return Err(format!("it must be one of {}", self.one_of.join(", "))),
             Scalar::Bool(_) => {
                 return match text {
                     "true" | "false" => Ok(()),
@@ -460,7 +659,8 @@ columns = [{ name = "x", value = ":row" }]
     #[test]
     fn a_good_manifest_is_read() {
         let m = parse("p/pack.toml", GOOD).unwrap();
-        assert_eq!((m.scripts[0].weight, m.mixes[0].weights["a"]), (1, 3));
+        assert_eq!(m.scripts[0].weight, Weight::Fixed(1));
+        assert_eq!(m.mixes[0].weights["a"], Weight::Fixed(3));
     }
 
     #[test]
@@ -536,6 +736,26 @@ columns = [{ name = "x", value = ":row" }]
                 "schema = \"schema.sql\"",
                 "schema = \"schema.sql\"\nuses = \"tpcb\"",
                 "of its own",
+            ),
+            (
+                "[[mix]]",
+                "[[procedure]]\nname = \"f\"\nfile = \"f.sql\"\n[[mix]]",
+                "no script calls it",
+            ),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\ncalls = [\"f\"]",
+                "no [[procedure]] \"f\"",
+            ),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\nquery_modes = [\"fast\"]",
+                "unknown variant `fast`",
+            ),
+            (
+                "file = \"a.sql\"",
+                "file = \"a.sql\"\nfeatures = [\"teleport\"]",
+                "unknown variant `teleport`",
             ),
             (
                 "[[mix]]",

@@ -1,8 +1,9 @@
-//! The mark that a load leaves on its tables, as their comment: it tells pgdyno's own tables from
-//! all others, and how they were made. Without it nothing is ever dropped.
+//! The mark that pgdyno leaves on tables and procedures, as their comment: it tells pgdyno's own
+//! from all others, and how they were made. Without it nothing is ever dropped.
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// What a comment of pgdyno's begins with; JSON follows.
@@ -36,15 +37,46 @@ pub enum State {
 impl Mark {
     /// The comment's text.
     pub fn comment(&self) -> String {
-        // Maps of strings cannot fail to become JSON.
-        let json = serde_json::to_string(self).unwrap_or_default();
-        format!("{PREFIX}{json}")
+        comment(self)
     }
 
     /// Reads a comment; `None` when it is not a mark that this version understands whole.
     pub fn read(comment: &str) -> Option<Mark> {
-        serde_json::from_str(comment.strip_prefix(PREFIX)?).ok()
+        read(comment)
     }
+}
+
+/// The mark on a procedure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcedureMark {
+    /// The pack whose scripts call it.
+    pub pack: String,
+    /// SHA-256 in hexadecimal of the text that created it.
+    pub sha256: String,
+    /// Version of pgdyno.
+    pub pgdyno: String,
+}
+
+impl ProcedureMark {
+    /// The comment's text.
+    pub fn comment(&self) -> String {
+        comment(self)
+    }
+
+    /// Reads a comment; `None` when it is not a mark that this version understands whole.
+    pub fn read(comment: &str) -> Option<ProcedureMark> {
+        read(comment)
+    }
+}
+
+fn comment(mark: &impl Serialize) -> String {
+    // Maps of strings cannot fail to become JSON.
+    let json = serde_json::to_string(mark).unwrap_or_default();
+    format!("{PREFIX}{json}")
+}
+
+fn read<M: DeserializeOwned>(comment: &str) -> Option<M> {
+    serde_json::from_str(comment.strip_prefix(PREFIX)?).ok()
 }
 
 #[cfg(test)]

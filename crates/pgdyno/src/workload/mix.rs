@@ -17,4 +17,8 @@ pub struct WeightedScript {
     /// The variable that tells, at the end of a transaction, how often the server has tried it again
     /// by itself.
     pub retries: Option<String>,
+    /// Whether a transaction has failed when a statement of it finds no row.
+    pub must_find: bool,
+    /// The variable that says, when the first statement is sent, which row the transaction is about.
+    pub touches: Option<String>,
 }

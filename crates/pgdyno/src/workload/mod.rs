@@ -1,20 +1,24 @@
 //! The workload: packs and script files, what the user chose of them, and their tables.
 
+mod counting;
+mod expression;
 pub mod folder;
 pub mod loader;
 pub mod manifest;
 pub mod mark;
 pub mod mix;
+pub mod needs;
 pub mod pack;
 pub mod params;
 pub mod pgbench_tables;
+pub mod procedures;
 pub mod progress;
 pub mod recipe;
 pub mod resolve;
 pub mod scale;
-
 pub mod script_files;
 pub mod shipped;
 pub mod sql_words;
 pub mod state;
 pub mod stop;
+pub mod template;

@@ -7,8 +7,14 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::manifest::{self, Manifest, ManifestError, Param, Table};
+use super::manifest::{self, Manifest, ManifestError, Mix, Param, ScriptEntry, Table, Weight};
 use super::mix::WeightedScript;
+use super::needs::Needs;
+use super::template::{self, Context};
+use super::{expression, params::Params};
+
+/// The sum of weights that are expressions: fine enough for any share that a run can tell.
+const WEIGHTS_SUM: f64 = 1e9;
 
 /// A workload as a folder of plain files.
 #[derive(Debug, Clone)]
@@ -45,7 +51,10 @@ impl Pack {
             ("after_load", &manifest.after_load),
         ];
         let sql = sql.iter().filter_map(|(k, f)| f.as_ref().map(|f| (*k, f)));
-        for (key, name) in scripts.chain(sql) {
+        let procedures = manifest.procedures.iter().map(|p| ("procedure", &p.file));
+        let counts = manifest.params.iter();
+        let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
+        for (key, name) in scripts.chain(sql).chain(procedures).chain(counts) {
             if !files.contains_key(name) {
                 return Err(fail(format!(
                     "{key}: there is no file \"{name}\" in the pack (there are: {})",
@@ -69,12 +78,29 @@ impl Pack {
                 base.name()
             )));
         }
-        Ok(Pack {
+        let pack = Pack {
             manifest,
             files,
             place,
             base,
-        })
+        };
+        for mix in &pack.manifest.mixes {
+            pack.check_params_of(mix).map_err(fail)?;
+        }
+        Ok(pack)
+    }
+
+    fn check_params_of(&self, mix: &Mix) -> Result<(), String> {
+        for (name, value) in &mix.params {
+            let at = format!("mix \"{}\": params: {name} = {value}", mix.name);
+            let Some(param) = self.param(name) else {
+                return Err(format!("{at}: there is no param \"{name}\""));
+            };
+            param
+                .accept(&value.to_string())
+                .map_err(|why| format!("{at}: {why}"))?;
+        }
+        Ok(())
     }
 
     /// The pack's name.
@@ -123,40 +149,199 @@ impl Pack {
             .find_map(|n| self.files.get(&n).map(|text| (n, text.as_str())))
     }
 
-    /// The scripts with their own weights or those of a mix; scripts of weight 0 are left out.
-    pub fn scripts(&self, mix: Option<&str>) -> Result<Vec<WeightedScript>, String> {
-        let mixes = &self.manifest.mixes;
-        let mix = match mix {
-            None => None,
-            Some(name) => Some(mixes.iter().find(|m| m.name == name).ok_or_else(|| {
-                if mixes.is_empty() {
-                    format!("pack {} has no mixes", self.name())
-                } else {
-                    format!(
-                        "pack {} has no mix \"{name}\" (there are: {})",
-                        self.name(),
-                        manifest::list(mixes.iter().map(|m| m.name.as_str()))
-                    )
+    /// A text of the pack's, made from the parameters; `place` is for messages.
+    pub fn made(
+        &self,
+        place: &str,
+        text: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<String, String> {
+        if !self.manifest.templates {
+            return Ok(text.to_owned());
+        }
+        let context = Context {
+            values,
+            define: &self.manifest.define,
+            files: &self.files,
+        };
+        template::expand(place, text, context).map(Into::into)
+    }
+
+    /// The tables with the columns that these parameters give them.
+    pub fn made_tables(&self, values: &BTreeMap<String, String>) -> Result<Vec<Table>, String> {
+        let pack = self.tables_pack();
+        let tables = pack.manifest.tables.iter();
+        tables
+            .map(|table| {
+                let mut made = table.clone();
+                made.columns.clear();
+                for column in &table.columns {
+                    let place = format!(
+                        "{}/pack.toml: table \"{}\": column \"{}\"",
+                        pack.place, table.name, column.name
+                    );
+                    let mut values = values.clone();
+                    let (name, from, to) = match &column.each {
+                        None => (None, 0, 0),
+                        Some(each) => {
+                            let (name, from, to) = template::range(&place, each, &values)?;
+                            (Some(name), from, to)
+                        }
+                    };
+                    for number in from..=to {
+                        if let Some(name) = &name {
+                            values.insert(name.clone(), number.to_string());
+                        }
+                        let made_text = |text: &str| pack.made(&place, text, &values);
+                        let mut column = column.clone();
+                        column.each = None;
+                        column.name = made_text(&column.name)?;
+                        column.value = column.value.as_deref().map(made_text).transpose()?;
+                        made.columns.push(column);
+                    }
                 }
-            })?),
-        };
-        let weight = |s: &manifest::ScriptEntry| match mix {
-            None => s.weight,
-            Some(mix) => mix.weights.get(&s.name).copied().unwrap_or(0),
-        };
-        Ok(self
-            .manifest
-            .scripts
-            .iter()
-            .filter(|s| weight(s) > 0)
-            .map(|s| WeightedScript {
-                name: s.name.clone(),
-                file: format!("{}/{}", self.place, s.file),
-                text: self.files[&s.file].clone(),
-                weight: weight(s),
-                retries: s.retries.clone(),
+                Ok(made)
             })
-            .collect())
+            .collect()
+    }
+
+    /// The scripts with their own weights or those of a mix, for these parameters; scripts of weight
+    /// 0 are left out.
+    pub fn scripts(
+        &self,
+        mix: Option<&str>,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<WeightedScript>, String> {
+        let scripts = self.drawn(mix, values)?.into_iter();
+        scripts
+            .map(|(s, weight)| {
+                let file = format!("{}/{}", self.place, s.file);
+                let mut values = values.clone();
+                values.insert("script".to_owned(), s.name.clone());
+                Ok(WeightedScript {
+                    name: s.name.clone(),
+                    text: self.made(&file, &self.files[&s.file], &values)?,
+                    file,
+                    weight,
+                    retries: s.retries.clone(),
+                    must_find: s.must_find,
+                    touches: s.touches.clone(),
+                })
+            })
+            .collect()
+    }
+
+    /// What the same scripts need beside their tables.
+    pub fn needs(
+        &self,
+        mix: Option<&str>,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Needs, String> {
+        let mut needs = Needs::default();
+        for (script, _) in self.drawn(mix, values)? {
+            needs.add(script, &self.manifest.procedures);
+        }
+        Ok(needs)
+    }
+
+    /// Why these parameters do not go together; `None` when they do. Without a mix's scripts only
+    /// what always matters is looked at, without a dialect what matters everywhere.
+    ///
+    /// # Errors
+    /// A rule with a mistake.
+    pub fn refuses(
+        &self,
+        drawn: Option<&[WeightedScript]>,
+        dialect: Option<&str>,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Option<String>, String> {
+        let place = format!("{}/{}: refuse", self.place, manifest::FILE_NAME);
+        for refusal in &self.manifest.refusals {
+            let is_drawn = |s: &WeightedScript| refusal.scripts.contains(&s.name);
+            let of_scripts =
+                refusal.scripts.is_empty() || drawn.is_some_and(|drawn| drawn.iter().any(is_drawn));
+            let of_dialect = refusal.only.is_empty()
+                || dialect.is_some_and(|name| refusal.only.iter().any(|only| only == name));
+            if of_scripts && of_dialect && expression::condition(&place, &refusal.when, values)? {
+                let why = self.made(&place, &refusal.why, values)?;
+                return Ok(Some(format!("{}: {why}", self.name())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The mix of this name.
+    pub fn mix(&self, name: &str) -> Result<&Mix, String> {
+        let mixes = &self.manifest.mixes;
+        mixes.iter().find(|m| m.name == name).ok_or_else(|| {
+            if mixes.is_empty() {
+                format!("pack {} has no mixes", self.name())
+            } else {
+                format!(
+                    "pack {} has no mix \"{name}\" (there are: {})",
+                    self.name(),
+                    manifest::list(mixes.iter().map(|m| m.name.as_str()))
+                )
+            }
+        })
+    }
+
+    /// The values that a run of this mix has when nobody chooses any.
+    pub fn values_of(&self, mix: Option<&str>) -> Result<BTreeMap<String, String>, String> {
+        mix.map(|name| self.mix(name)).transpose()?;
+        Ok(Params::parse(self, mix, &[])?.or_defaults(self))
+    }
+
+    /// The scripts that a mix draws, each with its weight.
+    fn drawn(
+        &self,
+        mix: Option<&str>,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<(&ScriptEntry, u32)>, String> {
+        let mix = mix.map(|name| self.mix(name)).transpose()?;
+        let place = format!("{}/{}: weight", self.place, manifest::FILE_NAME);
+        let weight = |s: &ScriptEntry| {
+            let weight = match mix {
+                Some(mix) if !mix.weights.is_empty() => mix.weights.get(&s.name),
+                _ => Some(&s.weight),
+            };
+            match weight {
+                None => Ok((0.0, false)),
+                Some(Weight::Fixed(weight)) => Ok((f64::from(*weight), false)),
+                Some(Weight::Expression(text)) => {
+                    let place = format!("{place} of script \"{}\"", s.name);
+                    let weight = expression::number(&place, text, values)?;
+                    match weight >= 0.0 && weight.is_finite() {
+                        true => Ok((weight, true)),
+                        false => Err(format!("{place}: {weight} is no weight")),
+                    }
+                }
+            }
+        };
+        let scripts = self.manifest.scripts.iter();
+        let drawn: Result<Vec<_>, String> = scripts
+            .map(|s| weight(s).map(|(w, made)| (s, w, made)))
+            .collect();
+        let mut drawn = drawn?;
+        drawn.retain(|(_, weight, _)| *weight > 0.0);
+        let sum: f64 = drawn.iter().map(|(_, weight, _)| weight).sum();
+        if drawn.is_empty() {
+            return Err(format!(
+                "{place}: with these parameters every one is 0, so that there is nothing to run"
+            ));
+        }
+        if drawn.iter().all(|(_, _, made)| !made) {
+            let drawn = drawn.into_iter();
+            return Ok(drawn.map(|(s, weight, _)| (s, weight as u32)).collect());
+        }
+        let in_proportion = |weight: f64| ((weight / sum * WEIGHTS_SUM).round() as u32).max(1);
+        let mut weights: Vec<(&ScriptEntry, u32)> = Vec::new();
+        weights.extend(drawn.iter().map(|(s, w, _)| (*s, in_proportion(*w))));
+        let divisor = weights.iter().fold(0, |a, (_, b)| divisor(a, *b)).max(1);
+        weights
+            .iter_mut()
+            .for_each(|(_, weight)| *weight /= divisor);
+        Ok(weights)
     }
 
     /// SHA-256 in hexadecimal over the names and contents of all files, those of the pack it works
@@ -176,6 +361,11 @@ impl Pack {
         }
         hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
     }
+}
+
+/// The greatest common divisor.
+fn divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -202,7 +392,7 @@ pub(super) mod tests {
     fn a_mix_replaces_the_scripts_own_weights() {
         let p = pack(&[("pack.toml", TWO), ("a.sql", "A"), ("b.sql", "B")]).unwrap();
         let names = |mix| {
-            let scripts = p.scripts(mix).unwrap();
+            let scripts = p.scripts(mix, &BTreeMap::new()).unwrap();
             scripts
                 .into_iter()
                 .map(|s| (s.name, s.weight))
@@ -210,7 +400,7 @@ pub(super) mod tests {
         };
         assert_eq!(names(None), [("a".to_owned(), 1)]);
         assert_eq!(names(Some("m")), [("b".to_owned(), 7)]);
-        let e = p.scripts(Some("z")).unwrap_err();
+        let e = p.scripts(Some("z"), &BTreeMap::new()).unwrap_err();
         assert!(e.contains("no mix \"z\" (there are: m)"), "{e}");
     }
 

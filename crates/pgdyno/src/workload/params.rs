@@ -8,13 +8,18 @@ use super::manifest::{self, Param};
 use super::pack::Pack;
 use crate::target::dialect::Product;
 
-/// The parameters that the user gave, by name; those not given are the tables' or the default.
+/// The parameters that the user gave, by name; those not given are the tables', the mix's or the
+/// default.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Params(BTreeMap<String, String>);
+pub struct Params {
+    given: BTreeMap<String, String>,
+    of_mix: BTreeMap<String, String>,
+}
 
 impl Params {
-    /// Reads `NAME=VALUE` texts; the last of the same name wins.
-    pub fn parse(pack: &Pack, given: &[String]) -> Result<Params, String> {
+    /// Reads `NAME=VALUE` texts; the last of the same name wins. The mix is one that the pack has, if
+    /// any.
+    pub fn parse(pack: &Pack, mix: Option<&str>, given: &[String]) -> Result<Params, String> {
         let mut params = BTreeMap::new();
         for text in given {
             let Some((name, value)) = text.split_once('=') else {
@@ -37,7 +42,14 @@ impl Params {
                 .map_err(|why| format!("--param {text}: {why}"))?;
             params.insert(name.to_owned(), value.to_owned());
         }
-        let params = Params(params);
+        let of_mix = mix.and_then(|name| pack.manifest.mixes.iter().find(|m| m.name == name));
+        let of_mix = of_mix.into_iter().flat_map(|mix| &mix.params);
+        let params = Params {
+            given: params,
+            of_mix: of_mix
+                .map(|(name, value)| (name.clone(), value.to_string()))
+                .collect(),
+        };
         let changed = |param: &Param| {
             let given = params.given(&param.name);
             given.is_some_and(|given| given != param.default.to_string())
@@ -74,26 +86,29 @@ impl Params {
 
     /// The value the user gave, if any.
     pub fn given(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.given.get(name).map(String::as_str)
     }
 
     /// All that the user gave.
     pub fn all_given(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0
+        self.given
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Every parameter of the pack with the user's value or the default.
+    /// The value of a parameter that neither the user nor the tables determine.
+    pub fn default_of(&self, param: &Param) -> String {
+        let of_mix = self.of_mix.get(&param.name).cloned();
+        of_mix.unwrap_or_else(|| param.default.to_string())
+    }
+
+    /// Every parameter of the pack with the user's value, the mix's or the default.
     pub fn or_defaults(&self, pack: &Pack) -> BTreeMap<String, String> {
         pack.params()
             .into_iter()
             .map(|p| {
                 let value = self.given(&p.name).map(str::to_owned);
-                (
-                    p.name.clone(),
-                    value.unwrap_or_else(|| p.default.to_string()),
-                )
+                (p.name.clone(), value.unwrap_or_else(|| self.default_of(p)))
             })
             .collect()
     }
@@ -120,7 +135,7 @@ mod tests {
 
     fn parse(given: &[&str]) -> Result<Params, String> {
         let given: Vec<_> = given.iter().map(|s| s.to_string()).collect();
-        Params::parse(&shipped::find("tpcb").unwrap(), &given)
+        Params::parse(&shipped::find("tpcb").unwrap(), None, &given)
     }
 
     #[test]

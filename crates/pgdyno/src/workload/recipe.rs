@@ -1,14 +1,14 @@
 //! A pack's tables compiled for one load: the SQL that creates them and the rows that fill them,
 //! for these parameters and this dialect. Needs no server; everything in it is the pack's, written
-//! in pgbench's language and evaluated as in a run.
+//! in the language of scripts and evaluated as in a run.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use pgdyno_script::{
-    self as script, EvalError, Expr, Names, Op, Prng, Script, Slot, Value, Vars, write_int,
+    Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, Script, ScriptErrorKind, Slot,
+    Value, Vars, fnv1a_bytes, write_int,
 };
-use pgdyno_session::quote_ident;
+use pgdyno_session::{quote_ident, quote_literal};
 
 use super::pack::Pack;
 
@@ -21,32 +21,81 @@ pub struct Recipe {
     schema: Option<Script>,
     after_load: Option<Script>,
     vars: Vars,
+    chance: Chance,
     /// The tables that get rows, in the order in which they are filled.
     pub tables: Vec<TableRows>,
     /// The parameters that these tables depend on, with their values.
     pub params: BTreeMap<String, String>,
 }
 
-/// The rows of one table.
-#[derive(Debug)]
+/// The rows of one table. Each row is made of its number alone, so that clones make the same rows
+/// wherever they begin.
+#[derive(Debug, Clone)]
 pub struct TableRows {
     /// The table's name.
     pub name: String,
     /// How many rows.
     pub rows: u64,
+    /// Whether they may go in by ranges ([`super::manifest::Table::by_ranges`]).
+    pub by_ranges: bool,
     place: String,
-    columns: Vec<(String, Maker)>,
+    columns: Vec<Column>,
+    seed: u64,
     vars: Vars,
     row: Slot,
-    prng: Prng,
+    chance: Chance,
 }
 
-/// How one column's value is made, as text for COPY.
-#[derive(Debug)]
+/// What a load draws from: the same each time.
+#[derive(Debug, Clone)]
+pub(super) struct Chance {
+    prng: Prng,
+    draws: Draws,
+}
+
+impl Chance {
+    pub(super) fn new(names: &Names) -> Self {
+        Self {
+            prng: Prng::seed(ROWS_SEED),
+            draws: Draws::new(Counters::new(names)),
+        }
+    }
+}
+
+/// One column of a row.
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    maker: Maker,
+    /// Its variable, when a column behind it names it.
+    variable: Option<Slot>,
+}
+
+/// How one column's value is made.
+#[derive(Debug, Clone)]
 enum Maker {
-    Constant(Vec<u8>),
+    Constant(Constant),
     RowNumber,
     Expr(Expr),
+}
+
+/// The same in every row.
+#[derive(Debug, Clone)]
+enum Constant {
+    /// A text.
+    Text(String),
+    /// What an expression came to, as it stands in SQL.
+    Sql(Vec<u8>),
+    Null,
+}
+
+/// What rows are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The text format of COPY: a line.
+    Copy,
+    /// INSERT … VALUES: a list in parentheses, without what separates it from the next.
+    Values,
 }
 
 impl Recipe {
@@ -57,14 +106,15 @@ impl Recipe {
         values: &BTreeMap<String, String>,
     ) -> Result<Recipe, String> {
         let mut names = Names::new();
+        let tables = pack.made_tables(values)?;
         let mut parse_file = |file: &Option<String>| match file {
             None => Ok(None),
-            Some(file) => parse_file(pack, file, dialect, &mut names),
+            Some(file) => parse_file(pack, file, dialect, values, &mut names),
         };
         let schema = parse_file(&pack.manifest.schema)?;
         let after_load = parse_file(&pack.manifest.after_load)?;
         let mut expressions = Vec::new();
-        for table in &pack.manifest.tables {
+        for table in &tables {
             let Some(rows) = &table.rows else { continue };
             let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
             let rows = expression(&format!("{place}: rows"), rows, &mut names)?;
@@ -75,11 +125,13 @@ impl Recipe {
                         let place = format!("{place}: column \"{}\": value", column.name);
                         maker(&place, value, &mut names)?
                     }
-                    (None, text) => Maker::Constant(copy_text(text.as_deref().unwrap_or_default())),
+                    (None, text) => {
+                        Maker::Constant(Constant::Text(text.clone().unwrap_or_default()))
+                    }
                 };
                 columns.push((column.name.clone(), maker));
             }
-            expressions.push((table.name.clone(), place, rows, columns));
+            expressions.push((table, place, rows, columns));
         }
 
         let row = names.intern("row");
@@ -87,33 +139,46 @@ impl Recipe {
         let mut params = BTreeMap::new();
         for (name, value) in values {
             // What the tables' files do not mention does not change the tables.
+            let mut is_of_tables = pack.param(name).is_some_and(|p| p.of_tables);
             if let Some(slot) = names.get(name) {
                 vars.set_text(slot, value);
+                is_of_tables = true;
+            }
+            if is_of_tables {
                 params.insert(name.clone(), value.clone());
             }
         }
         let mut tables = Vec::new();
-        for (name, place, rows, columns) in expressions {
-            let mut prng = Prng::seed(ROWS_SEED);
-            let rows = match evaluate(&rows, &vars, &mut prng) {
+        for (table, place, rows, columns) in expressions {
+            let mut chance = Chance::new(&names);
+            let rows = match evaluate(&rows, &mut vars, &mut chance) {
                 Ok(Value::Int(rows)) if rows >= 0 => rows as u64,
                 Ok(other) => return Err(format!("{place}: rows: {other} is not a number of rows")),
                 Err(e) => return Err(format!("{place}: rows: {e}")),
             };
-            tables.push(TableRows {
+            let columns = columns.into_iter().map(|(name, maker)| Column {
+                // A parameter of the same name is what a variable of that name is.
+                variable: names.get(&name).filter(|_| !values.contains_key(&name)),
                 name,
+                maker,
+            });
+            tables.push(TableRows {
+                name: table.name.clone(),
                 rows,
+                by_ranges: table.by_ranges,
                 place,
-                columns,
+                columns: columns.collect(),
+                seed: fnv1a_bytes(table.name.as_bytes()),
                 vars: vars.clone(),
                 row,
-                prng,
+                chance,
             });
         }
         Ok(Recipe {
             schema,
             after_load,
             vars,
+            chance: Chance::new(&names),
             tables,
             params,
         })
@@ -121,12 +186,12 @@ impl Recipe {
 
     /// The statements that create the tables.
     pub fn schema(&self) -> Result<Vec<String>, String> {
-        statements(self.schema.as_ref(), &self.vars)
+        statements(self.schema.as_ref(), &self.vars, &self.chance)
     }
 
     /// The statements that run when the rows are in.
     pub fn after_load(&self) -> Result<Vec<String>, String> {
-        statements(self.after_load.as_ref(), &self.vars)
+        statements(self.after_load.as_ref(), &self.vars, &self.chance)
     }
 }
 
@@ -134,25 +199,29 @@ fn parse_file(
     pack: &Pack,
     file: &str,
     dialect: &str,
+    values: &BTreeMap<String, String>,
     names: &mut Names,
 ) -> Result<Option<Script>, String> {
     let Some((file, text)) = pack.sql_file(file, dialect) else {
         // Pack::new has made sure that it is there.
         return Ok(None);
     };
-    match script::parse(&format!("{}/{file}", pack.place), text, names) {
+    let place = format!("{}/{file}", pack.place);
+    let text = pack.made(&place, text, values)?;
+    match Language::Pgdyno.parse(&place, &text, names) {
         Ok(script) => Ok(Some(script)),
         // A dialect may need nothing to be done.
-        Err(e) if e.kind == script::ScriptErrorKind::Empty => Ok(None),
+        Err(e) if e.kind == ScriptErrorKind::Empty => Ok(None),
         Err(e) => Err(e.to_string()),
     }
 }
 
 /// An expression of the manifest, by way of the `\set` that it could stand in.
-fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
+pub(super) fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
     let line = text.replace(['\n', '\r'], " ");
-    let script =
-        script::parse(place, &format!("\\set it {line}"), names).map_err(|e| e.to_string())?;
+    let script = Language::Pgdyno
+        .parse(place, &format!("\\set it {line}"), names)
+        .map_err(|e| e.to_string())?;
     match script.commands.into_iter().map(|c| c.op).next() {
         Some(Op::Set { expr, .. }) => Ok(expr),
         _ => Err(format!("{place}: \"{text}\" is not an expression")),
@@ -160,8 +229,12 @@ fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String
 }
 
 /// What `debug()` would print has no place in a load.
-fn evaluate(expr: &Expr, vars: &Vars, prng: &mut Prng) -> Result<Value, EvalError> {
-    expr.eval(vars, prng, &mut |_| {})
+pub(super) fn evaluate(
+    expr: &Expr,
+    vars: &mut Vars,
+    chance: &mut Chance,
+) -> Result<Value, EvalError> {
+    expr.eval(vars, &mut chance.prng, &mut chance.draws, &mut |_| {})
 }
 
 fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
@@ -171,22 +244,32 @@ fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
     }
     // Without variables and functions it is the same in every row.
     if !text.contains([':', '(']) {
-        let value = evaluate(&expr, &Vars::new(names), &mut Prng::seed(ROWS_SEED))
+        let mut vars = Vars::new(names);
+        let value = evaluate(&expr, &mut vars, &mut Chance::new(names))
             .map_err(|e| format!("{place}: {e}"))?;
-        let mut text = Vec::new();
-        push_value(value, &mut text);
-        return Ok(Maker::Constant(text));
+        return Ok(Maker::Constant(match value {
+            Value::Null => Constant::Null,
+            Value::Text(text) => Constant::Text(String::from_utf8_lossy(vars.bytes(text)).into()),
+            other => {
+                let mut text = Vec::new();
+                vars.write_value(other, &mut text);
+                Constant::Sql(text)
+            }
+        }));
     }
     Ok(Maker::Expr(expr))
 }
 
-/// Runs a schema script without a server: conditions and `\set` are evaluated, statements returned.
-fn statements(script: Option<&Script>, vars: &Vars) -> Result<Vec<String>, String> {
+/// Runs a schema script without a server: what only computes is evaluated, statements returned.
+pub(super) fn statements(
+    script: Option<&Script>,
+    vars: &Vars,
+    chance: &Chance,
+) -> Result<Vec<String>, String> {
     let Some(script) = script else {
         return Ok(Vec::new());
     };
-    let mut vars = vars.clone();
-    let mut prng = Prng::seed(ROWS_SEED);
+    let (mut vars, mut chance) = (vars.clone(), chance.clone());
     let mut statements = Vec::new();
     let mut at = 0;
     // Whether `at` was reached because a condition was false: only then is an \elif evaluated.
@@ -198,12 +281,14 @@ fn statements(script: Option<&Script>, vars: &Vars) -> Result<Vec<String>, Strin
         at = match &command.op {
             Op::Sql(sql) if sql.gset.is_none() => {
                 let mut text = Vec::new();
+                sql.check_simple(&vars).map_err(|e| fail(e.to_string()))?;
                 sql.write_simple(&vars, &mut text);
                 statements.push(String::from_utf8_lossy(&text).into_owned());
                 next
             }
             Op::Set { slot, expr } => {
-                let value = evaluate(expr, &vars, &mut prng).map_err(|e| fail(e.to_string()))?;
+                let value =
+                    evaluate(expr, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
                 vars.assign("set", *slot, value)
                     .map_err(|e| fail(e.to_string()))?;
                 next
@@ -211,15 +296,35 @@ fn statements(script: Option<&Script>, vars: &Vars) -> Result<Vec<String>, Strin
             Op::If { cond, on_false } | Op::Elif { cond, on_false, .. }
                 if came_by_jump || matches!(command.op, Op::If { .. }) =>
             {
-                let value = evaluate(cond, &vars, &mut prng).map_err(|e| fail(e.to_string()))?;
+                let value =
+                    evaluate(cond, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
                 jumped = !value.is_true();
                 if jumped { *on_false } else { next }
             }
             Op::Elif { end, .. } | Op::Else { end } => *end,
             Op::EndIf => next,
+            Op::For(its) => {
+                let Chance { prng, draws } = &mut chance;
+                let begun = its.begin(&mut vars, prng, draws, &mut |_| {});
+                match begun.map_err(|e| fail(e.to_string()))? {
+                    true => next,
+                    false => its.end,
+                }
+            }
+            Op::EndFor { begin } => match &script.commands[*begin].op {
+                Op::For(its) if its.step(&mut vars) => begin + 1,
+                _ => next,
+            },
+            Op::Error { message } => {
+                let value =
+                    evaluate(message, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
+                let mut text = Vec::new();
+                vars.write_value(value, &mut text);
+                return Err(fail(String::from_utf8_lossy(&text).into_owned()));
+            }
             _ => {
                 return Err(fail(format!(
-                    "\"{}\" cannot be used here: only SQL, \\set and \\if can",
+                    "\"{}\" cannot be used here: only SQL, \\set, \\if, \\for and \\error can",
                     command.text.lines().next().unwrap_or_default()
                 )));
             }
@@ -234,49 +339,77 @@ impl TableRows {
         let names: Vec<_> = self
             .columns
             .iter()
-            .map(|(name, _)| quote_ident(name))
+            .map(|column| quote_ident(&column.name))
             .collect();
         names.join(", ")
     }
 
-    /// Appends row number `row` (from 1) as COPY's text format wants it.
-    pub fn push_row(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), String> {
+    /// Appends row number `row` (from 1).
+    ///
+    /// # Errors
+    /// An expression that cannot be evaluated for this row.
+    pub fn push_row(&mut self, row: u64, form: Form, out: &mut Vec<u8>) -> Result<(), String> {
         let number = i64::try_from(row).unwrap_or(i64::MAX);
         self.vars.set(self.row, Value::Int(number));
-        for (i, (name, maker)) in self.columns.iter().enumerate() {
+        self.chance.prng = Prng::seed(self.seed ^ row ^ ROWS_SEED);
+        let (begin, separator, end) = match form {
+            Form::Copy => ("", b'\t', "\n"),
+            Form::Values => ("(", b',', ")"),
+        };
+        out.extend_from_slice(begin.as_bytes());
+        for (i, column) in self.columns.iter().enumerate() {
             if i > 0 {
-                out.push(b'\t');
+                out.push(separator);
             }
-            match maker {
-                Maker::Constant(text) => out.extend_from_slice(text),
-                Maker::RowNumber => push_value(Value::Int(number), out),
+            match &column.maker {
+                Maker::Constant(Constant::Null) => form.push_null(out),
+                Maker::Constant(Constant::Sql(text)) => out.extend_from_slice(text),
+                Maker::Constant(Constant::Text(text)) => form.push_text(text.as_bytes(), out),
+                Maker::RowNumber => write_int(number, out),
                 Maker::Expr(expr) => {
-                    let value = evaluate(expr, &self.vars, &mut self.prng).map_err(|e| {
-                        format!("{}: column \"{name}\": value: {e} (row {row})", self.place)
+                    let value = evaluate(expr, &mut self.vars, &mut self.chance).map_err(|e| {
+                        let (place, name) = (&self.place, &column.name);
+                        format!("{place}: column \"{name}\": value: {e} (row {row})")
                     })?;
-                    push_value(value, out);
+                    match value {
+                        Value::Null => form.push_null(out),
+                        Value::Text(text) => form.push_text(self.vars.bytes(text), out),
+                        other => self.vars.write_value(other, out),
+                    }
+                    if let Some(slot) = column.variable {
+                        self.vars.set(slot, value);
+                    }
                 }
             }
         }
-        out.push(b'\n');
+        out.extend_from_slice(end.as_bytes());
+        self.chance.draws.end();
         Ok(())
     }
 }
 
-/// A value in COPY's text format; none of today's values needs escaping.
-fn push_value(value: Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"\\N"),
-        Value::Int(number) => write_int(number, out),
-        // Writing to a Vec cannot fail.
-        other => drop(write!(out, "{other}")),
+impl Form {
+    fn push_null(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(match self {
+            Form::Copy => b"\\N",
+            Form::Values => b"NULL",
+        });
+    }
+
+    fn push_text(self, text: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Form::Copy => push_copy_text(text, out),
+            Form::Values => {
+                let text = String::from_utf8_lossy(text);
+                out.extend_from_slice(quote_literal(&text).as_bytes());
+            }
+        }
     }
 }
 
-/// A constant in COPY's text format (documentation of COPY, "Text Format").
-fn copy_text(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for byte in text.bytes() {
+/// Appends a text in COPY's text format (documentation of COPY, "Text Format").
+fn push_copy_text(text: &[u8], out: &mut Vec<u8>) {
+    for &byte in text {
         match byte {
             b'\\' => out.extend_from_slice(b"\\\\"),
             b'\t' => out.extend_from_slice(b"\\t"),
@@ -285,7 +418,6 @@ fn copy_text(text: &str) -> Vec<u8> {
             other => out.push(other),
         }
     }
-    out
 }
 
 #[cfg(test)]
@@ -335,10 +467,12 @@ mod tests {
             ]
         );
         let mut out = Vec::new();
-        recipe.tables[0].push_row(2, &mut out).unwrap();
-        recipe.tables[1].push_row(10, &mut out).unwrap();
-        recipe.tables[1].push_row(11, &mut out).unwrap();
-        recipe.tables[2].push_row(100_001, &mut out).unwrap();
+        recipe.tables[0].push_row(2, Form::Copy, &mut out).unwrap();
+        recipe.tables[1].push_row(10, Form::Copy, &mut out).unwrap();
+        recipe.tables[1].push_row(11, Form::Copy, &mut out).unwrap();
+        recipe.tables[2]
+            .push_row(100_001, Form::Copy, &mut out)
+            .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(
             text,
@@ -391,8 +525,12 @@ mod tests {
         let e = odd(":scael", ":row", "SELECT 1;").unwrap_err();
         assert!(e.contains("rows: undefined variable \"scael\""), "{e}");
         let mut recipe = odd("5", "10 / (:row - 2)", "SELECT 1;").unwrap();
-        recipe.tables[0].push_row(1, &mut Vec::new()).unwrap();
-        let e = recipe.tables[0].push_row(2, &mut Vec::new()).unwrap_err();
+        recipe.tables[0]
+            .push_row(1, Form::Copy, &mut Vec::new())
+            .unwrap();
+        let e = recipe.tables[0]
+            .push_row(2, Form::Copy, &mut Vec::new())
+            .unwrap_err();
         assert_eq!(
             e,
             "x/pack.toml: table \"t\": column \"c\": value: division by zero (row 2)"
@@ -418,7 +556,9 @@ mod tests {
 
     #[test]
     fn constants_are_escaped_for_copy() {
-        assert_eq!(copy_text("a\tb\\N\n"), b"a\\tb\\\\N\\n");
+        let mut out = Vec::new();
+        push_copy_text(b"a\tb\\N\n", &mut out);
+        assert_eq!(out, b"a\\tb\\\\N\\n");
     }
 
     #[test]

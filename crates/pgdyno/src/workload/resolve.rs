@@ -1,7 +1,10 @@
 //! From what the user typed after `run` to a workload: a pack by name or folder, or script files.
 
+use std::collections::BTreeMap;
+
 use super::manifest::ManifestError;
 use super::mix::WeightedScript;
+use super::needs::Needs;
 use super::pack::Pack;
 use super::{folder, script_files, shipped};
 
@@ -12,8 +15,12 @@ pub struct Workload {
     pub name: String,
     /// The pack, when it is one: it brings parameters and tables.
     pub pack: Option<Pack>,
+    /// The mix that was asked for.
+    pub mix: Option<String>,
     /// What transactions are drawn from, in this order.
     pub scripts: Vec<WeightedScript>,
+    /// What they need beside their tables.
+    pub needs: Needs,
 }
 
 /// A pack by its name or its folder's path.
@@ -32,11 +39,16 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
         && (shipped::exists(name) || folder::exists(name))
     {
         let pack = pack(name).map_err(|e| e.to_string())?;
-        return Ok(Workload {
+        let values = pack.values_of(mix)?;
+        let mut workload = Workload {
             name: pack.name().to_owned(),
-            scripts: pack.scripts(mix)?,
             pack: Some(pack),
-        });
+            mix: mix.map(str::to_owned),
+            scripts: Vec::new(),
+            needs: Needs::default(),
+        };
+        workload.make(&values)?;
+        return Ok(workload);
     }
     for arg in args {
         let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
@@ -71,8 +83,28 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
     Ok(Workload {
         name: args.join(" "),
         pack: None,
+        mix: None,
         scripts: script_files::read(args)?,
+        needs: Needs::default(),
     })
+}
+
+impl Workload {
+    /// Makes a pack's scripts and what they need for these parameters; says whether that changed
+    /// anything.
+    ///
+    /// # Errors
+    /// A mistake in the pack that only these parameters bring to light.
+    pub fn make(&mut self, values: &BTreeMap<String, String>) -> Result<bool, String> {
+        let Some(pack) = &self.pack else {
+            return Ok(false);
+        };
+        let mix = self.mix.as_deref();
+        let (scripts, needs) = (pack.scripts(mix, values)?, pack.needs(mix, values)?);
+        let changes = scripts != self.scripts || needs != self.needs;
+        (self.scripts, self.needs) = (scripts, needs);
+        Ok(changes)
+    }
 }
 
 #[cfg(test)]
@@ -103,7 +135,8 @@ mod tests {
             (&["tpcb@2"], None, "takes no weight"),
             (&["tpcb", "a.sql"], None, "runs by itself"),
             (&["a.sql"], Some("b"), "only packs have mixes"),
-            (&["tpcb"], Some("b"), "no mixes"),
+            (&["insert"], Some("b"), "no mixes"),
+            (&["tpcb"], Some("b"), "(there are: statements, batch, cte, "),
             (
                 &["/nowhere.sql"],
                 None,

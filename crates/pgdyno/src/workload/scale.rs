@@ -28,6 +28,27 @@ pub fn of_pack(
     Ok(values)
 }
 
+/// What tables without pgdyno's mark tell of the parameters with a `recognise` query. What is not told,
+/// for whatever reason, is left out: it may be that the tables do not fit at all.
+pub fn recognised(
+    session: &mut Session,
+    dialect: &Dialect,
+    pack: &Pack,
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut values = BTreeMap::new();
+    for param in pack.params_on(dialect.name) {
+        let Some(query) = &param.recognise else {
+            continue;
+        };
+        match admin::value(session, query) {
+            Ok(Some(value)) => drop(values.insert(param.name.clone(), value)),
+            Err(e) if session.is_broken() => return Err(e),
+            Ok(None) | Err(_) => {}
+        }
+    }
+    Ok(values)
+}
+
 /// For script files: when they name tables of a shipped pack and these are loaded, the parameters
 /// that the tables have, so that `:scale` in a script of one's own is right without being told.
 /// Values that cannot be had are left out.
@@ -94,6 +115,8 @@ mod tests {
                 text: text.to_owned(),
                 weight: 1,
                 retries: None,
+                must_find: false,
+                touches: None,
             }]
         };
         let mine = scripts("UPDATE pgbench_tellers SET tbalance = :scale;");
@@ -108,7 +131,7 @@ mod tests {
             interrupts: None,
         };
         let tpcb = shipped::find("tpcb").unwrap();
-        let three = Params::parse(&tpcb, &["scale=3".to_owned()]).unwrap();
+        let three = Params::parse(&tpcb, None, &["scale=3".to_owned()]).unwrap();
         let loaded = loader::ensure_loaded(&mut session, &tpcb, &three, &mut watch).unwrap();
         assert_eq!(
             (loaded.how, loaded.variables["scale"].as_str()),

@@ -21,6 +21,8 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
                 text: text(file)?,
                 weight,
                 retries: None,
+                must_find: false,
+                touches: None,
             })
         })
         .collect::<Result<Vec<_>, String>>()?;

@@ -70,7 +70,8 @@ mod tests {
         for name in names {
             let pack = find(name).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(pack.name(), name);
-            assert!(!pack.scripts(None).unwrap().is_empty());
+            let values = pack.values_of(None).unwrap();
+            assert!(!pack.scripts(None, &values).unwrap().is_empty());
             assert!(
                 !pack.manifest.description.is_empty(),
                 "{name} needs a description"

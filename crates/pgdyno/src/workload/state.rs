@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_session::{Session, quote_literal};
 
+use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
 use crate::target::admin;
@@ -73,8 +74,8 @@ pub fn find(
     Ok(found)
 }
 
-/// Judges what was found.
-pub fn judge(pack: &Pack, found: &[Found]) -> State {
+/// Judges what was found; `tables` are the pack's with the columns that they are to have.
+pub fn judge(pack: &Pack, tables: &[Table], found: &[Found]) -> State {
     if found.is_empty() {
         return State::Nothing;
     }
@@ -83,7 +84,7 @@ pub fn judge(pack: &Pack, found: &[Found]) -> State {
         return State::Interrupted;
     }
     let there: BTreeMap<_, _> = found.iter().map(|f| (f.name.as_str(), f)).collect();
-    for table in pack.tables() {
+    for table in tables {
         let Some(found) = there.get(table.name.as_str()) else {
             let names: Vec<_> = there.keys().copied().collect();
             return State::Unusable(format!(
@@ -142,7 +143,8 @@ mod tests {
     }
 
     fn state(found: &[Found]) -> State {
-        judge(&shipped::find("tpcb").unwrap(), found)
+        let pack = shipped::find("tpcb").unwrap();
+        judge(&pack, pack.tables(), found)
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod calibrate;
 )]
 mod child;
 mod compare;
+mod forms;
+mod lab;
 mod load;
 mod pack;
 mod pgbench;

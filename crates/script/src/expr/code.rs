@@ -4,9 +4,10 @@
 //! thread's stack, and evaluating allocates nothing.
 
 use super::function::Function;
+use super::{draw, text};
 use crate::hash::{fnv1a, murmur2, permute};
 use crate::prng::{MAX_ZIPFIAN_PARAM, MIN_GAUSSIAN_PARAM, MIN_ZIPFIAN_PARAM};
-use crate::{DebugOutput, EvalError, Prng, Slot, Value, Vars};
+use crate::{DebugOutput, Draws, EvalError, Prng, Slot, Value, Vars};
 
 /// More arguments than this are refused when the call is evaluated.
 pub(crate) const MAX_FUNCTION_ARGS: usize = 16;
@@ -18,8 +19,16 @@ pub(crate) enum Step {
     Constant(Value),
     /// Push a variable's value.
     Variable(Slot),
+    /// Push a constant text.
+    Literal(u32),
+    /// Push a variable's value; what pgbench would refuse is a text.
+    ValueOrText(Slot),
+    /// Push a variable's text if it came from outside, else its value.
+    TextOrValue(Slot),
     /// Replace the two topmost values by the operator's result.
     Binary(Binary),
+    /// Fail if the topmost value is a text: it is to be a condition.
+    NoText,
     /// Replace the topmost value by its negation.
     Not,
     /// Replace the topmost value by whether it is this very NULL or boolean.
@@ -58,14 +67,19 @@ pub(crate) enum Binary {
     BitXor,
     ShiftLeft,
     ShiftRight,
+    Concat,
 }
 
 impl Step {
     /// By how much the stack grows when the step is passed (not jumped from) in program order.
     fn growth(self) -> isize {
         match self {
-            Step::Constant(_) | Step::Variable(_) => 1,
-            Step::Not | Step::Is(_) | Step::LogicRight => 0,
+            Step::Constant(_)
+            | Step::Variable(_)
+            | Step::Literal(_)
+            | Step::ValueOrText(_)
+            | Step::TextOrValue(_) => 1,
+            Step::Not | Step::NoText | Step::Is(_) | Step::LogicRight => 0,
             // A jump leaves behind the value of a CASE's branch; the next branch starts without it.
             Step::Binary(_)
             | Step::AndLeft(_)
@@ -87,6 +101,15 @@ pub(crate) fn depth(steps: &[Step]) -> usize {
         deepest = deepest.max(depth);
     }
     deepest as usize
+}
+
+/// What steps work with besides the stack.
+pub(super) struct World<'a> {
+    pub literals: &'a [Box<str>],
+    pub vars: &'a mut Vars,
+    pub prng: &'a mut Prng,
+    pub draws: &'a mut Draws,
+    pub debug: &'a mut dyn FnMut(DebugOutput),
 }
 
 /// Values on their way.
@@ -115,12 +138,10 @@ impl Stack<'_> {
 }
 
 /// Runs steps on a stack that has room for [`depth`] values.
-pub(crate) fn run(
+pub(super) fn run(
     steps: &[Step],
     stack: &mut [Value],
-    vars: &Vars,
-    prng: &mut Prng,
-    debug: &mut dyn FnMut(DebugOutput),
+    world: &mut World<'_>,
 ) -> Result<Value, EvalError> {
     let mut stack = Stack {
         values: stack,
@@ -131,12 +152,25 @@ pub(crate) fn run(
         at += 1;
         match step {
             Step::Constant(value) => stack.push(value),
-            Step::Variable(slot) => stack.push(vars.value(slot)?),
+            Step::Variable(slot) => stack.push(world.vars.value(slot)?),
+            Step::Literal(number) => {
+                let literal = world.literals[number as usize].as_bytes();
+                let text = world.vars.make_text(|out| out.extend_from_slice(literal))?;
+                stack.push(Value::Text(text));
+            }
+            Step::ValueOrText(slot) => stack.push(world.vars.value_or_text(slot)?),
+            Step::TextOrValue(slot) => stack.push(world.vars.text_or_value(slot)?),
             Step::Binary(operator) => {
                 let right = stack.pop();
                 let left = stack.top();
-                *left = binary(operator, *left, right)?;
+                let is_text = |value: Value| matches!(value, Value::Text(_));
+                *left = if operator == Binary::Concat || is_text(*left) || is_text(right) {
+                    text::binary(operator, *left, right, world.vars)?
+                } else {
+                    binary(operator, *left, right)?
+                };
             }
+            Step::NoText => no_text(*stack.top())?,
             Step::Not => {
                 let top = stack.top();
                 if *top != Value::Null {
@@ -163,7 +197,9 @@ pub(crate) fn run(
                 }
             }
             Step::Unless(jump) => {
-                if !stack.pop().is_true() {
+                let condition = stack.pop();
+                no_text(condition)?;
+                if !condition.is_true() {
                     at += jump as usize;
                 }
             }
@@ -171,7 +207,7 @@ pub(crate) fn run(
             Step::Call(function, count) => {
                 let first = stack.used - usize::from(count);
                 let arguments = &stack.values[first..stack.used];
-                let result = call(function, arguments, prng, debug)?;
+                let result = call(function, arguments, world)?;
                 stack.used = first;
                 stack.push(result);
             }
@@ -183,6 +219,16 @@ pub(crate) fn run(
     Ok(stack.pop())
 }
 
+/// Refuses a text as a condition.
+#[inline]
+fn no_text(value: Value) -> Result<(), EvalError> {
+    match value {
+        Value::Text(_) => Err(value.cannot_become("boolean")),
+        _ => Ok(()),
+    }
+}
+
+/// An operator between values neither of which is a text.
 #[inline]
 fn binary(operator: Binary, left: Value, right: Value) -> Result<Value, EvalError> {
     use Binary::*;
@@ -229,17 +275,18 @@ fn binary(operator: Binary, left: Value, right: Value) -> Result<Value, EvalErro
         // The shift count counts modulo 64, as processors do it.
         ShiftLeft => Value::Int(left.wrapping_shl(right as u32)),
         ShiftRight => Value::Int(left.wrapping_shr(right as u32)),
+        // That is a matter of texts.
+        Concat => Value::Null,
     })
 }
 
 fn call(
     function: Function,
     arguments: &[Value],
-    prng: &mut Prng,
-    debug: &mut dyn FnMut(DebugOutput),
+    world: &mut World<'_>,
 ) -> Result<Value, EvalError> {
     if function == Function::Debug {
-        debug(DebugOutput(arguments[0]));
+        (world.debug)(DebugOutput::new(arguments[0], world.vars));
         return Ok(arguments[0]);
     }
     if arguments.contains(&Value::Null) {
@@ -254,8 +301,8 @@ fn call(
             // pgbench takes a boolean's bits for a double; an error is worth more.
             other => Value::Double(other.to_double()?.abs()),
         },
-        Function::Int => Value::Int(int(0)?),
-        Function::Double => Value::Double(double(0)?),
+        Function::Int => Value::Int(text::number(arguments[0], world.vars)?.to_int()?),
+        Function::Double => Value::Double(text::number(arguments[0], world.vars)?.to_double()?),
         Function::Sqrt => Value::Double(double(0)?.sqrt()),
         Function::Ln => Value::Double(double(0)?.ln()),
         Function::Exp => Value::Double(double(0)?.exp()),
@@ -275,7 +322,9 @@ fn call(
         Function::Random
         | Function::RandomExponential
         | Function::RandomGaussian
-        | Function::RandomZipfian => return random(function, arguments, prng),
+        | Function::RandomZipfian => return random(function, arguments, world.prng),
+        Function::Text(function) => return text::call(function, arguments, world.vars),
+        Function::Draw(function) => return draw::call(function, arguments, world),
     })
 }
 
@@ -308,8 +357,9 @@ fn extreme(function: Function, arguments: &[Value]) -> Result<Value, EvalError> 
     Ok(Value::Int(extreme))
 }
 
-fn random(function: Function, arguments: &[Value], prng: &mut Prng) -> Result<Value, EvalError> {
-    let (low, high) = (arguments[0].to_int()?, arguments[1].to_int()?);
+/// The bounds that a draw begins with.
+pub(super) fn range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
+    let (low, high) = (low.to_int()?, high.to_int()?);
     if low > high {
         return Err(EvalError::EmptyRange);
     }
@@ -320,6 +370,11 @@ fn random(function: Function, arguments: &[Value], prng: &mut Prng) -> Result<Va
     {
         return Err(EvalError::RangeTooLarge);
     }
+    Ok((low, high))
+}
+
+fn random(function: Function, arguments: &[Value], prng: &mut Prng) -> Result<Value, EvalError> {
+    let (low, high) = range(arguments[0], arguments[1])?;
     if function == Function::Random {
         return Ok(Value::Int(prng.range(low, high)));
     }

@@ -1,4 +1,7 @@
-//! The functions a script can call, by name: what they are called, how many arguments they take.
+//! The functions a script can call, by name: what they are called, how many arguments they take,
+//! whose they are.
+
+use crate::Language;
 
 /// A function called by name. What looks like an operator is in [`super::code::Code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,39 @@ pub(crate) enum Function {
     RandomGaussian,
     RandomZipfian,
     Sqrt,
+    Text(TextFunction),
+    Draw(DrawFunction),
+}
+
+/// A function of pgdyno that makes or measures texts, or hashes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextFunction {
+    Text,
+    Length,
+    Lpad,
+    Rpad,
+    ZeroPad,
+    Substring,
+    Unsigned,
+    Fnv1,
+    Fnv1a,
+    YcsbKey,
+    YcsbValue,
+}
+
+/// A function of pgdyno that draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DrawFunction {
+    RandomString,
+    Uniform,
+    Zipfian,
+    ScrambledZipfian,
+    Latest,
+    Hotspot,
+    Exponential,
+    Sequential,
+    NextKey,
+    Acknowledged,
 }
 
 /// How many arguments a function takes.
@@ -31,6 +67,7 @@ pub(crate) enum Arity {
     AtLeastOne,
     /// That many, and perhaps a seed behind them, else `:default_seed`.
     AndSeed(usize),
+    Between(usize, usize),
 }
 
 /// A function's entry.
@@ -39,6 +76,12 @@ pub(crate) struct Entry {
     pub name: &'static str,
     pub arity: Arity,
     pub function: Function,
+    /// By argument, the first one being the lowest bit: whether it is a text, so that a variable
+    /// from outside that stands there is taken as it came, even if it looks like a number.
+    pub texts: u8,
+    /// Whether the first argument is the name of a counter, in quotes.
+    pub names_counter: bool,
+    pub language: Language,
 }
 
 const fn entry(name: &'static str, arity: Arity, function: Function) -> Entry {
@@ -46,10 +89,32 @@ const fn entry(name: &'static str, arity: Arity, function: Function) -> Entry {
         name,
         arity,
         function,
+        texts: 0,
+        names_counter: false,
+        language: Language::Pgbench,
     }
 }
 
-const FUNCTIONS: [Entry; 21] = {
+const fn text(name: &'static str, arity: Arity, texts: u8, function: TextFunction) -> Entry {
+    Entry {
+        texts,
+        language: Language::Pgdyno,
+        ..entry(name, arity, Function::Text(function))
+    }
+}
+
+const fn draw(name: &'static str, arity: Arity, function: DrawFunction) -> Entry {
+    Entry {
+        names_counter: matches!(
+            function,
+            DrawFunction::Sequential | DrawFunction::NextKey | DrawFunction::Acknowledged
+        ),
+        language: Language::Pgdyno,
+        ..entry(name, arity, Function::Draw(function))
+    }
+}
+
+const FUNCTIONS: [Entry; 43] = {
     use Arity::*;
     [
         entry("mod", Exactly(2), Function::Mod),
@@ -77,13 +142,40 @@ const FUNCTIONS: [Entry; 21] = {
         entry("hash_murmur2", AndSeed(1), Function::HashMurmur2),
         entry("hash_fnv1a", AndSeed(1), Function::HashFnv1a),
         entry("permute", AndSeed(2), Function::Permute),
+        text("text", Exactly(1), 0b1, TextFunction::Text),
+        text("length", Exactly(1), 0b1, TextFunction::Length),
+        text("lpad", Between(2, 3), 0b101, TextFunction::Lpad),
+        text("rpad", Between(2, 3), 0b101, TextFunction::Rpad),
+        text("zero_pad", Exactly(2), 0, TextFunction::ZeroPad),
+        text("substring", Between(2, 3), 0b1, TextFunction::Substring),
+        text("substr", Between(2, 3), 0b1, TextFunction::Substring),
+        text("unsigned", Exactly(1), 0, TextFunction::Unsigned),
+        text("fnv1", Between(1, 2), 0b10, TextFunction::Fnv1),
+        text("fnv1a", Between(1, 2), 0b10, TextFunction::Fnv1a),
+        text("ycsb_key", Between(2, 3), 0b10, TextFunction::YcsbKey),
+        text("ycsb_value", Exactly(3), 0b11, TextFunction::YcsbValue),
+        draw("random_string", Exactly(1), DrawFunction::RandomString),
+        draw("uniform", Exactly(2), DrawFunction::Uniform),
+        draw("zipfian", Exactly(3), DrawFunction::Zipfian),
+        draw(
+            "scrambled_zipfian",
+            Between(2, 4),
+            DrawFunction::ScrambledZipfian,
+        ),
+        draw("latest", Between(2, 3), DrawFunction::Latest),
+        draw("hotspot", Exactly(4), DrawFunction::Hotspot),
+        draw("exponential", Exactly(4), DrawFunction::Exponential),
+        draw("sequential", Exactly(3), DrawFunction::Sequential),
+        draw("next_key", Between(2, 3), DrawFunction::NextKey),
+        draw("acknowledged", Exactly(2), DrawFunction::Acknowledged),
     ]
 };
 
-/// The function of this name, in any case.
-pub(crate) fn find(name: &str) -> Option<Entry> {
+/// The function of this name, in any case, if the language has it.
+pub(crate) fn find(name: &str, language: Language) -> Option<Entry> {
     FUNCTIONS
         .into_iter()
+        .filter(|entry| language.is_pgdyno() || entry.language == Language::Pgbench)
         .find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
@@ -95,6 +187,7 @@ impl Entry {
             Arity::AtLeastOne => true,
             Arity::Exactly(count) => given == count,
             Arity::AndSeed(count) => given == count || given == count + 1,
+            Arity::Between(least, most) => (least..=most).contains(&given),
         };
         (!fits).then_some("unexpected number of arguments")
     }

@@ -1,14 +1,16 @@
-//! Expressions of `\set`, `\if` and `\elif`: parsed once, evaluated often.
+//! Expressions of `\set`, `\if` and other commands: parsed once, evaluated often.
 
 mod code;
+mod draw;
 mod function;
 mod parse;
+mod text;
 pub(crate) mod token;
 
 pub(crate) use parse::GrammarError;
 
-use crate::{DebugOutput, EvalError, Names, Prng, Value, Vars};
-use code::Step;
+use crate::{DebugOutput, Draws, EvalError, Language, Names, Prng, Value, Vars};
+use code::{Step, World};
 
 /// Expressions that need no more room than this are evaluated without allocation; what people
 /// write needs less than ten.
@@ -18,36 +20,59 @@ const ROOM: usize = 16;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expr {
     steps: Box<[Step]>,
+    literals: Box<[Box<str>]>,
     depth: usize,
 }
 
 impl Expr {
-    pub(crate) fn parse<'a>(
+    /// So many expressions one after the other, and nothing else.
+    pub(crate) fn parse<'a, const N: usize>(
         words: &[token::Word<'a>],
         names: &mut Names,
-    ) -> Result<Self, GrammarError<'a>> {
-        let steps = parse::parse(words, names)?;
-        let depth = code::depth(&steps);
-        Ok(Self {
+        language: Language,
+    ) -> Result<[Self; N], GrammarError<'a>> {
+        let parsed = parse::parse(words, names, language)?;
+        Ok(parsed.map(|parsed| Self {
+            depth: code::depth(&parsed.steps),
+            steps: parsed.steps.into(),
+            literals: parsed.literals.into(),
+        }))
+    }
+
+    /// The same, but a text is an error instead of a condition.
+    pub(crate) fn into_condition(self) -> Self {
+        let mut steps = self.steps.into_vec();
+        steps.push(Step::NoText);
+        Self {
             steps: steps.into(),
-            depth,
-        })
+            ..self
+        }
     }
 
     /// Evaluates the expression: random numbers are drawn in pgbench's order; `debug` gets what
-    /// `debug()` has to say, in the order of evaluation, also before an error.
+    /// `debug()` has to say, in the order of evaluation, also before an error. A text that comes
+    /// out of it is in `vars` until they are used for the next evaluation.
     pub fn eval(
         &self,
-        vars: &Vars,
+        vars: &mut Vars,
         prng: &mut Prng,
+        draws: &mut Draws,
         debug: &mut dyn FnMut(DebugOutput),
     ) -> Result<Value, EvalError> {
+        vars.begin_texts();
+        let mut world = World {
+            literals: &self.literals,
+            vars,
+            prng,
+            draws,
+            debug,
+        };
         if self.depth <= ROOM {
             let mut stack = [Value::Null; ROOM];
-            code::run(&self.steps, &mut stack, vars, prng, debug)
+            code::run(&self.steps, &mut stack, &mut world)
         } else {
             let mut stack = vec![Value::Null; self.depth];
-            code::run(&self.steps, &mut stack, vars, prng, debug)
+            code::run(&self.steps, &mut stack, &mut world)
         }
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! Precedence, lowest first: OR; AND; NOT; IS, ISNULL, NOTNULL; comparisons; `| # & << >>` and `~`;
 //! `+ -`; `* / %`; sign. All are left-associative but the comparisons, which do not associate.
+//! pgdyno's `||` stands with `|`, as in PostgreSQL.
+
+use std::ops::Range;
 
 use super::code::{Binary, MAX_FUNCTION_ARGS, Step};
-use super::function;
+use super::function::{self, Entry};
 use super::token::{Token, Word};
-use crate::{Names, Value};
+use crate::{Language, Names, Value};
 
 /// How deep parentheses, calls and operators may nest.
 const MAX_NESTING: usize = 400;
@@ -56,31 +59,53 @@ type Parsed<'a, T = ()> = Result<T, GrammarError<'a>>;
 struct Parser<'w, 'a> {
     words: &'w [Word<'a>],
     at: usize,
-    steps: Vec<Step>,
+    parsed: Steps,
     nesting: usize,
     names: &'w mut Names,
+    language: Language,
 }
 
-/// Parses all of `words`, the last of which is [`Token::EndOfLine`].
-pub(crate) fn parse<'a>(
+/// A parsed expression.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    pub steps: Vec<Step>,
+    /// The constant texts in it.
+    pub literals: Vec<Box<str>>,
+}
+
+/// Parses all of `words`, the last of which is [`Token::EndOfLine`], as so many expressions one
+/// after the other.
+pub(crate) fn parse<'a, const N: usize>(
     words: &[Word<'a>],
     names: &mut Names,
-) -> Result<Vec<Step>, GrammarError<'a>> {
+    language: Language,
+) -> Result<[Steps; N], GrammarError<'a>> {
     let mut parser = Parser {
         words,
         at: 0,
-        steps: Vec::new(),
+        parsed: Steps::default(),
         nesting: 0,
         names,
+        language,
     };
-    parser.expression(Level::Or)?;
+    let mut all = [const {
+        Steps {
+            steps: Vec::new(),
+            literals: Vec::new(),
+        }
+    }; N];
+    for one in &mut all {
+        parser.expression(Level::Or)?;
+        *one = std::mem::take(&mut parser.parsed);
+    }
     parser.expect(Token::EndOfLine)?;
-    Ok(parser.steps)
+    Ok(all)
 }
 
 fn binary(token: Token<'_>) -> Option<(Level, Binary, bool)> {
     use Binary::*;
     let (level, operator) = match token {
+        Token::Concat => (Level::Bits, Concat),
         Token::Pipe => (Level::Bits, BitOr),
         Token::Ampersand => (Level::Bits, BitAnd),
         Token::Hash => (Level::Bits, BitXor),
@@ -140,19 +165,19 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn constant(&mut self, value: Value) {
-        self.steps.push(Step::Constant(value));
+        self.parsed.steps.push(Step::Constant(value));
     }
 
     /// Reserves a jump, to be aimed by [`Parser::land`].
     fn jump(&mut self, step: fn(u32) -> Step) -> usize {
-        self.steps.push(step(0));
-        self.steps.len() - 1
+        self.parsed.steps.push(step(0));
+        self.parsed.steps.len() - 1
     }
 
     /// Aims a jump behind the last step.
     fn land(&mut self, jump: usize) {
-        let distance = (self.steps.len() - jump - 1) as u32;
-        match &mut self.steps[jump] {
+        let distance = (self.parsed.steps.len() - jump - 1) as u32;
+        match &mut self.parsed.steps[jump] {
             Step::AndLeft(to) | Step::OrLeft(to) | Step::Unless(to) | Step::Jump(to) => {
                 *to = distance;
             }
@@ -166,7 +191,7 @@ impl<'a> Parser<'_, 'a> {
         if self.nesting > MAX_NESTING {
             return self.complain("memory exhausted", None);
         }
-        let start = self.steps.len();
+        let start = self.parsed.steps.len();
         self.operand()?;
         let mut compared = false;
         loop {
@@ -179,12 +204,16 @@ impl<'a> Parser<'_, 'a> {
                     return self.error();
                 }
                 self.at += 1;
-                let left = self.steps.len() - start;
+                let left = self.parsed.steps.len() - start;
                 self.expression(level.next())?;
-                if swapped {
-                    self.steps[start..].rotate_left(left);
+                if operator == Binary::Concat {
+                    self.take_as_text(start..start + left);
+                    self.take_as_text(start + left..self.parsed.steps.len());
                 }
-                self.steps.push(Step::Binary(operator));
+                if swapped {
+                    self.parsed.steps[start..].rotate_left(left);
+                }
+                self.parsed.steps.push(Step::Binary(operator));
                 compared = level == Level::Comparison;
                 continue;
             }
@@ -204,7 +233,7 @@ impl<'a> Parser<'_, 'a> {
         self.at += 1;
         let jump = self.jump(left);
         self.expression(right)?;
-        self.steps.push(Step::LogicRight);
+        self.parsed.steps.push(Step::LogicRight);
         self.land(jump);
         Ok(())
     }
@@ -224,9 +253,9 @@ impl<'a> Parser<'_, 'a> {
             };
             self.at += 1;
         }
-        self.steps.push(Step::Is(what));
+        self.parsed.steps.push(Step::Is(what));
         if negated {
-            self.steps.push(Step::Not);
+            self.parsed.steps.push(Step::Not);
         }
         Ok(())
     }
@@ -242,7 +271,16 @@ impl<'a> Parser<'_, 'a> {
             Token::Double(double) => self.constant(Value::Double(double)),
             Token::Variable(name) => {
                 let slot = self.names.intern(name);
-                self.steps.push(Step::Variable(slot));
+                self.parsed.steps.push(if self.language.is_pgdyno() {
+                    Step::ValueOrText(slot)
+                } else {
+                    Step::Variable(slot)
+                });
+            }
+            Token::Text(quoted) => {
+                let number = self.parsed.literals.len() as u32;
+                self.parsed.literals.push(unquoted(quoted));
+                self.parsed.steps.push(Step::Literal(number));
             }
             Token::Function(name) => return self.call(name),
             Token::Open | Token::Plus | Token::Minus | Token::Tilde | Token::Not | Token::Case => {}
@@ -262,18 +300,18 @@ impl<'a> Parser<'_, 'a> {
             Token::Minus => {
                 self.constant(Value::Int(0));
                 self.expression(Level::Sign)?;
-                self.steps.push(Step::Binary(Binary::Subtract));
+                self.parsed.steps.push(Step::Binary(Binary::Subtract));
                 Ok(())
             }
             Token::Tilde => {
                 self.constant(Value::Int(-1));
                 self.expression(Level::Bits.next())?;
-                self.steps.push(Step::Binary(Binary::BitXor));
+                self.parsed.steps.push(Step::Binary(Binary::BitXor));
                 Ok(())
             }
             Token::Not => {
                 self.expression(Level::Not)?;
-                self.steps.push(Step::Not);
+                self.parsed.steps.push(Step::Not);
                 Ok(())
             }
             Token::Case => self.case(),
@@ -310,25 +348,28 @@ impl<'a> Parser<'_, 'a> {
 
     fn call(&mut self, name: &'a str) -> Parsed<'a> {
         // An unknown name is reported at once, before anyone asks what follows it.
-        let Some(entry) = function::find(name) else {
+        let Some(entry) = function::find(name, self.language) else {
             return self.complain("unexpected function name", Some(name));
         };
         self.at += 1;
         self.expect(Token::Open)?;
+        if entry.names_counter {
+            return self.counter_call(entry);
+        }
         let mut given = 0;
         // Where the argument after the last allowed one begins.
         let mut cut = None;
         // The grammar allows nothing before the first comma: f(,1) is f(1).
         if self.token() != Token::Close {
             if self.token() != Token::Comma {
-                self.expression(Level::Or)?;
+                self.argument(entry, 0)?;
                 given = 1;
             }
             while self.accept(Token::Comma) {
                 if given == MAX_FUNCTION_ARGS {
-                    cut = Some(self.steps.len());
+                    cut = Some(self.parsed.steps.len());
                 }
-                self.expression(Level::Or)?;
+                self.argument(entry, given)?;
                 given += 1;
             }
         }
@@ -341,16 +382,68 @@ impl<'a> Parser<'_, 'a> {
         self.at += 1;
         if let Some(cut) = cut {
             // The arguments before are evaluated, then the call fails.
-            self.steps.truncate(cut);
-            self.steps.push(Step::TooManyArguments);
+            self.parsed.steps.truncate(cut);
+            self.parsed.steps.push(Step::TooManyArguments);
             return Ok(());
         }
         if entry.wants_seed(given) {
             let slot = self.names.intern("default_seed");
-            self.steps.push(Step::Variable(slot));
+            self.parsed.steps.push(Step::Variable(slot));
             given += 1;
         }
-        self.steps.push(Step::Call(entry.function, given as u8));
+        self.parsed
+            .steps
+            .push(Step::Call(entry.function, given as u8));
         Ok(())
     }
+
+    fn argument(&mut self, entry: Entry, number: usize) -> Parsed<'a> {
+        let from = self.parsed.steps.len();
+        self.expression(Level::Or)?;
+        if number < 8 && entry.texts >> number & 1 == 1 {
+            self.take_as_text(from..self.parsed.steps.len());
+        }
+        Ok(())
+    }
+
+    /// Where a text is wanted a variable from outside is taken as it came: the steps are those of
+    /// one operand.
+    fn take_as_text(&mut self, steps: Range<usize>) {
+        if let [step] = &mut self.parsed.steps[steps]
+            && let Step::ValueOrText(slot) = *step
+        {
+            *step = Step::TextOrValue(slot);
+        }
+    }
+
+    /// A call whose first argument is a counter's name, to be known before anything runs.
+    fn counter_call(&mut self, entry: Entry) -> Parsed<'a> {
+        let Token::Text(name) = self.token() else {
+            return self.complain("expected the name of a counter in quotes", Some(entry.name));
+        };
+        self.at += 1;
+        let counter = self.names.counter(&unquoted(name));
+        self.constant(Value::Int(counter.0.into()));
+        let mut given = 1;
+        while self.accept(Token::Comma) {
+            self.expression(Level::Or)?;
+            given += 1;
+        }
+        if self.token() != Token::Close {
+            return self.error();
+        }
+        if let Some(message) = entry.complaint(given) {
+            return self.complain(message, Some(entry.name));
+        }
+        self.at += 1;
+        self.parsed
+            .steps
+            .push(Step::Call(entry.function, given as u8));
+        Ok(())
+    }
+}
+
+/// What a text between quotes says.
+fn unquoted(text: &str) -> Box<str> {
+    text.replace("''", "'").into()
 }

@@ -2,6 +2,7 @@
 //!
 //! A logical line ends at a newline that no backslash precedes, or at the end of the script.
 
+use crate::Language;
 use crate::names::continues_name;
 use crate::number::{parse_bigint, parse_double};
 
@@ -47,6 +48,10 @@ pub(crate) enum Token<'a> {
     Double(f64),
     Variable(&'a str),
     Function(&'a str),
+    /// `||`; only in pgdyno's language.
+    Concat,
+    /// What stands between quotes, each inner one still twice; only in pgdyno's language.
+    Text(&'a str),
     /// The end of the logical line.
     EndOfLine,
 }
@@ -96,7 +101,7 @@ fn count(text: &[u8], test: impl Fn(u8) -> bool) -> usize {
 }
 
 /// Splits the logical line that begins at `start`.
-pub(crate) fn split(text: &str, start: usize) -> Line<'_> {
+pub(crate) fn split(text: &str, start: usize, language: Language) -> Line<'_> {
     let bytes = text.as_bytes();
     let mut line = Line {
         words: Vec::new(),
@@ -121,7 +126,11 @@ pub(crate) fn split(text: &str, start: usize) -> Line<'_> {
             at += length;
             continue;
         }
-        let (length, token) = word(text, at);
+        let (length, token) = if language.is_pgdyno() {
+            own_word(text, at).unwrap_or_else(|| word(text, at))
+        } else {
+            word(text, at)
+        };
         at += length;
         match token {
             Ok(token) => line.words.push(Word { token, end: at }),
@@ -140,6 +149,27 @@ pub(crate) fn split(text: &str, start: usize) -> Line<'_> {
     });
     line.end = at;
     line
+}
+
+/// The word at `at` if it is one of those that only pgdyno's language has.
+fn own_word(text: &str, at: usize) -> Option<(usize, Result<Token<'_>, &'static str>)> {
+    let rest = &text.as_bytes()[at..];
+    match rest {
+        [b'|', b'|', ..] => return Some((2, Ok(Token::Concat))),
+        [b'\'', ..] => {}
+        _ => return None,
+    }
+    let mut length = 1;
+    loop {
+        match &rest[length..] {
+            [] | [b'\n', ..] => return Some((length, Err("unterminated text"))),
+            [b'\'', b'\'', ..] => length += 2,
+            [b'\'', ..] => break,
+            _ => length += 1,
+        }
+    }
+    let inside = &text[at + 1..at + length];
+    Some((length + 1, Ok(Token::Text(inside))))
 }
 
 /// The word at `at`: its length and what it is, or what is wrong with it.
@@ -238,7 +268,7 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str) -> Vec<Token<'_>> {
-        let line = split(text, 0);
+        let line = split(text, 0, Language::Pgbench);
         assert_eq!(line.error, None, "{text}");
         line.words.iter().map(|word| word.token).collect()
     }
@@ -288,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_line_ends_at_a_newline_without_a_backslash() {
-        let line = split("1 \\\r\n + \\\n 2\n3", 0);
+        let line = split("1 \\\r\n + \\\n 2\n3", 0, Language::Pgbench);
         assert_eq!(line.words.len(), 4);
         assert_eq!(line.end, 13);
         assert_eq!(line.words[3].end, 13);
@@ -296,15 +326,36 @@ mod tests {
 
     #[test]
     fn the_last_error_of_a_line_is_the_one_reported() {
-        let line = split("@ 99999999999999999999 $ + 1\n", 0);
+        let line = split("@ 99999999999999999999 $ + 1\n", 0, Language::Pgbench);
         let error = line.error.unwrap();
         assert_eq!((error.message, error.text), ("unexpected character", "$"));
-        let error = split("@ 99999999999999999999", 0).error.unwrap();
+        let error = split("@ 99999999999999999999", 0, Language::Pgbench)
+            .error
+            .unwrap();
         assert_eq!(error.message, "bigint constant overflow");
-        let error = split("1e400", 0).error.unwrap();
+        let error = split("1e400", 0, Language::Pgbench).error.unwrap();
         assert_eq!(
             (error.message, error.text),
             ("double constant overflow", "1e400")
         );
+    }
+
+    #[test]
+    fn texts_are_words_of_pgdynos_language_alone() {
+        let line = split("'it''s :x' || 'b'|'", 0, Language::Pgdyno);
+        let tokens: Vec<_> = line.words.iter().map(|word| word.token).collect();
+        use Token::*;
+        assert_eq!(
+            tokens,
+            [Text("it''s :x"), Concat, Text("b"), Pipe, EndOfLine]
+        );
+        let error = line.error.unwrap();
+        assert_eq!((error.message, error.text), ("unterminated text", "'"));
+        let line = split("'a' || 1", 0, Language::Pgbench);
+        assert_eq!(line.error.unwrap().message, "unexpected character");
+        // A text does not go on in the next line, not even behind a backslash.
+        let line = split("'a\\\nb'", 0, Language::Pgdyno);
+        assert_eq!(line.error.unwrap().text, "'a\\");
+        assert_eq!(line.end, 4);
     }
 }

@@ -241,6 +241,8 @@ fn weighted(asked: &Bench) -> Vec<WeightedScript> {
             text: text.clone(),
             weight: script.weight as u32,
             retries: None,
+            must_find: false,
+            touches: None,
         }
     };
     asked.scripts.iter().zip(&asked.texts).map(script).collect()
@@ -262,7 +264,6 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
     let is_one_try = asked.max_tries == 0 && flavour.zero_tries_is_one;
     let limit_us = asked.latency_limit_us;
     let drive = Drive {
-        query_mode: asked.query_mode,
         clients: asked.clients as usize,
         threads: asked.threads as usize,
         until,
@@ -295,6 +296,7 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         workload: Vec::new(),
         mix: None,
         params: Vec::new(),
+        query_mode: Some(asked.query_mode),
         target: Wanted::default(),
         isolation: None,
         inject_retries: false,

@@ -69,7 +69,8 @@ fn find(name: &str) -> Result<&'static Builtin, Stop> {
 
 fn text(builtin: &Builtin, flavour: &Flavour) -> Result<String, Stop> {
     let pack = shipped::find(builtin.pack).map_err(|error| Stop::fatal(error.to_string()))?;
-    let scripts = pack.scripts(None).map_err(Stop::fatal)?;
+    let values = pack.values_of(None).map_err(Stop::fatal)?;
+    let scripts = pack.scripts(None, &values).map_err(Stop::fatal)?;
     let text = scripts.iter().map(|script| script.text.as_str());
     Ok(flavour.renamed(&text.collect::<String>()))
 }

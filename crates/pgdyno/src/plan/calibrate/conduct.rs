@@ -131,7 +131,7 @@ fn check_names(checked: &prepare::Checked) -> Result<(), Failure> {
 
 fn header(asked: &Asked, target: &Target) -> ExperimentHeader {
     let after = match target.kind {
-        Kind::Named => target.endpoints[0].name.replace(char::is_whitespace, "-"),
+        Kind::Named => place(&target.endpoints[0].name),
         Kind::Kept => "kept".to_owned(),
         Kind::Own => "own".to_owned(),
     };
@@ -159,6 +159,15 @@ struct Ready {
     timed: bool,
     /// What was tidied up before it.
     tidied: Option<hygiene::Record>,
+}
+
+/// An endpoint as part of a name.
+fn place(endpoint: &str) -> String {
+    // Of a Unix socket the port is enough: it is on this host.
+    match endpoint.rsplit_once("/.s.PGSQL.") {
+        Some((_, port)) => format!("local:{port}"),
+        None => endpoint.replace(char::is_whitespace, "-"),
+    }
 }
 
 struct Calibration<'a> {

@@ -1,5 +1,6 @@
 //! Verdicts: each line's mean against what is expected, and what the time of a line consists of, by
-//! subtraction. The greatest part is the likely cause of a miss.
+//! subtraction of medians. The greatest part is the likely cause of a miss; where the median alone
+//! would be as expected, it is the tail.
 
 use super::expect::Range;
 use super::read::{Calibration, Measured};
@@ -79,7 +80,7 @@ impl Verdict {
 /// A part of a line's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// pgdyno's own CPU time, and its waiting for a CPU.
+    /// pgdyno's own CPU time.
     Client,
     /// The rest of the round trip.
     Network,
@@ -87,8 +88,10 @@ pub enum Part {
     Sync,
     /// All that makes a change durable, where the wait cannot be told apart.
     Commit,
-    /// What remains: the server at work.
+    /// What remains of the median: the server at work.
     Server,
+    /// By what the mean exceeds the median: the slowest transactions.
+    Tail,
 }
 
 impl Part {
@@ -100,6 +103,7 @@ impl Part {
             Self::Sync => "sync",
             Self::Commit => "commit",
             Self::Server => "server",
+            Self::Tail => "tail",
         }
     }
 }
@@ -125,8 +129,8 @@ pub struct Line<'a> {
     pub expected: Range,
     /// What came of it.
     pub verdict: Verdict,
-    /// The mean without the round trip, and whether that is within expectation; `None` for the round
-    /// trip itself.
+    /// The median without that of the round trip, and whether this is within expectation; `None` for
+    /// the round trip itself.
     pub without_round_trip: Option<(f64, bool)>,
     /// Its parts; empty when the round trip is not known. Their sum is the mean.
     pub parts: Vec<(Part, f64)>,
@@ -139,7 +143,7 @@ pub struct Line<'a> {
 /// What is known of the sync of a commit.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sync {
-    /// A commit that waits less one that does not.
+    /// The median of a commit that waits less that of one that does not.
     pub difference_us: Option<f64>,
     /// By the server's own clock, for each sync.
     pub server_us: Option<f64>,
@@ -171,7 +175,7 @@ impl<'a> Judged<'a> {
         let durable = match (sync.difference_us, &c.commit, round_trip) {
             (Some(us), _, _) => Durable::Sync(us),
             (None, Some(commit), Some(round_trip)) => {
-                Durable::Commit((commit.mean_us() - round_trip.mean_us()).max(0.0))
+                Durable::Commit((commit.median_us() - round_trip.median_us()).max(0.0))
             }
             _ => Durable::Unknown,
         };
@@ -219,13 +223,13 @@ impl Sync {
         };
         match &c.commit_no_wait {
             Some(no_wait) => {
-                let difference_us = (commit.mean_us() - no_wait.mean_us()).max(0.0);
+                let difference_us = (commit.median_us() - no_wait.median_us()).max(0.0);
                 sync.difference_us = Some(difference_us);
                 sync.sentences.push(format!(
-                    "waiting until it is durable takes {} ms of a commit: without it the same \
-                     statement takes {} ms",
+                    "waiting until it is durable takes {} ms of a commit (median): without it the \
+                     same statement takes {} ms",
                     ms(difference_us),
-                    ms(no_wait.mean_us())
+                    ms(no_wait.median_us())
                 ));
             }
             None => {
@@ -301,7 +305,7 @@ impl<'a> Judging<'a, '_> {
             .round_trip
             .filter(|_| self.what != What::RoundTrip)
             .map(|round_trip| {
-                let rest_us = (mean_us - round_trip.mean_us()).max(0.0);
+                let rest_us = (self.measured.median_us() - round_trip.median_us()).max(0.0);
                 (rest_us, rest_us <= expected.high_us)
             });
         Line {
@@ -322,64 +326,70 @@ impl<'a> Judging<'a, '_> {
         let Some(round_trip) = self.round_trip else {
             return Vec::new();
         };
-        let mean_us = self.measured.mean_us();
-        let way_us = round_trip.mean_us().min(mean_us);
+        let median_us = self.measured.median_us();
+        let way_us = round_trip.median_us().min(median_us);
         let client_us = round_trip.client_us.min(way_us);
-        let rest_us = mean_us - way_us;
+        let rest_us = median_us - way_us;
         let mut parts = vec![
             (Part::Client, client_us),
             (Part::Network, way_us - client_us),
         ];
-        let durable_us = match (self.what, self.durable) {
-            (What::Commit | What::Update, Durable::Sync(us)) => {
-                parts.push((Part::Sync, us.min(rest_us)));
-                us.min(rest_us)
-            }
+        let durable = match (self.what, self.durable) {
+            (What::Commit | What::Update, Durable::Sync(us)) => Some((Part::Sync, us.min(rest_us))),
             (What::Commit | What::Update, Durable::Commit(us)) => {
-                parts.push((Part::Commit, us.min(rest_us)));
-                us.min(rest_us)
+                Some((Part::Commit, us.min(rest_us)))
             }
-            _ => 0.0,
+            _ => None,
         };
+        parts.extend(durable);
         if self.what != What::RoundTrip {
+            let durable_us = durable.map_or(0.0, |(_, us)| us);
             parts.push((Part::Server, rest_us - durable_us));
         }
+        parts.push((Part::Tail, self.measured.mean_us() - median_us));
         parts
     }
 
     fn cause(&self, parts: &[(Part, f64)], expected: Range) -> Option<Cause> {
-        let mean_us = self.measured.mean_us();
-        let greatest = parts.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let (part, us) = match self.measured.is_client_bound() {
+        let median_us = self.measured.median_us();
+        let find = |part: Part| parts.iter().find(|(other, _)| *other == part);
+        let steady = parts.iter().filter(|(part, _)| *part != Part::Tail);
+        let (part, us) = *if self.measured.is_client_bound() {
             // Whatever else there is waits for it.
-            true => *parts.iter().find(|(part, _)| *part == Part::Client)?,
-            false => *greatest,
+            find(Part::Client)?
+        } else if median_us <= expected.high_us {
+            find(Part::Tail)?
+        } else {
+            steady.max_by(|a, b| a.1.total_cmp(&b.1))?
         };
-        let rest_us = mean_us - us;
-        let (mean, us, rest) = (ms(mean_us), ms(us), ms(rest_us));
+        let rest_us = median_us - us;
         let within = match rest_us <= expected.high_us {
             true => "within expectation",
             false => "which is still too much",
         };
-        let is_way = self.what == What::RoundTrip;
+        let (us, median, rest) = (ms(us), ms(median_us), ms(rest_us));
+        let of_median = format!("{us} of {median} ms (median)");
+        let without = format!("without it {rest} ms, {within}");
         let sentence = match part {
-            Part::Network if is_way => format!("{us} of {mean} ms are the way there and back"),
-            Part::Network => {
-                format!(
-                    "{us} of {mean} ms are the way there and back; without it {rest} ms, {within}"
-                )
+            Part::Network if self.what == What::RoundTrip => {
+                format!("{of_median} are the way there and back")
             }
-            Part::Client => format!("pgdyno itself is short of CPU on this host: {mean} ms"),
-            Part::Sync => format!(
-                "{us} of {mean} ms are waiting until it is durable; without it {rest} ms, {within}"
-            ),
-            Part::Commit => format!(
-                "{us} of {mean} ms are what makes one changed row durable; without it {rest} ms, \
-                 {within}"
-            ),
+            Part::Network => format!("{of_median} are the way there and back; {without}"),
+            Part::Client if self.measured.is_client_bound() => {
+                "pgdyno itself is short of CPU on this host".to_owned()
+            }
+            Part::Client => format!("{of_median} are pgdyno's own CPU time"),
+            Part::Sync => format!("{of_median} are waiting until it is durable; {without}"),
+            Part::Commit => {
+                format!("{of_median} are what makes one changed row durable; {without}")
+            }
             Part::Server => {
-                format!("{us} of {mean} ms are the server's own work, when all else is taken away")
+                format!("{of_median} are the server's own work, when all else is taken away")
             }
+            Part::Tail => format!(
+                "half of them take {median} ms or less, as expected; the slowest raise the mean by \
+                 {us} ms"
+            ),
         };
         Some(Cause {
             part,
@@ -395,9 +405,9 @@ impl<'a> Judging<'a, '_> {
             Part::Network => {
                 if let Some(way) = round_trip {
                     evidence.push(format!(
-                        "an empty query takes {} ms, of which pgdyno itself has {}",
-                        ms(way.mean_us()),
-                        ms(way.client_us.min(way.mean_us()))
+                        "an empty query takes {} ms (median), of which pgdyno itself has {}",
+                        ms(way.median_us()),
+                        ms(way.client_us.min(way.median_us()))
                     ));
                 }
                 if self.facts.same_host == Fact::Seen(true) {
@@ -412,6 +422,13 @@ impl<'a> Judging<'a, '_> {
                 "its busiest thread had or wanted a CPU for {:.0} % of the time",
                 self.measured.client_share * 100.0
             )),
+            Part::Tail => {
+                evidence.push(format!(
+                    "the longest took {} ms; pgdyno itself waited {} ms a transaction for a CPU",
+                    crate::report::figures::ms(self.measured.latencies.max_us()),
+                    ms(self.measured.client_waited_us)
+                ));
+            }
             Part::Sync | Part::Commit => evidence.extend(self.sync.sentences.iter().cloned()),
             Part::Server => evidence.extend(self.blocks()),
         }
@@ -484,6 +501,7 @@ mod tests {
             trial: 1,
             latencies,
             client_us: 20.0,
+            client_waited_us: 0.0,
             client_share: 0.3,
             transactions: 1000,
             server_side: Fact::Unseen("nobody asked".to_owned()),
@@ -552,16 +570,18 @@ mod tests {
                 ("client", 20),
                 ("network", 6080),
                 ("sync", 600),
-                ("server", 0)
+                ("server", 0),
+                ("tail", 0)
             ]
         );
         assert_eq!(update.without_round_trip, Some((600.0, true)));
         let cause = update.cause.as_ref().unwrap();
         assert_eq!(
             cause.sentence,
-            "6.080 of 6.700 ms are the way there and back; without it 0.620 ms, within expectation"
+            "6.080 of 6.700 ms (median) are the way there and back; without it 0.620 ms, within \
+             expectation"
         );
-        assert!(cause.evidence[0].starts_with("an empty query takes 6.100 ms"));
+        assert!(cause.evidence[0].starts_with("an empty query takes 6.100 ms (median)"));
     }
 
     #[test]
@@ -611,7 +631,8 @@ mod tests {
                 ("client", 20),
                 ("network", 480),
                 ("commit", 8500),
-                ("server", 900)
+                ("server", 900),
+                ("tail", 0)
             ]
         );
         let cause = update.cause.as_ref().unwrap();
@@ -656,6 +677,38 @@ mod tests {
         let cause = judged.lines[2].cause.as_ref().unwrap();
         assert_eq!(cause.part, Part::Client);
         assert!(cause.evidence[0].contains("97 % of the time"), "{cause:?}");
+    }
+
+    #[test]
+    fn stalls_are_told_from_what_every_transaction_pays() {
+        let mut c = calibration([200, 900, 300, 1200, 3000]);
+        let stalls = |measured: &mut Option<Measured>| {
+            let measured = measured.as_mut().unwrap();
+            (0..10).for_each(|_| measured.latencies.record(500_000));
+        };
+        stalls(&mut c.round_trip);
+        stalls(&mut c.read);
+        let judged = Judged::of(&c);
+        let read = &judged.lines[2];
+        let cause = read.cause.as_ref().unwrap();
+        assert_eq!((read.verdict, cause.part), (Verdict::Missed, Part::Tail));
+        assert!(
+            cause
+                .sentence
+                .starts_with("half of them take 1.200 ms or less"),
+            "{cause:?}"
+        );
+        assert!(
+            cause.evidence[0].starts_with("the longest took 500.000 ms"),
+            "{cause:?}"
+        );
+        // They neither make the way longer nor hide what else is slow.
+        assert_eq!(read.without_round_trip, Some((1000.0, true)));
+        let sum: f64 = read.parts.iter().map(|(_, us)| us).sum();
+        assert!((sum - read.measured.mean_us()).abs() < 1e-6);
+        c.update.as_mut().unwrap().latencies = measured(9000).latencies;
+        let judged = Judged::of(&c);
+        assert_eq!(judged.lines[3].cause.as_ref().unwrap().part, Part::Server);
     }
 
     #[test]

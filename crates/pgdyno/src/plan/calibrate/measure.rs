@@ -128,10 +128,10 @@ impl Measure {
             target: wanted.clone(),
             isolation: None,
             inject_retries: false,
+            // What drivers of applications do with a statement that they send often.
+            query_mode: Some(QueryMode::Prepared),
             detects_warmup: false,
             drive: Drive {
-                // What drivers of applications do with a statement that they send often.
-                query_mode: QueryMode::Prepared,
                 clients,
                 threads: host::cpus().min(clients),
                 until: Until::Elapsed(measured),

@@ -52,8 +52,10 @@ pub struct Measured {
     pub trial: i64,
     /// Service times of those that were committed.
     pub latencies: Latencies,
-    /// pgdyno's own CPU time for each transaction of the trial, and its waiting for a CPU.
+    /// pgdyno's own CPU time for each transaction of the trial.
     pub client_us: f64,
+    /// How long pgdyno waited for a CPU, for each transaction of the trial.
+    pub client_waited_us: f64,
     /// The share of the time in which pgdyno's busiest thread had or wanted a CPU.
     pub client_share: f64,
     /// Transactions of the trial.
@@ -73,6 +75,14 @@ impl Measured {
     /// The mean in microseconds; there is one.
     pub fn mean_us(&self) -> f64 {
         self.latencies.mean_us().unwrap_or(0.0)
+    }
+
+    /// The median in microseconds, of however few there are: what is told apart by it is a matter of
+    /// milliseconds, and a few stalls of a busy host must not decide.
+    pub fn median_us(&self) -> f64 {
+        let histogram = self.latencies.histogram();
+        let median = histogram.map_or(0, |all| all.value_at_quantile(0.5));
+        median.min(self.latencies.max_us()) as f64
     }
 }
 
@@ -217,7 +227,8 @@ fn measured(
     Measured {
         trial,
         latencies,
-        client_us: (user_us + system_us + waited_us) as f64 / transactions.max(1) as f64,
+        client_us: (user_us + system_us) as f64 / transactions.max(1) as f64,
+        client_waited_us: waited_us as f64 / transactions.max(1) as f64,
         client_share: client_share(recording),
         transactions,
         server_side,

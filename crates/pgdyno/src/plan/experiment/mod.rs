@@ -15,6 +15,7 @@ pub mod plan;
 pub mod point;
 pub mod presets;
 pub mod reader;
+pub mod retries_lab;
 pub mod schedule;
 mod suggest;
 pub mod toml_text;

@@ -98,6 +98,8 @@ pub struct Notebook {
     experiment: i64,
     uuid: String,
     done: Vec<Done>,
+    /// Marks all of its trials.
+    tag: Option<&'static str>,
 }
 
 /// An experiment that was begun before, and what it was begun with.
@@ -120,7 +122,16 @@ impl Notebook {
             experiment: begun.number,
             uuid: begun.uuid,
             done: Vec::new(),
+            tag: None,
         })
+    }
+
+    /// With a mark on all trials to come.
+    pub fn tagged(self, tag: &'static str) -> Notebook {
+        Notebook {
+            tag: Some(tag),
+            ..self
+        }
     }
 
     /// The newest experiment of this name with the same points, workloads and hygiene, to go on
@@ -175,6 +186,7 @@ impl Notebook {
             experiment: row.number,
             uuid: row.uuid.clone(),
             done: done.collect(),
+            tag: None,
         };
         Ok(Some(Begun { notebook, seed }))
     }
@@ -240,9 +252,10 @@ impl Notebook {
             point: Some(slot.point.to_json()),
             repeat: (!is_maximum).then_some(slot.repeat),
             position: Some(position),
-            tags: is_maximum
-                .then(|| TAG_OF_MAXIMUM.to_owned())
+            tags: [is_maximum.then_some(TAG_OF_MAXIMUM), self.tag]
                 .into_iter()
+                .flatten()
+                .map(str::to_owned)
                 .collect(),
             ..header
         }

@@ -87,7 +87,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter(
         "query_mode",
         Kind::Choice(&["simple", "extended", "prepared"]),
-        "how statements travel",
+        "how statements travel (simple, unless the mix needs another)",
     ),
     parameter(
         "retry",

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use serde_json::Value;
-
+use super::toml_text::quoted;
 use crate::exit::Failure;
 
 /// An experiment in TOML, and what the user should know about it.
@@ -170,11 +169,6 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
         toml,
         remarks: config.remarks,
     })
-}
-
-/// A text as TOML writes it; JSON's escapes are TOML's too.
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
 }
 
 /// The assignments, with those that a shell would have to compute left out.

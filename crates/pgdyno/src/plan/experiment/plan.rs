@@ -161,7 +161,7 @@ fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
                 pack.param(name).is_some()
             });
             let known: Vec<String> = known.cloned().collect();
-            let chosen = Params::parse(&pack, &known).map_err(Failure::new)?;
+            let chosen = Params::parse(&pack, None, &known).map_err(Failure::new)?;
             Some(of_pack(pack, chosen)?)
         }
         (None, None) => None,

@@ -182,15 +182,16 @@ impl Point {
             workload: self.workload(),
             mix: self.text("mix").map(str::to_owned),
             params: self.params(),
+            query_mode: match self.text("query_mode") {
+                Some("simple") => Some(QueryMode::Simple),
+                Some("extended") => Some(QueryMode::Extended),
+                Some("prepared") => Some(QueryMode::Prepared),
+                _ => None,
+            },
             target,
             isolation: self.text("isolation").and_then(Isolation::from_name),
             inject_retries: false,
             drive: Drive {
-                query_mode: match self.text("query_mode") {
-                    Some("extended") => QueryMode::Extended,
-                    Some("prepared") => QueryMode::Prepared,
-                    _ => QueryMode::Simple,
-                },
                 clients: count("clients").unwrap_or(1) as usize,
                 threads: count("threads").map_or_else(host::cpus, |n| n as usize),
                 until: count("transactions")
@@ -283,7 +284,7 @@ mod tests {
         );
         assert_eq!(drive.retry_deadline, Some(Duration::from_millis(200)));
         assert!(drive.checks_commit);
-        assert_eq!(drive.query_mode, QueryMode::Prepared);
+        assert_eq!(trial.query_mode, Some(QueryMode::Prepared));
         assert_eq!(drive.on_error, OnError::Continue);
         assert_eq!(drive.on_connection_loss, OnConnectionLoss::Reconnect);
         assert_eq!(trial.isolation, Some(Isolation::Serializable));

@@ -3,7 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, probes,
+    retries,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -95,6 +96,28 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
     settings_at_start: AtStart::Parameters,
     lock_timeout: None,
+    lacks: &[
+        // Captured: "unimplemented at or near "update"" in 19.1. Documented (SELECT FOR UPDATE,
+        // v20.1): new in 20.1.
+        Lack {
+            feature: Feature::ForUpdate,
+            until: Some(Version::new(20, 1)),
+            why: "it came with CockroachDB 20.1",
+        },
+        // Captured: CREATE PROCEDURE is a syntax error in 19.1. Documented: new in 23.2.
+        Lack {
+            feature: Feature::Procedures,
+            until: Some(Version::new(23, 2)),
+            why: "procedures came with CockroachDB 23.2",
+        },
+        // Documented (known limitations of PL/pgSQL, v25.4; cockroachdb/cockroach issue 111446).
+        Lack {
+            feature: Feature::Procedures,
+            until: None,
+            why: "EXCEPTION catches no serialization failure there, so that only the client can \
+                try again",
+        },
+    ],
     cluster: cluster::COCKROACHDB,
     probes: probes::COCKROACHDB,
     retries: retries::COCKROACHDB,

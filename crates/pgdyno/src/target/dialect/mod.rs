@@ -4,6 +4,7 @@
 
 mod cluster;
 mod cockroachdb;
+mod feature;
 mod postgresql;
 mod probes;
 mod product;
@@ -13,6 +14,7 @@ mod yugabytedb;
 
 pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
+pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
 pub use product::{Product, Version};
@@ -75,6 +77,8 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// What workloads may need and it does not have.
+    pub lacks: &'static [Lack],
     /// What it tells about its cluster.
     pub cluster: Cluster,
     /// What it tells of the parts of a commit.

@@ -1,6 +1,8 @@
 //! PostgreSQL.
 
-use super::{AtStart, Dialect, Filling, TableFacts, Version, cluster, probes, retries};
+use super::{
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries,
+};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
@@ -52,6 +54,20 @@ pub const POSTGRESQL: Dialect = Dialect {
     checkpoint: Some("CHECKPOINT"),
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    lacks: &[
+        // Documented: release notes of 11, CREATE PROCEDURE and transaction control in it.
+        Lack {
+            feature: Feature::Procedures,
+            until: Some(Version::new(11, 0)),
+            why: "procedures came with PostgreSQL 11",
+        },
+        // Documented: release notes of 9.1.
+        Lack {
+            feature: Feature::WritingWith,
+            until: Some(Version::new(9, 1)),
+            why: "it came with PostgreSQL 9.1",
+        },
+    ],
     cluster: cluster::POSTGRESQL,
     probes: probes::POSTGRESQL,
     retries: retries::POSTGRESQL,

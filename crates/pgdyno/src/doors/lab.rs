@@ -1,0 +1,240 @@
+//! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, builder::PossibleValuesParser};
+
+use super::Talk;
+use super::json_arg::JsonArg;
+use super::pack_args::PackArgs;
+use super::store_args::StoreArgs;
+use super::target_args::TargetArgs;
+use crate::exit::{Exit, Failure};
+use crate::plan::duration;
+use crate::plan::experiment::conduct::{self, Means};
+use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::plan::Plan;
+use crate::plan::experiment::reader;
+use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, WORKLOADS};
+use crate::plan::experiment::toml_text::Source;
+use crate::plan::settings;
+use crate::plan::trial;
+use crate::report::retries_lab::Results;
+use crate::say::write_answer;
+
+/// Marks the trials of a first look.
+const TAG: &str = "exploratory";
+const DURATION_DEFAULT: Duration = Duration::from_secs(5);
+/// Tables are at most this wide, where that is possible.
+const WIDTH: usize = 110;
+
+/// What can be asked.
+#[derive(Debug, Subcommand)]
+pub enum LabVerb {
+    /// In which form does a transaction bear contention best here?
+    Retries(RetriesArgs),
+}
+
+/// Which forms, under which circumstances.
+#[derive(Debug, Args)]
+#[command(
+    about = "In which form does a transaction bear contention best here?",
+    long_about = "\
+In which form does a transaction bear contention best here? The same transaction is run in the forms
+in which people rewrite it, tried again when the server says so, in turn and for a few seconds each,
+and the forms are put side by side: goodput, latency from the first try, retries, work thrown away.
+
+At scale 1, which is loaded when there are no tables yet, all clients want the same branch: as much
+contention as there can be. --param scale=N has N branches.",
+    after_help = "\
+The forms (mixes of the workload; pgdyno pack show tpcb has them as files):
+  statements   a round trip for each statement: what most applications do
+  batch        all statements in one message of the simple protocol
+  cte          one statement: updates and insert within WITH
+  pipeline     all statements sent before the first answer is read
+  for-update   the row that is wanted most is locked first
+  procedure    a procedure on the server that tries again by itself
+
+Examples:
+  pgdyno lab retries                                  a server of pgdyno's own, two minutes
+  pgdyno lab retries --isolation serializable         where conflicts become retries
+  pgdyno lab retries --url postgresql://me@db1/bench -c 8,64 --repeat 5
+  pgdyno lab retries --forms statements,cte -T 30s --workload simple-update
+  pgdyno lab retries --full --print > mine.toml       all of it, to change and sweep
+  pgdyno lab retries --json=retries.json
+
+What each form is for, and how to read the table: docs/retries.md"
+)]
+pub struct RetriesArgs {
+    /// The transaction: of tpcb, or of simple-update, where no row is wanted by everybody
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(WORKLOADS), default_value = WORKLOADS[0])]
+    pub workload: String,
+
+    /// The forms to compare
+    #[arg(long, value_name = "FORM,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(FORMS), default_values = FORMS, hide_default_value = true, hide_possible_values = true)]
+    pub forms: Vec<String>,
+
+    /// Clients that run at the same time [default: 1,32; with --full 1,4,16,64]
+    #[arg(short, long, value_name = "COUNT,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: Vec<u32>,
+
+    /// Isolation levels: read-committed, repeatable-read, serializable [default: the server's; with
+    /// --full all three]
+    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', value_parser = level)]
+    pub isolation: Vec<String>,
+
+    /// How long each trial measures: 5, 5s, 1m
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive)]
+    pub duration: Option<Duration>,
+
+    /// Trials of each form at each point, in turn
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+
+    /// Also compare retry policies, isolation levels, more numbers of clients, and with and without
+    /// foreign keys: hours
+    #[arg(long)]
+    pub full: bool,
+
+    /// Where the random numbers come from [default: from the clock]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+
+    /// Show the experiment as TOML for `pgdyno sweep`, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    pub print: bool,
+
+    /// Where machines find the result.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How the workload is to be.
+    #[command(flatten)]
+    pub pack: PackArgs,
+
+    /// Where the database is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+fn level(text: &str) -> Result<String, String> {
+    let plain = text.to_lowercase().replace(['-', '_'], " ");
+    match LEVELS.contains(&plain.as_str()) {
+        true => Ok(plain),
+        false => Err(format!(
+            "an isolation level is one of {}",
+            LEVELS.map(|level| level.replace(' ', "-")).join(", ")
+        )),
+    }
+}
+
+impl RetriesArgs {
+    fn lab(&self) -> Result<Lab, Failure> {
+        let param = |text: &String| match text.split_once('=') {
+            Some((name, value)) if pgdyno_script::is_valid_name(name) => {
+                Ok((name.to_owned(), value.to_owned()))
+            }
+            _ => Err(Failure::with(
+                Exit::Usage,
+                format!("--param {text}: it must be NAME=VALUE"),
+            )),
+        };
+        let or = |given: &[u32], plain: &[u32], full: &[u32]| match (given, self.full) {
+            ([], false) => plain.to_vec(),
+            ([], true) => full.to_vec(),
+            (given, _) => given.to_vec(),
+        };
+        Ok(Lab {
+            workload: self.workload.clone(),
+            forms: self.forms.clone(),
+            clients: or(&self.clients, &[1, 32], &[1, 4, 16, 64]),
+            isolation: match (self.isolation.as_slice(), self.full) {
+                ([], true) => LEVELS.map(str::to_owned).to_vec(),
+                (given, _) => given.to_vec(),
+            },
+            duration: self.duration.unwrap_or(DURATION_DEFAULT),
+            repeats: self.repeat,
+            seed: self.seed,
+            params: self
+                .pack
+                .param
+                .iter()
+                .map(param)
+                .collect::<Result<_, _>>()?,
+            full: self.full,
+        })
+    }
+}
+
+/// Does it.
+pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
+    let LabVerb::Retries(args) = verb;
+    let text = args.lab()?.toml();
+    if args.print {
+        return write_answer(format_args!("{text}")).map(|()| Exit::Ok);
+    }
+    let source = Source {
+        name: "the laboratory's experiment",
+        text: &text,
+    };
+    let experiment = reader::read(source, "", Path::new(""))?;
+    let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
+    let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
+    retries(args, talk, &plan)
+}
+
+fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure> {
+    let journals = settings::directory()?;
+    let interrupts = super::interrupts()?;
+    let json_to = args.json.open()?;
+    let store = args.store.open()?;
+    let notebook = Notebook::begin(&store, &plan.identity)?.tagged(TAG);
+    drop(store);
+    if !talk.quiet {
+        let (_, words) = conduct::whole_time(plan);
+        crate::say::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
+    }
+    let mut results = Results::default();
+    let ended = conduct::conduct(
+        plan,
+        Means {
+            wanted: args.target.wanted(),
+            journals: &journals,
+            screen: talk.screen(),
+            progress: super::progress_on,
+            tell: &mut |line| {
+                if !talk.quiet {
+                    crate::say::remark!("{line}");
+                }
+                Ok(())
+            },
+            finished: &mut |finished| {
+                results.add(finished);
+                Ok(())
+            },
+            notebook: &notebook,
+            interrupts,
+        },
+    )?;
+    let nothing_but = results.nothing_but();
+    if !args.json.replaces_text() && nothing_but.is_empty() {
+        write_answer(format_args!("{}", results.text(WIDTH)))?;
+    }
+    json_to.write(&results.to_json())?;
+    if let Some(failure) = ended.early {
+        return Err(failure);
+    }
+    match nothing_but.as_slice() {
+        [] => Ok(Exit::Ok),
+        [why] => Err(Failure::new(format!("no form can be run here: {why}"))),
+        reasons => {
+            let failure = Failure::new("no form can be run here");
+            Err(reasons.iter().cloned().fold(failure, Failure::detail))
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What `pgdyno lab retries` found: the forms side by side at each point, and what that means.
+//!
+//! Not for: which trials are run (`plan::experiment::retries_lab`).
+
+mod words;
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{Latencies, Work};
+use pgdyno_stats::{Bootstrap, Sample, Summary};
+use serde_json::{Value, json};
+
+use super::figures;
+use crate::plan::experiment::notebook::Finished;
+use crate::store::State;
+use crate::target::facts::Facts;
+
+/// All points, in the order in which they were first measured.
+#[derive(Default)]
+pub struct Results {
+    points: Vec<Point>,
+    target: Option<Target>,
+}
+
+/// Where it was measured, as its first trial found it.
+struct Target {
+    title: String,
+    facts: Facts,
+    /// The workload's name and what its clients started with.
+    workload: String,
+    variables: BTreeMap<String, String>,
+    max_tries: u32,
+    duration_s: Option<f64>,
+}
+
+/// All forms under the same circumstances.
+struct Point {
+    /// What was the same for all of them.
+    given: Value,
+    forms: Vec<Form>,
+}
+
+/// All trials of a form at a point.
+struct Form {
+    name: String,
+    /// Of each trial that is complete.
+    goodputs: Vec<f64>,
+    /// Of them all, from the start of each transaction's first try.
+    latencies: Latencies,
+    committed: u64,
+    retries: u64,
+    /// All that was begun.
+    total: u64,
+    failed: u64,
+    work: Work,
+    /// Restarts that the server counted beyond those that clients saw, where it counts.
+    server_restarts: Option<u64>,
+    /// Why trials came to nothing, each reason once.
+    troubles: Vec<String>,
+}
+
+impl Results {
+    /// Takes a trial that is over.
+    pub fn add(&mut self, finished: &Finished<'_>) {
+        let mut given = finished.slot.point.to_json();
+        let name = given.as_object_mut().and_then(|given| given.remove("mix"));
+        let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let form = self.form(&given, name);
+        let outcome = match (finished.outcome, finished.state) {
+            (Some(outcome), State::Complete) => outcome,
+            (_, State::Aborted | State::Running) => return,
+            _ => {
+                let why = finished.error.clone().unwrap_or_default();
+                if !form.troubles.contains(&why) {
+                    form.troubles.push(why);
+                }
+                return;
+            }
+        };
+        let measured = &outcome.recording.measured;
+        let all = measured.all();
+        form.goodputs.push(measured.goodput_per_s());
+        form.latencies.merge(&all.service);
+        form.committed += all.counts.committed;
+        form.retries += all.counts.retries;
+        form.total += all.counts.total();
+        form.failed += all.counts.failed_total();
+        form.work.merge(&all.work);
+        if let Some(restarts) = outcome.server_counters.seen().and_then(|c| c.restarts) {
+            let unseen = restarts.saturating_sub(all.work.lost_tries);
+            *form.server_restarts.get_or_insert(0) += unseen;
+        }
+        self.target.get_or_insert_with(|| Target {
+            title: outcome.target.clone(),
+            facts: outcome.facts.clone(),
+            workload: outcome.workload.clone(),
+            variables: outcome.variables.iter().cloned().collect(),
+            max_tries: outcome.trial.drive.max_tries,
+            duration_s: given["duration"].as_f64(),
+        });
+    }
+
+    fn form(&mut self, given: &Value, name: &str) -> &mut Form {
+        let known = self.points.iter().position(|point| point.given == *given);
+        let at = known.unwrap_or_else(|| {
+            self.points.push(Point {
+                given: given.clone(),
+                forms: Vec::new(),
+            });
+            self.points.len() - 1
+        });
+        let forms = &mut self.points[at].forms;
+        let known = forms.iter().position(|form| form.name == name);
+        let at = known.unwrap_or_else(|| {
+            forms.push(Form {
+                name: name.to_owned(),
+                goodputs: Vec::new(),
+                latencies: Latencies::default(),
+                committed: 0,
+                retries: 0,
+                total: 0,
+                failed: 0,
+                work: Work::default(),
+                server_restarts: None,
+                troubles: Vec::new(),
+            });
+            forms.len() - 1
+        });
+        &mut forms[at]
+    }
+
+    /// Why there is nothing to show, each reason once; empty when some trial is complete.
+    pub fn nothing_but(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = Vec::new();
+        if self.target.is_none() {
+            let forms = self.points.iter().flat_map(|point| &point.forms);
+            for why in forms.flat_map(|form| &form.troubles) {
+                if !reasons.contains(why) {
+                    reasons.push(why.clone());
+                }
+            }
+        }
+        reasons
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        let points = self.points.iter().map(|point| {
+            json!({
+                "given": point.given,
+                "forms": point.ranked().into_iter().map(Form::to_json).collect::<Vec<_>>(),
+                "says": point.sentence(),
+            })
+        });
+        json!({
+            "format": 1,
+            "lab": "retries",
+            "pgdyno": env!("CARGO_PKG_VERSION"),
+            "exploratory": true,
+            "workload": self.target.as_ref().map(|t| &t.workload),
+            "variables": self.target.as_ref().map(|t| &t.variables),
+            "target": self.target.as_ref().map(|t| json!({ "title": t.title, "facts": t.facts })),
+            "points": points.collect::<Vec<_>>(),
+            "says": self.remarks(),
+        })
+    }
+}
+
+impl Point {
+    /// The forms that were measured, best goodput first, then the others.
+    fn ranked(&self) -> Vec<&Form> {
+        let mut forms: Vec<&Form> = self.forms.iter().collect();
+        // Without a figure below all figures; equals stay in their order.
+        let key = |form: &Form| form.goodput().map_or(f64::NEG_INFINITY, |s| s.median);
+        forms.sort_by(|a, b| key(b).total_cmp(&key(a)));
+        forms
+    }
+}
+
+impl Form {
+    fn sample(&self) -> Option<Sample> {
+        Sample::new(&self.goodputs).ok()
+    }
+
+    fn goodput(&self) -> Option<Summary> {
+        Some(self.sample()?.summary(&Bootstrap::default()))
+    }
+
+    /// Of clients and server.
+    fn retries_per_commit(&self) -> Option<f64> {
+        self.per_commit(self.retries + self.by_server())
+    }
+
+    /// Retries that clients did not have to make: as the transactions tell, or as the server counts.
+    fn by_server(&self) -> u64 {
+        let counted = self.server_restarts.unwrap_or(0);
+        self.work.server_retries.max(counted)
+    }
+
+    fn per_commit(&self, count: u64) -> Option<f64> {
+        (self.committed > 0).then(|| count as f64 / self.committed as f64)
+    }
+
+    fn cells(&self) -> [String; 9] {
+        let dash = || "–".to_owned();
+        let ratio = |ratio: Option<f64>| ratio.map_or_else(dash, |r| format!("{r:.2}"));
+        let goodput = self.goodput();
+        [
+            self.name.clone(),
+            goodput.map_or_else(dash, |s| figures::rate(s.median)),
+            goodput.map_or_else(dash, |s| {
+                format!("{}–{}", figures::rate(s.min), figures::rate(s.max))
+            }),
+            figures::percentile_ms(&self.latencies, 50.0),
+            figures::percentile_ms(&self.latencies, 99.0),
+            ratio(self.per_commit(self.retries)),
+            ratio(self.per_commit(self.by_server())),
+            figures::percent(self.work.given_up, self.total),
+            figures::percent(self.work.lost_us, self.work.lost_us + self.work.kept_us),
+        ]
+    }
+
+    fn to_json(&self) -> Value {
+        let goodput = self.goodput().map(|s| {
+            json!({
+                "median": s.median,
+                "min": s.min,
+                "max": s.max,
+                "repeats": self.goodputs,
+            })
+        });
+        json!({
+            "form": self.name,
+            "goodput_per_s": goodput,
+            "service": super::json::latency(&self.latencies),
+            "committed": self.committed,
+            "failed": self.failed,
+            "given_up": self.work.given_up,
+            "retries": self.retries,
+            "server_retries": self.by_server(),
+            "retries_per_commit": self.per_commit(self.retries),
+            "server_retries_per_commit": self.per_commit(self.by_server()),
+            "lost_time_share": self.work.lost_time_share(),
+            "lost_statement_share": self.work.lost_statement_share(),
+            "not_run": self.troubles,
+        })
+    }
+}

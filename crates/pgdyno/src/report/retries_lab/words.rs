@@ -1,0 +1,466 @@
+//! The tables and what they mean, in words that claim no more than the repeats support.
+
+use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, compare};
+use serde_json::Value;
+
+use super::{Form, Point, Results, Target};
+use crate::plan::experiment::retries_lab::PLAIN;
+use crate::report::figures;
+use crate::report::table::Table;
+
+/// Fewer retries for a commit than this are hardly any.
+const HARDLY_ANY: f64 = 0.005;
+
+const HEAD: [&str; 9] = [
+    "",
+    "goodput/s",
+    "range",
+    "p50 ms",
+    "p99 ms",
+    "retries/commit",
+    "by server",
+    "given up",
+    "thrown away",
+];
+
+/// The column that says nothing about a single repeat.
+const RANGE: usize = 2;
+
+impl Results {
+    /// For people.
+    pub fn text(&self, width: usize) -> String {
+        let mut text = String::new();
+        if let Some(target) = &self.target {
+            text += &target.text();
+        }
+        for point in &self.points {
+            text += &format!("\n{}\n{}", self.title(point), point.table(width));
+            if let Some(sentence) = point.sentence() {
+                text += &format!("{sentence}\n");
+            }
+        }
+        let remarks = self.remarks();
+        if !remarks.is_empty() {
+            text.push('\n');
+        }
+        for remark in remarks {
+            text += &format!("{remark}\n");
+        }
+        text
+    }
+
+    /// The point's circumstances, as far as they differ from those of others.
+    fn title(&self, point: &Point) -> String {
+        let varies = |of: fn(&Value) -> &Value| {
+            let first = self.points.first().map(|first| of(&first.given));
+            self.points
+                .iter()
+                .any(|point| Some(of(&point.given)) != first)
+        };
+        let text = |name: &str| point.given[name].as_str();
+        let mut parts = vec![point.clients()];
+        parts.extend(self.isolation(point).map(str::to_owned));
+        if varies(|given| &given["retry"]) || varies(|given| &given["backoff"]) {
+            parts.push(format!("retry {}", text("retry").unwrap_or("none")));
+            if let Some(pauses) = text("backoff").filter(|pauses| *pauses != "none") {
+                parts.push(format!("backoff {pauses}"));
+            }
+        }
+        let keys = &point.given["params"]["foreign_keys"];
+        parts.extend(keys.as_bool().map(|keys| {
+            let word = if keys {
+                "foreign keys"
+            } else {
+                "no foreign keys"
+            };
+            word.to_owned()
+        }));
+        parts.join(", ")
+    }
+
+    /// What is to be said of all points.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let measured = || self.points.iter().flat_map(|point| &point.forms);
+        let repeats = measured().map(|form| form.goodputs.len()).max();
+        let most = measured().filter_map(Form::retries_per_commit);
+        let most = most.fold(0.0, f64::max);
+        let is_weak = |point: &Point| {
+            let level = self.isolation(point);
+            level.is_some_and(|level| matches!(level, "read committed" | "read uncommitted"))
+        };
+        if repeats.is_some() && most < HARDLY_ANY && self.points.iter().all(is_weak) {
+            remarks.push(format!(
+                "Under {} hardly anything is tried again here ({most:.3} retries for a commit at \
+                 most): what differs are round trips and how long locks are held. Which form bears \
+                 retries best: pgdyno lab retries --isolation serializable",
+                self.points
+                    .first()
+                    .and_then(|p| self.isolation(p))
+                    .unwrap_or_default()
+            ));
+        }
+        if let Some(repeats) = repeats.filter(|n| *n > 0 && *n < MIN_REPEATS_TO_COMPARE) {
+            let repeats = match repeats {
+                1 => "One repeat is".to_owned(),
+                _ => format!("{repeats} repeats are"),
+            };
+            remarks.push(format!(
+                "{repeats} a first look and no verdict: --repeat {MIN_REPEATS_TO_COMPARE} compares \
+                 with intervals."
+            ));
+        }
+        remarks
+    }
+
+    /// The level that a point was measured at.
+    fn isolation<'a>(&'a self, point: &'a Point) -> Option<&'a str> {
+        let chosen = point.given["isolation"].as_str();
+        let facts = self.target.as_ref().map(|target| &target.facts);
+        let found = facts.and_then(|facts| facts.default_transaction_isolation.seen());
+        chosen.or(found.map(String::as_str))
+    }
+}
+
+impl Target {
+    fn text(&self) -> String {
+        let mut parts = vec![self.workload.clone()];
+        if let Some(scale) = self.variables.get("scale") {
+            parts.push(match scale.as_str() {
+                "1" => "scale 1: all clients share one branch".to_owned(),
+                scale => format!("scale {scale}: {scale} branches"),
+            });
+        }
+        if let Some(version) = self.facts.version.seen() {
+            let short = version.split([',', '(']).next().unwrap_or_default();
+            let short = short.split(" on ").next().unwrap_or_default();
+            parts.push(short.trim_end().to_owned());
+        }
+        if let Some(duration_s) = self.duration_s {
+            parts.push(format!("{} a trial", figures::seconds(duration_s)));
+        }
+        if self.max_tries > 1 {
+            parts.push(format!("up to {} tries", self.max_tries));
+        }
+        format!("{}\n{}\n", self.title, parts.join("; "))
+    }
+}
+
+impl Point {
+    fn clients(&self) -> String {
+        match self.given["clients"].as_u64() {
+            Some(1) => "1 client".to_owned(),
+            Some(count) => format!("{} clients", figures::count(count)),
+            None => "1 client".to_owned(),
+        }
+    }
+
+    fn table(&self, width: usize) -> String {
+        let has_range = self.forms.iter().any(|form| form.goodputs.len() > 1);
+        let row = |cells: [String; 9]| {
+            let cells = cells.into_iter().enumerate();
+            let shown = cells.filter(move |(column, _)| has_range || *column != RANGE);
+            shown.map(|(_, cell)| cell)
+        };
+        let mut table = Table::default();
+        table.row(row(HEAD.map(str::to_owned)));
+        let (measured, others): (Vec<&Form>, Vec<&Form>) = self
+            .ranked()
+            .into_iter()
+            .partition(|form| !form.goodputs.is_empty());
+        let longest = self.forms.iter().map(|form| form.name.len()).max();
+        let longest = longest.unwrap_or(0);
+        for form in &measured {
+            let mut cells = form.cells();
+            cells[0] = format!("{:<longest$}", form.name);
+            table.row(row(cells));
+        }
+        let mut text = table.text(width);
+        for form in others {
+            let why = form.troubles.join("; ");
+            let why = if why.is_empty() { "not run" } else { &why };
+            text += &format!("{:<longest$}  – {why}\n", form.name);
+        }
+        for form in measured.iter().filter(|form| !form.troubles.is_empty()) {
+            text += &format!(
+                "{}: not in every trial: {}\n",
+                form.name,
+                form.troubles.join("; ")
+            );
+        }
+        text
+    }
+
+    /// What to do, as far as the repeats can tell.
+    pub(super) fn sentence(&self) -> Option<String> {
+        let ranked = self.ranked();
+        let measured: Vec<&Form> = ranked
+            .into_iter()
+            .filter(|form| form.goodput().is_some_and(|s| s.median > 0.0))
+            .collect();
+        let (best, others) = measured.split_first()?;
+        let plain = others.iter().find(|form| form.name == PLAIN);
+        let other = match (best.name == PLAIN, plain) {
+            (false, Some(plain)) => plain,
+            // Nothing does better than what is there: the best of the others says so.
+            (true, _) => others.first()?,
+            (false, None) => others.last()?,
+        };
+        let gain = gain(&best.sample()?, &other.sample()?);
+        let clients = self.clients();
+        let (best_name, other_name) = (&best.name, &other.name);
+        Some(match gain {
+            Gain::None(why) if best.name == PLAIN => format!(
+                "At {clients} no form gives more goodput than `{PLAIN}` on this server; that of \
+                 `{other_name}` cannot be told from it ({why})."
+            ),
+            Gain::None(why) => format!(
+                "At {clients} nothing can be said for one form on this server: `{best_name}` and \
+                 `{other_name}` cannot be told apart ({why})."
+            ),
+            Gain::Times(_) if best.name == PLAIN => format!(
+                "At {clients} stay with `{PLAIN}`: on this server no form gives more goodput{}.",
+                given_up(best)
+            ),
+            Gain::Times(times) => format!(
+                "At {clients} use `{best_name}`: on this server it gives {times} the goodput of \
+                 `{other_name}`{}{}.",
+                retries(other, best),
+                given_up(best)
+            ),
+        })
+    }
+}
+
+/// How much more one sample is than another.
+enum Gain {
+    /// So much, in words.
+    Times(String),
+    /// Nothing that the repeats would support, and why.
+    None(String),
+}
+
+fn gain(more: &Sample, less: &Sample) -> Gain {
+    let repeats = more.values().len().min(less.values().len());
+    if repeats >= MIN_REPEATS_TO_COMPARE
+        && let Ok(compared) = compare(less, more, &CompareOptions::default())
+        && !matches!(compared.verdict, Verdict::NotEnoughRepeats { .. })
+    {
+        return match (compared.verdict, compared.ratio) {
+            (Verdict::Different { .. }, Some(ratio)) => Gain::Times(match ratio.interval {
+                Some(i) => format!(
+                    "{:.1} × ({:.0} % interval {:.1} to {:.1} ×)",
+                    ratio.estimate,
+                    i.level * 100.0,
+                    i.low,
+                    i.high
+                ),
+                None => format!("{:.1} ×", ratio.estimate),
+            }),
+            _ => Gain::None("no significant difference".to_owned()),
+        };
+    }
+    let range = |sample: &Sample| {
+        (
+            sample.sorted()[0],
+            sample.sorted()[sample.values().len() - 1],
+        )
+    };
+    let ((more_min, more_max), (less_min, less_max)) = (range(more), range(less));
+    if more_min <= less_max {
+        return Gain::None("their repeats overlap".to_owned());
+    }
+    let times = more.median() / less.median();
+    Gain::Times(match repeats {
+        1 => format!("{times:.1} × (in one repeat)"),
+        _ => format!(
+            "{times:.1} × ({:.1} to {:.1} × over {repeats} repeats)",
+            more_min / less_max,
+            more_max / less_min
+        ),
+    })
+}
+
+/// How retries change from one form to another, where there are any.
+fn retries(from: &Form, to: &Form) -> String {
+    let (Some(was), Some(is)) = (from.retries_per_commit(), to.retries_per_commit()) else {
+        return String::new();
+    };
+    if was.max(is) < HARDLY_ANY {
+        return String::new();
+    }
+    let word = match is.total_cmp(&was) {
+        std::cmp::Ordering::Less => "fall",
+        _ => "rise",
+    };
+    format!("; retries {word} from {was:.2} to {is:.2} per commit")
+}
+
+/// What is left undone even so.
+fn given_up(form: &Form) -> String {
+    match form.work.given_up {
+        0 => String::new(),
+        count => format!(
+            "; even so {} of its transactions are given up",
+            figures::percent(count, form.total)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_drive::record::{Latencies, Work};
+    use serde_json::json;
+
+    fn form(name: &str, goodputs: &[f64], retries: u64, server_retries: u64) -> Form {
+        Form {
+            name: name.to_owned(),
+            goodputs: goodputs.to_vec(),
+            latencies: Latencies::default(),
+            committed: 100,
+            retries,
+            total: 100,
+            failed: 0,
+            work: Work {
+                server_retries,
+                ..Work::default()
+            },
+            server_restarts: None,
+            troubles: Vec::new(),
+        }
+    }
+
+    fn point(clients: u32, forms: Vec<Form>) -> Point {
+        Point {
+            given: json!({ "clients": clients, "isolation": "serializable" }),
+            forms,
+        }
+    }
+
+    fn sentence(forms: Vec<Form>) -> String {
+        point(32, forms).sentence().unwrap()
+    }
+
+    #[test]
+    fn the_best_form_is_named_with_what_it_gains() {
+        assert_eq!(
+            sentence(vec![
+                form("statements", &[1000.0, 980.0], 83, 0),
+                form("cte", &[4000.0, 4200.0], 0, 2),
+            ]),
+            "At 32 clients use `cte`: on this server it gives 4.1 × (4.0 to 4.3 × over 2 repeats) the \
+             goodput of `statements`; retries fall from 0.83 to 0.02 per commit."
+        );
+        let one = sentence(vec![
+            form("statements", &[1000.0], 0, 0),
+            form("cte", &[2000.0], 0, 0),
+        ]);
+        assert!(
+            one.ends_with("2.0 × (in one repeat) the goodput of `statements`."),
+            "{one}"
+        );
+    }
+
+    #[test]
+    fn five_repeats_are_compared_with_an_interval() {
+        let text = sentence(vec![
+            form("statements", &[100.0, 101.0, 99.0, 100.5, 99.5], 0, 0),
+            form("batch", &[200.0, 202.0, 198.0, 201.0, 199.0], 0, 0),
+        ]);
+        assert!(
+            text.contains("2.0 × (95 % interval 2.0 to 2.0 ×)"),
+            "{text}"
+        );
+        // Their ranges overlap, and so do they.
+        let text = sentence(vec![
+            form("statements", &[100.0, 104.0, 96.0, 100.5, 99.5], 0, 0),
+            form("batch", &[100.0, 105.0, 95.0, 101.0, 99.0], 0, 0),
+        ]);
+        assert!(text.contains("cannot be told"), "{text}");
+        assert!(text.contains("no significant difference"), "{text}");
+    }
+
+    #[test]
+    fn what_the_repeats_do_not_support_is_not_claimed() {
+        let text = sentence(vec![
+            form("statements", &[100.0, 130.0], 0, 0),
+            form("cte", &[120.0, 140.0], 0, 0),
+        ]);
+        assert_eq!(
+            text,
+            "At 32 clients nothing can be said for one form on this server: `cte` and `statements` \
+             cannot be told apart (their repeats overlap)."
+        );
+        let text = sentence(vec![
+            form("statements", &[100.0, 130.0], 0, 0),
+            form("cte", &[90.0, 99.0], 0, 0),
+        ]);
+        assert_eq!(
+            text,
+            "At 32 clients stay with `statements`: on this server no form gives more goodput."
+        );
+        assert_eq!(point(1, vec![form("cte", &[1.0], 0, 0)]).sentence(), None);
+        assert_eq!(point(1, vec![form("cte", &[], 0, 0)]).sentence(), None);
+    }
+
+    #[test]
+    fn what_is_given_up_is_said_beside_the_gain() {
+        let mut cte = form("cte", &[200.0], 10, 0);
+        cte.work.given_up = 25;
+        let text = sentence(vec![form("statements", &[100.0], 0, 0), cte]);
+        assert!(
+            text.ends_with("rise from 0.00 to 0.10 per commit; even so 25.00 % of its transactions are given up."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_form_that_could_not_be_run_is_a_row_with_its_reason() {
+        let mut procedure = form("procedure", &[], 0, 0);
+        procedure.troubles.push("it has no procedures".to_owned());
+        let mut half = form("cte", &[10.0], 0, 0);
+        half.troubles.push("the disk was full".to_owned());
+        let results = Results {
+            points: vec![point(
+                1,
+                vec![procedure, half, form("statements", &[20.0], 0, 0)],
+            )],
+            target: None,
+        };
+        let text = results.text(110);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "1 client, serializable");
+        assert!(lines[3].starts_with("statements"), "{text}");
+        assert!(lines[4].starts_with("cte "), "{text}");
+        assert!(
+            lines[5].starts_with("procedure ") && lines[5].ends_with("– it has no procedures"),
+            "{text}"
+        );
+        assert_eq!(lines[6], "cte: not in every trial: the disk was full");
+        let json = results.to_json();
+        assert_eq!(
+            json["points"][0]["forms"][2]["not_run"][0],
+            "it has no procedures"
+        );
+        assert!(json["points"][0]["forms"][2]["goodput_per_s"].is_null());
+    }
+
+    #[test]
+    fn few_retries_under_a_weak_level_are_said_with_the_way_on() {
+        let weak = |retries| Results {
+            points: vec![Point {
+                given: json!({ "clients": 32, "isolation": "read committed" }),
+                forms: vec![form("statements", &[20.0; 5], retries, 0)],
+            }],
+            target: None,
+        };
+        let remarks = weak(0).remarks();
+        assert_eq!(remarks.len(), 1);
+        assert!(
+            remarks[0].contains("--isolation serializable"),
+            "{remarks:?}"
+        );
+        assert_eq!(weak(10).remarks(), Vec::<String>::new());
+    }
+}

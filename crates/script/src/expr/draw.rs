@@ -1,0 +1,185 @@
+//! The draws that pgdyno adds to pgbench's: the request distributions of the field, and numbers of
+//! counters that all clients share. Formulas and sources: docs/scripts.md.
+
+use super::code::{World, range};
+use super::function::DrawFunction;
+use crate::counter::CounterId;
+use crate::draws::YCSB_THETA;
+use crate::hash::{Octets, fnv1a_bytes};
+use crate::prng::MAX_ZIPFIAN_PARAM;
+use crate::{EvalError, Value};
+
+/// The 64 characters of random strings: six random bits each. (RFC 4648, base64url.)
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// So many draws in a row may give a key that cannot be read yet.
+const MAX_REDRAWS: u32 = 10_000;
+
+pub(super) fn call(
+    function: DrawFunction,
+    arguments: &[Value],
+    world: &mut World<'_>,
+) -> Result<Value, EvalError> {
+    let number = match function {
+        DrawFunction::RandomString => return random_string(arguments[0].to_int()?, world),
+        DrawFunction::Sequential | DrawFunction::NextKey | DrawFunction::Acknowledged => {
+            counted(function, arguments, world)?
+        }
+        _ => drawn(function, arguments, world)?,
+    };
+    Ok(Value::Int(number))
+}
+
+fn random_string(length: i64, world: &mut World<'_>) -> Result<Value, EvalError> {
+    use crate::vars::MAX_TEXT_BYTES;
+    let length = match usize::try_from(length.max(0)) {
+        Ok(length) if length <= MAX_TEXT_BYTES => length,
+        _ => return Err(EvalError::TextTooLong(MAX_TEXT_BYTES)),
+    };
+    let prng = &mut *world.prng;
+    let text = world.vars.make_text(|out| {
+        let mut left = length;
+        while left > 0 {
+            // Ten characters of one number; four of its bits are left over.
+            let mut bits = prng.next_u64();
+            let now = left.min(10);
+            for _ in 0..now {
+                out.push(ALPHABET[(bits >> 58) as usize]);
+                bits <<= 6;
+            }
+            left -= now;
+        }
+    })?;
+    Ok(Value::Text(text))
+}
+
+/// A draw between bounds, which are its first two arguments.
+fn drawn(
+    function: DrawFunction,
+    arguments: &[Value],
+    world: &mut World<'_>,
+) -> Result<i64, EvalError> {
+    let (low, high) = range(arguments[0], arguments[1])?;
+    // Fits: `range` has seen to it that this is an i64.
+    let count = (high - low + 1) as u64;
+    let theta = |index: usize| theta(arguments.get(index));
+    Ok(match function {
+        DrawFunction::Zipfian => low + world.draws.zipfian(count, theta(2)?, world.prng) as i64,
+        DrawFunction::Latest => high - world.draws.zipfian(count, theta(2)?, world.prng) as i64,
+        DrawFunction::ScrambledZipfian => {
+            let theta = theta(2)?;
+            let readable = match arguments.get(3) {
+                Some(readable) => readable.to_int()?,
+                None => high,
+            };
+            return scrambled(low, count, theta, readable, world);
+        }
+        DrawFunction::Hotspot => {
+            let of_data = fraction("the fraction of the data", arguments[2])?;
+            let of_operations = fraction("the fraction of the operations", arguments[3])?;
+            let hot = ((count as f64 * of_data) as u64).min(count);
+            let is_hot = world.prng.double() < of_operations;
+            // Where one of the sets is empty, everything goes to the other.
+            let (from, to) = if hot == count || (is_hot && hot > 0) {
+                (0, hot - 1)
+            } else {
+                (hot, count - 1)
+            };
+            low + world.prng.range_u64(from, to) as i64
+        }
+        DrawFunction::Exponential => {
+            let percentile = arguments[2].to_double()?;
+            if !(percentile > 0.0 && percentile < 100.0) {
+                return Err(EvalError::Percentile(percentile));
+            }
+            let fraction = fraction("the fraction of the data", arguments[3])?;
+            let mean = count as f64 * fraction / -(-percentile / 100.0).ln_1p();
+            // YCSB draws anew when a sample lies beyond the range; this gives the same
+            // distribution at once.
+            let beyond = (-(count as f64) / mean).exp_m1();
+            let sample = -(world.prng.double() * beyond).ln_1p() * mean;
+            high - (sample as i64).clamp(0, high - low)
+        }
+        _ => world.prng.range(low, high),
+    })
+}
+
+/// YCSB's request distribution: the rank is drawn of ten thousand million, its hash says which key
+/// it is. Keys that cannot be read yet are drawn anew.
+fn scrambled(
+    low: i64,
+    count: u64,
+    theta: f64,
+    readable: i64,
+    world: &mut World<'_>,
+) -> Result<i64, EvalError> {
+    for _ in 0..MAX_REDRAWS {
+        let rank = world.draws.ycsb_rank(theta, world.prng);
+        let hash = Octets::Little.of(rank, fnv1a_bytes).unwrap_or_default() as i64;
+        let key = low + (hash.unsigned_abs() % count) as i64;
+        if key <= readable {
+            return Ok(key);
+        }
+    }
+    Err(EvalError::NothingReadable {
+        tries: MAX_REDRAWS,
+        readable,
+    })
+}
+
+fn theta(given: Option<&Value>) -> Result<f64, EvalError> {
+    let theta = match given {
+        Some(theta) => theta.to_double()?,
+        None => YCSB_THETA,
+    };
+    if theta > 0.0 && theta <= MAX_ZIPFIAN_PARAM {
+        Ok(theta)
+    } else {
+        Err(EvalError::Theta(theta))
+    }
+}
+
+fn fraction(name: &'static str, given: Value) -> Result<f64, EvalError> {
+    let value = given.to_double()?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(EvalError::Fraction { name, value })
+    }
+}
+
+/// What a counter says; its number is the first argument.
+fn counted(
+    function: DrawFunction,
+    arguments: &[Value],
+    world: &mut World<'_>,
+) -> Result<i64, EvalError> {
+    let counter = CounterId(arguments[0].to_int()? as u32);
+    if function == DrawFunction::Sequential {
+        let (low, high) = range(arguments[1], arguments[2])?;
+        let count = (high - low + 1) as u64;
+        return Ok(low + (world.draws.next(counter)? % count) as i64);
+    }
+    let start = arguments[1].to_int()?;
+    let from_start = |number: u64| {
+        let number = i64::try_from(number).ok();
+        number.and_then(|number| start.checked_add(number))
+    };
+    if function == DrawFunction::Acknowledged {
+        let settled = from_start(world.draws.settled(counter)?);
+        return settled
+            .and_then(|settled| settled.checked_sub(1))
+            .ok_or(EvalError::Overflow("add"));
+    }
+    let number = world.draws.next(counter)?;
+    if let Some(count) = arguments.get(2) {
+        let count = count.to_int()?;
+        if !u64::try_from(count).is_ok_and(|count| number < count) {
+            return Err(EvalError::Exhausted {
+                name: world.draws.counter_name(counter).into(),
+                count,
+            });
+        }
+    }
+    from_start(number).ok_or(EvalError::Overflow("add"))
+}

@@ -1,0 +1,7 @@
+-- Others may read the row once this is committed.
+\set index next_key('inserted', :recordcount + :inserted{{if :insertcount > 0}}, :insertcount - :inserted{{end}})
+\set ycsb_key ycsb_key({{base}} + :index - :recordcount, {{format}}, :zeropadding)
+{{for i 0 (:fieldcount - 1)}}
+\set value{{i}} {{value}}
+{{end}}
+INSERT INTO usertable (ycsb_key{{for i 0 (:fieldcount - 1)}}, field{{i}}{{end}}) VALUES (:ycsb_key{{for i 0 (:fieldcount - 1)}}, :value{{i}}{{end}});

@@ -1,0 +1,2 @@
+-- Building an index once is faster than growing it.
+ALTER TABLE usertable ADD PRIMARY KEY (ycsb_key);

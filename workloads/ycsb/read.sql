@@ -1,0 +1,2 @@
+{{include request.sql}}
+{{include select.sql}}

@@ -1,0 +1,2 @@
+{{include request.sql}}
+{{include write.sql}}
