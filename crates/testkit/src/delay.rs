@@ -1,6 +1,6 @@
 //! A proxy that stands for a long way: every byte arrives so much later, in each direction.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;

@@ -35,6 +35,11 @@ pub fn text(c: &Calibration) -> String {
 fn heading(c: &Calibration) -> String {
     let rows = c.variables.iter().find(|(name, _)| name == "recordcount");
     let rows = rows.map_or_else(String::new, |(_, rows)| format!(", {rows} rows"));
+    let params = c
+        .params
+        .iter()
+        .map(|param| format!(", {}", one_line(param)));
+    let params: String = params.collect();
     let server = one_line(&c.server());
     // A server of pgdyno's own says it already.
     let server = match c.target.contains(&server) {
@@ -42,8 +47,8 @@ fn heading(c: &Calibration) -> String {
         false => format!(" ({server})"),
     };
     format!(
-        "calibration {}, begun {}\n{}{server}\nreads and updates: YCSB B{rows}, prepared statements, \
-         one client\n",
+        "calibration {}, begun {}\n{}{server}\nreads and updates: YCSB B{rows}{params}, prepared \
+         statements, one client\n",
         one_line(&c.experiment.name),
         c.experiment.created,
         one_line(&c.target),
@@ -238,6 +243,7 @@ pub fn json(c: &Calibration) -> Value {
         "target": c.target,
         "server": c.server(),
         "facts": c.facts,
+        "params": c.params,
         "variables": c.variables.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "baseline": match judged.is_met() {
             Some(true) => json!("met"),

@@ -524,6 +524,7 @@ mod tests {
                 least: 0.1,
                 clients_max: 8,
             },
+            params: Vec::new(),
             target: "t".to_owned(),
             facts: Facts::unseen("a test"),
             variables: Vec::new(),

@@ -26,6 +26,8 @@ pub struct Calibration {
     pub expectations: Expectations,
     /// When more clients were to be no use.
     pub growth: Growth,
+    /// What was chosen of the workload's parameters, `NAME=VALUE` each.
+    pub params: Vec<String>,
     /// Where, for people.
     pub target: String,
     /// What is known of the server.
@@ -105,6 +107,7 @@ pub fn of_experiment(
         experiment: experiment.clone(),
         expectations,
         growth,
+        params: serde_json::from_value(definition["params"].clone()).unwrap_or_default(),
         target: String::new(),
         facts: Facts::unseen("nothing was measured"),
         variables: Vec::new(),
