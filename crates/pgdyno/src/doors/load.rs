@@ -8,6 +8,7 @@ use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::say::answer;
 use crate::target::open;
+use crate::workload::filling::{Connections, Method};
 use crate::workload::loader::{self, How, Loaded, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
@@ -19,10 +20,12 @@ Examples:
   pgdyno server start                             a server that keeps what is loaded
   pgdyno load tpcb --param scale=100
   pgdyno load tpcb --param scale=200 --replace    instead of what pgdyno loaded before
+  pgdyno load ycsb --param recordcount=10000000 --jobs 8     eight connections fill the table
   pgdyno load ./mine --url postgresql://me@db1/bench
 
 Tables that pgdyno did not make (by `pgbench -i`, say) are used when they fit, and
-dropped only when --drop-tables names them.")]
+dropped only when --drop-tables names them.
+A load that was interrupted goes on where it ended, for workloads whose rows go in by ranges.")]
 pub struct LoadArgs {
     /// A workload's name (`pgdyno pack list`), or the path of a folder with a pack.toml
     #[arg(value_name = "WORKLOAD")]
@@ -39,6 +42,15 @@ pub struct LoadArgs {
     /// Drop these tables of the workload, whoever made them, and load anew
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub drop_tables: Vec<String>,
+
+    /// Connections that fill a table at the same time [default: one a CPU, at most 8, for workloads
+    /// whose rows go in by ranges, such as ycsb; else 1]
+    #[arg(short, long, visible_alias = "threads", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+
+    /// How rows travel
+    #[arg(long, value_enum, default_value_t = Method::Copy)]
+    pub method: Method,
 
     /// How the workload is to be.
     #[command(flatten)]
@@ -70,11 +82,17 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
     let mut session = target.connect()?;
     let interrupts = super::interrupts()?;
     let mut progress = talk.progress();
+    let connections = Connections {
+        jobs: args.jobs.map(usize::from),
+        method: args.method,
+        ..target.for_loads()
+    };
     let request = Request {
         pack: &pack,
         params: &params,
         replace: args.replace,
         drop_tables: &args.drop_tables,
+        connections: &connections,
     };
     let mut watch = Watch {
         progress: &mut progress,

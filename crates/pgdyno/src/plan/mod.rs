@@ -12,5 +12,6 @@ pub mod prepare;
 pub mod retries;
 pub mod settings;
 pub mod steady;
+pub mod touched;
 pub mod trial;
 pub mod warmup;

@@ -179,8 +179,9 @@ pub fn prepare_on(
                 progress: &mut progress,
                 interrupts: Some(interrupts),
             };
-            let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
-                .map_err(|failure| target.explain(failure))?;
+            let loaded =
+                loader::ensure_loaded(&mut session, pack, &chosen, &target.for_loads(), &mut watch)
+                    .map_err(|failure| target.explain(failure))?;
             if !progress.is_quiet() {
                 for means in &loaded.means {
                     crate::say::remark!("pgdyno: note: loaded: {means}");

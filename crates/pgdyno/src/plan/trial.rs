@@ -14,6 +14,7 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::isolation::Isolation;
 use super::prepare::Prepared;
+use super::touched::Touched;
 use super::warmup;
 use crate::exit::{Exit, Failure};
 use crate::target::counters::{self, ServerCounters};
@@ -71,6 +72,8 @@ pub struct Outcome {
     pub host: Host,
     /// What was measured.
     pub recording: Recording,
+    /// What its draws came to, where scripts say which rows they are about.
+    pub touched: Option<Touched>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<warmup::Ended>,
     /// What a reader must know.
@@ -119,6 +122,7 @@ impl Trial {
         let recording = self.drive(prepared).run(control, &mut watch)?;
         let warmup_ended = watch.ended(&recording.measured);
         let notes = prepared.notes(Some(&recording), warmup_ended);
+        let touched = Touched::by(prepared, &recording, self.drive.seed);
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -134,6 +138,7 @@ impl Trial {
             server_counters: Fact::Unseen("nobody asked".to_owned()),
             host,
             recording,
+            touched,
             warmup_ended,
             notes,
             trial: self,

@@ -60,6 +60,7 @@ pub fn document(outcome: &Outcome) -> Value {
             figures["detected"] = json!(outcome.warmup_ended);
             figures
         }),
+        "touched": outcome.touched,
         "steadiness": courses(recording).iter().map(steadiness).collect::<Vec<_>>(),
         "reasons": recording.reasons.iter().map(reason).collect::<Vec<_>>(),
         "server_counters": outcome.server_counters,

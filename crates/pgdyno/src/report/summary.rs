@@ -17,6 +17,9 @@ use crate::validity::Severity;
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
 
+/// More variables than this are not told one by one.
+const VARIABLES_MAX: usize = 12;
+
 /// All of it, ready to be printed.
 pub fn text(outcome: &Outcome) -> String {
     let width = terminal::width().map_or(WIDTH_DEFAULT, usize::from);
@@ -26,6 +29,7 @@ pub fn text(outcome: &Outcome) -> String {
         totals(outcome),
         latencies(recording, width),
         endpoints(outcome, width),
+        touched(outcome),
         failures(&recording.measured.all().counts),
         super::retries::text(outcome),
         statements(recording, width),
@@ -36,12 +40,43 @@ pub fn text(outcome: &Outcome) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
+/// What the draws came to.
+fn touched(outcome: &Outcome) -> String {
+    let Some(touched) = &outcome.touched else {
+        return String::new();
+    };
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    format!(
+        "keys         hottest one {}, hottest 100 {} of {}{} requests; {} different ones\n             \
+         (the run's scripts and seed, drawn again without the server)\n",
+        percent(touched.hottest_share),
+        percent(touched.hottest_100_share),
+        if touched.is_sample {
+            "a sample of "
+        } else {
+            ""
+        },
+        figures::count(touched.draws),
+        figures::count(touched.distinct),
+    )
+}
+
 fn heading(outcome: &Outcome) -> String {
     let trial = &outcome.trial;
-    let variables = outcome
-        .variables
-        .iter()
-        .map(|(name, value)| format!(", {name} {value}"));
+    // Of many only those that somebody chose: the others are in the JSON document.
+    let is_chosen = |name: &str| {
+        let mut given = trial
+            .params
+            .iter()
+            .filter_map(|given| given.split_once('='));
+        given.any(|(given, _)| given == name)
+    };
+    let are_few = outcome.variables.len() <= VARIABLES_MAX;
+    let variables = outcome.variables.iter();
+    let variables = variables.filter(|(name, _)| are_few || is_chosen(name));
+    let variables = variables.map(|(name, value)| format!(", {name} {value}"));
+    let mix = trial.mix.iter().map(|mix| format!(", mix {mix}"));
+    let variables = mix.chain(variables);
     let mode = trial.drive.query_mode.name();
     let until = match trial.drive.until {
         Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),

@@ -24,6 +24,7 @@ mod seconds;
 mod stamp;
 #[cfg(test)]
 mod tests;
+mod touched;
 mod trials;
 mod uuid;
 mod warmup;

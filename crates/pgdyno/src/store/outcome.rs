@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
-use super::{State, Store, endpoints, packed, seconds, stamp, warmup};
+use super::{State, Store, endpoints, packed, seconds, stamp, touched, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
@@ -65,6 +65,7 @@ impl Store {
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
         let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
+        let touched = touched::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
             .connection
@@ -74,6 +75,7 @@ impl Store {
                 detects_warmup,
                 ..outcome.trial
             },
+            touched,
             warmup_ended,
             ..outcome
         })
@@ -274,6 +276,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         },
         host: json::<StoredHost>(row, "host")?.into(),
         recording,
+        touched: None,
         warmup_ended: None,
         notes: json(row, "notes")?,
     })

@@ -8,7 +8,7 @@
 //! have their own facts for most of it: smaller transactions, settings, no vacuum. What they are is
 //! told with the load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use pgdyno_session::{Session, quote_literal};
 use sha2::{Digest, Sha256};
 
 use super::counting;
+use super::filling::{Connections, Job};
 use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
@@ -44,6 +45,8 @@ pub struct Request<'a> {
     pub replace: bool,
     /// Tables that may be dropped whoever made them.
     pub drop_tables: &'a [String],
+    /// How a load reaches the server.
+    pub connections: &'a Connections,
 }
 
 /// Who watches.
@@ -90,6 +93,7 @@ pub fn ensure_loaded(
     session: &mut Session,
     pack: &Pack,
     params: &Params,
+    connections: &Connections,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
     let request = Request {
@@ -97,6 +101,7 @@ pub fn ensure_loaded(
         params,
         replace: false,
         drop_tables: &[],
+        connections,
     };
     load(session, &request, watch)
 }
@@ -107,6 +112,7 @@ pub fn load_as_asked(
     session: &mut Session,
     pack: &Pack,
     params: &Params,
+    connections: &Connections,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
@@ -128,6 +134,7 @@ pub fn load_as_asked(
         params,
         replace,
         drop_tables: &[],
+        connections,
     };
     load(session, &request, watch)
 }
@@ -195,6 +202,7 @@ pub fn load(
                 watch,
                 stop,
                 means: Vec::new(),
+                resume: None,
             }
             .run(&found)
         }
@@ -441,6 +449,17 @@ enum Reached {
     Created,
 }
 
+/// Where a load of this pack's tables records what it has done, while it lasts.
+fn record_name(pack: &Pack) -> String {
+    let name = pack.tables_pack().name().to_lowercase().replace('-', "_");
+    format!("pgdyno_loading_{name}")
+}
+
+fn range_done(row: Vec<Option<String>>) -> Option<(String, u64)> {
+    let mut values = row.into_iter().flatten();
+    Some((values.next()?, values.next()?.parse().ok()?))
+}
+
 /// One load under way.
 struct Load<'s, 'r, 'w, 'p> {
     session: &'s mut Session,
@@ -449,6 +468,18 @@ struct Load<'s, 'r, 'w, 'p> {
     watch: &'w mut Watch<'p>,
     stop: Stop,
     means: Vec<String>,
+    /// For tables that are filled by ranges throughout.
+    resume: Option<Resume>,
+}
+
+/// What a load can go on from.
+struct Resume {
+    /// The table where it is recorded what has been done.
+    record: String,
+    /// The tables and the first rows of ranges that are in; with the empty name, steps behind them.
+    done: BTreeSet<(String, u64)>,
+    /// Whether this load goes on with what another one began.
+    goes_on: bool,
 }
 
 impl Load<'_, '_, '_, '_> {
@@ -462,6 +493,7 @@ impl Load<'_, '_, '_, '_> {
         let after_load = recipe.after_load().map_err(Failure::new)?;
         let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
         let mut reached = Reached::Nothing;
+        self.resume = self.resume(&recipe, found);
         let result = self
             .settings(!recipe.tables.is_empty())
             .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
@@ -523,8 +555,12 @@ impl Load<'_, '_, '_, '_> {
                 tables.join(", ")
             ))
             .hint(format!(
-                "the next `pgdyno load {}` or run of it drops them and starts again",
-                self.request.pack.place
+                "the next `pgdyno load {}` or run of it {}",
+                self.request.pack.place,
+                match self.resume {
+                    Some(_) => "with the same parameters goes on from there",
+                    None => "drops them and starts again",
+                }
             ))
     }
 
@@ -540,6 +576,10 @@ impl Load<'_, '_, '_, '_> {
         let creating = |e| trouble::server(&e, "could not create the tables");
         self.watch.progress.step("creating tables");
         let in_one = self.facts().transactional_ddl;
+        if self.resume.as_ref().is_some_and(|resume| resume.goes_on) {
+            *reached = Reached::Created;
+            return self.rows_and_keys(tables, recipe, after_load);
+        }
         if in_one {
             self.sql("BEGIN").map_err(creating)?;
         }
@@ -556,12 +596,36 @@ impl Load<'_, '_, '_, '_> {
         for statement in create {
             self.sql(statement).map_err(creating)?;
         }
+        if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
+            // Left by a load that was interrupted.
+            let record = record_name(self.request.pack);
+            self.sql(&format!("DROP TABLE IF EXISTS {record}"))
+                .map_err(creating)?;
+        }
+        if let Some(resume) = &self.resume {
+            let sql = format!(
+                "CREATE TABLE {} (filled text NOT NULL, row_first bigint NOT NULL, row_end bigint \
+                 NOT NULL, PRIMARY KEY (filled, row_first))",
+                resume.record
+            );
+            self.sql(&sql).map_err(creating)?;
+        }
         self.mark(recipe, mark::State::Loading).map_err(creating)?;
         if in_one {
             self.sql("COMMIT").map_err(creating)?;
         }
         *reached = Reached::Created;
+        self.rows_and_keys(tables, recipe, after_load)
+    }
 
+    /// What comes when the tables are there.
+    fn rows_and_keys(
+        &mut self,
+        tables: &[Table],
+        recipe: &mut Recipe,
+        after_load: &[String],
+    ) -> Result<Vec<(String, u64)>, Failure> {
+        let in_one = self.facts().transactional_ddl;
         let mut filled = Vec::new();
         for table in &mut recipe.tables {
             filled.push((table.name.clone(), self.fill(table)?));
@@ -569,8 +633,8 @@ impl Load<'_, '_, '_, '_> {
         if !after_load.is_empty() {
             self.watch.progress.step("creating keys");
         }
-        for statement in after_load {
-            self.sql(statement)
+        for (number, statement) in after_load.iter().enumerate() {
+            self.step(number as u64, statement)
                 .map_err(|e| trouble::server(&e, "could not create the keys"))?;
         }
         let dialect = self.product.dialect;
@@ -596,10 +660,62 @@ impl Load<'_, '_, '_, '_> {
         }
         self.mark(recipe, mark::State::Complete)
             .map_err(finishing)?;
+        if let Some(resume) = &self.resume {
+            let sql = format!("DROP TABLE {}", resume.record);
+            self.sql(&sql).map_err(finishing)?;
+        }
         if in_one {
             self.sql("COMMIT").map_err(finishing)?;
         }
         Ok(filled)
+    }
+
+    /// Whether and from where a load that ends early can be gone on with; `None`: it begins anew.
+    fn resume(&mut self, recipe: &Recipe, found: &[Found]) -> Option<Resume> {
+        // Rows that the product commits in the middle of a statement cannot be recorded with it.
+        let commits_by_itself = matches!(self.facts().filling, Filling::Committing { .. });
+        let by_ranges = recipe.tables.iter().all(|table| table.by_ranges);
+        if commits_by_itself || !by_ranges || recipe.tables.is_empty() {
+            return None;
+        }
+        let mut resume = Resume {
+            record: record_name(self.request.pack),
+            done: BTreeSet::new(),
+            goes_on: false,
+        };
+        let mark = self.mark_for(recipe, mark::State::Loading);
+        let is_all_of_it = found.len() == self.request.pack.tables().len()
+            && found.iter().all(|found| found.mark.as_ref() == Some(&mark));
+        if is_all_of_it && !self.request.replace && self.request.drop_tables.is_empty() {
+            let sql = format!("SELECT filled, row_first FROM {}", resume.record);
+            // Without the record there is nothing to go on from.
+            if let Ok(rows) = admin::rows(self.session, &sql) {
+                resume.goes_on = true;
+                resume.done = rows.into_iter().filter_map(range_done).collect();
+            }
+        }
+        Some(resume)
+    }
+
+    /// One statement behind the rows; one that an interrupted load has executed is left out.
+    fn step(&mut self, number: u64, statement: &str) -> Result<(), pgdyno_session::Error> {
+        let Some(resume) = &self.resume else {
+            return self.sql(statement);
+        };
+        if resume.done.contains(&(String::new(), number)) {
+            return Ok(());
+        }
+        let note = format!("INSERT INTO {} VALUES ('', {number}, 0)", resume.record);
+        let in_one = self.facts().transactional_ddl;
+        if in_one {
+            self.sql("BEGIN")?;
+        }
+        self.sql(statement)?;
+        self.sql(&note)?;
+        if in_one {
+            self.sql("COMMIT")?;
+        }
+        Ok(())
     }
 
     fn facts(&self) -> &'static TableFacts {
@@ -615,8 +731,7 @@ impl Load<'_, '_, '_, '_> {
         if let Some(rows) = self.facts().filling.batch_rows() {
             self.means.push(format!("committed every {rows} rows"));
         }
-        let settings = self.facts().load_settings.iter();
-        for setting in settings.filter(|setting| self.product.is_since(setting.since)) {
+        for setting in self.product.load_settings() {
             let (name, value) = (setting.name, setting.value);
             match self.sql(&format!("SET {name} = {value}")) {
                 Ok(()) => self
@@ -640,8 +755,7 @@ impl Load<'_, '_, '_, '_> {
 
     /// The session goes on as the user wanted it.
     fn reset_settings(&mut self) {
-        let settings = self.facts().load_settings.iter();
-        for setting in settings.filter(|setting| self.product.is_since(setting.since)) {
+        for setting in self.product.load_settings() {
             // What was not set needs no reset, and a lost session none either.
             let _ = self.sql(&format!("RESET {}", setting.name));
         }
@@ -663,16 +777,20 @@ impl Load<'_, '_, '_, '_> {
         statements.iter().try_for_each(|sql| self.sql(sql))
     }
 
-    fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
+    fn mark_for(&self, recipe: &Recipe, state: mark::State) -> Mark {
         let pack = self.request.pack.tables_pack();
-        let mark = Mark {
+        Mark {
             pack: pack.name().to_owned(),
             state,
             params: recipe.params.clone(),
             pack_sha256: pack.content_hash(),
             pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let comment = quote_literal(&mark.comment());
+        }
+    }
+
+    fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
+        let pack = self.request.pack.tables_pack();
+        let comment = quote_literal(&self.mark_for(recipe, state).comment());
         let tables = pack.manifest.tables.iter();
         tables
             .map(|table| format!("COMMENT ON TABLE {} IS {comment}", table.name))
@@ -683,9 +801,25 @@ impl Load<'_, '_, '_, '_> {
     fn fill(&mut self, table: &mut TableRows) -> Result<u64, Failure> {
         let name = table.name.clone();
         let rows = table.rows;
+        self.watch.progress.table(&name, rows);
+        let record = self.resume.as_ref().map(|resume| resume.record.clone());
+        let job = Job {
+            product: self.product,
+            connections: self.request.connections,
+            record: record.as_deref(),
+            stop: self.stop,
+        };
+        if job.is_for(table) {
+            let resume = self.resume.iter().flat_map(|resume| &resume.done);
+            let there = resume.filter(|(table, _)| *table == name);
+            let there: BTreeSet<u64> = there.map(|(_, row)| *row).collect();
+            let (session, progress) = (&*self.session, &mut *self.watch.progress);
+            let filled = job.fill(session, table, progress, &mut self.means, &there);
+            self.watch.progress.table_ends();
+            return filled.map(|()| rows);
+        }
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let copy = format!("COPY {name} ({}) FROM STDIN", table.column_list());
-        self.watch.progress.table(&name, rows);
         let copied = match self.facts().filling {
             Filling::Whole => {
                 let since = self.facts().copy_freeze_since;

@@ -2,6 +2,7 @@
 
 mod counting;
 mod expression;
+pub mod filling;
 pub mod folder;
 pub mod loader;
 pub mod manifest;

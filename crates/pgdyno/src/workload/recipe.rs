@@ -365,7 +365,12 @@ impl TableRows {
                 Maker::Constant(Constant::Null) => form.push_null(out),
                 Maker::Constant(Constant::Sql(text)) => out.extend_from_slice(text),
                 Maker::Constant(Constant::Text(text)) => form.push_text(text.as_bytes(), out),
-                Maker::RowNumber => write_int(number, out),
+                Maker::RowNumber => {
+                    write_int(number, out);
+                    if let Some(slot) = column.variable {
+                        self.vars.set(slot, Value::Int(number));
+                    }
+                }
                 Maker::Expr(expr) => {
                     let value = evaluate(expr, &mut self.vars, &mut self.chance).map_err(|e| {
                         let (place, name) = (&self.place, &column.name);

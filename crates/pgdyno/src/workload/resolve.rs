@@ -33,22 +33,21 @@ pub fn pack(name: &str) -> Result<Pack, ManifestError> {
     }
 }
 
-/// Reads `WORKLOAD` or `SCRIPT[@WEIGHT]…`.
+/// Reads `WORKLOAD` or `SCRIPT[@WEIGHT]…`. A pack's scripts are still to be made
+/// ([`Workload::make`]): that depends on the parameters.
 pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> {
     if let [name] = args
         && (shipped::exists(name) || folder::exists(name))
     {
         let pack = pack(name).map_err(|e| e.to_string())?;
-        let values = pack.values_of(mix)?;
-        let mut workload = Workload {
+        mix.map(|name| pack.mix(name)).transpose()?;
+        return Ok(Workload {
             name: pack.name().to_owned(),
             pack: Some(pack),
             mix: mix.map(str::to_owned),
             scripts: Vec::new(),
             needs: Needs::default(),
-        };
-        workload.make(&values)?;
-        return Ok(workload);
+        });
     }
     for arg in args {
         let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
@@ -113,7 +112,11 @@ mod tests {
 
     fn get(args: &[&str], mix: Option<&str>) -> Result<Workload, String> {
         let args: Vec<_> = args.iter().map(|s| s.to_string()).collect();
-        workload(&args, mix)
+        let mut workload = workload(&args, mix)?;
+        if let Some(pack) = workload.pack.clone() {
+            workload.make(&pack.values_of(mix)?)?;
+        }
+        Ok(workload)
     }
 
     #[test]

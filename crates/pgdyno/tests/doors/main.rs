@@ -18,3 +18,4 @@ mod server;
 mod store;
 mod store_verbs;
 mod support;
+mod ycsb;

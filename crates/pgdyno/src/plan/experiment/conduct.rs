@@ -304,8 +304,13 @@ impl Sweep<'_> {
                 progress: &mut progress,
                 interrupts: Some(interrupts),
             };
-            let loaded =
-                loader::load_as_asked(&mut session, &tables.pack, &tables.chosen, &mut watch)?;
+            let loaded = loader::load_as_asked(
+                &mut session,
+                &tables.pack,
+                &tables.chosen,
+                &place.target.for_loads(),
+                &mut watch,
+            )?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::target::dialect::POSTGRESQL;
+use crate::workload::filling::Connections;
 use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::{loader, resolve};
@@ -27,7 +28,14 @@ fn load(session: &mut Session) -> Pack {
         progress: &mut progress,
         interrupts: None,
     };
-    loader::ensure_loaded(session, &pack, &Params::default(), &mut watch).unwrap();
+    loader::ensure_loaded(
+        session,
+        &pack,
+        &Params::default(),
+        &Connections::default(),
+        &mut watch,
+    )
+    .unwrap();
     pack
 }
 

@@ -32,6 +32,14 @@ pub struct TableFacts {
     pub load_settings: &'static [LoadSetting],
 }
 
+impl super::Product {
+    /// The settings for a load that this version has.
+    pub fn load_settings(&self) -> impl Iterator<Item = &'static LoadSetting> {
+        let settings = self.dialect.tables.load_settings.iter();
+        settings.filter(|setting| self.is_since(setting.since))
+    }
+}
+
 /// How the rows of a table go in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filling {

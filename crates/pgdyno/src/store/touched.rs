@@ -1,0 +1,31 @@
+//! What a trial's draws came to, as an event of it: [`Touched`] as JSON.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::plan::touched::Touched;
+
+const KIND: &str = "touched";
+
+/// Keeps it.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn write(connection: &Connection, number: i64, touched: &Touched) -> rusqlite::Result<()> {
+    let text = serde_json::json!(touched).to_string();
+    let sql = "INSERT INTO event (trial, at_us, kind, text) VALUES (?, 0, ?, ?)";
+    connection
+        .execute(sql, params![number, KIND, text])
+        .map(|_| ())
+}
+
+/// Reads it, if there is any.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<Touched>> {
+    let sql = "SELECT text FROM event WHERE trial = ? AND kind = ?";
+    let text: Option<String> = connection
+        .query_row(sql, params![number, KIND], |row| row.get(0))
+        .optional()?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}

@@ -1,0 +1,387 @@
+//! Rows by ranges: over several connections at the same time, each range in a transaction of its own
+//! that also records it, so that an interrupted load can go on.
+//!
+//! Not for: creating tables, marks, what comes when the rows are in (`loader.rs`).
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use pgdyno_platform::host;
+use pgdyno_session::{Error, Session, quote_literal};
+use pgdyno_wire::Candidate;
+
+use super::progress::Progress;
+use super::recipe::{Form, TableRows};
+use super::stop::{Canceller, Stop};
+use crate::exit::Failure;
+use crate::target::dialect::{Filling, Product};
+use crate::target::open::{CONNECT_LIMIT, Kind};
+use crate::target::{admin, trouble};
+
+/// Rows of a range where the product has no wish of its own: some ten megabytes of YCSB's.
+const RANGE_ROWS: u64 = 20_000;
+
+/// Rows of one INSERT.
+const INSERT_ROWS: u64 = 500;
+
+/// Bytes of COPY data made between two looks at whether to stop.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// More connections than this nobody gets without asking for them.
+const JOBS_DEFAULT_MAX: usize = 8;
+
+/// Tries of a range that another one gets in the way of (SQLSTATE class 40).
+const TRIES_MAX: u32 = 5;
+
+/// How often the collector looks whether to stop.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How a load reaches the server.
+#[derive(Debug, Clone, Default)]
+pub struct Connections {
+    /// How many fill a table at the same time; `None`: one a CPU for tables that are filled by ranges
+    /// anyway, else one.
+    pub jobs: Option<usize>,
+    /// How rows travel.
+    pub method: Method,
+    /// Where to connect to, in turn; without any where the load's own session is.
+    pub places: Vec<Vec<Candidate>>,
+}
+
+/// How rows travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Method {
+    /// COPY; INSERT where the server takes no COPY
+    #[default]
+    Copy,
+    /// INSERT with many rows each
+    Insert,
+}
+
+/// One table's filling.
+pub struct Job<'a> {
+    /// Which product.
+    pub product: &'a Product,
+    /// How to reach it.
+    pub connections: &'a Connections,
+    /// Where ranges that are in are recorded, if anywhere.
+    pub record: Option<&'a str>,
+    /// Whether to stop.
+    pub stop: Stop,
+}
+
+/// What all connections of a filling share.
+struct Shared<'a> {
+    job: &'a Job<'a>,
+    ranges: &'a [Range<u64>],
+    next: AtomicUsize,
+    is_over: AtomicBool,
+    /// Whether the server has refused COPY.
+    by_insert: AtomicBool,
+}
+
+enum Said {
+    Rows(u64),
+    NoCopy(String),
+    Failed(Failure),
+}
+
+/// Why a range is not in.
+enum Trouble {
+    Server(Error),
+    Other(Failure),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+impl Job<'_> {
+    /// How many connections fill this table.
+    pub fn connections_for(&self, table: &TableRows) -> usize {
+        let unasked = match table.by_ranges {
+            true => host::cpus().min(JOBS_DEFAULT_MAX),
+            false => 1,
+        };
+        self.connections.jobs.unwrap_or(unasked).max(1)
+    }
+
+    /// Whether the table is filled so.
+    pub fn is_for(&self, table: &TableRows) -> bool {
+        table.by_ranges
+            || self.connections_for(table) > 1
+            || self.connections.method == Method::Insert
+    }
+
+    /// Fills the table but for the rows that begin the ranges recorded already. What is to be told of
+    /// it goes to `means`.
+    ///
+    /// # Errors
+    /// The first that any connection met.
+    pub fn fill(
+        &self,
+        session: &Session,
+        table: &TableRows,
+        progress: &mut Progress,
+        means: &mut Vec<String>,
+        recorded: &BTreeSet<u64>,
+    ) -> Result<(), Failure> {
+        let rows = self.product.dialect.tables.filling.batch_rows();
+        let all = ranges(table.rows, rows.unwrap_or(RANGE_ROWS));
+        let (there, ranges): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|r| recorded.contains(&r.start));
+        let mut done: u64 = there.iter().map(|r| r.end - r.start).sum();
+        if done > 0 {
+            means.push(format!(
+                "{}: {done} of {} rows were there from an interrupted load",
+                table.name, table.rows
+            ));
+        }
+        let shared = Shared {
+            job: self,
+            ranges: &ranges,
+            next: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+            by_insert: AtomicBool::new(self.connections.method == Method::Insert),
+        };
+        let own = [vec![session.candidate().clone()]];
+        let places = match self.connections.places.as_slice() {
+            [] => &own,
+            places => places,
+        };
+        let workers = self.connections_for(table).min(ranges.len());
+        let mut failure = None;
+        thread::scope(|scope| {
+            let (sender, inbox) = channel();
+            for number in 0..workers {
+                let (shared, place, table) =
+                    (&shared, &places[number % places.len()], table.clone());
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    if let Err(failure) = shared.work(place, table, &sender) {
+                        shared.is_over.store(true, Ordering::Release);
+                        // The collector outlives its workers.
+                        let _ = sender.send(Said::Failed(failure));
+                    }
+                });
+            }
+            drop(sender);
+            loop {
+                match inbox.recv_timeout(LOOK_INTERVAL) {
+                    Ok(Said::Rows(rows)) => {
+                        done += rows;
+                        progress.rows(done);
+                    }
+                    Ok(Said::NoCopy(why)) => means.push(format!(
+                        "{}: by INSERT, since the server takes no COPY: {why}",
+                        table.name
+                    )),
+                    Ok(Said::Failed(first)) => drop(failure.get_or_insert(first)),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if self.stop.asked() {
+                    shared.is_over.store(true, Ordering::Release);
+                }
+            }
+        });
+        match failure {
+            Some(failure) => Err(failure),
+            None if self.stop.asked() => Err(Failure::new("interrupted")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn ranges(rows: u64, size: u64) -> Vec<Range<u64>> {
+    let size = size.max(1);
+    let starts = (0..rows.div_ceil(size)).map(|n| n * size);
+    starts
+        .map(|start| start..rows.min(start.saturating_add(size)))
+        .collect()
+}
+
+impl Shared<'_> {
+    /// What one connection does.
+    fn work(
+        &self,
+        place: &[Candidate],
+        mut table: TableRows,
+        sender: &Sender<Said>,
+    ) -> Result<(), Failure> {
+        let mut session = Session::connect(place, Some(CONNECT_LIMIT))
+            .map_err(|e| trouble::connect(&e, Kind::Named))?;
+        let canceller = Canceller::start(session.cancel_handle(), self.job.stop, |_| {});
+        for setting in self.job.product.load_settings() {
+            // The load's own session has told what became of it.
+            let _ = admin::run(
+                &mut session,
+                &format!("SET {} = {}", setting.name, setting.value),
+            );
+        }
+        while !self.is_over.load(Ordering::Acquire) {
+            let next = self.next.fetch_add(1, Ordering::AcqRel);
+            let Some(range) = self.ranges.get(next) else {
+                break;
+            };
+            self.range(&mut session, &mut table, range, sender)?;
+            // The collector outlives its workers.
+            let _ = sender.send(Said::Rows(range.end - range.start));
+        }
+        drop(canceller);
+        session.close();
+        Ok(())
+    }
+
+    /// One range, whatever it takes.
+    fn range(
+        &self,
+        session: &mut Session,
+        table: &mut TableRows,
+        range: &Range<u64>,
+        sender: &Sender<Said>,
+    ) -> Result<(), Failure> {
+        let mut tries = 0;
+        loop {
+            let by_insert = self.by_insert.load(Ordering::Acquire);
+            let error = match self.try_range(session, table, range, by_insert) {
+                Ok(()) => return Ok(()),
+                Err(Trouble::Other(failure)) => return Err(failure),
+                Err(Trouble::Server(error)) => error,
+            };
+            // Without a transaction, or on a lost connection, there is nothing to undo.
+            let _ = admin::run(session, "ROLLBACK");
+            let code = error.server().map_or("", |e| e.sqlstate());
+            tries += 1;
+            // feature_not_supported, syntax_error: there is no such statement, or not here.
+            if matches!(code, "0A000" | "42601") && !by_insert {
+                if !self.by_insert.swap(true, Ordering::AcqRel) {
+                    let why = error.server().map_or("", |e| e.message()).to_owned();
+                    let _ = sender.send(Said::NoCopy(why));
+                }
+            } else if !(code.starts_with("40") && tries < TRIES_MAX) {
+                let doing = format!("could not fill {}", table.name);
+                return Err(trouble::server(&error, &doing));
+            }
+        }
+    }
+
+    fn try_range(
+        &self,
+        session: &mut Session,
+        table: &mut TableRows,
+        range: &Range<u64>,
+        by_insert: bool,
+    ) -> Result<(), Trouble> {
+        let into = format!("{} ({})", table.name, table.column_list());
+        let options = match self.job.product.dialect.tables.filling {
+            Filling::Committing { rows } => Some(format!(" WITH (ROWS_PER_TRANSACTION {rows})")),
+            Filling::Whole | Filling::Batches { .. } => None,
+        };
+        if options.is_none() {
+            admin::run(session, "BEGIN")?;
+        }
+        if by_insert {
+            self.insert(session, table, range, &into)?;
+        } else {
+            let copy = format!("COPY {into} FROM STDIN{}", options.as_deref().unwrap_or(""));
+            self.copy(session, table, range, &copy)?;
+        }
+        if options.is_some() {
+            return Ok(());
+        }
+        if let Some(record) = self.job.record {
+            let (name, from) = (quote_literal(&table.name), range.start);
+            let sql = format!(
+                "INSERT INTO {record} VALUES ({name}, {from}, {})",
+                range.end
+            );
+            admin::run(session, &sql)?;
+        }
+        Ok(admin::run(session, "COMMIT")?)
+    }
+
+    fn copy(
+        &self,
+        session: &mut Session,
+        table: &mut TableRows,
+        range: &Range<u64>,
+        sql: &str,
+    ) -> Result<(), Trouble> {
+        let mut copy = session.copy_in(sql)?;
+        let mut row = range.start;
+        while row < range.end {
+            let mut made = Ok(());
+            copy.write_with(|out| {
+                let full = out.len() + CHUNK_BYTES;
+                while row < range.end && out.len() < full && made.is_ok() {
+                    row += 1;
+                    made = table.push_row(row, Form::Copy, out);
+                }
+            })?;
+            if let Err(why) = made {
+                let _ = copy.abort("a row could not be made");
+                return Err(Trouble::Other(Failure::new(why)));
+            }
+            if self.is_over.load(Ordering::Acquire) {
+                let _ = copy.abort("interrupted");
+                return Err(Trouble::Other(Failure::new("interrupted")));
+            }
+        }
+        let (copied, rows) = (copy.finish()?, range.end - range.start);
+        match copied == rows {
+            true => Ok(()),
+            false => Err(Trouble::Other(Failure::new(format!(
+                "the server took {copied} rows of {} and not {rows}",
+                table.name
+            )))),
+        }
+    }
+
+    fn insert(
+        &self,
+        session: &mut Session,
+        table: &mut TableRows,
+        range: &Range<u64>,
+        into: &str,
+    ) -> Result<(), Trouble> {
+        let mut row = range.start;
+        while row < range.end {
+            let mut sql = format!("INSERT INTO {into} VALUES ").into_bytes();
+            for number in 0..INSERT_ROWS.min(range.end - row) {
+                if number > 0 {
+                    sql.push(b',');
+                }
+                row += 1;
+                table
+                    .push_row(row, Form::Values, &mut sql)
+                    .map_err(|why| Trouble::Other(Failure::new(why)))?;
+            }
+            let sql = String::from_utf8_lossy(&sql);
+            admin::run(session, &sql)?;
+            if self.is_over.load(Ordering::Acquire) {
+                return Err(Trouble::Other(Failure::new("interrupted")));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_cover_all_rows_once() {
+        assert_eq!(ranges(0, 10), []);
+        assert_eq!(ranges(10, 10), [0..10]);
+        assert_eq!(ranges(21, 10), [0..10, 10..20, 20..21]);
+        assert_eq!(ranges(2, 0), [0..1, 1..2]);
+    }
+}
