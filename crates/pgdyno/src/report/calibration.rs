@@ -300,6 +300,18 @@ fn concurrency_json(c: &Calibration) -> Value {
     })
 }
 
+/// A system among others: those of one name are told apart by their UUIDs.
+fn label(c: &Calibration, systems: &[Calibration]) -> String {
+    let name = one_line(&c.experiment.name);
+    let mut others = systems
+        .iter()
+        .filter(|o| o.experiment.uuid != c.experiment.uuid);
+    match others.any(|other| other.experiment.name == c.experiment.name) {
+        true => format!("{name} ({:.8})", c.experiment.uuid),
+        false => name,
+    }
+}
+
 /// Systems side by side: a row a system, for people.
 pub fn comparison_text(systems: &[Calibration]) -> String {
     let mut table = Table::default();
@@ -331,7 +343,7 @@ pub fn comparison_text(systems: &[Calibration]) -> String {
         };
         let best = best(c);
         table.row([
-            one_line(&c.experiment.name),
+            label(c, systems),
             mean(What::RoundTrip),
             mean(What::Commit),
             mean(What::Read),
@@ -354,7 +366,7 @@ pub fn comparison_text(systems: &[Calibration]) -> String {
             if let Some(cause) = &line.cause {
                 text += &format!(
                     "\n{}, {}: {}: {}\n",
-                    one_line(&c.experiment.name),
+                    label(c, systems),
                     title(line.what),
                     cause.part.name(),
                     cause.sentence
@@ -382,7 +394,7 @@ pub fn comparison_json(systems: &[Calibration]) -> Value {
             let judged = Judged::of(c);
             let line = judged.lines.iter().find(|line| line.what == what)?;
             Some(json!({
-                "system": c.experiment.name,
+                "system": label(c, systems),
                 "uuid": c.experiment.uuid,
                 "mean_us": line.measured.mean_us(),
                 "p99_us": line.measured.latencies.percentile_us(99.0),
@@ -398,4 +410,62 @@ pub fn comparison_json(systems: &[Calibration]) -> Value {
         "systems": systems.iter().map(json).collect::<Vec<_>>(),
         "bars": Map::from_iter(bars),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::calibrate::expect::Expectations;
+    use crate::plan::calibrate::growth::Growth;
+    use crate::store::ExperimentRow;
+    use crate::target::facts::Facts;
+
+    fn nothing_yet(name: &str, uuid: &str) -> Calibration {
+        Calibration {
+            experiment: ExperimentRow {
+                number: 1,
+                uuid: uuid.to_owned(),
+                name: name.to_owned(),
+                created: String::new(),
+                definition: String::new(),
+            },
+            expectations: Expectations::default(),
+            growth: Growth {
+                least: 0.1,
+                clients_max: 8,
+            },
+            params: Vec::new(),
+            target: "t".to_owned(),
+            facts: Facts::unseen("a test"),
+            variables: Vec::new(),
+            round_trip: None,
+            commit: None,
+            commit_no_wait: None,
+            read: None,
+            update: None,
+            steps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn systems_of_one_name_are_told_apart_by_their_uuids() {
+        let systems = [
+            nothing_yet("db1", "0123456789"),
+            nothing_yet("db1", "abcdefghij"),
+            nothing_yet("db2", "klmnopqrst"),
+        ];
+        let labels: Vec<_> = systems.iter().map(|c| label(c, &systems)).collect();
+        assert_eq!(labels, ["db1 (01234567)", "db1 (abcdefgh)", "db2"]);
+        let text = comparison_text(&systems);
+        assert!(text.contains("\ndb1 (abcdefgh) "), "{text}");
+        assert_eq!(json(&systems[0])["baseline"], Value::Null);
+    }
+
+    #[test]
+    fn expectations_are_written_as_short_as_they_are_typed() {
+        let of = |low_us, high_us| range(Range { low_us, high_us });
+        assert_eq!(of(1000.0, 2000.0), "1–2");
+        assert_eq!(of(200.0, 1500.0), "0.2–1.5");
+        assert_eq!(of(0.0, 1000.0), "up to 1");
+    }
 }
