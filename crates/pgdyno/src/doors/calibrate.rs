@@ -163,16 +163,17 @@ impl CalibrateArgs {
 /// Does it.
 pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
     let asked = args.asked()?;
+    let seen = super::interrupts()?.count();
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
-        let (systems, exit) = compare(args, talk, &asked)?;
+        let (systems, exit) = compare(args, talk, &asked, seen)?;
         if !args.json.replaces_text() {
             write_answer(format_args!("{}", calibration::comparison_text(&systems)))?;
         }
         json_to.write(&calibration::comparison_json(&systems))?;
         return Ok(exit);
     }
-    let (calibration, early) = calibrate(args, talk, &asked, args.wanted())?;
+    let (calibration, early) = calibrate(args, talk, &asked, args.wanted(), seen)?;
     let is_met = Judged::of(&calibration).is_met();
     if let Some(failure) = early {
         // What was measured until then is worth showing.
@@ -211,8 +212,8 @@ fn calibrate(
     talk: Talk,
     asked: &Asked,
     wanted: Wanted,
+    interrupts_seen: u32,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
-    let interrupts = super::interrupts()?;
     let store = args.store.open()?;
     let conducted = conduct::conduct(
         asked,
@@ -221,7 +222,8 @@ fn calibrate(
             store: store.path(),
             screen: talk.screen(),
             progress: &|| talk.progress(),
-            interrupts,
+            interrupts: super::interrupts()?,
+            interrupts_seen,
         },
     )?;
     let calibration = read::called(&store, &conducted.uuid)?;
@@ -233,6 +235,7 @@ fn compare(
     args: &CalibrateArgs,
     talk: Talk,
     asked: &Asked,
+    seen: u32,
 ) -> Result<(Vec<Calibration>, Exit), Failure> {
     // A name that is mistyped is told before minutes are spent on a URL.
     let is_url = |called: &str| called.contains("://") || called.contains('=');
@@ -253,7 +256,7 @@ fn compare(
             own: args.target.own.options(),
             ..Wanted::at(called)
         };
-        let (calibration, early) = calibrate(args, talk, asked, wanted)?;
+        let (calibration, early) = calibrate(args, talk, asked, wanted, seen)?;
         if let Some(failure) = early {
             return Err(failure);
         }

@@ -16,6 +16,9 @@ const MET: &str = "read=1h,update=1h,round-trip=1h,commit=1h";
 /// Nobody is so fast.
 const MISSED: &str = "read=1us,update=1us,round-trip=1us,commit=1us";
 
+/// Fewer rows are loaded sooner.
+const ROWS: &str = "recordcount=1000";
+
 /// A notebook of the test's own.
 struct Store(tempfile::TempDir);
 
@@ -150,7 +153,16 @@ fn a_missed_baseline_ends_it_unless_it_is_to_go_on_anyway() {
     let url = database.url.replace("//postgres@", "//calibrate_plain@");
     assert_ne!(url, database.url);
     let store = Store::new();
-    let args = ["calibrate", &url, "-T", "500ms", "--expect", MISSED];
+    let args = [
+        "calibrate",
+        &url,
+        "-T",
+        "500ms",
+        "--expect",
+        MISSED,
+        "--param",
+        ROWS,
+    ];
     let missed = store.run(&args).expect(
         1,
         &[
@@ -204,9 +216,10 @@ fn behind_a_long_way_the_network_is_named_and_all_else_is_within_expectation() {
         proxy.address()
     );
     // Loaded over the short way: that is not what is tested.
-    for pack in ["probe", "ycsb"] {
-        database.pgdyno(&["load", pack]).expect(0, &[]);
-    }
+    database.pgdyno(&["load", "probe"]).expect(0, &[]);
+    database
+        .pgdyno(&["load", "ycsb", "--param", ROWS])
+        .expect(0, &[]);
     let store = Store::new();
     let json_file = store.0.path().join("far.json");
     let json_to = format!("--json={}", json_file.display());
@@ -234,7 +247,7 @@ fn behind_a_long_way_the_network_is_named_and_all_else_is_within_expectation() {
         let far = store.run(&args).expect(
             1,
             &[
-                "10000 rows, readproportion=0.5, updateproportion=0.5, prepared",
+                "1000 rows, readproportion=0.5, updateproportion=0.5, prepared",
                 "baseline MISSED: read (",
                 "an empty query takes ",
             ],
@@ -278,7 +291,14 @@ fn a_server_of_pgdynos_own_tells_how_long_its_syncs_take() {
     ];
     let args = [
         &args[..],
-        &["--expect", "read=1h-2h", "--expect", "update=1h"],
+        &[
+            "--expect",
+            "read=1h-2h",
+            "--expect",
+            "update=1h",
+            "--param",
+            ROWS,
+        ],
     ]
     .concat();
     let mut command = store.command(&args);
@@ -325,9 +345,10 @@ fn what_was_measured_before_something_went_wrong_is_shown() {
 #[test]
 fn an_update_that_fails_is_no_figure() {
     let database = Database::new("calibrate_fails");
-    for pack in ["probe", "ycsb"] {
-        database.pgdyno(&["load", pack]).expect(0, &[]);
-    }
+    database.pgdyno(&["load", "probe"]).expect(0, &[]);
+    database
+        .pgdyno(&["load", "ycsb", "--param", ROWS])
+        .expect(0, &[]);
     database.sql(
         "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS \
          $$BEGIN RAISE EXCEPTION 'not today'; END$$; \
@@ -351,7 +372,10 @@ fn ctrl_c_ends_it_and_shows_what_there_is() {
     let store = Store::new();
     let mut command = store.command(&["calibrate", &database.url, "-T", "1h", "--name", "i"]);
     let running = Running::start(&mut command);
-    database.wait_for("SELECT 1 FROM pg_stat_activity WHERE query LIKE '/* nothing%'");
+    database.wait_for(
+        "SELECT 1 FROM pg_stat_activity \
+         WHERE query LIKE '/* nothing%' AND datname = current_database()",
+    );
     running.signal(Signal::Interrupt);
     running.ended().expect(130, &["nothing was measured"]);
     let states = "SELECT group_concat(state) FROM trial";

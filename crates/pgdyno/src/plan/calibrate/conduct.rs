@@ -65,6 +65,8 @@ pub struct Means<'a> {
     pub progress: &'a dyn Fn() -> Progress,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
+    /// Interrupts before the verb began; any more end it.
+    pub interrupts_seen: u32,
 }
 
 /// A calibration that was begun.
@@ -99,7 +101,6 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
     let experiment = store.begin_experiment(&header(asked, &target))?;
     let mut calibration = Calibration {
         asked,
-        interrupts_seen: means.interrupts.count(),
         store: store.path().to_owned(),
         means,
         target,
@@ -180,7 +181,6 @@ struct Calibration<'a> {
     /// As the first trial found them.
     facts: Option<Facts>,
     product: Option<Product>,
-    interrupts_seen: u32,
 }
 
 impl Calibration<'_> {
@@ -232,7 +232,7 @@ impl Calibration<'_> {
     /// Runs a trial and keeps it.
     fn trial(&mut self, measure: Measure) -> Result<(), Failure> {
         let interrupts = self.means.interrupts;
-        if interrupts.count() > self.interrupts_seen {
+        if interrupts.count() > self.means.interrupts_seen {
             return Err(hygiene::interrupted(interrupts));
         }
         if self.means.screen != Form::Quiet {
@@ -260,7 +260,7 @@ impl Calibration<'_> {
         let control = Control::default();
         let mut screen = Screen::new(self.means.screen, Length::of(&trial));
         let counters = server_side::before(&self.target, &prepared.product, timed);
-        let brake = Brake::on(&control, interrupts, self.interrupts_seen);
+        let brake = Brake::on(&control, interrupts, self.means.interrupts_seen);
         let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
         drop(brake);
         screen.close();
@@ -334,7 +334,7 @@ impl Calibration<'_> {
             prepared.workload.pack.as_ref(),
             &wanted,
             &mut Default::default(),
-            (interrupts, self.interrupts_seen),
+            (interrupts, self.means.interrupts_seen),
         )?;
         session.close();
         Ok(record)
