@@ -35,5 +35,5 @@ fn every_byte_arrives_later_in_each_direction_and_so_does_the_end() {
         .expect("it is open");
     let mut rest = Vec::new();
     client.read_to_end(&mut rest).expect("the server closes");
-    assert_eq!(rest, []);
+    assert!(rest.is_empty());
 }
