@@ -355,6 +355,8 @@ impl Client {
         } else if !program.is_timed(self.command) {
             return;
         }
+        // With the second of its end, as the transaction: the warm-up may end between the two.
+        cx.rotate(cx.now);
         let latency = cx.now.saturating_sub(self.command_begun);
         cx.recorder.command(self.script, self.command, latency);
     }

@@ -5,35 +5,51 @@ use pgdyno_wire::Candidate;
 
 /// Every server that some client may connect to, once.
 #[derive(Debug)]
-pub(crate) struct Places(Vec<String>);
+pub(crate) struct Places {
+    /// By place.
+    names: Vec<String>,
+    /// The place of each candidate, by endpoint.
+    of_candidates: Vec<Vec<usize>>,
+}
 
 impl Places {
     pub(crate) fn of(endpoints: &[Vec<Candidate>]) -> Self {
-        let mut places = Vec::new();
-        for candidate in endpoints.iter().flatten() {
-            let place = candidate.place();
-            if !places.contains(&place) {
-                places.push(place);
-            }
+        let mut names = Vec::new();
+        let mut number = |candidate: &Candidate| {
+            let name = candidate.place();
+            let known = names.iter().position(|known| *known == name);
+            known.unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        };
+        let endpoints = endpoints.iter();
+        let of_candidates =
+            endpoints.map(|candidates| candidates.iter().map(&mut number).collect());
+        Self {
+            of_candidates: of_candidates.collect(),
+            names,
         }
-        Self(places)
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.0.len()
+        self.names.len()
     }
 
-    /// The number of the place that a candidate leads to.
-    pub(crate) fn number(&self, candidate: &Candidate) -> usize {
-        let wanted = candidate.place();
-        // All candidates there are were seen by `of`.
-        let found = self.0.iter().position(|place| *place == wanted);
-        found.unwrap_or(0)
+    /// The place that a candidate of an endpoint leads to.
+    pub(crate) fn number(&self, endpoint: usize, candidate: usize) -> usize {
+        self.of_candidates[endpoint][candidate]
+    }
+
+    /// The place that the clients of each endpoint try first, and all that its candidates lead to.
+    pub(crate) fn by_endpoint(&self) -> impl Iterator<Item = (usize, &[usize])> + Clone {
+        let endpoints = self.of_candidates.iter();
+        endpoints.map(|places| (places[0], places.as_slice()))
     }
 
     /// [`Candidate::place`].
     pub(crate) fn name(&self, number: usize) -> &str {
-        self.0.get(number).map_or("", String::as_str)
+        self.names.get(number).map_or("", String::as_str)
     }
 }
 
@@ -103,8 +119,9 @@ mod tests {
                 "/run/.s.PGSQL.1"
             ]
         );
-        let numbers = endpoints.iter().map(|ways| places.number(&ways[0]));
-        assert_eq!(numbers.collect::<Vec<_>>(), [0, 1, 2, 3, 0]);
+        let first = places.by_endpoint().map(|(first, _)| first);
+        assert_eq!(first.collect::<Vec<_>>(), [0, 1, 2, 3, 0]);
+        assert_eq!(places.number(0, 1), 0);
     }
 
     #[test]

@@ -58,12 +58,7 @@ pub trait Live {
     /// A client has something to say.
     fn message(&mut self, message: &Message);
     /// Something happened to a client's connection.
-    fn event(&mut self, event: &Event) {
-        self.message(&Message {
-            level: Level::Info,
-            text: event.text.clone(),
-        });
-    }
+    fn event(&mut self, event: &Event);
     /// Transactions of a thread have ended, in this order; only when [`Drive::log`] asks for it.
     fn logged(&mut self, _thread: usize, _transactions: &[LoggedTransaction]) {}
     /// All clients of a thread have ended, `at_us` microseconds after the start; nothing more comes
@@ -101,12 +96,12 @@ impl Drive {
                     (0u32..)
                         .zip(clients.by_ref().take(share))
                         .map(|(key, (id, random))| {
-                            let own = &self.endpoints[id % self.endpoints.len()];
-                            let place = places.number(&own[0]);
+                            let place = places.number(id % self.endpoints.len(), 0);
                             let vars = self.vars(id, &seeds);
                             let pauses = random_of_pauses(self.seed, id);
                             let draws = Draws::new(Arc::clone(&counters));
-                            Client::new(id, key, place, vars, (random.clone(), pauses), draws)
+                            let random = (random.clone(), pauses);
+                            Client::new(id, key, place, vars, random, draws)
                         });
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
@@ -241,11 +236,11 @@ impl Collector<'_> {
         let mut recording = empty_recording(self.drive, self.places);
         recording.connections.initial_us = self.start(&mut recording.events, live)?;
         let Self {
-            drive,
             places,
             clock,
             mut links,
             inbox,
+            ..
         } = self;
         let mut open = BTreeMap::new();
         // From here on time counts.
@@ -303,7 +298,7 @@ impl Collector<'_> {
                 links[thread].recycle(interval);
             }
         }
-        keep_endpoints(&mut recording, drive, places);
+        keep_endpoints(&mut recording, places);
         recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
@@ -394,20 +389,19 @@ fn keep_event(events: &mut Vec<Event>, event: Event, live: &mut dyn Live) {
 }
 
 /// Leaves out what nobody reached, unless an endpoint has nothing else; all threads have ended.
-fn keep_endpoints(recording: &mut Recording, drive: &Drive, places: &Places) {
+fn keep_endpoints(recording: &mut Recording, places: &Places) {
     if let [only] = recording.endpoints.as_mut_slice() {
         let all = recording.measured.all();
         (only.counts, only.service, only.response) = (all.counts, all.service, all.response);
     }
-    let is_reached = |place: &usize| recording.endpoints[*place].connections > 0;
     let mut kept = vec![false; places.count()];
-    for endpoint in &drive.endpoints {
-        let ways = endpoint.iter().map(|way| places.number(way));
-        let mut reached = ways.filter(is_reached).peekable();
+    for (first, all) in places.by_endpoint() {
+        let is_reached = |place: &&usize| recording.endpoints[**place].connections > 0;
+        let mut reached = all.iter().filter(is_reached).peekable();
         if reached.peek().is_none() {
-            kept[places.number(&endpoint[0])] = true;
+            kept[first] = true;
         }
-        reached.for_each(|place| kept[place] = true);
+        reached.for_each(|place| kept[*place] = true);
     }
     let mut kept = kept.into_iter();
     recording.endpoints.retain(|_| kept.next() == Some(true));
@@ -449,9 +443,8 @@ fn endpoints(drive: &Drive, places: &Places) -> Vec<EndpointRecord> {
         ..EndpointRecord::with_rate(drive.rate.is_some())
     };
     let mut records: Vec<EndpointRecord> = (0..places.count()).map(record).collect();
-    let dealt = drive.endpoints.iter().cycle().take(drive.clients);
-    for endpoint in dealt {
-        records[places.number(&endpoint[0])].clients += 1;
+    for (first, _) in places.by_endpoint().cycle().take(drive.clients) {
+        records[first].clients += 1;
     }
     records
 }

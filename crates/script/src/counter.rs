@@ -85,9 +85,9 @@ pub struct Counters {
 impl Counters {
     /// A counter for each name that the scripts mention, all at 0.
     pub fn new(names: &Names) -> Arc<Self> {
-        let counter = |name: &Box<str>| (name.clone(), Counter::default());
+        let counter = |name: &str| (name.into(), Counter::default());
         Arc::new(Self {
-            list: names.counters().iter().map(counter).collect(),
+            list: names.counters().iter().map(|name| counter(name)).collect(),
         })
     }
 

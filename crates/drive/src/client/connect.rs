@@ -185,8 +185,7 @@ impl Client {
                 cx.now = cx.clock.now();
                 let (endpoint, is_before_run) = (attempt.endpoint, attempt.is_before_run);
                 let failures = std::mem::take(&mut attempt.failures);
-                let candidate = &cx.drive.endpoints[endpoint][attempt.candidate];
-                self.place = cx.places.number(candidate);
+                self.place = cx.places.number(endpoint, attempt.candidate);
                 let latency = cx.now.saturating_sub(attempt.begun);
                 cx.recorder.connected(self.place, latency);
                 let moved = self.arrive(cx, endpoint).then_some(failures);
@@ -292,6 +291,7 @@ impl Client {
         } else if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
             self.not_connected(cx, attempt.begun, &text);
         } else {
+            self.note_refusal(cx, &error);
             self.abort_disconnected(cx, &text);
         }
     }

@@ -2,7 +2,7 @@
 
 use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::{ErrorFields, TransactionStatus};
-use pgdyno_wire::{ConnectErrorKind, ServerError};
+use pgdyno_wire::{ConnectError, ConnectErrorKind, ServerError};
 
 use super::link::Link;
 use super::{Client, State};
@@ -53,11 +53,10 @@ fn survives<I: Io>(cx: &Context<'_, I>, cause: Option<Cause>) -> bool {
 }
 
 /// What an error of the server is known by.
-fn cause<I: Io>(cx: &Context<'_, I>, failure: Failure, error: &ErrorFields<'_>) -> Option<Cause> {
+fn cause_of<I: Io>(cx: &Context<'_, I>, failure: Failure, message: &[u8]) -> Option<Cause> {
     let Failure::Sqlstate(sqlstate) = failure else {
         return None;
     };
-    let message = error.get(b'M').unwrap_or_default();
     Some(Cause {
         rule: ErrorRule::find(cx.drive.errors, failure.code(), message),
         sqlstate,
@@ -120,7 +119,7 @@ impl Client {
     /// The server says that something went wrong.
     pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
         let failure = Failure::from_sqlstate(error.sqlstate().unwrap_or_default());
-        let cause = cause(cx, failure, &error);
+        let cause = cause_of(cx, failure, error.get(b'M').unwrap_or_default());
         if self.reply.is_copying {
             // To pgbench's client library it is a remark about the end of COPY.
             let text = ServerError::new(error).libpq_text(None);
@@ -389,6 +388,20 @@ impl Client {
         if let Some(cause) = cause.or(self.last_cause.take()) {
             cx.recorder.reasons().lost(cause, then);
         }
+    }
+
+    /// A server that refuses a connection is the reason why its transaction fails.
+    pub(super) fn note_refusal<I: Io>(&mut self, cx: &mut Context<'_, I>, error: &ConnectError) {
+        let ConnectErrorKind::Refused { error, .. } = error.kind() else {
+            return;
+        };
+        let failure = Failure::from_sqlstate(error.sqlstate());
+        let cause = cause_of(cx, failure, error.message().as_bytes());
+        if let Some(cause) = cause {
+            let text = || error.libpq_text(None);
+            cx.recorder.reasons().seen(cause, text);
+        }
+        self.last_cause = cause;
     }
 
     /// COMMIT was answered with ROLLBACK.

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use pgdyno_drive::record::{End, Failure, Interval};
+use pgdyno_drive::record::{End, Event, Failure, Interval};
 use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Until};
 use pgdyno_server::Server;
 use pgdyno_wire::Addr;
@@ -195,6 +195,10 @@ impl Live for StopAfterASecond {
         if let Some(server) = self.0.take() {
             server.stop().unwrap();
         }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.1.event(event);
     }
 
     fn message(&mut self, message: &Message) {

@@ -554,6 +554,32 @@ fn the_words_of_a_server_that_goes_are_a_reason() {
 }
 
 #[test]
+fn a_refused_connection_tells_why_its_transaction_failed() {
+    let server =
+        pgdyno_testkit::postgres_with(&["max_connections=5", "superuser_reserved_connections=0"]);
+    const FULL: &[ErrorRule] = &[ErrorRule::fatal("53300", "", "full", ErrorClass::Overload)];
+    let (recording, _) = run(&Drive {
+        endpoints: vec![vec![candidate_at(
+            Addr::Unix(server.address().socket_path()),
+            &[],
+        )]],
+        errors: FULL,
+        clients: 30,
+        connection_per_transaction: true,
+        until: transactions(20),
+        ..drive("select pg_sleep(0.01);\n")
+    });
+    let refused = failed(&recording, Failure::ConnectionRefused);
+    assert!(refused > 0);
+    let [(ErrorClass::Overload, "full", 0, ended)] = reasons(&recording)[..] else {
+        panic!("{:?}", recording.reasons);
+    };
+    assert_eq!(ended, refused);
+    // Nothing was tried, and nothing thrown away.
+    assert_eq!(recording.measured.all().work.lost_tries, 0);
+}
+
+#[test]
 fn the_servers_own_retries_are_counted_from_what_a_procedure_returns() {
     sql("create sequence own_tries;
          create procedure tries_itself(inout retries int) language plpgsql as $$

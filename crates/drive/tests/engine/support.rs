@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{Counts, Failure, Interval, LoggedTransaction};
+use pgdyno_drive::record::{Counts, Event, Failure, Interval, LoggedTransaction};
 use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Recording, Until};
 use pgdyno_script::Names;
 use pgdyno_session::Session;
@@ -161,6 +161,10 @@ impl Live for Seen {
 
     fn message(&mut self, message: &Message) {
         self.messages.push(message.text.clone());
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.messages.push(event.text.clone());
     }
 
     fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use pgdyno_drive::record::{End, Interval};
+use pgdyno_drive::record::{End, Event, Interval};
 use pgdyno_drive::{Control, Drive, Live, Message, Recording, Until};
 
 use crate::support::*;
@@ -22,6 +22,10 @@ impl Live for Impatient {
             2 if self.stops => self.control.finish(),
             _ => {}
         }
+    }
+
+    fn event(&mut self, event: &Event) {
+        panic!("{}", event.text);
     }
 
     fn message(&mut self, message: &Message) {

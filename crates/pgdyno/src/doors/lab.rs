@@ -16,8 +16,9 @@ use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
-use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, WORKLOADS};
+use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use crate::plan::experiment::toml_text::Source;
+use crate::plan::isolation::Isolation;
 use crate::plan::settings;
 use crate::plan::trial;
 use crate::report::retries_lab::Results;
@@ -33,21 +34,19 @@ const WIDTH: usize = 110;
 #[derive(Debug, Subcommand)]
 pub enum LabVerb {
     /// In which form does a transaction bear contention best here?
-    Retries(RetriesArgs),
-}
-
-/// Which forms, under which circumstances.
-#[derive(Debug, Args)]
-#[command(
-    about = "In which form does a transaction bear contention best here?",
-    long_about = "\
+    #[command(long_about = "\
 In which form does a transaction bear contention best here? The same transaction is run in the forms
 in which people rewrite it, tried again when the server says so, in turn and for a few seconds each,
 and the forms are put side by side: goodput, latency from the first try, retries, work thrown away.
 
 At scale 1, which is loaded when there are no tables yet, all clients want the same branch: as much
-contention as there can be. --param scale=N has N branches.",
-    after_help = "\
+contention as there can be. --param scale=N has N branches.")]
+    Retries(RetriesArgs),
+}
+
+/// Which forms, under which circumstances.
+#[derive(Debug, Args)]
+#[command(after_help = "\
 The forms (mixes of the workload; pgdyno pack show tpcb has them as files):
   statements   a round trip for each statement: what most applications do
   batch        all statements in one message of the simple protocol
@@ -64,8 +63,7 @@ Examples:
   pgdyno lab retries --full --print > mine.toml       all of it, to change and sweep
   pgdyno lab retries --json=retries.json
 
-What each form is for, and how to read the table: docs/retries.md"
-)]
+What each form is for, and how to read the table: docs/retries.md")]
 pub struct RetriesArgs {
     /// The transaction: of tpcb, or of simple-update, where no row is wanted by everybody
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(WORKLOADS), default_value = WORKLOADS[0])]
@@ -79,14 +77,24 @@ pub struct RetriesArgs {
     #[arg(short, long, value_name = "COUNT,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub clients: Vec<u32>,
 
-    /// Isolation levels: read-committed, repeatable-read, serializable [default: the server's; with
-    /// --full all three]
-    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', value_parser = level)]
-    pub isolation: Vec<String>,
+    /// Isolation levels [default: the server's; with --full all but read-uncommitted]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL,…",
+        value_delimiter = ',',
+        ignore_case = true,
+        hide_possible_values = true
+    )]
+    pub isolation: Vec<Isolation>,
 
-    /// How long each trial measures: 5, 5s, 1m
-    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive)]
+    /// How long each trial measures: 5, 5s, 1m [default: 5s]
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions")]
     pub duration: Option<Duration>,
+
+    /// Transactions of each client in a trial, instead of a duration
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
+    pub transactions: Option<u64>,
 
     /// Trials of each form at each point, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -122,17 +130,6 @@ pub struct RetriesArgs {
     pub target: TargetArgs,
 }
 
-fn level(text: &str) -> Result<String, String> {
-    let plain = text.to_lowercase().replace(['-', '_'], " ");
-    match LEVELS.contains(&plain.as_str()) {
-        true => Ok(plain),
-        false => Err(format!(
-            "an isolation level is one of {}",
-            LEVELS.map(|level| level.replace(' ', "-")).join(", ")
-        )),
-    }
-}
-
 impl RetriesArgs {
     fn lab(&self) -> Result<Lab, Failure> {
         let param = |text: &String| match text.split_once('=') {
@@ -155,9 +152,12 @@ impl RetriesArgs {
             clients: or(&self.clients, &[1, 32], &[1, 4, 16, 64]),
             isolation: match (self.isolation.as_slice(), self.full) {
                 ([], true) => LEVELS.map(str::to_owned).to_vec(),
-                (given, _) => given.to_vec(),
+                (given, _) => given.iter().map(|level| level.name().to_owned()).collect(),
             },
-            duration: self.duration.unwrap_or(DURATION_DEFAULT),
+            length: match (self.duration, self.transactions) {
+                (_, Some(count)) => Length::Transactions(count),
+                (duration, None) => Length::Time(duration.unwrap_or(DURATION_DEFAULT)),
+            },
             repeats: self.repeat,
             seed: self.seed,
             params: self

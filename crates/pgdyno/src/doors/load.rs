@@ -82,19 +82,18 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
     let mut session = target.connect()?;
     let interrupts = super::interrupts()?;
     let mut progress = talk.progress();
-    let connections = Connections {
-        jobs: args.jobs.map(usize::from),
-        method: args.method,
-        ..target.for_loads()
-    };
     let request = Request {
         pack: &pack,
         params: &params,
         replace: args.replace,
         drop_tables: &args.drop_tables,
-        connections: &connections,
+        connections: Connections {
+            jobs: args.jobs.map(usize::from),
+            method: args.method,
+        },
     };
     let mut watch = Watch {
+        endpoints: &target.endpoints,
         progress: &mut progress,
         interrupts: Some(interrupts),
     };

@@ -37,6 +37,7 @@ Examples:
   pgdyno run tpcb                                one client for ten seconds
   pgdyno run tpcb -c 8 -T 1m --param scale=10    8 clients for a minute, scale 10
   pgdyno run tpcb --mix cte -c 8                 one of its mixes: see pgdyno pack list
+  pgdyno run ycsb --mix a -c 16                  YCSB's mixes a to f, custom
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full

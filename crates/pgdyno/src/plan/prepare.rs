@@ -176,12 +176,12 @@ pub fn prepare_on(
     let variables = match &workload.pack {
         Some(pack) => {
             let mut watch = Watch {
+                endpoints: &target.endpoints,
                 progress: &mut progress,
                 interrupts: Some(interrupts),
             };
-            let loaded =
-                loader::ensure_loaded(&mut session, pack, &chosen, &target.for_loads(), &mut watch)
-                    .map_err(|failure| target.explain(failure))?;
+            let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
+                .map_err(|failure| target.explain(failure))?;
             if !progress.is_quiet() {
                 for means in &loaded.means {
                     crate::say::remark!("pgdyno: note: loaded: {means}");

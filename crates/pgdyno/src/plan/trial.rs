@@ -91,8 +91,8 @@ impl Trial {
         control: &Control,
         live: &mut dyn Live,
     ) -> Result<Outcome, Failure> {
-        let (target, dialect) = (&prepared.target, prepared.product.dialect);
-        let counters = counters::before(target, dialect);
+        let dialect = prepared.product.dialect;
+        let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
         let mut outcome = self
             .measure(prepared, control, live)
             .map_err(|error| explain(&error, prepared))?;
@@ -100,7 +100,7 @@ impl Trial {
         let all_went_well = recording.reasons.is_empty()
             && recording.warmup.is_none()
             && recording.clients.aborted == 0;
-        outcome.server_counters = counters.after(target, dialect, all_went_well);
+        outcome.server_counters = counters.after(dialect, all_went_well);
         Ok(outcome)
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use pgdyno_drive::record::{Interval, LoggedTransaction, Phase};
+use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Phase};
 use pgdyno_drive::{Control, Live, Message};
 use pgdyno_stats::{WarmUp, WarmUpState};
 use serde::{Deserialize, Serialize};
@@ -151,6 +151,10 @@ impl Live for Watch<'_> {
 
     fn message(&mut self, message: &Message) {
         self.live.message(message);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.live.event(event);
     }
 
     fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {

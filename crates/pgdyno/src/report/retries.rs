@@ -1,6 +1,8 @@
 //! Retries in the terminal: the policy, what tries were lost to, what they cost, and what the server
 //! counted beside.
 
+use std::cmp::Ordering;
+
 use pgdyno_drive::Drive;
 use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
 
@@ -100,33 +102,41 @@ fn server(outcome: &Outcome) -> String {
         .filter(|(_, grown)| **grown > 0)
         .map(|(name, grown)| format!("{name} {}", figures::count(*grown)))
         .collect();
-    let retries = retries_of_run(&outcome.recording);
+    let (retries, given_up) = of_run(&outcome.recording);
+    let seen = retries + given_up;
     let mut text = String::new();
-    if let Some(restarts) = counters.restarts.filter(|restarts| retries + restarts > 0) {
-        let gap = match retries.cmp(&restarts) {
-            std::cmp::Ordering::Equal => "as many".to_owned(),
-            std::cmp::Ordering::Less => format!("{} more", figures::count(restarts - retries)),
-            std::cmp::Ordering::Greater => {
-                format!("{} fewer", figures::count(retries - restarts))
-            }
-        };
-        text += &format!(
-            "server       clients saw {} retries, the server counted {} restarts: {gap}\n",
-            figures::count(retries),
-            figures::count(restarts)
-        );
+    if let Some(restarts) = counters.restarts.filter(|restarts| seen + restarts > 0) {
+        text += &gap(seen, restarts);
     }
-    if !grown.is_empty() && (retries > 0 || !outcome.recording.reasons.is_empty()) {
+    if !grown.is_empty() && (seen > 0 || !outcome.recording.reasons.is_empty()) {
         text += &format!("counted      {} ({})\n", grown.join(", "), counters.source);
     }
     text
 }
 
-/// Retries of the clients, warm-up included, as the server's counters have it.
-fn retries_of_run(recording: &Recording) -> u64 {
+fn gap(seen: u64, restarts: u64) -> String {
+    let gap = match seen.cmp(&restarts) {
+        Ordering::Equal => "as many".to_owned(),
+        Ordering::Less => format!("{} more", figures::count(restarts - seen)),
+        Ordering::Greater => format!("{} fewer", figures::count(seen - restarts)),
+    };
+    format!(
+        "server       clients were told to restart {} times (retries and given up), the server \
+         counted {} restarts: {gap}\n",
+        figures::count(seen),
+        figures::count(restarts)
+    )
+}
+
+/// Retries of the clients and transactions they gave up, warm-up included, as the server's counters
+/// have it.
+fn of_run(recording: &Recording) -> (u64, u64) {
     let warmup = recording.warmup.as_ref();
     let phases = [Some(&recording.measured), warmup].into_iter().flatten();
-    phases.map(|phase| phase.all().counts.retries).sum()
+    phases.fold((0, 0), |(retries, given_up), phase| {
+        let all = phase.all();
+        (retries + all.counts.retries, given_up + all.work.given_up)
+    })
 }
 
 fn line(reason: &Reason) -> String {
@@ -151,4 +161,65 @@ fn line(reason: &Reason) -> String {
 fn indented(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_drive::ErrorClass;
+    use pgdyno_drive::record::Work;
+
+    #[test]
+    fn the_gap_between_clients_and_server_is_told_either_way() {
+        for (seen, restarts, told) in [
+            (96, 96, "96 restarts: as many\n"),
+            (96, 1200, "1,200 restarts: 1,104 more\n"),
+            (120, 118, "118 restarts: 2 fewer\n"),
+        ] {
+            assert!(
+                gap(seen, restarts).ends_with(told),
+                "{}",
+                gap(seen, restarts)
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_where_nothing_was_tried_again() {
+        assert_eq!(totals(&ScriptInterval::default()), "");
+        assert_eq!(policy(&Drive::default()), "");
+        let script = ScriptInterval {
+            work: Work {
+                kept_us: 10,
+                kept_statements: 1,
+                ..Work::default()
+            },
+            ..ScriptInterval::default()
+        };
+        assert_eq!(totals(&script), "");
+    }
+
+    #[test]
+    fn a_long_message_is_cut_and_stands_below_its_reason() {
+        let reason = Reason {
+            class: ErrorClass::Serialization,
+            name: "RETRY_SERIALIZABLE".to_owned(),
+            sqlstate: "40001".to_owned(),
+            retried: 1,
+            ended: 1,
+            message: format!("ERROR:  one\n{}", "é".repeat(500)),
+        };
+        let text = line(&reason);
+        assert!(
+            text.starts_with(
+                "serialization 2 tries by RETRY_SERIALIZABLE [40001], 1 of them tried again\n    \
+                 ERROR:  one\n    éé"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("é…\n") && text.chars().count() < 500,
+            "{text}"
+        );
+    }
 }

@@ -31,12 +31,16 @@ struct Target {
     variables: BTreeMap<String, String>,
     max_tries: u32,
     duration_s: Option<f64>,
+    /// Of each client, instead.
+    transactions: Option<u64>,
 }
 
 /// All forms under the same circumstances.
 struct Point {
     /// What was the same for all of them.
     given: Value,
+    /// The isolation level that was found to be in effect.
+    isolation: Option<String>,
     forms: Vec<Form>,
 }
 
@@ -65,7 +69,8 @@ impl Results {
         let mut given = finished.slot.point.to_json();
         let name = given.as_object_mut().and_then(|given| given.remove("mix"));
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let form = self.form(&given, name);
+        let point = self.point(&given);
+        let form = point.form(name);
         let outcome = match (finished.outcome, finished.state) {
             (Some(outcome), State::Complete) => outcome,
             (_, State::Aborted | State::Running) => return,
@@ -77,6 +82,8 @@ impl Results {
                 return;
             }
         };
+        let level = outcome.facts.isolation.seen();
+        let level = level.or(outcome.facts.default_transaction_isolation.seen());
         let measured = &outcome.recording.measured;
         let all = measured.all();
         form.goodputs.push(measured.goodput_per_s());
@@ -90,6 +97,7 @@ impl Results {
             let unseen = restarts.saturating_sub(all.work.lost_tries);
             *form.server_restarts.get_or_insert(0) += unseen;
         }
+        point.isolation = level.cloned();
         self.target.get_or_insert_with(|| Target {
             title: outcome.target.clone(),
             facts: outcome.facts.clone(),
@@ -97,36 +105,21 @@ impl Results {
             variables: outcome.variables.iter().cloned().collect(),
             max_tries: outcome.trial.drive.max_tries,
             duration_s: given["duration"].as_f64(),
+            transactions: given["transactions"].as_u64(),
         });
     }
 
-    fn form(&mut self, given: &Value, name: &str) -> &mut Form {
+    fn point(&mut self, given: &Value) -> &mut Point {
         let known = self.points.iter().position(|point| point.given == *given);
         let at = known.unwrap_or_else(|| {
             self.points.push(Point {
                 given: given.clone(),
+                isolation: None,
                 forms: Vec::new(),
             });
             self.points.len() - 1
         });
-        let forms = &mut self.points[at].forms;
-        let known = forms.iter().position(|form| form.name == name);
-        let at = known.unwrap_or_else(|| {
-            forms.push(Form {
-                name: name.to_owned(),
-                goodputs: Vec::new(),
-                latencies: Latencies::default(),
-                committed: 0,
-                retries: 0,
-                total: 0,
-                failed: 0,
-                work: Work::default(),
-                server_restarts: None,
-                troubles: Vec::new(),
-            });
-            forms.len() - 1
-        });
-        &mut forms[at]
+        &mut self.points[at]
     }
 
     /// Why there is nothing to show, each reason once; empty when some trial is complete.
@@ -148,6 +141,7 @@ impl Results {
         let points = self.points.iter().map(|point| {
             json!({
                 "given": point.given,
+                "isolation": point.isolation,
                 "forms": point.ranked().into_iter().map(Form::to_json).collect::<Vec<_>>(),
                 "says": point.sentence(),
             })
@@ -167,6 +161,26 @@ impl Results {
 }
 
 impl Point {
+    fn form(&mut self, name: &str) -> &mut Form {
+        let known = self.forms.iter().position(|form| form.name == name);
+        let at = known.unwrap_or_else(|| {
+            self.forms.push(Form {
+                name: name.to_owned(),
+                goodputs: Vec::new(),
+                latencies: Latencies::default(),
+                committed: 0,
+                retries: 0,
+                total: 0,
+                failed: 0,
+                work: Work::default(),
+                server_restarts: None,
+                troubles: Vec::new(),
+            });
+            self.forms.len() - 1
+        });
+        &mut self.forms[at]
+    }
+
     /// The forms that were measured, best goodput first, then the others.
     fn ranked(&self) -> Vec<&Form> {
         let mut forms: Vec<&Form> = self.forms.iter().collect();

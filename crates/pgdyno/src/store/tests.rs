@@ -85,6 +85,38 @@ fn the_tables_are_made_once_by_however_many_at_once() {
 }
 
 #[test]
+fn trials_of_the_first_version_are_read_by_this_one() {
+    let dir = dir();
+    let path = dir.path().join("s");
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch(include_str!("schema.sql")).unwrap();
+    raw.pragma_update(None, "application_id", super::place::APPLICATION_ID)
+        .unwrap();
+    raw.pragma_update(None, "user_version", 1).unwrap();
+    raw.execute_batch(
+        "INSERT INTO trial (uuid, state, started, workload, target, target_kind, pgdyno, command,
+             clients, threads, query_mode, duration_s, warmup_s, max_tries, continue_on_error,
+             connection_per_transaction, reconnect, seed, variables, host, notes, facts)
+         VALUES ('u', 'complete', '2026-01-31T12:00:00.000000Z', 'tpcb', 'a server', 'named', '0.1',
+             'pgdyno run tpcb', 1, 1, 'simple', 1.0, 0, 3, 0, 0, 0, 42, '{}', '{\"cpus\": 2}', '[]',
+             '{}');
+         INSERT INTO script VALUES (1, 0, 'tpcb', 1);
+         INSERT INTO second VALUES (1, 0, 0, 0, 1000000, 0, 0, 0, 0, 0, 7, 5, 0, '0', 0, x'',
+             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);",
+    )
+    .unwrap();
+    drop(raw);
+    let outcome = Store::existing(&path).unwrap().outcome(1).unwrap();
+    let all = outcome.recording.measured.all();
+    assert_eq!((all.counts.retries, outcome.trial.drive.max_tries), (7, 3));
+    assert_eq!(outcome.trial.drive.retry_name(), "restart");
+    // What nobody wrote down is not known.
+    assert_eq!(all.work.lost_time_share(), None);
+    assert!(all.attempt.is_none() && outcome.recording.reasons.is_empty());
+    assert!(outcome.server_counters.seen().is_none());
+}
+
+#[test]
 fn a_store_that_is_open_keeps_its_locks_when_it_is_opened_again() {
     let dir = dir();
     let path = dir.path().join("s");

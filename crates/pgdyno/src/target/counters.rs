@@ -1,7 +1,7 @@
 //! What the server itself counts of restarts and deadlocks, before and after a trial: to be set
 //! beside what clients saw. On a session of its own, never while clients are at work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::admin;
 use super::dialect::Dialect;
 use super::facts::Fact;
-use super::open::Target;
+use super::open::{Endpoint, Target};
+use super::reach::Reached;
 
 /// How long counters may take to settle: PostgreSQL's backends report theirs when they end, and
 /// that is a moment after their client has gone.
@@ -29,56 +30,83 @@ pub struct ServerCounters {
     pub restarts: Option<u64>,
 }
 
-/// The counters at one moment.
-pub struct Before(Fact<BTreeMap<String, u64>>);
+/// The counters at one moment, by the endpoint that was asked.
+pub struct Before<'a>(Fact<Vec<(&'a Endpoint, Counted)>>);
 
-/// Reads them before a trial.
-pub fn before(target: &Target, dialect: &Dialect) -> Before {
-    Before(connect(target, dialect).and_then_seen(|mut session| read(&mut session, dialect)))
+type Counted = BTreeMap<String, u64>;
+
+/// Reads them before a trial: at each node that clients connect to, once.
+pub fn before<'a>(target: &'a Target, reached: &[Reached], dialect: &Dialect) -> Before<'a> {
+    let mut met = BTreeSet::new();
+    let node = |endpoint: &Endpoint| {
+        let mut of = reached.iter().filter(|r| r.endpoint == endpoint.name);
+        of.find_map(|reached| reached.node.seen().cloned())
+    };
+    let endpoints = target.endpoints.iter();
+    // One whose node is not told is taken for a node of its own.
+    let endpoints =
+        endpoints.filter(|&endpoint| node(endpoint).is_none_or(|node| met.insert(node)));
+    let mut all = Vec::new();
+    for endpoint in endpoints {
+        let counted = connect(endpoint, dialect).and_then_seen(|mut session| {
+            let counted = read(&mut session, dialect);
+            session.close();
+            counted
+        });
+        match counted {
+            Fact::Seen(counted) => all.push((endpoint, counted)),
+            Fact::Unseen(why) => return Before(Fact::Unseen(why)),
+        }
+    }
+    Before(Fact::Seen(all))
 }
 
-impl Before {
+impl Before<'_> {
     /// Reads them again and tells the difference; `has_settled` says that nothing can have been
     /// counted that is not there yet.
-    pub fn after(
-        self,
-        target: &Target,
-        dialect: &Dialect,
-        has_settled: bool,
-    ) -> Fact<ServerCounters> {
-        let before = match self.0 {
-            Fact::Seen(before) => before,
-            Fact::Unseen(why) => return Fact::Unseen(why),
-        };
-        let now = connect(target, dialect).and_then_seen(|mut session| {
-            let mut last = read(&mut session, dialect);
-            let begun = Instant::now();
-            while !has_settled && begun.elapsed() < SETTLE_MAX {
-                thread::sleep(LOOK_INTERVAL);
-                let next = read(&mut session, dialect);
-                if next == last {
-                    break;
+    pub fn after(self, dialect: &Dialect, has_settled: bool) -> Fact<ServerCounters> {
+        self.0.and_then_seen(|before| {
+            let mut all = Counted::new();
+            for (endpoint, before) in before {
+                let now = connect(endpoint, dialect)
+                    .and_then_seen(|session| settled(session, dialect, has_settled));
+                match now {
+                    Fact::Seen(now) => add_grown(&mut all, &before, &now),
+                    // Without it the sum would be of fewer nodes than clients were at.
+                    Fact::Unseen(why) => return Fact::Unseen(why),
                 }
-                last = next;
             }
-            session.close();
-            last
-        });
-        now.map_seen(|now| difference(&before, now, dialect))
+            Fact::Seen(counters(all, dialect))
+        })
     }
 }
 
-fn connect(target: &Target, dialect: &Dialect) -> Fact<Session> {
+fn settled(mut session: Session, dialect: &Dialect, has_settled: bool) -> Fact<Counted> {
+    let mut last = read(&mut session, dialect);
+    let begun = Instant::now();
+    while !has_settled && begun.elapsed() < SETTLE_MAX {
+        thread::sleep(LOOK_INTERVAL);
+        let next = read(&mut session, dialect);
+        if next == last {
+            break;
+        }
+        last = next;
+    }
+    session.close();
+    last
+}
+
+fn connect(endpoint: &Endpoint, dialect: &Dialect) -> Fact<Session> {
     match &dialect.retries.counters {
         Err(why) => Fact::Unseen((*why).to_owned()),
-        Ok(_) => match target.connect() {
+        Ok(_) => match endpoint.connect() {
             Ok(session) => Fact::Seen(session),
-            Err(failure) => Fact::Unseen(failure.message),
+            Err(error) => Fact::Unseen(format!("{}: {error}", endpoint.name)),
         },
     }
 }
 
-fn read(session: &mut Session, dialect: &Dialect) -> Fact<BTreeMap<String, u64>> {
+fn read(session: &mut Session, dialect: &Dialect) -> Fact<Counted> {
     let counters = match &dialect.retries.counters {
         Ok(counters) => counters,
         Err(why) => return Fact::Unseen((*why).to_owned()),
@@ -94,20 +122,19 @@ fn read(session: &mut Session, dialect: &Dialect) -> Fact<BTreeMap<String, u64>>
     Fact::Seen(counted.collect())
 }
 
-fn difference(
-    before: &BTreeMap<String, u64>,
-    now: BTreeMap<String, u64>,
-    dialect: &Dialect,
-) -> ServerCounters {
+/// A server that was started anew counts from zero; so much of it is then not known.
+fn add_grown(all: &mut Counted, before: &Counted, now: &Counted) {
+    for (name, now) in now {
+        let before = before.get(name).copied().unwrap_or(0);
+        *all.entry(name.clone()).or_default() += now.saturating_sub(before);
+    }
+}
+
+fn counters(counted: Counted, dialect: &Dialect) -> ServerCounters {
     let (source, prefix) = match &dialect.retries.counters {
         Ok(counters) => (counters.source, counters.restarts),
         Err(_) => ("", ""),
     };
-    let grown = now.into_iter().map(|(name, now)| {
-        let before = before.get(&name).copied().unwrap_or(0);
-        (name, now.saturating_sub(before))
-    });
-    let counted: BTreeMap<String, u64> = grown.collect();
     let restarts = counted.iter().filter(|(name, _)| name.starts_with(prefix));
     let restarts = restarts.map(|(_, grown)| grown).sum();
     ServerCounters {
@@ -122,30 +149,30 @@ mod tests {
     use super::*;
     use crate::target::dialect::Product;
 
-    fn counts(of: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    fn counts(of: &[(&str, u64)]) -> Counted {
         of.iter()
             .map(|(name, n)| ((*name).to_owned(), *n))
             .collect()
     }
 
     #[test]
-    fn restarts_are_the_sum_of_what_has_grown() {
+    fn restarts_are_the_sum_of_what_has_grown_at_all_nodes() {
         let before = counts(&[("txn.restarts.writetooold", 3388)]);
         let now = counts(&[
             ("txn.restarts.serializable", 14),
             ("txn.restarts.writetooold", 3400),
         ]);
         let crdb = Product::recognise("CockroachDB CCL v22.2.0").dialect;
-        let counters = difference(&before, now.clone(), crdb);
-        assert_eq!(counters.restarts, Some(26));
-        assert_eq!(counters.counted["txn.restarts.writetooold"], 12);
-        // A server that was started anew counts from zero.
-        assert_eq!(difference(&now, before, crdb).restarts, Some(0));
+        let mut all = Counted::new();
+        add_grown(&mut all, &before, &now);
+        add_grown(&mut all, &before, &now);
+        // This one was started anew.
+        add_grown(&mut all, &now, &before);
+        let told = counters(all, crdb);
+        assert_eq!(told.restarts, Some(52));
+        assert_eq!(told.counted["txn.restarts.writetooold"], 24);
         let postgresql = Product::recognise("PostgreSQL 18.1").dialect;
-        let counters = difference(&counts(&[]), counts(&[("deadlocks", 2)]), postgresql);
-        assert_eq!(
-            (counters.restarts, counters.counted["deadlocks"]),
-            (None, 2)
-        );
+        let told = counters(counts(&[("deadlocks", 2)]), postgresql);
+        assert_eq!((told.restarts, told.counted["deadlocks"]), (None, 2));
     }
 }

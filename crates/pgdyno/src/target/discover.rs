@@ -5,7 +5,7 @@ use pgdyno_session::ConnInfo;
 use super::cluster::{self, Node};
 use super::dialect::Product;
 use super::facts::Fact;
-use super::open::Target;
+use super::open::{Kind, Target};
 use super::{http, trouble};
 use crate::exit::{Exit, Failure};
 
@@ -33,13 +33,17 @@ pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Tar
         },
     };
     session.close();
-    let nodes = match found {
-        Fact::Seen(nodes) => nodes,
+    match found {
+        Fact::Seen(nodes) => over(nodes, info, target.kind),
         Fact::Unseen(why) => {
             let text = format!("--discover finds no nodes of {}: {why}", target.title);
-            return Err(Failure::new(text).hint("or name each node with --url"));
+            Err(Failure::new(text).hint("or name each node with --url"))
         }
-    };
+    }
+}
+
+/// These nodes as endpoints, but for those that are not alive.
+fn over(nodes: Vec<Node>, info: &ConnInfo, kind: Kind) -> Result<Target, Failure> {
     let (alive, dead): (Vec<Node>, Vec<Node>) = nodes
         .into_iter()
         .partition(|node| node.is_live != Some(false));
@@ -58,7 +62,7 @@ pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Tar
         let text = "--discover: the cluster says that none of its nodes is alive";
         return Err(Failure::with(Exit::Connection, text));
     }
-    let mut found = Target::over(&infos, target.kind).map_err(|e| trouble::candidates(&e))?;
+    let mut found = Target::over(&infos, kind).map_err(|e| trouble::candidates(&e))?;
     found.warnings.extend(dead.iter().map(|node| {
         let id = node.id.as_deref().unwrap_or("without a number");
         format!(
@@ -93,6 +97,7 @@ fn place(address: &str) -> Option<(&str, u16)> {
 mod tests {
     use super::*;
     use crate::target::open::{self, Wanted};
+    use pgdyno_session::{Env, Given, resolve};
 
     #[test]
     fn an_address_is_a_host_and_a_port() {
@@ -102,6 +107,40 @@ mod tests {
         for strange in ["db1", ":5433", "[::1:5433", "db1:", "db1:0", "db1:70000"] {
             assert_eq!(place(strange), None, "{strange}");
         }
+    }
+
+    #[test]
+    fn all_nodes_that_are_alive_become_endpoints_with_the_rest_as_it_was_given() {
+        let given = "host=db1 port=26257 user=root dbname=bench sslmode=disable";
+        let info = resolve(&Given::target(given), &Env::empty()).unwrap();
+        let node = |id: u64, address: &str, is_live: Option<bool>| Node {
+            id: Some(id.to_string()),
+            address: address.to_owned(),
+            locality: None,
+            version: None,
+            is_live,
+        };
+        let nodes = vec![
+            node(1, "127.0.0.1:26257", Some(true)),
+            node(2, "127.0.0.1:26258", Some(false)),
+            node(3, "[::1]:26259", None),
+        ];
+        let found = over(nodes, &info, Kind::Named).unwrap();
+        let names: Vec<&str> = found.endpoints.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(names, ["127.0.0.1:26257", "[::1]:26259"]);
+        assert!(found.title.starts_with("database bench on 2 endpoints"));
+        let login = &found.endpoints[1].candidates[0].login;
+        assert_eq!(login.user, "root");
+        assert_eq!(
+            found.warnings,
+            ["node 2 at 127.0.0.1:26258 is not alive and left out: the cluster says so"]
+        );
+        let refused = |nodes| over(nodes, &info, Kind::Named).map(drop).unwrap_err();
+        let failure = refused(vec![node(1, "db1", None)]).to_string();
+        assert!(failure.contains("is not understood: db1"), "{failure}");
+        let failure = refused(vec![node(1, "db1:1", Some(false))]);
+        assert_eq!(failure.exit, Exit::Connection);
+        assert!(failure.message.contains("none of its nodes is alive"));
     }
 
     #[test]

@@ -35,11 +35,6 @@ impl<T> Fact<T> {
         }
     }
 
-    /// What becomes of the value, if known.
-    pub fn map_seen<U>(self, f: impl FnOnce(T) -> U) -> Fact<U> {
-        self.and_then_seen(|value| Fact::Seen(f(value)))
-    }
-
     /// What is known by the value, if that is known.
     pub fn and_then_seen<U>(self, f: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
         match self {
@@ -196,17 +191,14 @@ pub fn collect(session: &mut Session) -> Facts {
         None => Fact::Unseen("the server did not report server_version".to_owned()),
     };
     let settings = Settings::ask(session, product.dialect);
-    let ask_if_any = |session: &mut Session, query: Option<&str>, what: &str| match query {
+    let ask_if_any = |session: &mut Session, query: Option<&str>, gap: &str| match query {
         Some(query) => ask(session, query),
-        None => Fact::Unseen(format!("{} does not tell {what}", product.dialect.title)),
+        None => Fact::Unseen(format!("{} {gap}", product.dialect.title)),
     };
-    let in_recovery = ask_if_any(
-        session,
-        product.dialect.is_standby,
-        "whether it is a standby",
-    );
+    let in_recovery = ask_if_any(session, product.dialect.is_standby, "has no standbys");
     let in_recovery = in_recovery.try_map(|v| boolean(&v));
-    let size = ask_if_any(session, product.dialect.database_size, "a database's size");
+    let size = product.dialect.database_size;
+    let size = ask_if_any(session, size, "does not tell the size of a database");
     let same_host = same_host(&session.candidate().addr);
     let data_directory = settings
         .get("data_directory")

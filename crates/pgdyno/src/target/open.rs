@@ -20,7 +20,6 @@ use super::discover::{self, Discover};
 use super::own;
 use super::trouble;
 use crate::exit::{Exit, Failure};
-use crate::workload::filling::Connections;
 
 /// How long one attempt to connect may take when the user does not say (connect_timeout).
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
@@ -358,15 +357,6 @@ impl Target {
     /// An administrative session.
     pub fn connect(&self) -> Result<Session, Failure> {
         connect_any(&self.endpoints).map_err(|e| trouble::connect(&e, self.kind))
-    }
-
-    /// How a load that uses several connections reaches it: all endpoints in turn.
-    pub fn for_loads(&self) -> Connections {
-        let places = self.endpoints.iter();
-        Connections {
-            places: places.map(|endpoint| endpoint.candidates.clone()).collect(),
-            ..Connections::default()
-        }
     }
 
     /// The same, unless an interrupt comes first: a host that does not answer must not hold up

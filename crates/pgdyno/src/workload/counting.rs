@@ -43,7 +43,7 @@ pub fn count(
         }
     }
     first_missing(|n| {
-        vars.set_text(number, &n.to_string());
+        vars.set_text(number, n.to_string());
         let chance = recipe::Chance::new(&names);
         let statements = recipe::statements(Some(&script), &vars, &chance).map_err(Failure::new)?;
         let [query] = statements.as_slice() else {

@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use pgdyno_platform::host;
 use pgdyno_session::{Error, Session, quote_literal};
-use pgdyno_wire::Candidate;
 
 use super::progress::Progress;
 use super::recipe::{Form, TableRows};
 use super::stop::{Canceller, Stop};
 use crate::exit::Failure;
 use crate::target::dialect::{Filling, Product};
-use crate::target::open::{CONNECT_LIMIT, Kind};
+use crate::target::open::{Endpoint, Kind};
 use crate::target::{admin, trouble};
 
 /// Rows of a range where the product has no wish of its own: some ten megabytes of YCSB's.
@@ -40,16 +39,14 @@ const TRIES_MAX: u32 = 5;
 /// How often the collector looks whether to stop.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How a load reaches the server.
-#[derive(Debug, Clone, Default)]
+/// How rows travel, as the user wants it.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Connections {
     /// How many fill a table at the same time; `None`: one a CPU for tables that are filled by ranges
     /// anyway, else one.
     pub jobs: Option<usize>,
-    /// How rows travel.
+    /// By which statement.
     pub method: Method,
-    /// Where to connect to, in turn; without any where the load's own session is.
-    pub places: Vec<Vec<Candidate>>,
 }
 
 /// How rows travel.
@@ -66,8 +63,10 @@ pub enum Method {
 pub struct Job<'a> {
     /// Which product.
     pub product: &'a Product,
-    /// How to reach it.
-    pub connections: &'a Connections,
+    /// How rows travel.
+    pub connections: Connections,
+    /// Where to connect to, in turn; without any where the load's own session is.
+    pub endpoints: &'a [Endpoint],
     /// Where ranges that are in are recorded, if anywhere.
     pub record: Option<&'a str>,
     /// Whether to stop.
@@ -87,6 +86,7 @@ struct Shared<'a> {
 enum Said {
     Rows(u64),
     NoCopy(String),
+    NoConnection(String, Failure),
     Failed(Failure),
 }
 
@@ -106,7 +106,7 @@ impl Job<'_> {
     /// How many connections fill this table.
     pub fn connections_for(&self, table: &TableRows) -> usize {
         let unasked = match table.by_ranges {
-            true => host::cpus().min(JOBS_DEFAULT_MAX),
+            true => host::cpus().min(JOBS_DEFAULT_MAX).max(self.endpoints.len()),
             false => 1,
         };
         self.connections.jobs.unwrap_or(unasked).max(1)
@@ -150,13 +150,20 @@ impl Job<'_> {
             is_over: AtomicBool::new(false),
             by_insert: AtomicBool::new(self.connections.method == Method::Insert),
         };
-        let own = [vec![session.candidate().clone()]];
-        let places = match self.connections.places.as_slice() {
+        let own = [Endpoint {
+            name: String::new(),
+            candidates: vec![session.candidate().clone()],
+        }];
+        let places = match self.endpoints {
             [] => &own,
             places => places,
         };
         let workers = self.connections_for(table).min(ranges.len());
-        let mut failure = None;
+        let nodes = places.len().min(workers);
+        if nodes > 1 {
+            means.push(format!("filled through {nodes} nodes at once"));
+        }
+        let (mut failure, mut unreachable) = (None, None);
         thread::scope(|scope| {
             let (sender, inbox) = channel();
             for number in 0..workers {
@@ -182,6 +189,13 @@ impl Job<'_> {
                         "{}: by INSERT, since the server takes no COPY: {why}",
                         table.name
                     )),
+                    Ok(Said::NoConnection(place, why)) => {
+                        let note = format!("not filled through {place}: {}", why.message);
+                        if !means.contains(&note) {
+                            means.push(note);
+                        }
+                        unreachable.get_or_insert(why);
+                    }
                     Ok(Said::Failed(first)) => drop(failure.get_or_insert(first)),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
@@ -191,7 +205,7 @@ impl Job<'_> {
                 }
             }
         });
-        match failure {
+        match failure.or(unreachable.filter(|_| done < table.rows)) {
             Some(failure) => Err(failure),
             None if self.stop.asked() => Err(Failure::new("interrupted")),
             None => Ok(()),
@@ -211,12 +225,19 @@ impl Shared<'_> {
     /// What one connection does.
     fn work(
         &self,
-        place: &[Candidate],
+        place: &Endpoint,
         mut table: TableRows,
         sender: &Sender<Said>,
     ) -> Result<(), Failure> {
-        let mut session = Session::connect(place, Some(CONNECT_LIMIT))
-            .map_err(|e| trouble::connect(&e, Kind::Named))?;
+        let mut session = match place.connect() {
+            Ok(session) => session,
+            // The others do its share.
+            Err(e) => {
+                let why = trouble::connect(&e, Kind::Named);
+                let _ = sender.send(Said::NoConnection(place.name.clone(), why));
+                return Ok(());
+            }
+        };
         let canceller = Canceller::start(session.cancel_handle(), self.job.stop, |_| {});
         for setting in self.job.product.load_settings() {
             // The load's own session has told what became of it.
@@ -280,20 +301,18 @@ impl Shared<'_> {
         by_insert: bool,
     ) -> Result<(), Trouble> {
         let into = format!("{} ({})", table.name, table.column_list());
-        let options = match self.job.product.dialect.tables.filling {
-            Filling::Committing { rows } => Some(format!(" WITH (ROWS_PER_TRANSACTION {rows})")),
-            Filling::Whole | Filling::Batches { .. } => None,
-        };
-        if options.is_none() {
+        let filling = self.job.product.dialect.tables.filling;
+        let commits_by_itself = matches!(filling, Filling::Committing { .. });
+        if !commits_by_itself {
             admin::run(session, "BEGIN")?;
         }
         if by_insert {
             self.insert(session, table, range, &into)?;
         } else {
-            let copy = format!("COPY {into} FROM STDIN{}", options.as_deref().unwrap_or(""));
+            let copy = format!("COPY {into} FROM STDIN{}", filling.options());
             self.copy(session, table, range, &copy)?;
         }
-        if options.is_some() {
+        if commits_by_itself {
             return Ok(());
         }
         if let Some(record) = self.job.record {
@@ -380,7 +399,7 @@ mod tests {
     #[test]
     fn ranges_cover_all_rows_once() {
         assert_eq!(ranges(0, 10), []);
-        assert_eq!(ranges(10, 10), [0..10]);
+        assert_eq!(ranges(11, 10), [0..10, 10..11]);
         assert_eq!(ranges(21, 10), [0..10, 10..20, 20..21]);
         assert_eq!(ranges(2, 0), [0..1, 1..2]);
     }

@@ -25,10 +25,12 @@ use super::params::Params;
 use super::progress::Progress;
 use super::recipe::{Form, Recipe, TableRows};
 use super::scale;
+use super::spread::Spread;
 use super::state::{self, Found, State};
 use super::stop::{Canceller, Stop};
 use crate::exit::{Exit, Failure};
 use crate::target::dialect::{Dialect, Filling, Product, TableFacts};
+use crate::target::open::Endpoint;
 use crate::target::{admin, trouble};
 
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
@@ -45,12 +47,15 @@ pub struct Request<'a> {
     pub replace: bool,
     /// Tables that may be dropped whoever made them.
     pub drop_tables: &'a [String],
-    /// How a load reaches the server.
-    pub connections: &'a Connections,
+    /// How rows travel.
+    pub connections: Connections,
 }
 
-/// Who watches.
+/// Who watches, and who helps.
 pub struct Watch<'a> {
+    /// The places where the target is reached: several share the filling where rows are committed
+    /// in batches.
+    pub endpoints: &'a [Endpoint],
     /// Told what happens.
     pub progress: &'a mut Progress,
     /// Asked whether to stop.
@@ -93,7 +98,6 @@ pub fn ensure_loaded(
     session: &mut Session,
     pack: &Pack,
     params: &Params,
-    connections: &Connections,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
     let request = Request {
@@ -101,7 +105,7 @@ pub fn ensure_loaded(
         params,
         replace: false,
         drop_tables: &[],
-        connections,
+        connections: Connections::default(),
     };
     load(session, &request, watch)
 }
@@ -112,7 +116,6 @@ pub fn load_as_asked(
     session: &mut Session,
     pack: &Pack,
     params: &Params,
-    connections: &Connections,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
@@ -134,7 +137,7 @@ pub fn load_as_asked(
         params,
         replace,
         drop_tables: &[],
-        connections,
+        connections: Connections::default(),
     };
     load(session, &request, watch)
 }
@@ -203,6 +206,7 @@ pub fn load(
                 stop,
                 means: Vec::new(),
                 resume: None,
+                spread: None,
             }
             .run(&found)
         }
@@ -470,6 +474,8 @@ struct Load<'s, 'r, 'w, 'p> {
     means: Vec<String>,
     /// For tables that are filled by ranges throughout.
     resume: Option<Resume>,
+    /// Sessions on every node, where there are several to fill through.
+    spread: Option<Spread>,
 }
 
 /// What a load can go on from.
@@ -495,7 +501,7 @@ impl Load<'_, '_, '_, '_> {
         let mut reached = Reached::Nothing;
         self.resume = self.resume(&recipe, found);
         let result = self
-            .settings(!recipe.tables.is_empty())
+            .settings(&recipe)
             .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
         drop(canceller);
         self.watch.progress.table_ends();
@@ -596,13 +602,15 @@ impl Load<'_, '_, '_, '_> {
         for statement in create {
             self.sql(statement).map_err(creating)?;
         }
-        if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
-            // Left by a load that was interrupted.
-            let record = record_name(self.request.pack);
-            self.sql(&format!("DROP TABLE IF EXISTS {record}"))
-                .map_err(creating)?;
-        }
         if let Some(resume) = &self.resume {
+            if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
+                // Left by a load that was interrupted.
+                admin::run(
+                    self.session,
+                    &format!("DROP TABLE IF EXISTS {}", resume.record),
+                )
+                .map_err(creating)?;
+            }
             let sql = format!(
                 "CREATE TABLE {} (filled text NOT NULL, row_first bigint NOT NULL, row_end bigint \
                  NOT NULL, PRIMARY KEY (filled, row_first))",
@@ -724,16 +732,34 @@ impl Load<'_, '_, '_, '_> {
 
     /// What makes loading bearable on this product; a setting that the server does not take is
     /// left alone.
-    fn settings(&mut self, has_rows: bool) -> Result<(), Failure> {
-        if !has_rows {
+    fn settings(&mut self, recipe: &Recipe) -> Result<(), Failure> {
+        if recipe.tables.is_empty() {
             return Ok(());
         }
         if let Some(rows) = self.facts().filling.batch_rows() {
             self.means.push(format!("committed every {rows} rows"));
+            // Ranges have connections of their own.
+            let spreads = recipe.tables.iter().any(|table| !table.by_ranges);
+            let endpoints = if spreads { self.watch.endpoints } else { &[] };
+            let (spread, left_out) = Spread::connect(endpoints);
+            for node in left_out {
+                self.means.push(format!("not filled through {node}"));
+            }
+            if let Some(spread) = &spread {
+                let nodes = spread.nodes();
+                self.means
+                    .push(format!("filled through {nodes} nodes at once"));
+            }
+            self.spread = spread;
         }
         for setting in self.product.load_settings() {
             let (name, value) = (setting.name, setting.value);
-            match self.sql(&format!("SET {name} = {value}")) {
+            let set = format!("SET {name} = {value}");
+            let done = self.sql(&set).and_then(|()| match &mut self.spread {
+                Some(spread) => spread.each(&set),
+                None => Ok(()),
+            });
+            match done {
                 Ok(()) => self
                     .means
                     .push(format!("{name} = {value}: {}", setting.why)),
@@ -806,6 +832,7 @@ impl Load<'_, '_, '_, '_> {
         let job = Job {
             product: self.product,
             connections: self.request.connections,
+            endpoints: self.watch.endpoints,
             record: record.as_deref(),
             stop: self.stop,
         };
@@ -820,8 +847,17 @@ impl Load<'_, '_, '_, '_> {
         }
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let copy = format!("COPY {name} ({}) FROM STDIN", table.column_list());
-        let copied = match self.facts().filling {
-            Filling::Whole => {
+        let copied = match (self.facts().filling, &mut self.spread) {
+            (
+                Filling::Batches { rows: batch } | Filling::Committing { rows: batch },
+                Some(spread),
+            ) if rows > batch => {
+                let copy = format!("{copy}{}", self.product.dialect.tables.filling.options());
+                let progress = &mut self.watch.progress;
+                let mut told = |row| progress.rows(row);
+                spread.copy(&copy, table, 0..rows, batch, self.stop, &mut told)?
+            }
+            (Filling::Whole, _) => {
                 let since = self.facts().copy_freeze_since;
                 let freeze = since.is_some_and(|since| self.product.is_since(since));
                 let options = if freeze { " WITH (FREEZE ON)" } else { "" };
@@ -831,7 +867,7 @@ impl Load<'_, '_, '_, '_> {
                 self.sql("COMMIT").map_err(filling)?;
                 copied
             }
-            Filling::Batches { rows: batch } => {
+            (Filling::Batches { rows: batch }, _) => {
                 let mut copied = 0;
                 let mut row = 0;
                 while row < rows {
@@ -841,8 +877,8 @@ impl Load<'_, '_, '_, '_> {
                 }
                 copied
             }
-            Filling::Committing { rows: batch } => {
-                let copy = format!("{copy} WITH (ROWS_PER_TRANSACTION {batch})");
+            (filling @ Filling::Committing { .. }, _) => {
+                let copy = format!("{copy}{}", filling.options());
                 self.copy(&copy, table, 0..rows)?
             }
         };

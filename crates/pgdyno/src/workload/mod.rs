@@ -19,6 +19,7 @@ pub mod resolve;
 pub mod scale;
 pub mod script_files;
 pub mod shipped;
+pub mod spread;
 pub mod sql_words;
 pub mod state;
 pub mod stop;

@@ -496,7 +496,7 @@ mod tests {
         );
         assert_eq!(
             tpcb("3").params.keys().collect::<Vec<_>>(),
-            ["fillfactor", "scale"]
+            ["fillfactor", "foreign_keys", "scale"]
         );
     }
 
@@ -557,6 +557,60 @@ mod tests {
         );
         // A dialect may need nothing.
         assert_eq!(odd("1", ":row", "-- nothing").unwrap().schema(), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_schema_may_loop_and_refuse() {
+        let loops = "\\for i 1 3\n\\if :i <> 2\nSELECT :i;\n\\endif\n\\endfor\n\\for i 2 1\nno;\n\\endfor\n\\set t 'a''b'\nSELECT :t;";
+        let recipe = odd("1", ":row", loops).unwrap();
+        let schema = recipe.schema().unwrap();
+        assert_eq!(schema, ["SELECT 1;", "SELECT 3;", "SELECT 'a''b';"]);
+        for (schema, wrong) in [
+            (
+                "SELECT 1;\n\\error 'scale ' || 7",
+                "x/schema.sql:2: scale 7",
+            ),
+            ("\\error :no", "x/schema.sql:1: undefined variable \"no\""),
+            (
+                "\\for i 1 'a'\n\\endfor",
+                "x/schema.sql:1: cannot coerce text to int",
+            ),
+            (
+                "\\set t 'a'\nSELECT ':t';",
+                "x/schema.sql:2: variable \"t\" holds a text",
+            ),
+        ] {
+            let e = odd("1", ":row", schema).unwrap().schema().unwrap_err();
+            assert!(e.starts_with(wrong), "{e}");
+        }
+    }
+
+    #[test]
+    fn rows_can_be_texts_and_are_escaped_for_copy() {
+        let value = "ycsb_key(:row - 1, \"java\") || \"\\t\"".replace('"', "\\u0027");
+        let value = value.replace("\\t", "\\\\");
+        let manifest = format!(
+            "name='x'\nsummary='s'\nschema='schema.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
+             [[table]]\nname='t'\nrows='2'\ncolumns=[{{name='c',value=\"{value}\"}},\
+             {{name='n',value=\"next_key(\\u0027k\\u0027, 5)\"}}]"
+        );
+        let files = [
+            ("pack.toml", manifest.as_str()),
+            ("a.sql", "SELECT 1;"),
+            ("schema.sql", "SELECT 1;"),
+        ];
+        let pack = pack(&files).unwrap();
+        let mut recipe = Recipe::new(&pack, "postgresql", &BTreeMap::new()).unwrap();
+        let mut rows = Vec::new();
+        for row in 1..=2 {
+            recipe.tables[0]
+                .push_row(row, Form::Copy, &mut rows)
+                .unwrap();
+        }
+        assert_eq!(
+            String::from_utf8(rows).unwrap(),
+            "user6284781860667377211\\\\\t5\nuser8517097267634966620\\\\\t6\n"
+        );
     }
 
     #[test]

@@ -87,7 +87,6 @@ pub fn same(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
     use crate::target::open::{self, Wanted};
-    use crate::workload::filling::Connections;
     use crate::workload::loader::{self, How, Watch};
     use crate::workload::params::Params;
     use crate::workload::progress::Progress;
@@ -128,13 +127,13 @@ mod tests {
 
         let mut progress = Progress::quiet();
         let mut watch = Watch {
+            endpoints: &[],
             progress: &mut progress,
             interrupts: None,
         };
         let tpcb = shipped::find("tpcb").unwrap();
-        let via = Connections::default();
         let three = Params::parse(&tpcb, None, &["scale=3".to_owned()]).unwrap();
-        let loaded = loader::ensure_loaded(&mut session, &tpcb, &three, &via, &mut watch).unwrap();
+        let loaded = loader::ensure_loaded(&mut session, &tpcb, &three, &mut watch).unwrap();
         assert_eq!(
             (loaded.how, loaded.variables["scale"].as_str()),
             (How::LoadedNow, "3")
@@ -143,8 +142,7 @@ mod tests {
 
         let update = shipped::find("update").unwrap();
         let loaded =
-            loader::ensure_loaded(&mut session, &update, &Params::default(), &via, &mut watch)
-                .unwrap();
+            loader::ensure_loaded(&mut session, &update, &Params::default(), &mut watch).unwrap();
         assert_eq!(
             (loaded.how, loaded.variables["scale"].as_str()),
             (How::LoadedBefore, "3")

@@ -63,7 +63,7 @@ fn tpcb_is_what_pgbench_i_makes() {
     assert_eq!(ours.value("SELECT count(*) FROM pgbench_history"), "30");
     theirs.pgdyno(&["load", "select-only"]).expect(
         0,
-        &["not made by pgdyno, and fit (fillfactor = 90, scale = 2)"],
+        &["not made by pgdyno, and fit (fillfactor = 90, foreign_keys = false, scale = 2)"],
     );
 }
 
@@ -72,12 +72,14 @@ fn what_is_loaded_is_left_alone_until_it_may_be_replaced() {
     let db = Database::new("replaced");
     db.pgdyno(&["load", "tpcb"]).expect(
         0,
-        &["tpcb is loaded (fillfactor = 100, scale = 1): 100011 rows"],
+        &["tpcb is loaded (fillfactor = 100, foreign_keys = false, scale = 1): 100011 rows"],
     );
     let oids = db.rows(OIDS);
     // By the same name, by another pack on the same tables, with the same value said.
-    db.pgdyno(&["load", "tpcb"])
-        .expect(0, &["already loaded (fillfactor = 100, scale = 1)"]);
+    db.pgdyno(&["load", "tpcb"]).expect(
+        0,
+        &["already loaded (fillfactor = 100, foreign_keys = false, scale = 1)"],
+    );
     db.pgdyno(&["load", "update", "--param", "scale=1"])
         .expect(0, &["already loaded"]);
     db.pgdyno(&["load", "tpcb", "--param", "scale=2"])

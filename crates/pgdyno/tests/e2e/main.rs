@@ -7,6 +7,7 @@ mod child;
 mod endpoints;
 mod figures;
 mod hosts;
+mod language;
 mod retries;
 mod streams;
 #[path = "../doors/support.rs"]

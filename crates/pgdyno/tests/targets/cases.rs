@@ -1,9 +1,10 @@
 //! What was recorded on a real CockroachDB 19.1: each case is one command line of pgdyno's, on a
 //! database of its own.
 
+use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::message::Message;
 use crate::recorder::Recorder;
@@ -16,6 +17,8 @@ const DATABASE: &str = "pgdyno_recorded";
 
 struct Case {
     name: &'static str,
+    /// How many servers its connections go to.
+    nodes: usize,
     /// Command lines that make what the case finds; they are not recorded.
     before: &'static [&'static str],
     command: &'static str,
@@ -24,76 +27,146 @@ struct Case {
 const CASES: &[Case] = &[
     Case {
         name: "load",
+        nodes: 1,
         before: &[],
         command: "load tpcb",
     },
     Case {
         name: "load-again",
+        nodes: 1,
         before: &["load tpcb"],
         command: "load tpcb",
     },
     Case {
         name: "load-replace",
+        nodes: 1,
         before: &["load tpcb"],
         command: "load tpcb --replace",
     },
     Case {
         name: "pgbench-init",
+        nodes: 1,
         before: &[],
         command: "pgbench -i",
     },
     Case {
         name: "pgbench-init-all-steps",
+        nodes: 1,
         before: &["pgbench -i"],
         command: "pgbench -i -I dtGvpf",
     },
     Case {
         name: "pgbench-refused",
+        nodes: 1,
         before: &[],
         command: "pgbench -i --partitions=2",
     },
     Case {
         name: "pgbench-tpcb",
+        nodes: 1,
         before: &["load tpcb"],
         command: "pgbench -c 4 -j 1 -t 5 --max-tries=50 --random-seed=1 --failures-detailed",
     },
     Case {
         name: "tpcb-8-clients",
+        nodes: 1,
         before: &["load tpcb"],
-        command: "run tpcb -c 8 -j 1 -t 5 --max-tries 0 --seed 1 --no-store --quiet --json",
+        command: "run tpcb -c 8 -j 1 -t 4 --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "tpcb-savepoint",
+        nodes: 1,
+        before: &["load tpcb"],
+        command: "run tpcb -c 4 -j 1 -t 4 --retry savepoint --max-tries 0 --seed 1 --no-store --quiet --json",
     },
     Case {
         name: "tpcb-prepared",
+        nodes: 1,
         before: &["load tpcb"],
-        command: "run tpcb -c 4 -j 1 -t 5 -M prepared --max-tries 0 --seed 1 --no-store --quiet --json",
+        command: "run tpcb -c 4 -j 1 -t 3 -M prepared --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "no-such-database",
+        nodes: 1,
+        before: &[],
+        command: "load tpcb --url postgresql://root@SERVER/nobody?sslmode=disable",
+    },
+    Case {
+        name: "sweep",
+        nodes: 1,
+        before: &["load tpcb"],
+        command: "sweep EXPERIMENT --quiet",
     },
     Case {
         name: "select-only",
+        nodes: 1,
         before: &["load tpcb"],
         command: "run select-only -c 2 -j 1 -t 5 --seed 1 --no-store --quiet --json",
     },
     Case {
         name: "simple-update",
+        nodes: 1,
         before: &["load tpcb"],
         command: "run simple-update -c 2 -j 1 -t 5 --seed 1 --max-tries 0 --no-store --quiet --json",
     },
+    Case {
+        name: "target",
+        nodes: 1,
+        before: &[],
+        command: "target --connections 2 --json",
+    },
+    Case {
+        name: "isolation",
+        nodes: 1,
+        before: &["load tpcb"],
+        command: "run select-only -t 2 --isolation read-committed --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "lab",
+        nodes: 1,
+        before: &["load tpcb"],
+        command: "lab retries -c 6 -t 3 --repeat 1 --seed 1 --quiet --json",
+    },
+    Case {
+        name: "three-nodes",
+        nodes: 3,
+        before: &["load tpcb --param scale=2"],
+        command: "run tpcb -c 6 -j 1 -t 2 --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
 ];
 
-/// pgdyno with this command line, on the server at this port.
-fn command(line: &str, host: &str, port: u16) -> Command {
+/// Two trials, so that there is something to tidy up before the second one.
+const EXPERIMENT: &str = "workload = 'simple-update'\ntransactions = 3\nmax_tries = 0\n\
+    clients = [1, 2]\nthreads = 1\nseed = 1\norder = 'sequential'\nhygiene.settle = 0\n\
+    settings.application_name = 'a sweep'\n";
+
+/// pgdyno with this command line, on these servers (`HOST:PORT`); files go to `directory`.
+fn command(line: &str, servers: &[String], directory: &Path) -> Command {
+    let experiment = directory.join("experiment.toml");
+    std::fs::write(&experiment, EXPERIMENT).unwrap();
+    let line = line.replace("SERVER", &servers[0]);
+    let line = line.replace("EXPERIMENT", &experiment.display().to_string());
     let mut words: Vec<&str> = line.split(' ').collect();
-    let (url, port) = (
-        format!("postgresql://root@{host}:{port}/{DATABASE}?sslmode=disable"),
-        port.to_string(),
+    let url = format!(
+        "postgresql://root@{}/{DATABASE}?sslmode=disable",
+        servers.join(",")
     );
     if words[0] == "pgbench" {
-        words.extend(["-h", host, "-p", &port, "-U", "root", DATABASE]);
-    } else {
+        let (host, port) = servers[0].rsplit_once(':').expect("HOST:PORT");
+        words.extend(["-h", host, "-p", port, "-U", "root", DATABASE]);
+    } else if !words.contains(&"--url") {
         words.extend(["--url", &url]);
     }
     let mut command = support::pgdyno(&words);
     command.env("PGSSLMODE", "disable");
+    command.env("PGDYNO_STORE", directory.join("notebook.sqlite"));
     command
+}
+
+/// Servers at these ports of this host.
+fn at(ports: impl IntoIterator<Item = u16>) -> Vec<String> {
+    let ports = ports.into_iter();
+    ports.map(|port| format!("127.0.0.1:{port}")).collect()
 }
 
 fn case(name: &str) -> &'static Case {
@@ -102,16 +175,19 @@ fn case(name: &str) -> &'static Case {
 
 /// Plays a case back: nothing may be said that was not recorded, and all that was must be.
 #[track_caller]
-fn replay(name: &str) -> Ran {
+pub fn replay(name: &str) -> Ran {
     let replay = Replay::start(recording::read(name));
-    let ran = support::ran(&mut command(case(name).command, "127.0.0.1", replay.port()));
+    let directory = tempfile::tempdir().unwrap();
+    let line = case(name).command;
+    let servers = at(replay.ports().iter().copied());
+    let ran = support::ran(&mut command(line, &servers, directory.path()));
     println!("{ran:#?}");
     replay.ended();
     ran
 }
 
 /// The JSON document that a run printed.
-fn document(ran: &Ran) -> Value {
+pub fn document(ran: &Ran) -> Value {
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     serde_json::from_str(&ran.stdout).unwrap()
 }
@@ -124,39 +200,168 @@ fn errors(name: &str, sqlstate: &str) -> u64 {
         _ => false,
     };
     let connections = recording::read(name);
-    connections.iter().flatten().filter(is_error).count() as u64
+    connections
+        .iter()
+        .flat_map(|c| &c.events)
+        .filter(is_error)
+        .count() as u64
+}
+
+/// Whether a recorded client said this.
+fn said(name: &str, text: &str) -> bool {
+    let connections = recording::read(name);
+    connections
+        .iter()
+        .flat_map(|c| &c.events)
+        .any(|event| match event {
+            Event::Client(message) => String::from_utf8_lossy(&message.body).contains(text),
+            _ => false,
+        })
 }
 
 /// Records every case anew, or those named in `PGDYNO_RECORD_CASES`, from the server at
-/// `PGDYNO_RECORD_FROM` (`scripts/record-target`).
+/// `PGDYNO_RECORD_FROM`, or several of one cluster with commas between them (`scripts/record-target`).
 #[test]
 #[ignore = "records anew from a server that only its user has: scripts/record-target"]
 fn record_anew() {
-    let server = std::env::var("PGDYNO_RECORD_FROM").expect("PGDYNO_RECORD_FROM is HOST:PORT");
-    let (host, port) = server.rsplit_once(':').expect("HOST:PORT");
-    let port: u16 = port.parse().expect("a port");
+    let from = std::env::var("PGDYNO_RECORD_FROM").expect("PGDYNO_RECORD_FROM is HOST:PORT");
+    let servers: Vec<String> = from.split(',').map(str::to_owned).collect();
     let wanted = std::env::var("PGDYNO_RECORD_CASES").unwrap_or_default();
     let is_wanted = |name: &str| wanted.is_empty() || wanted.split(' ').any(|word| word == name);
     for case in CASES.iter().filter(|case| is_wanted(case.name)) {
-        let admin = format!("postgresql://root@{server}/defaultdb?sslmode=disable");
-        support::sql(
-            &admin,
-            &format!("DROP DATABASE IF EXISTS {DATABASE} CASCADE"),
-        );
+        let Some(servers) = servers.get(..case.nodes) else {
+            println!("{}: left out, it takes {} nodes", case.name, case.nodes);
+            continue;
+        };
+        let admin = format!("postgresql://root@{}/defaultdb?sslmode=disable", servers[0]);
+        let drop = format!("DROP DATABASE IF EXISTS {DATABASE} CASCADE");
+        support::sql(&admin, &drop);
         support::sql(&admin, &format!("CREATE DATABASE {DATABASE}"));
+        let files = tempfile::tempdir().unwrap();
         for line in case.before {
-            support::ran(&mut command(line, host, port)).expect(0, &[]);
+            support::ran(&mut command(line, servers, files.path())).expect(0, &[]);
         }
-        let recorder = Recorder::start(&server);
-        let ran = support::ran(&mut command(case.command, "127.0.0.1", recorder.port()));
-        println!("{}: {ran:#?}", case.name);
-        let connections = recorder.ended();
-        let directory = recording::directory(case.name);
-        let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(&directory).unwrap();
-        for (at, events) in connections.iter().enumerate() {
-            let file = directory.join(format!("{:03}.jsonl", at + 1));
-            std::fs::write(file, recording::written(events)).unwrap();
-        }
+        let recorders: Vec<Recorder> = servers.iter().map(|s| Recorder::start(s)).collect();
+        let places = at(recorders.iter().map(Recorder::port));
+        let ran = support::ran(&mut command(case.command, &places, files.path()));
+        println!("{}: exit code {:?}\n{}", case.name, ran.code, ran.stderr);
+        let heard: Vec<_> = recorders.into_iter().map(Recorder::ended).collect();
+        recording::write(case.name, &heard);
     }
+}
+
+#[test]
+fn a_load_is_what_a_real_cockroachdb_took() {
+    replay("load").expect(
+        0,
+        &["scale = 1): 100011 rows", "committed every 10000 rows"],
+    );
+    replay("load-again").expect(0, &["tpcb is already loaded ("]);
+    replay("load-replace").expect(0, &["scale = 1): 100011 rows"]);
+    replay("no-such-database").expect(
+        1,
+        &["database \"nobody\" does not exist", "CREATE DATABASE"],
+    );
+}
+
+#[test]
+fn every_step_of_pgbenchs_initialisation_is_what_a_real_cockroachdb_took() {
+    replay("pgbench-init").expect(
+        0,
+        &[
+            "dropping old tables...",
+            "creating tables (with primary keys)...",
+            "100000 of 100000 tuples (100%)",
+            "creating primary keys... (CockroachDB: they come with the tables)",
+        ],
+    );
+    replay("pgbench-init-all-steps").expect(
+        0,
+        &[
+            "generating data (server-side)...",
+            "creating foreign keys...",
+        ],
+    );
+    replay("pgbench-refused").expect(1, &["--partitions is not for CockroachDB 19.1: it has no"]);
+}
+
+#[test]
+fn conflicts_of_a_real_cockroachdb_are_tried_again_until_all_is_committed() {
+    for (name, transactions) in [
+        ("tpcb-8-clients", 32),
+        ("tpcb-savepoint", 16),
+        ("tpcb-prepared", 12),
+        ("simple-update", 10),
+    ] {
+        let all = &document(&replay(name))["measured"];
+        assert_eq!(all["committed"], transactions, "{name}: {all:#}");
+        assert_eq!(all["retries"], errors(name, "40001"), "{name}: {all:#}");
+    }
+    assert!(
+        errors("tpcb-8-clients", "40001") > 0,
+        "nobody had a conflict"
+    );
+    let all = &document(&replay("select-only"))["measured"];
+    assert_eq!(all["committed"], 10, "{all:#}");
+}
+
+#[test]
+fn the_pgbench_door_tries_a_real_cockroachdbs_conflicts_again() {
+    let retries = errors("pgbench-tpcb", "40001");
+    replay("pgbench-tpcb").expect(
+        0,
+        &[
+            "pgbench (18.6, server 9.5.0)",
+            "starting vacuum...end.\n",
+            "number of transactions actually processed: 20/20",
+            &format!("total number of retries: {retries}\n"),
+        ],
+    );
+}
+
+#[test]
+fn a_real_cockroachdb_is_tidied_up_between_trials() {
+    replay("sweep").expect(0, &[]);
+    // Between the two trials, and for their sessions.
+    for text in ["TRUNCATE pgbench_history\0", "application_name\0a sweep\0"] {
+        assert!(said("sweep", text), "nobody said {text}");
+    }
+}
+
+#[test]
+fn the_forms_that_a_real_cockroachdb_can_run_stand_beside_those_that_it_cannot() {
+    let document = document(&replay("lab"));
+    let point = &document["points"][0];
+    assert_eq!(point["isolation"], "serializable");
+    for form in point["forms"].as_array().unwrap() {
+        let (name, not_run) = (form["form"].as_str().unwrap(), &form["not_run"]);
+        match name {
+            "for-update" => assert!(not_run[0].as_str().unwrap().contains("20.1"), "{form:#}"),
+            "procedure" => assert!(not_run[0].as_str().unwrap().contains("23.2"), "{form:#}"),
+            _ => assert_eq!((&form["committed"], not_run), (&18.into(), &json!([]))),
+        }
+        // What comes to the server whole, it tries again by itself.
+        let retries = match name {
+            "statements" => errors("lab", "40001"),
+            _ => 0,
+        };
+        assert_eq!(form["retries"], retries, "{form:#}");
+    }
+    assert!(errors("lab", "40001") > 0, "nobody had a conflict");
+}
+
+#[test]
+fn clients_on_three_nodes_of_a_real_cockroachdb_are_told_apart() {
+    let document = document(&replay("three-nodes"));
+    let reached = document["target"]["facts"]["reached"].as_array().unwrap();
+    let mut nodes: Vec<&str> = reached.iter().filter_map(|r| r["node"].as_str()).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    assert_eq!(nodes, ["1", "2", "3"], "{reached:#?}");
+    for endpoint in document["endpoints"].as_array().unwrap() {
+        assert_eq!(endpoint["clients"], 2, "{endpoint:#}");
+        assert_eq!(endpoint["committed"], 4, "{endpoint:#}");
+    }
+    let retries = errors("three-nodes", "40001");
+    assert_eq!(document["measured"]["retries"], retries);
 }

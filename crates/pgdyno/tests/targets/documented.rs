@@ -18,11 +18,14 @@ pub struct Product {
     pub version: &'static str,
     /// Beginnings of statements that it refuses, with SQLSTATE and message.
     pub refuses: &'static [(&'static str, &'static str, &'static str)],
+    /// Beginnings of queries that it answers with one row; nothing stands for NULL, `{port}` for
+    /// its own port.
+    pub answers: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// The server.
+/// The server, or several nodes of one.
 pub struct Documented {
-    port: u16,
+    ports: Vec<u16>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -34,22 +37,39 @@ struct Seen {
 
 impl Documented {
     pub fn start(product: Product) -> Documented {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let shared = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let (product, seen) = (product.clone(), Arc::clone(&shared));
-                // A client that hangs up is no news.
-                std::thread::spawn(move || drop(serve(client, &product, &seen)));
-            }
-        });
-        Documented { port, seen }
+        Documented::with_nodes(product, 1)
     }
 
+    /// Several nodes, which all know what any of them was told.
+    pub fn with_nodes(product: Product, nodes: usize) -> Documented {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let listen = |_| {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let (product, seen) = (product.clone(), Arc::clone(&seen));
+            std::thread::spawn(move || {
+                for client in listener.incoming().map_while(Result::ok) {
+                    let (product, seen) = (product.clone(), Arc::clone(&seen));
+                    // A client that hangs up is no news.
+                    std::thread::spawn(move || drop(serve(client, &product, &seen)));
+                }
+            });
+            port
+        };
+        Documented {
+            ports: (0..nodes).map(listen).collect(),
+            seen,
+        }
+    }
+
+    /// Where the first node listens.
     pub fn port(&self) -> u16 {
-        self.port
+        self.ports[0]
+    }
+
+    /// Where its nodes listen.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// Every statement in its order, whichever session sent it.
@@ -63,6 +83,7 @@ fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
 }
 
 fn serve(client: TcpStream, product: &Product, seen: &Mutex<Seen>) -> io::Result<()> {
+    let port = client.local_addr()?.port().to_string();
     let mut out = client.try_clone()?;
     let mut requests = BufReader::new(client);
     let mut say = |tag: u8, body: &[u8]| out.write_all(&Message::new(tag, body).bytes());
@@ -86,21 +107,30 @@ fn serve(client: TcpStream, product: &Product, seen: &Mutex<Seen>) -> io::Result
             .refuses
             .iter()
             .find(|(start, _, _)| sql.starts_with(start));
+        let answer = product
+            .answers
+            .iter()
+            .find(|(start, _)| sql.starts_with(start));
         let lower = sql.to_lowercase();
         let words: Vec<&str> = lower.split_whitespace().collect();
         if let Some((_, sqlstate, text)) = refused {
             let fields = format!("SERROR\0VERROR\0C{sqlstate}\0M{text}\0\0");
             say(b'E', fields.as_bytes())?;
+        } else if let Some((_, values)) = answer {
+            let values = values.iter().map(|value| value.replace("{port}", &port));
+            row(&mut say, &values.collect::<Vec<_>>())?;
         } else if words[0] == "copy" {
             say(b'G', &[0, 0, 0])?;
             let rows = copied(&mut requests)?;
             *lock(seen).rows.entry(words[1].to_owned()).or_default() += rows;
             say(b'C', format!("COPY {rows}\0").as_bytes())?;
         } else if lower == "select version()" {
-            row(&mut say, product.version)?;
+            row(&mut say, &[product.version])?;
+        } else if lower.starts_with("select count(*) from [show databases]") {
+            row(&mut say, &["1"])?;
         } else if let Some(table) = lower.strip_prefix("select count(*) from ") {
             let rows = lock(seen).rows.get(table).copied().unwrap_or(0);
-            row(&mut say, &rows.to_string())?;
+            row(&mut say, &[rows.to_string()])?;
         } else if words[0] == "select" || words[0] == "show" {
             say(b'T', &[0, 0])?;
             say(b'C', b"SELECT 0\0")?;
@@ -127,17 +157,28 @@ fn copied(requests: &mut impl io::Read) -> io::Result<usize> {
     Ok(rows)
 }
 
-/// One row of one text.
-fn row(say: &mut impl FnMut(u8, &[u8]) -> io::Result<()>, value: &str) -> io::Result<()> {
-    let mut columns = b"\0\x01value\0".to_vec();
-    // No table, the type text, no format.
-    columns.extend([
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0,
-    ]);
+/// One row of texts; an empty one is NULL.
+fn row(
+    say: &mut impl FnMut(u8, &[u8]) -> io::Result<()>,
+    values: &[impl AsRef<str>],
+) -> io::Result<()> {
+    let count = (values.len() as u16).to_be_bytes();
+    let (mut columns, mut texts) = (count.to_vec(), count.to_vec());
+    for value in values {
+        columns.extend(b"value\0");
+        // No table, the type text, no format.
+        columns.extend([
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0,
+        ]);
+        match value.as_ref() {
+            "" => texts.extend([255; 4]),
+            text => {
+                texts.extend((text.len() as u32).to_be_bytes());
+                texts.extend(text.as_bytes());
+            }
+        }
+    }
     say(b'T', &columns)?;
-    let mut values = b"\0\x01".to_vec();
-    values.extend((value.len() as u32).to_be_bytes());
-    values.extend(value.as_bytes());
-    say(b'D', &values)?;
+    say(b'D', &texts)?;
     say(b'C', b"SELECT 1\0")
 }

@@ -4,7 +4,7 @@
 use crate::documented::{Documented, Product};
 use crate::support::{self, Ran};
 
-const YUGABYTEDB: Product = Product {
+pub const YUGABYTEDB: Product = Product {
     parameters: &[
         ("server_version", "15.12-YB-2025.2.2.2-b0"),
         ("server_encoding", "UTF8"),
@@ -12,9 +12,10 @@ const YUGABYTEDB: Product = Product {
     ],
     version: "PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64-pc-linux-gnu, compiled by clang",
     refuses: &[],
+    answers: &[],
 };
 
-const COCKROACHDB_25_2: Product = Product {
+pub const COCKROACHDB_25_2: Product = Product {
     parameters: &[
         ("server_version", "13.0.0"),
         ("client_encoding", "UTF8"),
@@ -25,6 +26,7 @@ const COCKROACHDB_25_2: Product = Product {
     ],
     version: "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu, built 2025/05/09, go1.23.7)",
     refuses: &[],
+    answers: &[],
 };
 
 /// Runs the program on such a server; what it said, and the statements.
@@ -259,6 +261,7 @@ fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
         parameters: &[("server_version", "9.9"), ("client_encoding", "UTF8")],
         version: "Somebody's database 9.9",
         refuses: &[("SELECT pg_", "42883", "unknown function")],
+        answers: &[],
     };
     let (ran, statements) = on(product, &["load", "tpcb"]);
     ran.expect(
@@ -268,4 +271,67 @@ fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
     assert!(statements.contains(&"VACUUM ANALYZE pgbench_accounts".to_owned()));
     // Whether it can freeze rows is not known, so it is not tried.
     assert!(!statements.iter().any(|sql| sql.contains("FREEZE")));
+}
+
+/// The same load through three nodes.
+fn loaded_through_three(product: Product) -> (Ran, Vec<String>) {
+    let server = Documented::with_nodes(product, 3);
+    let hosts = server
+        .ports()
+        .iter()
+        .map(|port| format!("127.0.0.1:{port}"));
+    // A fourth one, which nobody listens at.
+    let hosts: Vec<String> = hosts.chain(["127.0.0.1:1".to_owned()]).collect();
+    let url = format!("postgresql://me@{}/d?sslmode=disable", hosts.join(","));
+    let ran = support::ran(&mut support::pgdyno(&["load", "tpcb", "--url", &url]));
+    (ran, server.statements())
+}
+
+#[test]
+fn a_table_is_filled_through_every_node_at_once() {
+    for (product, batches, set) in [
+        (
+            COCKROACHDB_25_2,
+            10,
+            "SET copy_transaction_quality_of_service = regular",
+        ),
+        (YUGABYTEDB, 5, "SET yb_disable_transactional_writes = on"),
+    ] {
+        let (ran, statements) = loaded_through_three(product);
+        ran.expect(
+            0,
+            &[
+                "100011 rows",
+                "filled through 3 nodes at once",
+                "not filled through 127.0.0.1:1: connection to server",
+            ],
+        );
+        let beginning = |text: &str| {
+            statements
+                .iter()
+                .filter(|sql| sql.starts_with(text))
+                .count()
+        };
+        assert_eq!(beginning("COPY pgbench_accounts"), batches);
+        // What fits into one batch is not worth it.
+        assert_eq!(beginning("COPY pgbench_tellers"), 1);
+        assert_eq!(
+            beginning(set),
+            4,
+            "the session of the load, and one on each node"
+        );
+    }
+}
+
+#[test]
+fn a_node_that_fails_ends_the_load() {
+    let product = Product {
+        refuses: &[("COPY pgbench_accounts", "53200", "memory budget exceeded")],
+        ..COCKROACHDB_25_2
+    };
+    let (ran, _) = loaded_through_three(product);
+    ran.expect(
+        1,
+        &["could not fill pgbench_accounts: memory budget exceeded (SQLSTATE 53200)"],
+    );
 }

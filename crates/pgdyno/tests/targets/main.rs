@@ -7,6 +7,7 @@
 mod support;
 
 mod cases;
+mod clusters;
 mod documented;
 mod documented_products;
 mod message;

@@ -1,13 +1,13 @@
-//! One recorded connection: a file, a line of JSON a message.
+//! One recorded connection: a file, a line a message.
 //!
-//! `{"from": "client", "type": "Q", "text": "BEGIN;\u0000"}`: what follows the message's length,
-//! as text, or as `hex` where it is no text. The rows of a COPY are one line,
-//! `{"from": "client", "type": "copy", "bytes": 2677789, "sha256": "…"}`: millions of bytes that
-//! the hash stands for. `{"from": "server", "type": "close"}`: that side hung up.
+//! `> Q BEGIN;\00`: the client's message of type Q and what follows its length; bytes that are no
+//! printable ASCII are `\` and two hexadecimal digits. `<`: the server's. The start-up message, which
+//! has no type, is `> >`. The rows of a COPY are one line, `> copy 2677789 3f5c…`: the number of bytes
+//! and their SHA-256. `> close`, `< close`: that side hung up.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::message::Message;
@@ -50,20 +50,54 @@ impl Copying {
 }
 
 /// Where the recordings of a case are.
-pub fn directory(case: &str) -> PathBuf {
+fn directory(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/targets/recorded/cockroachdb-19.1")
         .join(case)
 }
 
-/// The connections of a case, in the order in which they were made.
-pub fn read(case: &str) -> Vec<Vec<Event>> {
+/// A connection.
+pub struct Recorded {
+    /// Which server it led to, from 0.
+    pub node: usize,
+    pub events: Vec<Event>,
+}
+
+/// The connections of a case, in the order in which they were made to each server. Files of several
+/// servers begin with the server's number.
+pub fn read(case: &str) -> Vec<Recorded> {
     let directory = directory(case);
     let entries = std::fs::read_dir(&directory)
         .unwrap_or_else(|e| panic!("{}: {e}; see recorded/README.md", directory.display()));
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    files.iter().map(|file| connection(file)).collect()
+    let recorded = files.iter().map(|file| {
+        let name = file.file_stem().and_then(|name| name.to_str());
+        let node = name
+            .and_then(|name| name.split_once('-'))
+            .map(|(node, _)| node);
+        Recorded {
+            node: node.map_or(0, |node| node.parse::<usize>().unwrap() - 1),
+            events: connection(file),
+        }
+    });
+    recorded.collect()
+}
+
+/// Writes the connections of a case, those of each server by itself.
+pub fn write(case: &str, servers: &[Vec<Vec<Event>>]) {
+    let directory = directory(case);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
+    for (node, connections) in servers.iter().enumerate() {
+        for (at, events) in connections.iter().enumerate() {
+            let name = match servers.len() {
+                1 => format!("{:03}.txt", at + 1),
+                _ => format!("{}-{:03}.txt", node + 1, at + 1),
+            };
+            std::fs::write(directory.join(name), written(events)).unwrap();
+        }
+    }
 }
 
 fn connection(file: &Path) -> Vec<Event> {
@@ -71,33 +105,30 @@ fn connection(file: &Path) -> Vec<Event> {
     let lines = text.lines().enumerate();
     lines
         .map(|(at, line)| {
-            let value = serde_json::from_str(line).unwrap_or_default();
-            event(&value).unwrap_or_else(|| panic!("{}:{}: {line}", file.display(), at + 1))
+            event(line).unwrap_or_else(|| panic!("{}:{}: {line}", file.display(), at + 1))
         })
         .collect()
 }
 
-fn event(line: &Value) -> Option<Event> {
-    let is_client = line["from"] == "client";
-    let kind = line["type"].as_str()?;
-    if kind == "close" {
+fn event(line: &str) -> Option<Event> {
+    let (side, rest) = line.split_once(' ')?;
+    let is_client = side == ">";
+    if rest == "close" {
         return Some(if is_client {
             Event::ClientClosed
         } else {
             Event::ServerClosed
         });
     }
+    let (kind, rest) = rest.split_once(' ')?;
     if kind == "copy" {
+        let (bytes, sha256) = rest.split_once(' ')?;
         return Some(Event::Copy(Copied {
-            bytes: usize::try_from(line["bytes"].as_u64()?).ok()?,
-            sha256: line["sha256"].as_str()?.to_owned(),
+            bytes: bytes.parse().ok()?,
+            sha256: sha256.to_owned(),
         }));
     }
-    let body = match line["text"].as_str() {
-        Some(text) => text.as_bytes().to_vec(),
-        None => from_hex(line["hex"].as_str()?)?,
-    };
-    let message = Message::new(*kind.as_bytes().first()?, body);
+    let message = Message::new(*kind.as_bytes().first()?, unescaped(rest)?);
     Some(if is_client {
         Event::Client(message)
     } else {
@@ -105,43 +136,51 @@ fn event(line: &Value) -> Option<Event> {
     })
 }
 
-fn from_hex(hex: &str) -> Option<Vec<u8>> {
-    let pairs = hex.as_bytes().chunks(2);
-    pairs
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        match byte {
+            b' '..=b'~' if *byte != b'\\' => text.push(*byte as char),
+            _ => drop(write!(text, "\\{byte:02x}")),
+        }
+    }
+    text
+}
+
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut pieces = text.split('\\');
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        bytes.push(u8::from_str_radix(piece.get(..2)?, 16).ok()?);
+        bytes.extend(&piece.as_bytes()[2..]);
+    }
+    Some(bytes)
 }
 
 /// The text of a file.
-pub fn written(events: &[Event]) -> String {
-    let line = |event: &Event| match event {
-        Event::Client(message) => written_message("client", message),
-        Event::Server(message) => written_message("server", message),
-        Event::Copy(copied) => json!({
-            "from": "client", "type": "copy", "bytes": copied.bytes, "sha256": copied.sha256,
-        }),
-        Event::ClientClosed => json!({"from": "client", "type": "close"}),
-        Event::ServerClosed => json!({"from": "server", "type": "close"}),
+fn written(events: &[Event]) -> String {
+    let message = |side: &str, message: &Message| {
+        let body = escaped(&message.body);
+        format!("{side} {} {body}\n", message.tag as char)
     };
-    events.iter().map(|e| format!("{}\n", line(e))).collect()
-}
-
-fn written_message(from: &str, message: &Message) -> Value {
-    let kind = (message.tag as char).to_string();
-    match std::str::from_utf8(&message.body) {
-        Ok(text) => json!({"from": from, "type": kind, "text": text}),
-        Err(_) => {
-            let hex: String = message.body.iter().map(|b| format!("{b:02x}")).collect();
-            json!({"from": from, "type": kind, "hex": hex})
-        }
-    }
+    let lines = events.iter().map(|event| match event {
+        Event::Client(m) => message(">", m),
+        Event::Server(m) => message("<", m),
+        Event::Copy(copied) => format!("> copy {} {}\n", copied.bytes, copied.sha256),
+        Event::ClientClosed => "> close\n".to_owned(),
+        Event::ServerClosed => "< close\n".to_owned(),
+    });
+    lines.collect()
 }
 
 #[test]
 fn what_is_written_is_read_back() {
     let mut copying = Copying::default();
     copying.add(b"1\t2\n");
+    let odd: Vec<u8> = (0..=255).chain(*b" \\ ").collect();
     let events = [
+        Event::Server(Message::new(b'D', odd)),
+        Event::Client(Message::new(b'X', *b"")),
         Event::Client(Message::new(
             crate::message::STARTUP,
             *b"\0\x03\0\0user\0me\0\0",
@@ -152,9 +191,6 @@ fn what_is_written_is_read_back() {
         Event::ServerClosed,
     ];
     let text = written(&events);
-    let back: Vec<Event> = text
-        .lines()
-        .map(|line| event(&serde_json::from_str(line).unwrap()).unwrap())
-        .collect();
+    let back: Vec<Event> = text.lines().map(|line| event(line).unwrap()).collect();
     assert_eq!(back, events, "{text}");
 }

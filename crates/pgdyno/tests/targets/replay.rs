@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::message::Message;
-use crate::recording::{Copying, Event};
+use crate::recording::{Copying, Event, Recorded};
 
-/// The server.
+/// The server, or several, as many as were recorded.
 pub struct Replay {
-    port: u16,
+    ports: Vec<u16>,
     stage: Arc<Mutex<Stage>>,
 }
 
 #[derive(Default)]
 struct Stage {
-    recorded: Vec<Vec<Event>>,
+    recorded: Vec<Recorded>,
     /// Which of them have been played to their end.
     played: Vec<bool>,
     /// Which of them a connection has been found to be.
@@ -32,35 +32,24 @@ struct Stage {
 
 impl Replay {
     /// Plays these connections.
-    pub fn start(recorded: Vec<Vec<Event>>) -> Replay {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+    pub fn start(recorded: Vec<Recorded>) -> Replay {
+        let nodes = recorded.iter().map(|recorded| recorded.node + 1).max();
         let stage = Arc::new(Mutex::new(Stage {
             played: vec![false; recorded.len()],
             taken: vec![false; recorded.len()],
             recorded,
             ..Stage::default()
         }));
-        let shared = Arc::clone(&stage);
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let stage = Arc::clone(&shared);
-                lock(&stage).open += 1;
-                std::thread::spawn(move || {
-                    let result = play(client, &stage);
-                    let mut stage = lock(&stage);
-                    stage.open -= 1;
-                    if let Err(e) = result {
-                        stage.complaints.push(format!("a connection broke: {e}"));
-                    }
-                });
-            }
-        });
-        Replay { port, stage }
+        let ports = (0..nodes.unwrap_or(1)).map(|node| listen(node, &stage));
+        Replay {
+            ports: ports.collect(),
+            stage,
+        }
     }
 
-    pub fn port(&self) -> u16 {
-        self.port
+    /// Where the servers listen.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// Everything that was recorded has been said, and nothing else.
@@ -94,12 +83,34 @@ impl Replay {
     }
 }
 
+/// Plays one of the servers; its port.
+fn listen(node: usize, stage: &Arc<Mutex<Stage>>) -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let shared = Arc::clone(stage);
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let stage = Arc::clone(&shared);
+            lock(&stage).open += 1;
+            std::thread::spawn(move || {
+                let result = play(client, node, &stage);
+                let mut stage = lock(&stage);
+                stage.open -= 1;
+                if let Err(e) = result {
+                    stage.complaints.push(format!("a connection broke: {e}"));
+                }
+            });
+        }
+    });
+    port
+}
+
 fn lock(stage: &Mutex<Stage>) -> MutexGuard<'_, Stage> {
     stage.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// Plays whichever recorded connection this is.
-fn play(client: TcpStream, stage: &Mutex<Stage>) -> io::Result<()> {
+fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> {
     client.set_nodelay(true)?;
     let mut answers = client.try_clone()?;
     let mut requests = BufReader::new(client);
@@ -119,7 +130,8 @@ fn play(client: TcpStream, stage: &Mutex<Stage>) -> io::Result<()> {
 
         let mut stage = lock(stage);
         let fitting: Vec<usize> = (0..stage.recorded.len())
-            .filter(|at| !stage.taken[*at] && agrees(&stage.recorded[*at], &said))
+            .filter(|at| !stage.taken[*at] && stage.recorded[*at].node == node)
+            .filter(|at| agrees(&stage.recorded[*at].events, &said))
             .collect();
         let Some(&at) = fitting.first() else {
             let complaint = complaint(&stage, &said);
@@ -127,7 +139,7 @@ fn play(client: TcpStream, stage: &Mutex<Stage>) -> io::Result<()> {
             drop(stage);
             return answers.shutdown(Shutdown::Both);
         };
-        let (answer, is_whole) = answer(&stage.recorded[at], said.len());
+        let (answer, is_whole) = answer(&stage.recorded[at].events, said.len());
         if is_whole || is_end {
             stage.taken[at] = true;
             stage.played[at] = is_whole;
@@ -215,8 +227,12 @@ fn complaint(stage: &Stage, said: &[Event]) -> String {
     let (last, before) = said.split_last().unwrap_or((&Event::ClientClosed, &[]));
     let mut text = format!("nobody recorded this: {}", shown(Some(last)));
     for (at, recorded) in stage.recorded.iter().enumerate() {
-        if !stage.taken[at] && agrees(recorded, before) {
-            let expected = recorded.iter().filter(|e| of_client(e)).nth(before.len());
+        if !stage.taken[at] && agrees(&recorded.events, before) {
+            let expected = recorded
+                .events
+                .iter()
+                .filter(|e| of_client(e))
+                .nth(before.len());
             text += &format!("\n  connection {} expects: {}", at + 1, shown(expected));
         }
     }
@@ -232,20 +248,21 @@ mod tests {
         Event::Client(Message::new(b'Q', format!("{text}\0")))
     }
 
-    fn recorded(number: &str) -> Vec<Event> {
-        vec![
+    fn recorded(number: &str) -> Recorded {
+        let events = vec![
             Event::Client(Message::new(crate::message::STARTUP, *b"hello")),
             Event::Server(Message::new(b'Z', *b"I")),
             query(&format!("SELECT {number}")),
             Event::Server(Message::new(b'C', number)),
             Event::Client(Message::new(b'X', *b"")),
             Event::ClientClosed,
-        ]
+        ];
+        Recorded { node: 0, events }
     }
 
     /// Says hello and this; what came back, and what the server had to complain about.
     fn said(replay: &Replay, sql: &str) -> Vec<u8> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, replay.port())).unwrap();
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, replay.ports()[0])).unwrap();
         let hello = Message::new(crate::message::STARTUP, *b"hello");
         stream.write_all(&hello.bytes()).unwrap();
         let mut ready = [0; 6];
@@ -254,10 +271,10 @@ mod tests {
             unreachable!()
         };
         stream.write_all(&query.bytes()).unwrap();
-        stream.write_all(&Message::new(b'X', *b"").bytes()).unwrap();
-        stream.shutdown(Shutdown::Write).unwrap();
-        let mut answer = Vec::new();
         // Cut off when the server had to complain.
+        let _ = stream.write_all(&Message::new(b'X', *b"").bytes());
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         answer
     }
@@ -287,6 +304,26 @@ mod tests {
         said(&replay, "SELECT 2");
         let text = complaint(replay);
         assert_eq!(text, "recorded connections never made: [1]");
+    }
+
+    #[test]
+    fn each_server_plays_its_own_connections() {
+        let of_second = Recorded {
+            node: 1,
+            ..recorded("1")
+        };
+        let replay = Replay::start(vec![of_second]);
+        assert_eq!(replay.ports().len(), 2);
+        // The first one was never spoken to, not even with a greeting.
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, replay.ports()[0])).unwrap();
+        let hello = Message::new(crate::message::STARTUP, *b"hello");
+        stream.write_all(&hello.bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        assert_eq!(answer, b"");
+        drop(stream);
+        let text = complaint(replay);
+        assert!(text.contains("nobody recorded this"), "{text}");
     }
 
     #[test]

@@ -206,7 +206,10 @@ impl<'a> Parser<'_, 'a> {
                 self.at += 1;
                 let left = self.parsed.steps.len() - start;
                 self.expression(level.next())?;
-                if operator == Binary::Concat {
+                let steps = &self.parsed.steps[start..];
+                let is_literal = |side: &[Step]| matches!(side, [Step::Literal(_)]);
+                let has_literal = is_literal(&steps[..left]) || is_literal(&steps[left..]);
+                if operator == Binary::Concat || (level == Level::Comparison && has_literal) {
                     self.take_as_text(start..start + left);
                     self.take_as_text(start + left..self.parsed.steps.len());
                 }

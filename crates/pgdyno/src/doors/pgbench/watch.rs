@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use pgdyno_drive::record::{Interval, LoggedTransaction};
+use pgdyno_drive::record::{Event, Interval, LoggedTransaction};
 use pgdyno_drive::{Level, Live, Message};
 
 use super::hdr_log::HdrLog;
@@ -52,6 +52,10 @@ impl Live for Watch<'_> {
         if let Some(log) = &mut self.hdr_log {
             log.second(interval);
         }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.say.told(Kind::Info, &event.text);
     }
 
     fn message(&mut self, message: &Message) {

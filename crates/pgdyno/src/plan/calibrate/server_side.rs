@@ -58,15 +58,18 @@ pub fn before(target: &Target, product: &Product, timed: bool) -> Before {
         Ok(session) => session,
         Err(failure) => return Before(Fact::Unseen(failure.message)),
     };
-    Before(read(&mut session, counters.sql).map_seen(|counted| {
-        let reading = Reading {
-            source: counters.source,
-            sql: counters.sql,
-            timed,
-            counted,
-        };
-        (session, reading)
-    }))
+    Before(match read(&mut session, counters.sql) {
+        Fact::Seen(counted) => Fact::Seen((
+            session,
+            Reading {
+                source: counters.source,
+                sql: counters.sql,
+                timed,
+                counted,
+            },
+        )),
+        Fact::Unseen(why) => Fact::Unseen(why),
+    })
 }
 
 impl Before {
@@ -88,16 +91,18 @@ impl Before {
             }
         }
         session.close();
-        now.map_seen(|now| Grown {
+        let now = match now {
+            Fact::Seen(now) => now,
+            Fact::Unseen(why) => return Fact::Unseen(why),
+        };
+        let counted = now.into_iter().map(|(name, now)| {
+            let before = before.counted.get(&name).copied().unwrap_or(0);
+            (name, now.saturating_sub(before))
+        });
+        Fact::Seen(Grown {
             source: before.source.to_owned(),
             timed: before.timed,
-            counted: now
-                .into_iter()
-                .map(|(name, now)| {
-                    let before = before.counted.get(&name).copied().unwrap_or(0);
-                    (name, now.saturating_sub(before))
-                })
-                .collect(),
+            counted: counted.collect(),
         })
     }
 }

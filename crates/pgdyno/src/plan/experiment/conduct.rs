@@ -301,16 +301,12 @@ impl Sweep<'_> {
         if let Some(tables) = &planned.tables {
             let mut progress = (self.means.progress)(self.means.screen);
             let mut watch = Watch {
+                endpoints: &place.target.endpoints,
                 progress: &mut progress,
                 interrupts: Some(interrupts),
             };
-            let loaded = loader::load_as_asked(
-                &mut session,
-                &tables.pack,
-                &tables.chosen,
-                &place.target.for_loads(),
-                &mut watch,
-            )?;
+            let loaded =
+                loader::load_as_asked(&mut session, &tables.pack, &tables.chosen, &mut watch)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();

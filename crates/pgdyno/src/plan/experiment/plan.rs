@@ -245,7 +245,11 @@ mod tests {
     fn what_cannot_be_run_is_said_before_anything_begins() {
         for (text, want) in [
             ("workload = ['tpcb', 'tcpb']", "there are: "),
-            ("workload = 'tpcb'\nmix = ['x']", "no mixes"),
+            ("workload = 'tpcb'\nmix = ['x']", "no mix \"x\""),
+            (
+                "workload = 'tpcb'\nmix = 'batch'\nquery_mode = 'prepared'",
+                "cannot be sent in query mode prepared",
+            ),
             (
                 "workload = 'tpcb'\nparams.sale = [1]",
                 "no parameter \"sale\"",

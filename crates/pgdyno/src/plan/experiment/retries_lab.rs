@@ -37,7 +37,7 @@ pub struct Lab {
     /// Isolation levels; empty: the server's.
     pub isolation: Vec<String>,
     /// Length of a trial.
-    pub duration: Duration,
+    pub length: Length,
     /// Trials of each point.
     pub repeats: u32,
     /// Where random numbers come from.
@@ -46,6 +46,15 @@ pub struct Lab {
     pub params: Vec<(String, String)>,
     /// Whether policies and foreign keys are compared too.
     pub full: bool,
+}
+
+/// When a trial ends.
+#[derive(Debug, Clone, Copy)]
+pub enum Length {
+    /// After so much time.
+    Time(Duration),
+    /// When each client has ended so many.
+    Transactions(u64),
 }
 
 impl Lab {
@@ -60,13 +69,15 @@ impl Lab {
 # One transaction in the forms in which people rewrite it, tried again when it fails, side by side.
 name = \"lab-retries\"
 workload = {}
-duration = \"{}ms\"
 repeats = {}
 ",
             quoted(&self.workload),
-            self.duration.as_millis(),
             self.repeats
         );
+        toml += &match self.length {
+            Length::Time(time) => format!("duration = \"{}ms\"\n", time.as_millis()),
+            Length::Transactions(count) => format!("transactions = {count}\n"),
+        };
         if let Some(seed) = self.seed {
             toml += &format!("seed = {seed}\n");
         }
@@ -157,7 +168,7 @@ mod tests {
             forms: FORMS.map(str::to_owned).to_vec(),
             clients: vec![1, 32],
             isolation: Vec::new(),
-            duration: Duration::from_secs(5),
+            length: Length::Time(Duration::from_secs(5)),
             repeats: 2,
             seed: None,
             params: Vec::new(),
@@ -193,6 +204,7 @@ mod tests {
         let one = Lab {
             forms: vec!["statements".to_owned()],
             full: true,
+            length: Length::Transactions(3),
             params: vec![("foreign_keys".to_owned(), "true".to_owned())],
             ..lab()
         };

@@ -4,7 +4,7 @@ use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, comp
 use serde_json::Value;
 
 use super::{Form, Point, Results, Target};
-use crate::plan::experiment::retries_lab::PLAIN;
+use crate::plan::experiment::retries_lab::{PLAIN, WORKLOADS};
 use crate::report::figures;
 use crate::report::table::Table;
 
@@ -59,7 +59,12 @@ impl Results {
         };
         let text = |name: &str| point.given[name].as_str();
         let mut parts = vec![point.clients()];
-        parts.extend(self.isolation(point).map(str::to_owned));
+        parts.extend(match (text("isolation"), point.level()) {
+            (Some(asked), Some(level)) if asked != level => {
+                Some(format!("{level} ({asked} was asked for)"))
+            }
+            (_, level) => level.map(str::to_owned),
+        });
         if varies(|given| &given["retry"]) || varies(|given| &given["backoff"]) {
             parts.push(format!("retry {}", text("retry").unwrap_or("none")));
             if let Some(pauses) = text("backoff").filter(|pauses| *pauses != "none") {
@@ -86,7 +91,7 @@ impl Results {
         let most = measured().filter_map(Form::retries_per_commit);
         let most = most.fold(0.0, f64::max);
         let is_weak = |point: &Point| {
-            let level = self.isolation(point);
+            let level = point.level();
             level.is_some_and(|level| matches!(level, "read committed" | "read uncommitted"))
         };
         if repeats.is_some() && most < HARDLY_ANY && self.points.iter().all(is_weak) {
@@ -96,7 +101,7 @@ impl Results {
                  retries best: pgdyno lab retries --isolation serializable",
                 self.points
                     .first()
-                    .and_then(|p| self.isolation(p))
+                    .and_then(Point::level)
                     .unwrap_or_default()
             ));
         }
@@ -112,14 +117,6 @@ impl Results {
         }
         remarks
     }
-
-    /// The level that a point was measured at.
-    fn isolation<'a>(&'a self, point: &'a Point) -> Option<&'a str> {
-        let chosen = point.given["isolation"].as_str();
-        let facts = self.target.as_ref().map(|target| &target.facts);
-        let found = facts.and_then(|facts| facts.default_transaction_isolation.seen());
-        chosen.or(found.map(String::as_str))
-    }
 }
 
 impl Target {
@@ -127,6 +124,9 @@ impl Target {
         let mut parts = vec![self.workload.clone()];
         if let Some(scale) = self.variables.get("scale") {
             parts.push(match scale.as_str() {
+                scale if self.workload != WORKLOADS[0] => {
+                    format!("scale {scale}: {scale} × 100,000 accounts")
+                }
                 "1" => "scale 1: all clients share one branch".to_owned(),
                 scale => format!("scale {scale}: {scale} branches"),
             });
@@ -139,6 +139,12 @@ impl Target {
         if let Some(duration_s) = self.duration_s {
             parts.push(format!("{} a trial", figures::seconds(duration_s)));
         }
+        if let Some(count) = self.transactions {
+            parts.push(format!(
+                "{} transactions of each client a trial",
+                figures::count(count)
+            ));
+        }
         if self.max_tries > 1 {
             parts.push(format!("up to {} tries", self.max_tries));
         }
@@ -147,6 +153,13 @@ impl Target {
 }
 
 impl Point {
+    /// The isolation level: as it was found, else as it was asked for.
+    fn level(&self) -> Option<&str> {
+        self.isolation
+            .as_deref()
+            .or(self.given["isolation"].as_str())
+    }
+
     fn clients(&self) -> String {
         match self.given["clients"].as_u64() {
             Some(1) => "1 client".to_owned(),
@@ -223,8 +236,9 @@ impl Point {
                 given_up(best)
             ),
             Gain::Times(times) => format!(
-                "At {clients} use `{best_name}`: on this server it gives {times} the goodput of \
+                "At {clients} use `{best_name}`{}: on this server it gives {times} the goodput of \
                  `{other_name}`{}{}.",
+                peers(best, others),
                 retries(other, best),
                 given_up(best)
             ),
@@ -281,6 +295,20 @@ fn gain(more: &Sample, less: &Sample) -> Gain {
     })
 }
 
+/// The forms that may be as good as the best one.
+fn peers(best: &Form, others: &[&Form]) -> String {
+    let is_peer = |form: &&&Form| match (best.sample(), form.sample()) {
+        (Some(best), Some(other)) => matches!(gain(&best, &other), Gain::None(_)),
+        _ => false,
+    };
+    let names = others.iter().filter(is_peer);
+    let names: Vec<String> = names.map(|form| format!("`{}`", form.name)).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(" (or {}: they cannot be told apart)", names.join(", ")),
+    }
+}
+
 /// How retries change from one form to another, where there are any.
 fn retries(from: &Form, to: &Form) -> String {
     let (Some(was), Some(is)) = (from.retries_per_commit(), to.retries_per_commit()) else {
@@ -334,6 +362,7 @@ mod tests {
     fn point(clients: u32, forms: Vec<Form>) -> Point {
         Point {
             given: json!({ "clients": clients, "isolation": "serializable" }),
+            isolation: None,
             forms,
         }
     }
@@ -352,6 +381,15 @@ mod tests {
             "At 32 clients use `cte`: on this server it gives 4.1 × (4.0 to 4.3 × over 2 repeats) the \
              goodput of `statements`; retries fall from 0.83 to 0.02 per commit."
         );
+        let peers = sentence(vec![
+            form("statements", &[10.0, 11.0], 0, 0),
+            form("cte", &[40.0, 42.0], 0, 0),
+            form("batch", &[41.0, 39.0], 0, 0),
+            form("pipeline", &[30.0, 31.0], 0, 0),
+        ]);
+        let want =
+            "At 32 clients use `cte` (or `batch`: they cannot be told apart): on this server";
+        assert!(peers.starts_with(want), "{peers}");
         let one = sentence(vec![
             form("statements", &[1000.0], 0, 0),
             form("cte", &[2000.0], 0, 0),
@@ -447,10 +485,26 @@ mod tests {
     }
 
     #[test]
+    fn the_level_that_was_found_is_said_and_what_was_asked_for() {
+        let mut ignored = point(4, vec![form("cte", &[1.0], 0, 0)]);
+        ignored.isolation = Some("repeatable read".to_owned());
+        let results = Results {
+            points: vec![ignored],
+            target: None,
+        };
+        let title = results.title(&results.points[0]);
+        assert_eq!(
+            title,
+            "4 clients, repeatable read (serializable was asked for)"
+        );
+    }
+
+    #[test]
     fn few_retries_under_a_weak_level_are_said_with_the_way_on() {
         let weak = |retries| Results {
             points: vec![Point {
-                given: json!({ "clients": 32, "isolation": "read committed" }),
+                given: json!({ "clients": 32 }),
+                isolation: Some("read committed".to_owned()),
                 forms: vec![form("statements", &[20.0; 5], retries, 0)],
             }],
             target: None,

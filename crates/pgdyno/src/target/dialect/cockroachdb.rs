@@ -82,9 +82,10 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: pg_settings has the variables of the session, and of PostgreSQL's only those that
     // clients ask for.
     has_postgresqls_settings: false,
-    // Captured: what SET CLUSTER SETTING has ever set. For members of admin alone.
+    // Captured: what SET CLUSTER SETTING has ever set, for members of admin alone. What is secret is
+    // not even asked for.
     changed_settings: "SELECT name, value, NULL FROM system.settings \
-        WHERE name <> 'version' ORDER BY name",
+        WHERE name NOT IN ('version', 'cluster.secret', 'enterprise.license') ORDER BY name",
     // There are no files whose size could be asked.
     has_grown: "SELECT CASE WHEN EXISTS (SELECT 1 FROM {table}) THEN 't' ELSE 'f' END",
     truncate: "TRUNCATE {table}",

@@ -58,6 +58,14 @@ pub enum Filling {
 }
 
 impl Filling {
+    /// What follows a COPY of it.
+    pub fn options(self) -> String {
+        match self {
+            Filling::Committing { rows } => format!(" WITH (ROWS_PER_TRANSACTION {rows})"),
+            _ => String::new(),
+        }
+    }
+
     /// After how many rows there is a commit; `None`: only at the end.
     pub fn batch_rows(self) -> Option<u64> {
         match self {

@@ -1,0 +1,136 @@
+//! What pgdyno finds out about a cluster before it measures anything: a CockroachDB as it was
+//! recorded; a YugabyteDB and a newer CockroachDB as their documentation has them.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use crate::cases::{document, replay};
+use crate::documented::{Documented, Product};
+use crate::documented_products::{COCKROACHDB_25_2, YUGABYTEDB};
+use crate::support::{self, Ran};
+
+/// `pgdyno target` on such a server, with one connection.
+fn target(server: &Documented, more: &[&str]) -> Ran {
+    let url = format!(
+        "postgresql://me@127.0.0.1:{}/d?sslmode=disable",
+        server.port()
+    );
+    let args = ["target", &url, "--connections", "1"];
+    support::ran(support::pgdyno(&args).args(more))
+}
+
+#[test]
+fn target_tells_what_a_cockroachdb_is() {
+    let document = document(&replay("target"));
+    let product = &document["product"];
+    assert_eq!(
+        (&product["name"], &product["version"]),
+        (&"cockroachdb".into(), &"19.1".into())
+    );
+    let connections = document["endpoints"][0]["connections"].as_array().unwrap();
+    assert_eq!(connections.len(), 2);
+    assert!(connections.iter().all(|met| met["node"] == "1"));
+    let facts = &document["facts"];
+    assert_eq!(facts["nodes"][0]["id"], "1");
+    assert_eq!(facts["nodes"][0]["is_live"], true);
+    let address = facts["nodes"][0]["address"].as_str().unwrap();
+    assert!(address.contains(':'), "{address}");
+    assert_eq!(facts["replication_factor"], 3);
+    let levels = document["isolation"]["asked_for"].as_object().unwrap();
+    assert_eq!(levels.len(), 4);
+    assert!(levels.values().all(|level| level == "serializable"));
+    let differences = document["differences"].to_string();
+    assert!(differences.contains("nothing is vacuumed"), "{differences}");
+    let seen = document["observable"].as_array().unwrap();
+    assert!(seen[0]["can_be_seen"].as_bool().unwrap(), "{seen:?}");
+}
+
+#[test]
+fn a_level_that_cockroachdb_takes_and_ignores_is_told() {
+    let document = document(&replay("isolation"));
+    assert_eq!(document["trial"]["isolation"], "read committed");
+    let facts = &document["target"]["facts"];
+    assert_eq!(facts["isolation"], "serializable");
+    assert_eq!(facts["reached"][0]["node"], "1");
+    assert_eq!(facts["replication_factor"], 3);
+    let notes = document["notes"].as_array().unwrap();
+    let differs = notes
+        .iter()
+        .find(|note| note["code"] == "isolation-differs");
+    assert!(differs.is_some(), "{notes:?}");
+}
+
+#[test]
+fn the_nodes_of_a_yugabytedb_come_from_yb_servers_and_its_isolation_from_its_own_function() {
+    let server = Documented::start(Product {
+        answers: &[
+            (
+                "SELECT NULL, host || ':' || port",
+                &["", "127.0.0.1:{port}", "aws.us-west-2.us-west-2a", "", ""],
+            ),
+            (
+                "SELECT yb_get_effective_transaction_isolation_level()",
+                &["repeatable read"],
+            ),
+            (
+                "SELECT coalesce(host(inet_server_addr())",
+                &["127.0.0.1:{port}"],
+            ),
+        ],
+        ..YUGABYTEDB
+    });
+    let document = document(&target(&server, &["--discover", "--json"]));
+    let address = format!("127.0.0.1:{}", server.port());
+    let node = &document["facts"]["nodes"][0];
+    assert_eq!(node["address"], address.as_str());
+    assert_eq!(node["locality"], "aws.us-west-2.us-west-2a");
+    assert_eq!(document["endpoints"][0]["name"], address.as_str());
+    assert_eq!(
+        document["endpoints"][0]["connections"][0]["node"],
+        address.as_str()
+    );
+    // READ COMMITTED where the flag is off.
+    let levels = &document["isolation"]["asked_for"];
+    assert_eq!(levels["read committed"], "repeatable read");
+    let copies = document["facts"]["replication_factor"]["unseen"]
+        .as_str()
+        .unwrap();
+    assert!(copies.contains("yb-admin"), "{copies}");
+}
+
+#[test]
+fn where_views_are_closed_a_node_of_cockroachdb_tells_over_http() {
+    let server = Documented::start(Product {
+        refuses: &[(
+            "SELECT node_id::STRING",
+            "42501",
+            "access to crdb_internal is restricted",
+        )],
+        answers: &[("SHOW node_id", &["1"])],
+        ..COCKROACHDB_25_2
+    });
+    let closed = target(&server, &["--discover"]);
+    closed.expect(
+        1,
+        &[
+            "access to crdb_internal is restricted",
+            "--discover=http://HOST:8080",
+        ],
+    );
+    let http = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("--discover=http://{}", http.local_addr().unwrap());
+    let port = server.port();
+    std::thread::spawn(move || {
+        let (mut client, _) = http.accept().unwrap();
+        let mut request = [0; 1000];
+        let count = client.read(&mut request).unwrap();
+        assert!(request[..count].starts_with(b"GET /_status/nodes "));
+        let body = format!(
+            r#"{{"nodes": [{{"desc": {{"nodeId": 1, "address": {{"addressField": "10.0.0.1:1"}},
+            "sqlAddress": {{"addressField": "127.0.0.1:{port}"}}}}}}]}}"#
+        );
+        write!(client, "HTTP/1.0 200 OK\r\n\r\n{body}").unwrap();
+    });
+    let found = target(&server, &[&address]);
+    found.expect(0, &[&format!("127.0.0.1:{port}: 1 connection met node 1")]);
+}
