@@ -1,5 +1,5 @@
-//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, skips that are
-//! counted. For tests only: what goes wrong here panics, with the reason.
+//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy and a delaying one,
+//! skips that are counted. For tests only: what goes wrong here panics, with the reason.
 //!
 //! ```no_run
 //! // In a test: a server that all tests of this process share …
@@ -12,6 +12,7 @@
 //! let sent = proxy.connections();
 //! ```
 
+mod delay;
 mod messages;
 mod postgres;
 mod proxy;
@@ -19,6 +20,7 @@ mod skips;
 mod stock;
 mod tools;
 
+pub use delay::DelayingProxy;
 pub use messages::{Connection, Kind, Message};
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
 pub use proxy::{RecordingProxy, Upstream};

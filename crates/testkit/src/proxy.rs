@@ -147,8 +147,10 @@ impl RecordingProxy {
 }
 
 /// A stream of either kind, to read and to write from two threads.
-trait Stream: Read + Write + Send + Sized + 'static {
+pub(crate) trait Stream: Read + Write + Send + Sized + 'static {
+    /// Another handle of the same.
     fn twin(&self) -> io::Result<Self>;
+    /// Closes a direction, or both.
     fn close(&self, how: Shutdown);
 }
 

@@ -1,6 +1,7 @@
 //! The command line: what the user typed, verb by verb. A door translates and prints; it has no
 //! engine of its own.
 
+pub mod calibrate;
 pub mod compare;
 pub mod exchange;
 pub mod json_arg;
@@ -100,6 +101,8 @@ pub enum Verb {
     Run(Box<run::RunArgs>),
     /// Measure a matrix of trials from a file or preset, with repeats, in order
     Sweep(sweep::SweepArgs),
+    /// Is this infrastructure as fast as it should be? Four figures with verdicts
+    Calibrate(Box<calibrate::CalibrateArgs>),
     /// Which form of a transaction bears contention best on this server
     #[command(subcommand)]
     Lab(lab::LabVerb),
@@ -165,6 +168,7 @@ Examples:
   pgdyno run tpcb -c 8 -T 60 --url postgresql://me@db1/bench
   pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
+  pgdyno calibrate postgresql://me@db1/bench  is this infrastructure as fast as it should be
   pgdyno lab retries                          which form of a transaction bears contention best
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
@@ -183,6 +187,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
     match cli.verb {
         Verb::Run(args) => run::open(&args, cli.talk),
         Verb::Sweep(args) => sweep::open(&args, cli.talk),
+        Verb::Calibrate(args) => calibrate::open(&args, cli.talk),
         Verb::Lab(verb) => lab::open(&verb, cli.talk),
         Verb::Restore(args) => restore::open(&args, cli.talk),
         Verb::Load(args) => load::open(&args, cli.talk),

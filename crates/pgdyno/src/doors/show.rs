@@ -6,8 +6,9 @@ use serde_json::json;
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::plan::calibrate;
 use crate::report::table::one_line;
-use crate::report::{json, points, summary};
+use crate::report::{calibration, json, points, summary};
 use crate::say::write_answer;
 use crate::store::{Store, TrialRow};
 
@@ -18,6 +19,7 @@ Examples:
   pgdyno show 12               the summary that `pgdyno run` printed
   pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`
   pgdyno show --experiment article-1           a row a point: median over repeats, percentiles
+  pgdyno show --experiment calibrate-db1:5432  a calibration with its verdicts
 
 Experiments are listed by pgdyno ls --experiments.")]
 pub struct ShowArgs {
@@ -76,8 +78,17 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Failure> {
-    let summary = points::of_experiment(store, store.experiment(called)?)?;
+    let row = store.experiment(called)?;
     let json_to = args.json.open()?;
+    if let Some(calibrated) = calibrate::read::of_experiment(store, &row)? {
+        if !args.json.replaces_text() {
+            write_answer(format_args!("{}", calibration::text(&calibrated)))?;
+        }
+        return json_to
+            .write(&calibration::json(&calibrated))
+            .map(|()| Exit::Ok);
+    }
+    let summary = points::of_experiment(store, row)?;
     if !args.json.replaces_text() {
         let row = &summary.experiment;
         let (name, uuid, created) = (one_line(&row.name), &row.uuid, &row.created);

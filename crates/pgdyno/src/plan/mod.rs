@@ -3,6 +3,7 @@
 
 pub mod backoff;
 pub mod brake;
+pub mod calibrate;
 pub mod duration;
 pub mod experiment;
 pub mod hygiene;

@@ -46,6 +46,22 @@ impl Store {
             .map_err(self.failed("cannot read"))
     }
 
+    /// The texts of a trial's events of one kind, in their order.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn events(&self, number: i64, kind: &str) -> Result<Vec<String>, Failure> {
+        let read = || {
+            let sql = "SELECT text FROM event WHERE trial = ? AND kind = ? ORDER BY at_us, rowid";
+            let mut select = self.connection.prepare_cached(sql)?;
+            select
+                .query_map((number, kind), |row| row.get(0))?
+                .collect()
+        };
+        let texts: rusqlite::Result<Vec<String>> = read();
+        texts.map_err(self.failed("cannot read"))
+    }
+
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
         let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;

@@ -1,6 +1,13 @@
 //! The `pgdyno` program as a user meets it, on a real PostgreSQL: command lines in, texts, exit
 //! codes and tables out.
 
+mod calibrate;
+#[path = "../e2e/child.rs"]
+#[allow(
+    dead_code,
+    reason = "shared with the tests of run, which use all of it"
+)]
+mod child;
 mod compare;
 mod forms;
 mod lab;

@@ -3,7 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, retries,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, probes,
+    retries,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -119,5 +120,6 @@ pub const COCKROACHDB: Dialect = Dialect {
         },
     ],
     cluster: cluster::COCKROACHDB,
+    probes: probes::COCKROACHDB,
     retries: retries::COCKROACHDB,
 };

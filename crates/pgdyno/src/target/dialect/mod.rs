@@ -6,6 +6,7 @@ mod cluster;
 mod cockroachdb;
 mod feature;
 mod postgresql;
+mod probes;
 mod product;
 mod retries;
 mod tables;
@@ -15,6 +16,7 @@ pub use cluster::{Cluster, View};
 pub use cockroachdb::COCKROACHDB;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
+pub use probes::Probes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use tables::{Filling, LoadSetting, TableFacts};
@@ -79,6 +81,8 @@ pub struct Dialect {
     pub lacks: &'static [Lack],
     /// What it tells about its cluster.
     pub cluster: Cluster,
+    /// What it tells of the parts of a commit.
+    pub probes: Probes,
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
 }

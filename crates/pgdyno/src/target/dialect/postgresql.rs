@@ -1,6 +1,8 @@
 //! PostgreSQL.
 
-use super::{AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, retries};
+use super::{
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries,
+};
 
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
@@ -67,5 +69,6 @@ pub const POSTGRESQL: Dialect = Dialect {
         },
     ],
     cluster: cluster::POSTGRESQL,
+    probes: probes::POSTGRESQL,
     retries: retries::POSTGRESQL,
 };

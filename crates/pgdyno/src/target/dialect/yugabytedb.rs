@@ -1,7 +1,9 @@
 //! YugabyteDB's YSQL. Every fact rests on documentation and articles: nothing here was run on a real
 //! server.
 
-use super::{AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, retries};
+use super::{
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+};
 
 /// YugabyteDB, from 2.14 on.
 pub const YUGABYTEDB: Dialect = Dialect {
@@ -74,5 +76,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
     lacks: &[],
     cluster: cluster::YUGABYTEDB,
+    probes: probes::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
 };

@@ -1,0 +1,269 @@
+//! `pgdyno calibrate`: is this infrastructure as fast as it should be, and how does it compare with
+//! others?
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Talk;
+use super::json_arg::JsonArg;
+use super::pack_args::PackArgs;
+use super::store_args::StoreArgs;
+use super::target_args::TargetArgs;
+use crate::exit::{Exit, Failure};
+use crate::plan::calibrate::conduct::{self, Asked, GoOn, Means};
+use crate::plan::calibrate::expect::Expectations;
+use crate::plan::calibrate::growth::Growth;
+use crate::plan::calibrate::judge::Judged;
+use crate::plan::calibrate::read::{self, Calibration};
+use crate::plan::duration;
+use crate::report::calibration;
+use crate::say::write_answer;
+use crate::store::Store;
+use crate::target::open::Wanted;
+
+/// What to calibrate, and what to expect.
+#[derive(Debug, Args)]
+#[command(
+    about = "Is this infrastructure as fast as it should be? Four figures with verdicts",
+    long_about = "\
+Is this infrastructure as fast as it should be? A round trip, a durable commit, and reads and updates
+by primary key at one client (YCSB B) are measured and judged by their means; of a miss the likely
+cause is named: network, sync, server or client, by subtraction. When the baseline is met, clients
+are doubled until throughput stops growing.
+
+Tables that are missing are loaded (pgdyno_probe, usertable); without a server to be found pgdyno
+starts one of its own. About a minute and a half, and five seconds for each number of clients.",
+    after_help = "\
+Examples:
+  pgdyno calibrate                                       a server of pgdyno's own
+  pgdyno calibrate postgresql://me@db1/bench --name db1
+  pgdyno calibrate -T 10s --only-baseline                quickly
+  pgdyno calibrate --expect read=500us,update=1-3ms
+  pgdyno calibrate --compare laptop db1 postgresql://me@db2/bench
+  pgdyno show --experiment db1                           again, from the notebook
+
+Exit code 1 also means that the baseline is missed: read or update.
+How each verdict is computed: docs/calibrate.md"
+)]
+pub struct CalibrateArgs {
+    /// Where the database is, as with --url: several are the endpoints of one system. The baseline
+    /// is that of the first; more clients are dealt over all
+    #[arg(value_name = "URL", conflicts_with = "compare")]
+    pub urls: Vec<String>,
+
+    /// How long reads and updates are measured at one client: 60, 60s, 2m. The other measurements
+    /// take a twelfth of it each, half a second at least
+    #[arg(
+        short = 'T',
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = duration::parse_positive
+    )]
+    pub duration: Duration,
+
+    /// What is expected of the means, in milliseconds unless a unit is given: read, update,
+    /// round-trip, commit [default: read=1-2,update=2-4]
+    #[arg(long, value_name = "LINE=LOW-HIGH,…", value_delimiter = ',')]
+    pub expect: Vec<String>,
+
+    /// Go on with more clients though the baseline is missed
+    #[arg(long, conflicts_with = "only_baseline")]
+    pub anyway: bool,
+
+    /// Stop after the baseline
+    #[arg(long)]
+    pub only_baseline: bool,
+
+    /// Throughput that grows by less than this share when clients are doubled has stopped growing
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
+    pub growth: f64,
+
+    /// The most clients to try
+    #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_clients: u32,
+
+    /// What this calibration is called [default: calibrate-HOST:PORT]
+    #[arg(long, value_name = "NAME", conflicts_with = "compare")]
+    pub name: Option<String>,
+
+    /// Put systems side by side: calibrations of the notebook by name or UUID, and URLs, which are
+    /// calibrated now
+    #[arg(long, value_name = "NAME|URL", num_args = 1.., conflicts_with_all = ["url", "discover"])]
+    pub compare: Vec<String>,
+
+    /// Where machines find the result.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// Where trials are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How YCSB's table is to be.
+    #[command(flatten)]
+    pub pack: PackArgs,
+
+    /// Where the database is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent),
+        _ => Err("it must be a share in percent, such as 10".to_owned()),
+    }
+}
+
+impl CalibrateArgs {
+    fn asked(&self) -> Result<Asked, Failure> {
+        let mut expectations = Expectations::default();
+        for text in &self.expect {
+            expectations
+                .set(text)
+                .map_err(|why| Failure::with(Exit::Usage, format!("--expect: {why}")))?;
+        }
+        if self
+            .name
+            .as_deref()
+            .is_some_and(|name| name.trim().is_empty())
+        {
+            return Err(Failure::with(
+                Exit::Usage,
+                "--name: a name has at least one letter",
+            ));
+        }
+        Ok(Asked {
+            name: self.name.clone(),
+            duration: self.duration,
+            params: self.pack.param.clone(),
+            expectations,
+            go_on: match (self.anyway, self.only_baseline) {
+                (true, _) => GoOn::Anyway,
+                (_, true) => GoOn::Never,
+                _ => GoOn::WhenMet,
+            },
+            growth: Growth {
+                least: self.growth / 100.0,
+                clients_max: self.max_clients,
+            },
+        })
+    }
+
+    fn wanted(&self) -> Wanted {
+        let mut wanted = self.target.wanted();
+        wanted.urls.extend(self.urls.iter().cloned());
+        wanted
+    }
+}
+
+/// Does it.
+pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
+    let asked = args.asked()?;
+    let seen = super::interrupts()?.count();
+    let json_to = args.json.open()?;
+    if !args.compare.is_empty() {
+        let (systems, exit) = compare(args, talk, &asked, seen)?;
+        if !args.json.replaces_text() {
+            write_answer(format_args!("{}", calibration::comparison_text(&systems)))?;
+        }
+        json_to.write(&calibration::comparison_json(&systems))?;
+        return Ok(exit);
+    }
+    let (calibration, early) = calibrate(args, talk, &asked, args.wanted(), seen)?;
+    let is_met = Judged::of(&calibration).is_met();
+    if let Some(failure) = early {
+        // What was measured until then is worth showing.
+        if !args.json.replaces_text() {
+            write_answer(format_args!("{}\n", calibration::text(&calibration)))?;
+        }
+        json_to.write(&calibration::json(&calibration))?;
+        return Err(failure);
+    }
+    if !args.json.replaces_text() {
+        write_answer(format_args!("{}", calibration::text(&calibration)))?;
+    }
+    json_to.write(&calibration::json(&calibration))?;
+    if !talk.quiet {
+        let uuid: String = calibration.experiment.uuid.chars().take(8).collect();
+        crate::say::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");
+        if is_met == Some(false) && asked.go_on == GoOn::WhenMet {
+            crate::say::remark!(
+                "pgdyno: note: more clients are not tried before the baseline is met; --anyway tries"
+            );
+        }
+    }
+    Ok(exit(is_met))
+}
+
+fn exit(is_met: Option<bool>) -> Exit {
+    match is_met {
+        Some(true) => Exit::Ok,
+        _ => Exit::Failed,
+    }
+}
+
+/// Measures a system and reads what came of it.
+fn calibrate(
+    args: &CalibrateArgs,
+    talk: Talk,
+    asked: &Asked,
+    wanted: Wanted,
+    interrupts_seen: u32,
+) -> Result<(Calibration, Option<Failure>), Failure> {
+    let store = args.store.open()?;
+    let conducted = conduct::conduct(
+        asked,
+        Means {
+            wanted,
+            store: store.path(),
+            screen: talk.screen(),
+            progress: &|| talk.progress(),
+            interrupts: super::interrupts()?,
+            interrupts_seen,
+        },
+    )?;
+    let calibration = read::called(&store, &conducted.uuid)?;
+    Ok((calibration, conducted.early))
+}
+
+/// The systems that are named, those with a URL measured now.
+fn compare(
+    args: &CalibrateArgs,
+    talk: Talk,
+    asked: &Asked,
+    seen: u32,
+) -> Result<(Vec<Calibration>, Exit), Failure> {
+    // A name that is mistyped is told before minutes are spent on a URL.
+    let is_url = |called: &str| called.contains("://") || called.contains('=');
+    let named = args.compare.iter().filter(|called| !is_url(called));
+    if named.clone().next().is_some() {
+        let store: Store = args.store.existing()?;
+        for called in named {
+            read::called(&store, called)?;
+        }
+    }
+    let (mut systems, mut worst) = (Vec::new(), Exit::Ok);
+    for called in &args.compare {
+        if !is_url(called) {
+            systems.push(read::called(&args.store.existing()?, called)?);
+            continue;
+        }
+        let wanted = Wanted {
+            own: args.target.own.options(),
+            ..Wanted::at(called)
+        };
+        let (calibration, early) = calibrate(args, talk, asked, wanted, seen)?;
+        if let Some(failure) = early {
+            return Err(failure);
+        }
+        if exit(Judged::of(&calibration).is_met()) != Exit::Ok {
+            worst = Exit::Failed;
+        }
+        systems.push(calibration);
+    }
+    Ok((systems, worst))
+}

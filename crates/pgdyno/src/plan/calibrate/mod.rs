@@ -1,0 +1,21 @@
+//! `pgdyno calibrate`: is this infrastructure as fast as it should be? The simplest measurements
+//! first (a round trip, a durable commit, reads and updates by primary key at one client), each
+//! judged; then, when the baseline is met, where throughput stops growing.
+//!
+//! Every measurement is a trial of an experiment in the notebook, and everything that is said of a
+//! calibration is read from there: what was measured a minute ago and what was measured a year ago
+//! go the same way. How each verdict is computed: `docs/calibrate.md`.
+//!
+//! - `expect.rs`: what good infrastructure should give.
+//! - `measure.rs`: the trials. `conduct.rs`: carrying them out. `server_side.rs`: what the server
+//!   counts meanwhile.
+//! - `read.rs`: a calibration from the notebook. `judge.rs`: verdicts and causes. `growth.rs`: more
+//!   clients.
+
+pub mod conduct;
+pub mod expect;
+pub mod growth;
+pub mod judge;
+pub mod measure;
+pub mod read;
+mod server_side;

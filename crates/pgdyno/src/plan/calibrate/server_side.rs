@@ -1,0 +1,120 @@
+//! What the server counts while a trial runs: its syncs and their time, blocks that were not in its
+//! cache. On a session of its own that is idle meanwhile; kept as an event of the trial.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pgdyno_session::Session;
+use serde::{Deserialize, Serialize};
+
+use crate::target::admin;
+use crate::target::dialect::Product;
+use crate::target::facts::Fact;
+use crate::target::open::Target;
+
+/// The event's kind.
+pub const EVENT: &str = "server-side";
+
+/// PostgreSQL's backends tell what they counted when they end, a moment after their client has gone.
+const SETTLE_MAX: Duration = Duration::from_secs(1);
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How much the counters have grown during a trial, its warm-up included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grown {
+    /// Where the counters are from, for people.
+    pub source: String,
+    /// Whether the trial's sessions had their syncs timed.
+    pub timed: bool,
+    /// By name (`target::dialect::probes`).
+    pub counted: BTreeMap<String, u64>,
+}
+
+impl Grown {
+    /// A counter's growth; `None` where the server does not count it.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.counted.get(name).copied()
+    }
+}
+
+/// Counters before a trial, and the session to ask for them again.
+pub struct Before(Fact<(Session, Reading)>);
+
+struct Reading {
+    source: &'static str,
+    sql: &'static str,
+    timed: bool,
+    counted: BTreeMap<String, u64>,
+}
+
+/// Reads them.
+pub fn before(target: &Target, product: &Product, timed: bool) -> Before {
+    let counters = match product.dialect.probes.counters(product.version) {
+        Ok(counters) => counters,
+        Err(why) => return Before(Fact::Unseen(why.to_owned())),
+    };
+    let mut session = match target.connect() {
+        Ok(session) => session,
+        Err(failure) => return Before(Fact::Unseen(failure.message)),
+    };
+    Before(match read(&mut session, counters.sql) {
+        Fact::Seen(counted) => Fact::Seen((
+            session,
+            Reading {
+                source: counters.source,
+                sql: counters.sql,
+                timed,
+                counted,
+            },
+        )),
+        Fact::Unseen(why) => Fact::Unseen(why),
+    })
+}
+
+impl Before {
+    /// Reads them again, when they have settled.
+    pub fn grown(self) -> Fact<Grown> {
+        let (mut session, before) = match self.0 {
+            Fact::Seen(seen) => seen,
+            Fact::Unseen(why) => return Fact::Unseen(why),
+        };
+        let began = Instant::now();
+        let mut now = read(&mut session, before.sql);
+        while began.elapsed() < SETTLE_MAX {
+            thread::sleep(LOOK_INTERVAL);
+            let next = read(&mut session, before.sql);
+            let has_settled = next == now && next.seen() != Some(&before.counted);
+            now = next;
+            if has_settled {
+                break;
+            }
+        }
+        session.close();
+        let now = match now {
+            Fact::Seen(now) => now,
+            Fact::Unseen(why) => return Fact::Unseen(why),
+        };
+        let counted = now.into_iter().map(|(name, now)| {
+            let before = before.counted.get(&name).copied().unwrap_or(0);
+            (name, now.saturating_sub(before))
+        });
+        Fact::Seen(Grown {
+            source: before.source.to_owned(),
+            timed: before.timed,
+            counted: counted.collect(),
+        })
+    }
+}
+
+fn read(session: &mut Session, sql: &str) -> Fact<BTreeMap<String, u64>> {
+    let rows = match admin::rows(session, sql) {
+        Ok(rows) => rows,
+        Err(error) => return Fact::Unseen(error.to_string()),
+    };
+    let counted = rows.into_iter().filter_map(|row| {
+        let mut row = row.into_iter().flatten();
+        Some((row.next()?, row.next()?.parse().ok()?))
+    });
+    Fact::Seen(counted.collect())
+}

@@ -1,0 +1,133 @@
+//! What a product tells of the parts of a commit and of the work behind a statement: which setting
+//! leaves out the wait for the disk, and which of its counters to look at.
+
+use super::Version;
+
+/// The facts of one product.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Probes {
+    /// The setting that decides whether a commit waits until it is durable, or why there is none.
+    pub wait: Result<Wait, &'static str>,
+    /// Setting under which the server takes the time of its syncs (name, value); not every role may
+    /// set it. `None` where there is none.
+    pub timing: Option<(&'static str, &'static str)>,
+    /// Counters by version, the latest first.
+    pub counters: &'static [Counters],
+    /// Why there are none.
+    pub without_counters: &'static str,
+}
+
+/// A setting of the session.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Its name.
+    pub setting: &'static str,
+    /// The value with which a commit is durable when it is answered.
+    pub on: &'static str,
+    /// The value with which it becomes durable a moment later.
+    pub off: &'static str,
+}
+
+/// A query for counters: a row each, name and whole number. `syncs` and `sync_us` (of the log, by
+/// sessions of clients as far as the product tells them apart), `blocks_read` and `blocks_hit` (of
+/// the session's database; read: not found in the server's own cache).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// The first version that has them.
+    pub since: Version,
+    /// Where they are from, for people.
+    pub source: &'static str,
+    /// The query.
+    pub sql: &'static str,
+}
+
+impl Probes {
+    /// The counters of this version.
+    pub fn counters(&self, version: Version) -> Result<&'static Counters, &'static str> {
+        let mut counters = self.counters.iter();
+        counters
+            .find(|counters| version >= counters.since)
+            .ok_or(self.without_counters)
+    }
+}
+
+/// Documented (the cumulative statistics system), and measured on 15 and 18.
+pub const POSTGRESQL: Probes = Probes {
+    // Documented (Asynchronous Commit): everything else is done as ever.
+    wait: Ok(Wait {
+        setting: "synchronous_commit",
+        on: "on",
+        off: "off",
+    }),
+    // Documented: since 14; before, connecting with it fails. For superusers, and from 15 on for
+    // whom it was granted to.
+    timing: Some(("track_wal_io_timing", "on")),
+    counters: &[
+        // Documented (release notes of 18): the times of WAL have moved there. By 18 the sync of a
+        // commit is counted for the backend that makes it.
+        Counters {
+            since: Version::new(18, 0),
+            source: "pg_stat_io",
+            sql: "SELECT 'syncs', coalesce(sum(fsyncs), 0)::bigint FROM pg_stat_io \
+                  WHERE object = 'wal' AND backend_type = 'client backend' \
+                  UNION ALL SELECT 'sync_us', (coalesce(sum(fsync_time), 0) * 1000)::bigint \
+                  FROM pg_stat_io WHERE object = 'wal' AND backend_type = 'client backend' \
+                  UNION ALL SELECT 'blocks_read', blks_read FROM pg_stat_database \
+                  WHERE datname = current_database() \
+                  UNION ALL SELECT 'blocks_hit', blks_hit FROM pg_stat_database \
+                  WHERE datname = current_database()",
+        },
+        Counters {
+            since: Version::new(14, 0),
+            source: "pg_stat_wal",
+            sql: "SELECT 'syncs', wal_sync FROM pg_stat_wal \
+                  UNION ALL SELECT 'sync_us', (wal_sync_time * 1000)::bigint FROM pg_stat_wal \
+                  UNION ALL SELECT 'blocks_read', blks_read FROM pg_stat_database \
+                  WHERE datname = current_database() \
+                  UNION ALL SELECT 'blocks_hit', blks_hit FROM pg_stat_database \
+                  WHERE datname = current_database()",
+        },
+        Counters {
+            since: Version::new(0, 0),
+            source: "pg_stat_database",
+            sql: "SELECT 'blocks_read', blks_read FROM pg_stat_database \
+                  WHERE datname = current_database() \
+                  UNION ALL SELECT 'blocks_hit', blks_hit FROM pg_stat_database \
+                  WHERE datname = current_database()",
+        },
+    ],
+    without_counters: "this version has none",
+};
+
+/// Documented: a commit is answered when a majority of the range's copies have synced it.
+pub const COCKROACHDB: Probes = Probes {
+    wait: Err("CockroachDB has no setting for a commit that does not wait"),
+    timing: None,
+    counters: &[],
+    without_counters: "CockroachDB tells nothing of its syncs over SQL that could be asked by any role",
+};
+
+/// Documented: synchronous_commit is taken and means nothing, as DocDB has a log of its own.
+pub const YUGABYTEDB: Probes = Probes {
+    wait: Err("in YugabyteDB synchronous_commit means nothing: rows are not in PostgreSQL's log"),
+    timing: None,
+    counters: &[],
+    without_counters: "YugabyteDB's syncs are counted by its tablet servers, not in SQL",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_has_the_latest_counters_that_it_knows() {
+        let source = |major| {
+            let counters = POSTGRESQL.counters(Version::new(major, 2));
+            counters.unwrap().source
+        };
+        assert_eq!(source(18), "pg_stat_io");
+        assert_eq!(source(17), "pg_stat_wal");
+        assert_eq!(source(13), "pg_stat_database");
+        assert!(COCKROACHDB.counters(Version::new(25, 1)).is_err());
+    }
+}

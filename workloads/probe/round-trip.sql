@@ -1,0 +1,1 @@
+/* nothing: the way there and back */;

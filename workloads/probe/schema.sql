@@ -1,0 +1,1 @@
+CREATE TABLE pgdyno_probe(id int PRIMARY KEY, changes bigint NOT NULL);
