@@ -13,8 +13,8 @@ use crate::say::write_answer;
 /// Where the result goes for programs.
 #[derive(Debug, Clone, Default, Args)]
 pub struct JsonArg {
-    /// All of the result as JSON: to FILE beside the text, or without one to standard output
-    /// instead of it
+    /// All of the result as JSON: to FILE beside the text, or without one (or with -) to standard
+    /// output instead of it
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub json: Option<Option<PathBuf>>,
 }
@@ -35,17 +35,23 @@ pub enum Sink {
 impl JsonArg {
     /// Whether standard output is to have nothing else on it.
     pub fn replaces_text(&self) -> bool {
-        matches!(self.json, Some(None))
+        self.place() == Some(None)
     }
 
     /// # Errors
     /// The file cannot be created.
     pub fn open(&self) -> Result<Sink, Failure> {
-        match &self.json {
+        match self.place() {
             None => Ok(Sink::None),
             Some(None) => Ok(Sink::Stdout),
             Some(Some(path)) => Sink::create(path),
         }
+    }
+
+    /// When it was asked for: a file, or standard output.
+    fn place(&self) -> Option<Option<&Path>> {
+        let place = self.json.as_ref()?;
+        Some(place.as_deref().filter(|file| *file != Path::new("-")))
     }
 }
 
@@ -104,4 +110,19 @@ impl Lines {
 fn could_not_write(path: &Path, error: &std::io::Error) -> Failure {
     let place = path.display();
     Failure::new(format!("--json: could not write to {place}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_output_is_named_by_nothing_or_by_a_dash() {
+        let arg = |file: Option<&str>| JsonArg {
+            json: Some(file.map(PathBuf::from)),
+        };
+        assert!(arg(None).replaces_text() && arg(Some("-")).replaces_text());
+        assert!(matches!(arg(Some("-")).open(), Ok(Sink::Stdout)));
+        assert!(!arg(Some("./-")).replaces_text() && !JsonArg::default().replaces_text());
+    }
 }
