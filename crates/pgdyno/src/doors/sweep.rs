@@ -309,7 +309,9 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         write_answer(format_args!("\n{}\n", notebook.points()?.text()))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
-    if let Some(capacity) = plan.experiment.capacity {
+    if let Some(capacity) = plan.experiment.capacity
+        && ended.complete > 0
+    {
         let results = notebook.results()?;
         let found = Found::new(&plan, capacity, &results);
         if !args.json.replaces_text() {

@@ -110,6 +110,38 @@ fn a_share_of_the_maximum_is_scheduled_after_measuring_it_once() {
 }
 
 #[test]
+fn what_needs_a_maximum_that_failed_is_told_once_and_not_run() {
+    let database = Database::new("sweep_no_maximum");
+    let experiment = Experiment::new(
+        "workload = [['bad.sql'], ['good.sql']]\ntransactions = 5\nrepeats = 2\n\
+         rate = ['50%', '90%', 50]\nhygiene.settle = 0\ncapacity.slo = '1s'\n",
+        &database,
+    );
+    for (name, text) in [("bad.sql", "SELECT 1/0;\n"), ("good.sql", "SELECT 1;\n")] {
+        std::fs::write(experiment.dir.path().join(name), text).unwrap();
+    }
+    let texts = ["7 of 14 trials complete", "7 trials failed"];
+    let ran = experiment.run(&[]).expect(1, &texts);
+    let told = ran.stderr.matches("it could not be measured").count();
+    assert_eq!(told, 1, "{ran:#?}");
+    // In the notebook: the maximum that failed and the two that needed none, beside the good ones.
+    let failed = |trial: &&Value| trial["state"] == "failed";
+    assert_eq!(experiment.trials().iter().filter(failed).count(), 3);
+    // Shares stand in their order, behind numbers or before them.
+    let summary = experiment
+        .command(&["show", "--experiment", "e"])
+        .output()
+        .unwrap();
+    let summary = String::from_utf8(summary.stdout).unwrap();
+    let at = |text: &str| {
+        summary
+            .find(text)
+            .unwrap_or_else(|| panic!("no {text}: {summary}"))
+    };
+    assert!(at("rate 50%") < at("rate 90%"), "{summary}");
+}
+
+#[test]
 fn a_trial_that_fails_is_written_down_and_the_others_go_on() {
     let database = Database::new("sweep_fails");
     let experiment = Experiment::new(

@@ -141,14 +141,28 @@ impl Sweep<'_> {
     fn those_from(&mut self, first: usize) -> Result<Ended, Failure> {
         let plan = self.plan;
         let mut ended = Ended::default();
+        // Maxima that failed, and have been told.
+        let mut unknown = BTreeSet::new();
         for (number, slot) in self.slots.clone().iter().enumerate().skip(first) {
             if self.done.contains_key(&slot.key()) {
                 ended.complete += 1;
                 continue;
             }
+            let Some(rate) = self.rate(slot) else {
+                let maximum = slot.point.at_maximum().key();
+                if unknown.insert(maximum) {
+                    crate::say::remark!(
+                        "pgdyno: {}: not run, nor the others whose rate is a share of the same \
+                         maximum: it could not be measured",
+                        plan.label(slot)
+                    );
+                }
+                ended.failed += 1;
+                continue;
+            };
             self.announce(number, slot);
             let mut circumstances = Circumstances::default();
-            let result = self.trial(number, slot, &mut circumstances)?;
+            let result = self.trial((number, slot), rate, &mut circumstances)?;
             let (state, error) = match &result {
                 Ok(ran) => verdict(&ran.outcome.recording),
                 Err(failure) => (state_after(failure), Some(failure.message.clone())),
@@ -218,12 +232,11 @@ impl Sweep<'_> {
     /// Runs a trial and keeps it: outside, that it could not be kept; inside, what became of it.
     fn trial(
         &mut self,
-        number: usize,
-        slot: &Slot,
+        (number, slot): (usize, &Slot),
+        rate: Option<f64>,
         before: &mut Circumstances,
     ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
-        let rate = self.rate(slot);
         let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
         let wanted = match slot.point.target() {
             Some(url) => Wanted {
@@ -232,13 +245,10 @@ impl Sweep<'_> {
             },
             None => self.means.wanted.clone(),
         };
-        let trial = slot
-            .point
-            .trial(wanted, rate.as_ref().ok().copied().flatten(), seed);
+        let trial = slot.point.trial(wanted, rate, seed);
         let place = (slot, number as u32 + 1);
         let notebook = self.means.notebook;
-        let prepared = rate.and_then(|_| self.make_ready(slot, &trial, before));
-        let (prepared, load_s) = match prepared {
+        let (prepared, load_s) = match self.make_ready(slot, &trial, before) {
             Ok(prepared) => prepared,
             Err(failure) => {
                 let target = self.places.get(slot.point.target().unwrap_or_default());
@@ -350,19 +360,15 @@ impl Sweep<'_> {
         Ok((prepared, load_s))
     }
 
-    /// Transactions a second to schedule.
-    fn rate(&self, slot: &Slot) -> Result<Option<f64>, Failure> {
+    /// Transactions a second to schedule; `None` when it is a share of a maximum that is not known.
+    fn rate(&self, slot: &Slot) -> Option<Option<f64>> {
         match slot.point.rate() {
-            Rate::Max => Ok(None),
-            Rate::PerSecond(rate) => Ok(Some(rate)),
+            Rate::Max => Some(None),
+            Rate::PerSecond(rate) => Some(Some(rate)),
             Rate::Share(share) => {
                 let key = (Role::Maximum, slot.point.at_maximum().key(), 0);
-                match self.done.get(&key) {
-                    Some(maximum) if *maximum > 0.0 => Ok(Some(maximum * share)),
-                    _ => Err(Failure::new(
-                        "its rate is a share of the maximum, and measuring that has failed",
-                    )),
-                }
+                let maximum = self.done.get(&key).filter(|maximum| **maximum > 0.0)?;
+                Some(Some(maximum * share))
             }
         }
     }

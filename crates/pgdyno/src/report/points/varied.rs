@@ -44,7 +44,7 @@ pub fn paths(trials: &[TrialRow]) -> Vec<String> {
     varied
 }
 
-/// By what varies, numbers by size.
+/// By what varies, numbers and shares by size.
 pub fn order(a: &Point, b: &Point) -> Ordering {
     let of_a = a.varied.iter().map(place);
     let of_b = b.varied.iter().map(place);
@@ -65,7 +65,8 @@ pub fn order(a: &Point, b: &Point) -> Ordering {
 type Place = ((u8, String), f64, String);
 
 fn place((path, value): (&String, &Value)) -> Place {
-    let number = value.as_f64().unwrap_or(f64::INFINITY);
+    let share = || value.as_str()?.strip_suffix('%')?.parse().ok();
+    let number = value.as_f64().or_else(share).unwrap_or(f64::INFINITY);
     ((group(path), path.clone()), number, words(value))
 }
 
