@@ -415,44 +415,13 @@ pub fn comparison_json(systems: &[Calibration]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::calibrate::expect::Expectations;
-    use crate::plan::calibrate::growth::Growth;
-    use crate::store::ExperimentRow;
-    use crate::target::facts::Facts;
-
-    fn nothing_yet(name: &str, uuid: &str) -> Calibration {
-        Calibration {
-            experiment: ExperimentRow {
-                number: 1,
-                uuid: uuid.to_owned(),
-                name: name.to_owned(),
-                created: String::new(),
-                definition: String::new(),
-            },
-            expectations: Expectations::default(),
-            growth: Growth {
-                least: 0.1,
-                clients_max: 8,
-            },
-            params: Vec::new(),
-            target: "t".to_owned(),
-            facts: Facts::unseen("a test"),
-            variables: Vec::new(),
-            round_trip: None,
-            commit: None,
-            commit_no_wait: None,
-            read: None,
-            update: None,
-            steps: Vec::new(),
-        }
-    }
 
     #[test]
     fn systems_of_one_name_are_told_apart_by_their_uuids() {
         let systems = [
-            nothing_yet("db1", "0123456789"),
-            nothing_yet("db1", "abcdefghij"),
-            nothing_yet("db2", "klmnopqrst"),
+            Calibration::nothing_yet("db1", "0123456789"),
+            Calibration::nothing_yet("db1", "abcdefghij"),
+            Calibration::nothing_yet("db2", "klmnopqrst"),
         ];
         let labels: Vec<_> = systems.iter().map(|c| label(c, &systems)).collect();
         assert_eq!(labels, ["db1 (01234567)", "db1 (abcdefgh)", "db2"]);

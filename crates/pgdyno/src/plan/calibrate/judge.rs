@@ -488,9 +488,6 @@ pub fn ms(us: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::calibrate::expect::Expectations;
-    use crate::plan::calibrate::growth::Growth;
-    use crate::store::ExperimentRow;
     use crate::validity::{Note, Severity};
     use pgdyno_drive::record::Latencies;
 
@@ -512,28 +509,12 @@ mod tests {
     /// Means in microseconds: round trip, commit, one that does not wait, read, update.
     fn calibration([round_trip, commit, no_wait, read, update]: [u64; 5]) -> Calibration {
         Calibration {
-            experiment: ExperimentRow {
-                number: 1,
-                uuid: "u".to_owned(),
-                name: "n".to_owned(),
-                created: String::new(),
-                definition: String::new(),
-            },
-            expectations: Expectations::default(),
-            growth: Growth {
-                least: 0.1,
-                clients_max: 8,
-            },
-            params: Vec::new(),
-            target: "t".to_owned(),
-            facts: Facts::unseen("a test"),
-            variables: Vec::new(),
             round_trip: Some(measured(round_trip)),
             commit: Some(measured(commit)),
             commit_no_wait: (no_wait > 0).then(|| measured(no_wait)),
             read: Some(measured(read)),
             update: Some(measured(update)),
-            steps: Vec::new(),
+            ..Calibration::nothing_yet("n", "u")
         }
     }
 

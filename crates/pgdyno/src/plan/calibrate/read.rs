@@ -158,6 +158,37 @@ pub fn called(store: &Store, name: &str) -> Result<Calibration, Failure> {
     })
 }
 
+#[cfg(test)]
+impl Calibration {
+    /// One of which nothing has been measured yet, for tests.
+    pub fn nothing_yet(name: &str, uuid: &str) -> Self {
+        Self {
+            experiment: ExperimentRow {
+                number: 1,
+                uuid: uuid.to_owned(),
+                name: name.to_owned(),
+                created: String::new(),
+                definition: String::new(),
+            },
+            expectations: Expectations::default(),
+            growth: Growth {
+                least: 0.1,
+                clients_max: 8,
+            },
+            params: Vec::new(),
+            target: "t".to_owned(),
+            facts: Facts::unseen("a test"),
+            variables: Vec::new(),
+            round_trip: None,
+            commit: None,
+            commit_no_wait: None,
+            read: None,
+            update: None,
+            steps: Vec::new(),
+        }
+    }
+}
+
 impl Calibration {
     fn take(&mut self, measure: Measure, trial: i64, outcome: Outcome, server_side: Fact<Grown>) {
         let recording = &outcome.recording;

@@ -196,7 +196,12 @@ impl Notebook {
     /// # Errors
     /// The store cannot be read.
     pub fn results(&self) -> Result<Vec<TrialRow>, Failure> {
-        results(&Store::existing(&self.store)?, &self.uuid)
+        let mut trials = Store::existing(&self.store)?.trials(&Filter {
+            experiment: Some(self.uuid.clone()),
+            ..Filter::default()
+        })?;
+        trials.retain(counts);
+        Ok(trials)
     }
 
     /// What it came to, point by point.
@@ -260,15 +265,6 @@ impl Notebook {
             ..header
         }
     }
-}
-
-fn results(store: &Store, experiment: &str) -> Result<Vec<TrialRow>, Failure> {
-    let mut trials = store.trials(&Filter {
-        experiment: Some(experiment.to_owned()),
-        ..Filter::default()
-    })?;
-    trials.retain(counts);
-    Ok(trials)
 }
 
 fn counts(trial: &TrialRow) -> bool {
