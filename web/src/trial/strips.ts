@@ -300,7 +300,7 @@ export function heatMap(model: Model, bus: Bus, key: (max: number) => HTMLElemen
         if (!hidden.has('all') && heat.rows > 0) {
           series.push(
             drawn(
-              (api, box) => {
+              (_, box) => {
                 const image = paint(model, bus, step, box.width, box.height, Math.log10(low), Math.log10(high), most, hidden.has('slow') ? slow : null);
                 return [{ type: 'image', style: { image, x: box.x, y: box.y, width: box.width, height: box.height }, silent: true }];
               },
