@@ -76,7 +76,8 @@ fn a_connection_per_transaction_is_counted_and_not_part_of_latencies() {
     );
     assert!(connections.latencies.mean_us() >= Some(20_000.0));
     let service = recording.measured.all().service;
-    assert!(service.max_us() < 5_000, "{}", service.max_us());
+    let quickest_us = service.histogram().expect("values").min();
+    assert!(quickest_us < 20_000, "{quickest_us}");
 }
 
 #[test]

@@ -301,7 +301,7 @@ fn retries_end_with_the_latency_limit_and_with_the_time_of_the_run() {
         (counts(&recording).total(), counts(&recording).retried),
         (1, 1)
     );
-    assert!(recording.measured.elapsed_us < 2_000_000);
+    assert!(recording.measured.elapsed_us < 30_000_000);
 
     // pgbench does not count it.
     let (recording, _) = run(&Drive {
