@@ -47,7 +47,12 @@ export class Pgdyno {
     try {
       this.run('server', 'stop', '--discard');
     } finally {
-      rmSync(this.home, { recursive: true, force: true });
+      this.forget();
     }
+  }
+
+  /** Where there is no server. */
+  forget() {
+    rmSync(this.home, { recursive: true, force: true });
   }
 }
