@@ -44,7 +44,7 @@ function chart(main: Histogram, second: Histogram | null, what: string): HTMLEle
   }
   const max_us = Math.max(main.max_us ?? 0, second?.max_us ?? 0, end.us);
   const low = Math.min(first.points[0]!.us, other?.points[0]?.us ?? Infinity);
-  const xMax = Math.max(1, Math.ceil((end.x + 0.35) * 2) / 2);
+  const xMax = Math.max(1, end.x + Math.max(0.5, end.x * 0.2));
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' }, 'Move along the curve to read a percentile.');
   let cursor: number | null = null;
   const plot = new Plot({
@@ -63,7 +63,8 @@ function chart(main: Histogram, second: Histogram | null, what: string): HTMLEle
           }
           const x = api.coord([end.x, 0])[0];
           shapes.push(segment(x, box.y, x, bottom, token('line2'), 1, [3, 3]));
-          shapes.push(words(x + 6, bottom - 34, `beyond this line fewer\nthan ${BEYOND} samples`, token('ink3'), { lineHeight: 15 }));
+          const room = box.x + box.width - x > 125;
+          shapes.push(words(room ? x + 6 : x - 6, bottom - 34, `beyond this line fewer\nthan ${BEYOND} samples`, token('ink3'), { lineHeight: 15, align: room ? 'left' : 'right' }));
           const right = x > box.x + box.width - 110;
           shapes.push(words(right ? box.x + box.width : x, api.coord([0, log(Math.max(max_us, 1))!])[1] - 18, `${timeText(main.max_us)} worst`, token('ink2'), { align: right ? 'right' : 'center' }));
           if (cursor !== null) {
