@@ -89,7 +89,8 @@ export function linesChart(spec: LinesSpec): HTMLElement {
             if (x1 <= x0) continue;
             if (zone.tint) shapes.push(rect(x0, box.y, x1, bottom, token('tint2'), 0.6));
             shapes.push(segment(x1, box.y, x1, bottom, token('line2'), 1, [3, 3]));
-            shapes.push(words(x0 + 4, box.y + 3, zone.name, token('ink2'), { width: x1 - x0 - 6, overflow: 'truncate' }));
+            const short = zone.name.length * 6 > x1 - x0 - 8 ? zone.name.split(' (')[0]! : zone.name;
+            shapes.push(words(x0 + 4, box.y + 3, short, token('ink2'), { width: x1 - x0 - 6, overflow: 'truncate' }));
           }
           if (places !== undefined) for (let i = 0; i < places.length; i += 1) shapes.push(segment(api.coord([i, 0])[0], box.y, api.coord([i, 0])[0], bottom, token('line1')));
           (spec.verticals ?? []).forEach(({ x, name }, i) => {

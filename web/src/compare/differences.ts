@@ -93,7 +93,7 @@ function table(pair: Pair): HTMLElement {
       h(
         'table',
         { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, '95 % interval'), h('th', { scope: 'col' }, 'In words'))),
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, '95 % interval'), h('th', { scope: 'col' }, 'In words'))),
         h(
           'tbody',
           {},

@@ -9,7 +9,7 @@ import { figure, namePage } from '../chart/figure';
 import { Plot } from '../chart/plot';
 import { drawn, rect, segment, words as label } from '../chart/shapes';
 import { waitColor } from '../page/classes';
-import { h, svg, type Child } from '../page/dom';
+import { h, scroll, svg, type Child } from '../page/dom';
 import { assemble, commandBlock, definitions, link, notesBlock, section, titleBlock, verdictBlock, type Section } from '../page/shell';
 import { token } from '../page/theme';
 import { inkOn } from '../pure/color';
@@ -175,7 +175,7 @@ function timePerCommit(data: CompareData): Section | null {
     ),
     h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'Together'), h('td', { class: 'n' }, inUnit(sums.a, unit)), h('td', { class: 'n' }, inUnit(sums.b, unit)), h('td', { class: 'n' }, signed((sums.b - sums.a) / unit.us, 2)), h('td', {}))),
   );
-  return { id: 'time', link: 'Where the time goes', element: section('time', 'Where the time of one commit goes', 'Time of one client per commit, by what its session was doing.', null, h('div', { class: 'two-columns wide-left' }, chart, table)) };
+  return { id: 'time', link: 'Where the time goes', element: section('time', 'Where the time of one commit goes', 'Time of one client per commit, by what its session was doing.', null, h('div', { class: 'two-columns wide-left' }, chart, scroll('Time per commit: rows', table))) };
 }
 
 /** Less to the left in green, more to the right in red. */

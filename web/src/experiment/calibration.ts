@@ -1,13 +1,13 @@
 /** Calibration: what the infrastructure gives beside what good infrastructure would, and why. */
 
 import type { Calibration } from '../data';
-import { columnUnit, count, DASH, inUnit, timeText } from '../pure/format';
+import { asked, columnUnit, count, DASH, inUnit, timeText } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { figure } from '../chart/figure';
 import { linesChart } from '../chart/lines';
 import { Plot } from '../chart/plot';
-import { drawn, rect, segment, words } from '../chart/shapes';
+import { drawn, rect, segment, unclipped, words } from '../chart/shapes';
 import { lineOf } from '../page/classes';
 import { h, type Child } from '../page/dom';
 import { definitions, section, type Section } from '../page/shell';
@@ -32,10 +32,10 @@ function bars(line: string, systems: Calibration[], of: (row: Row) => number | n
       xAxis: { ...linearAxis(0, axis.max, axis.step), axisLabel: { color: token('ink3'), fontSize: 11.5, formatter: (v: number) => `${v}\u00a0ms`, hideOverlap: true } },
       yAxis: { ...linearAxis(-0.5, rows.length - 0.5, 1), inverse: true, splitLine: { show: false }, axisLabel: { color: token('ink1'), fontSize: 12, width: Math.min(180, width * 0.28), overflow: 'truncate', customValues: rows.map((_, i) => i), formatter: (v: number) => rows[Math.round(v)]?.system.calibration ?? '' } },
       series: [
-        drawn((api, box) => {
+        unclipped((api, box) => {
           if (band === null) return [];
           const [x0, x1] = [api.coord([band.low_us / 1000, 0])[0], Math.min(api.coord([band.high_us / 1000, 0])[0], box.x + box.width)];
-          return [rect(x0, box.y, x1, box.y + box.height, token('ok'), 0.16), segment(x1, box.y, x1, box.y + box.height, token('ok'), 1.2, [4, 3]), words((x0 + x1) / 2, box.y - 16, band.low_us === 0 ? `expected: up to ${timeText(band.high_us)}` : `expected: ${timeText(band.low_us)} to ${timeText(band.high_us)}`, token('ok'), { align: 'center' })];
+          return [rect(x0, box.y, x1, box.y + box.height, token('ok'), 0.16), segment(x1, box.y, x1, box.y + box.height, token('ok'), 1.2, [4, 3]), words((x0 + x1) / 2, box.y - 16, band.low_us === 0 ? `expected: up to ${asked(band.high_us)}` : `expected: ${asked(band.low_us)} to ${asked(band.high_us)}`, token('ok'), { align: 'center' })];
         }, 1),
         drawn((api) => {
           const shapes: Record<string, unknown>[] = [];
@@ -97,7 +97,7 @@ export function calibrations(list: Calibration[]): Section {
             ...system.lines.map((row) => {
               const [text, style] = VERDICTS[row.verdict ?? ''] ?? [row.verdict ?? DASH, ''];
               const parts = Object.entries(row.parts ?? {}).filter(([, v]) => v !== null && v > 0).map(([name, v]) => `${PARTS[name] ?? name.replace(/_us$/, '')} ${timeText(v)}`);
-              return h('tr', {}, h('th', { scope: 'row' }, row.line), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : row.expected.low_us === 0 ? `up to ${timeText(row.expected.high_us)}` : `${timeText(row.expected.low_us)} to ${timeText(row.expected.high_us)}`), h('td', { class: 'n' }, timeText(row.without_round_trip_us)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
+              return h('tr', {}, h('th', { scope: 'row' }, row.line), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : row.expected.low_us === 0 ? `up to ${asked(row.expected.high_us)}` : `${asked(row.expected.low_us)} to ${asked(row.expected.high_us)}`), h('td', { class: 'n' }, timeText(row.without_round_trip_us)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
             }),
           ),
         ),

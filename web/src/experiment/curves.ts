@@ -1,7 +1,7 @@
 /** The four curves of an experiment. */
 
 import type { ExperimentData, Point } from '../data';
-import { bytesText, count, significant, timeText } from '../pure/format';
+import { asked, bytesText, count, significant, timeText } from '../pure/format';
 import { linesChart, type Line, type Place } from '../chart/lines';
 import { lineOf } from '../page/classes';
 import { goodput, latencyOf, lines, pointAt, type Plane } from './model';
@@ -88,13 +88,13 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
       linesChart({
         id: 'curve-p99',
         title: `p99 latency against ${x.title}`,
-        subtitle: `${what}, log scale${slo === null ? '' : `; dashed: the ${timeText(slo)} asked for`}`,
+        subtitle: `${what}, log scale${slo === null ? '' : `; dashed: the ${asked(slo)} asked for`}`,
         height: 360,
         lines: slow,
         places,
         xName: x.title,
         log: true,
-        ...(slo === null ? {} : { limit: { y: slo, name: `p99 ≤ ${timeText(slo)}` } }),
+        ...(slo === null ? {} : { limit: { y: slo, name: `p99 ≤ ${asked(slo)}` } }),
         summary: () => slow.map((l) => `${l.name}: ${timeText(Math.min(...l.places.map((p) => p.y)))} to ${timeText(Math.max(...l.places.map((p) => p.y)))}`).join('; '),
         data: () => ({ head: [...head, 'p50_us', 'p99_us', 'p99.9_us'], rows: rows((p) => [latencyOf(p, 'p50'), latencyOf(p, 'p99'), latencyOf(p, 'p99.9')]) }),
       }),
@@ -103,7 +103,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
   if (line !== null && line.numbers !== undefined && line.numbers !== null) {
     const sizes = line.sizes_bytes ?? [];
     const across: Line[] = x.values.map((value, i) => ({
-      name: `${value} ${x.title}`,
+      name: `${value} ${value === '1' ? x.title.replace(/s$/, '') : x.title}`,
       color: `heat${Math.min(7, 2 + Math.round((i / Math.max(1, x.values.length - 1)) * 5))}`,
       symbol: 'circle',
       places: line.values.flatMap((_, l) => {
@@ -151,7 +151,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
         lines: load,
         xName: 'goodput, tps',
         log: true,
-        ...(slo === null ? {} : { limit: { y: slo, name: `p99 ≤ ${timeText(slo)}` } }),
+        ...(slo === null ? {} : { limit: { y: slo, name: `p99 ≤ ${asked(slo)}` } }),
         summary: () => load.map((l) => `${l.name}: from ${l.places[0]!.words} to ${l.places[l.places.length - 1]!.words}`).join('; '),
         data: () => ({ head: [...head, 'median_tps', 'p99_us'], rows: rows((p) => [goodput(p), latencyOf(p, 'p99')]) }),
       }),

@@ -1,7 +1,7 @@
 /** The map: what every point gave, how slow it was, what limited it. Tables with coloured cells. */
 
 import type { ExperimentData, Point } from '../data';
-import { bytesText, count, significant, timeText } from '../pure/format';
+import { asked, bytesText, count, significant } from '../pure/format';
 import { inkOn, mix } from '../pure/color';
 import { limitColor } from '../page/classes';
 import { h, type Child } from '../page/dom';
@@ -37,7 +37,7 @@ export function maps(data: ExperimentData, plane: Plane, go: (point: number) => 
   const p99: MapSpec = {
     title: `p99 latency, ${unit}`,
     low: 'faster',
-    high: slo === null ? 'slower' : `slower, underlined: within ${timeText(slo)}`,
+    high: slo === null ? 'slower' : `slower, underlined: within ${asked(slo)}`,
     value: (p) => latencyOf(p, 'p99'),
     text: inMs,
     log: true,
@@ -157,6 +157,7 @@ function limitMap(data: ExperimentData, plane: Plane, go: (point: number) => voi
           on: opens(found.index, go),
         },
         limit.name,
+        split && ' ',
         split && h('strong', {}, `${limit.agree} of ${limit.of}`),
       );
     }),

@@ -1,7 +1,7 @@
 /** An experiment: what it says, the map, the curves, every point, whether the machine was steady. */
 
 import type { ExperimentData } from '../data';
-import { change, count, DASH, many, percent, significant, span, time, timeText } from '../pure/format';
+import { asked, change, count, DASH, many, percent, significant, span, time, timeText } from '../pure/format';
 import { namePage } from '../chart/figure';
 import { limitColor } from '../page/classes';
 import { h, type Child } from '../page/dom';
@@ -68,14 +68,14 @@ function planes(data: ExperimentData, of: Plane, go: (point: number) => void): S
 function best(data: ExperimentData, of: Plane): HTMLElement | null {
   const slo = data.slo_us ?? null;
   const found = bestWithin(data, of, slo);
-  if (found.length === 0) return data.points.length === 0 ? null : h('div', {}, h('h2', { class: 'eyebrow' }, slo === null ? 'Most goodput' : `Most goodput with p99 ≤ ${timeText(slo)}`), h('p', {}, 'No point kept it.'));
+  if (found.length === 0) return data.points.length === 0 ? null : h('div', {}, h('h2', { class: 'eyebrow' }, slo === null ? 'Most goodput' : `Most goodput with p99 ≤ ${asked(slo)}`), h('p', {}, 'No point kept it.'));
   const top = found.reduce((a, b) => (goodput(b.point)! > goodput(a.point)! ? b : a));
   const limits = found.some(({ point }) => point.limit !== undefined && point.limit !== null);
   const closed = data.points.every((point) => point.latency === 'service');
   return h(
     'div',
     {},
-    h('h2', { class: 'eyebrow' }, slo === null ? 'Most goodput' : `Most goodput with p99 ≤ ${timeText(slo)}`),
+    h('h2', { class: 'eyebrow' }, slo === null ? 'Most goodput' : `Most goodput with p99 ≤ ${asked(slo)}`),
     h(
       'table',
       { class: 'figures' },

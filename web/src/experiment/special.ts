@@ -1,7 +1,7 @@
 /** What stands beside or in place of a matrix: capacity, slob's cache fit, the retries laboratory. */
 
 import type { Capacity, Estimate, RetriesLab, SlobSweep } from '../data';
-import { bytesText, columnUnit, count, DASH, inUnit, percent, significant, timeText } from '../pure/format';
+import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, significant, timeText } from '../pure/format';
 import { linesChart, type Line } from '../chart/lines';
 import { bar } from '../page/bars';
 import { lineOf } from '../page/classes';
@@ -15,7 +15,7 @@ const tps = (v: number): string => (v >= 100 ? count(v) : significant(v));
 function estimate(of: Estimate | null, names: Record<string, string>): string | null {
   if (of === null) return null;
   const words = names[of.is] ?? of.is;
-  const interval = of.interval === undefined || of.interval === null ? '' : ` (${percent(of.interval.level)} interval ${tps(of.interval.low)} to ${tps(of.interval.high)})`;
+  const interval = of.interval === undefined || of.interval === null ? '' : ` (${Math.round(of.interval.level * 100)}\u00a0% interval ${tps(of.interval.low)} to ${tps(of.interval.high)})`;
   return `${words} ${tps(of.per_s)}/s${interval}`;
 }
 
@@ -49,7 +49,7 @@ export function capacitySection(capacity: Capacity): Section {
       lines,
       xName: 'offered, transactions per second',
       log: true,
-      limit: { y: capacity.slo_us, name: `p99 ≤ ${timeText(capacity.slo_us)}` },
+      limit: { y: capacity.slo_us, name: `p99 ≤ ${asked(capacity.slo_us)}` },
       verticals,
       zones,
       summary: () => [estimate(cap, CAPACITY), estimate(knee, KNEE)].filter((w) => w !== null).join('; '),
@@ -79,13 +79,13 @@ export function capacitySection(capacity: Capacity): Section {
     );
     const words: [string, Child][] = [];
     const capWords = estimate(cap, CAPACITY);
-    if (capWords !== null) words.push(['Capacity', `${capWords}: the most that keeps p99 within ${timeText(capacity.slo_us)}`]);
+    if (capWords !== null) words.push(['Capacity', `${capWords}: the most that keeps p99 within ${asked(capacity.slo_us)}`]);
     const kneeWords = estimate(knee, KNEE);
     if (kneeWords !== null) words.push(['Knee', `${kneeWords}: beyond it latency grows faster than load`]);
     for (const gap of ladder.gaps) words.push(['Left out', gap]);
     return h('div', { class: 'two-columns wide-left' }, chart, h('div', {}, definitions(words), table));
   });
-  return { id: 'capacity', link: 'Capacity', element: section('capacity', 'How much load it takes', `Transactions start when they are due, whether the server keeps up or not; p99 of the response time is asked to stay within ${timeText(capacity.slo_us)}.`, null, ...blocks) };
+  return { id: 'capacity', link: 'Capacity', element: section('capacity', 'How much load it takes', `Transactions start when they are due, whether the server keeps up or not; p99 of the response time is asked to stay within ${asked(capacity.slo_us)}.`, null, ...blocks) };
 }
 
 const CAPACITY = { at: '', below: 'below', 'at-least': 'at least' } as Record<string, string>;

@@ -8,7 +8,7 @@ import { linearAxis, log, logAxis } from '../chart/axes';
 import { figure } from '../chart/figure';
 import { Plot } from '../chart/plot';
 import { drawn, segment, words } from '../chart/shapes';
-import { h } from '../page/dom';
+import { h, scroll } from '../page/dom';
 import { section, type Section } from '../page/shell';
 import { token } from '../page/theme';
 
@@ -173,17 +173,20 @@ function percentiles(main: Histogram, second: Histogram | null, all: number, all
     'div',
     {},
     h('p', { class: 'sub' }, 'Merged from every second of the run, 3 digits.'),
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Percentile'), head(what), second !== null && head('Service'), h('th', { scope: 'col', class: 'n' }, 'Slower'))),
+    scroll(
+      'Percentiles: rows',
       h(
-        'tbody',
-        {},
-        ...shown.map((p) => row(percentileName(p), inUnit(percentile(main, p), unit), ...(second === null ? [] : [service(p)]), count(slower(all, p)))),
-        row('Worst', inUnit(main.max_us, unit), ...(second === null ? [] : [inUnit(second.max_us, unit)]), '0'),
-        next !== undefined &&
-          h('tr', { class: 'withheld' }, h('th', { scope: 'row' }, percentileName(next)), h('td', { colspan: second === null ? 2 : 3 }, `not shown: ${count(beyond)} ${beyond === 1 ? 'sample' : 'samples'} beyond it, ${BEYOND} needed (${count(needed(next))} in all)`)),
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Percentile'), head(what), second !== null && head('Service'), h('th', { scope: 'col', class: 'n' }, 'Slower'))),
+        h(
+          'tbody',
+          {},
+          ...shown.map((p) => row(percentileName(p), inUnit(percentile(main, p), unit), ...(second === null ? [] : [service(p)]), count(slower(all, p)))),
+          row('Worst', inUnit(main.max_us, unit), ...(second === null ? [] : [inUnit(second.max_us, unit)]), '0'),
+          next !== undefined &&
+            h('tr', { class: 'withheld' }, h('th', { scope: 'row' }, percentileName(next)), h('td', { colspan: second === null ? 2 : 3 }, `not shown: ${count(beyond)} ${beyond === 1 ? 'sample' : 'samples'} beyond it, ${BEYOND} needed (${count(needed(next))} in all)`)),
+        ),
       ),
     ),
   );
