@@ -24,7 +24,7 @@ const all = new Set<Plot>();
 /** Base that every drawing has. */
 const BASE = {
   animation: false,
-  textStyle: { fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif', fontSize: 11.5 },
+  textStyle: { fontFamily: '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif', fontSize: 11.5 },
 };
 
 export class Plot {

@@ -68,7 +68,7 @@ export class Strip {
     const legend = h('ul', { class: 'legend' }, ...spec.entries.map((entry) => this.legend(entry)));
     const heading = h('div', { class: 'strip-head' }, h('h3', {}, spec.title), h('span', { class: 'sub' }, spec.subtitle()));
     const rail = h('div', { class: 'rail' }, heading, legend, ...(spec.rail ?? []), buttons);
-    this.element = h('div', { class: spec.small === true ? 'strip small' : 'strip', id: spec.id }, rail, h('div', { class: 'strip-plot' }, this.box, ...(spec.below ?? [])), table);
+    this.element = h('div', { class: spec.small === true ? (spec.entries.length === 1 ? 'strip small single' : 'strip small') : 'strip', id: spec.id }, rail, h('div', { class: 'strip-plot' }, this.box, ...(spec.below ?? [])), table);
     this.listen();
     strips.push(this);
     bus.subscribe((what) => {
