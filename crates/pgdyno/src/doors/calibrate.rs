@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Talk;
 use super::json_arg::JsonArg;
+use super::observe_args::ObserveArgs;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
@@ -104,6 +105,10 @@ pub struct CalibrateArgs {
     /// How YCSB's table is to be.
     #[command(flatten)]
     pub pack: PackArgs,
+
+    /// What is observed while trials run.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
 
     /// Where the database is.
     #[command(flatten)]
@@ -219,6 +224,7 @@ fn calibrate(
         asked,
         Means {
             wanted,
+            observe: args.observe.asked()?,
             store: store.path(),
             screen: talk.screen(),
             progress: &|| talk.progress(),

@@ -10,6 +10,7 @@ use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
 use super::json_arg::JsonArg;
+use super::observe_args::ObserveArgs;
 use super::pack_args::PackArgs;
 use super::retry_args::RetryArgs;
 use super::store_args::StoreArgs;
@@ -148,6 +149,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub pack: PackArgs,
 
+    /// What is observed meanwhile.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
+
     /// Where the database is.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -235,6 +240,7 @@ impl RunArgs {
                 ..trial::native_drive()
             },
             detects_warmup: self.warmup.is_detected(),
+            observe: self.observe.asked()?,
         };
         self.retry.asked()?.apply(&mut trial.drive);
         Ok(trial)

@@ -12,6 +12,9 @@ use pgdyno_platform::cpu_time;
 use super::recorder::Recorder;
 use super::{Batch, Gap, Instrument, Readings};
 
+/// So often somebody looks whether the run is to stop before it has begun.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Instruments at work. Dropped without [`Watch::end`], it leaves them to themselves.
 pub struct Watch {
     shared: Arc<Shared>,
@@ -66,8 +69,8 @@ enum Stop {
 
 impl Watch {
     /// Starts them, and waits until each has read once, or has had its
-    /// [patience](Instrument::patience).
-    pub fn start(instruments: Vec<Box<dyn Instrument>>) -> Self {
+    /// [patience](Instrument::patience), or the run is to stop.
+    pub fn start(instruments: Vec<Box<dyn Instrument>>, is_stopping: &dyn Fn() -> bool) -> Self {
         let shared = Arc::<Shared>::default();
         let (reports, inbox) = channel();
         let mut watch = Self {
@@ -82,10 +85,19 @@ impl Watch {
             watch.spawn(instrument, &reports);
         }
         let began = Instant::now();
-        watch.receive(|states| {
-            let pending = states.iter().filter(|state| !state.has_begun);
-            pending.map(|state| began + state.patience).max()
-        });
+        while !is_stopping() {
+            let soon = Instant::now() + LOOK_INTERVAL;
+            watch.receive(|states| {
+                let pending = states.iter().filter(|state| !state.has_begun);
+                let until = pending.map(|state| began + state.patience).max();
+                until.map(|until| until.min(soon))
+            });
+            let pending = watch.instruments.iter().filter(|state| !state.has_begun);
+            let patience = pending.map(|state| state.patience).max();
+            if patience.is_none_or(|patience| began.elapsed() >= patience) {
+                break;
+            }
+        }
         watch
     }
 

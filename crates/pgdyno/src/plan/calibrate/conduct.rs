@@ -13,6 +13,7 @@ use super::judge::Judged;
 use super::measure::{Measure, READ, UPDATE};
 use super::{read, server_side};
 use crate::exit::{Exit, Failure};
+use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
@@ -57,6 +58,8 @@ pub struct Asked {
 pub struct Means<'a> {
     /// Where the database is.
     pub wanted: Wanted,
+    /// What is observed beside trials.
+    pub observe: observe::Asked,
     /// Where trials are kept.
     pub store: &'a Path,
     /// How trials are shown while they run.
@@ -239,7 +242,10 @@ impl Calibration<'_> {
             crate::say::remark!("pgdyno: {}", measure.title());
         }
         let asked = self.asked;
-        let trial = measure.trial(&self.means.wanted, asked.duration, &asked.params);
+        let trial = Trial {
+            observe: self.means.observe.clone(),
+            ..measure.trial(&self.means.wanted, asked.duration, &asked.params)
+        };
         let Ready {
             prepared,
             timed,
