@@ -124,7 +124,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CalibrateArgs {
-    fn asked(&self) -> Result<Asked, Failure> {
+    fn asked(&self, talk: Talk) -> Result<Asked, Failure> {
         let mut expectations = Expectations::default();
         for text in &self.expect {
             expectations
@@ -142,6 +142,7 @@ impl CalibrateArgs {
             ));
         }
         Ok(Asked {
+            observe: self.observe.asked(talk)?,
             name: self.name.clone(),
             duration: self.duration,
             params: self.pack.param.clone(),
@@ -167,7 +168,7 @@ impl CalibrateArgs {
 
 /// Does it.
 pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
-    let asked = args.asked()?;
+    let asked = args.asked(talk)?;
     let seen = super::interrupts()?.count();
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
@@ -224,7 +225,6 @@ fn calibrate(
         asked,
         Means {
             wanted,
-            observe: args.observe.asked()?,
             store: store.path(),
             screen: talk.screen(),
             progress: &|| talk.progress(),

@@ -204,7 +204,7 @@ impl RunArgs {
         Keep::begin(self.store.store.as_deref(), &header)
     }
 
-    fn trial(&self) -> Result<Trial, Failure> {
+    fn trial(&self, talk: Talk) -> Result<Trial, Failure> {
         let counted = self.transactions.and_then(trial::transactions);
         let timed = Until::Elapsed(self.duration.unwrap_or(DURATION_DEFAULT));
         let mut trial = Trial {
@@ -240,7 +240,7 @@ impl RunArgs {
                 ..trial::native_drive()
             },
             detects_warmup: self.warmup.is_detected(),
-            observe: self.observe.asked()?,
+            observe: self.observe.asked(talk)?,
         };
         self.retry.asked()?.apply(&mut trial.drive);
         Ok(trial)
@@ -250,7 +250,7 @@ impl RunArgs {
 /// Does it.
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
-    let trial = args.trial()?;
+    let trial = args.trial(talk)?;
     let interrupts = super::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial, talk.progress(), interrupts)?;

@@ -293,7 +293,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
     let mut results_to = json_to.lines();
-    let observe = args.observe.asked()?;
+    let observe = args.observe.asked(talk)?;
     let ended = conduct::conduct(
         &plan,
         Means {

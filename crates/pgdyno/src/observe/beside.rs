@@ -1,11 +1,13 @@
 //! Instruments beside the drive: stands before whatever shows a run, and hands on what they read
 //! second by second.
 
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use pgdyno_drive::record::{Event, Interval, LoggedTransaction};
 use pgdyno_drive::{Live, Message};
 
+use super::board::{Board, Title};
 use super::{Batch, Instrument, Observed, Watch};
 
 /// Who watches a run, and what instruments read meanwhile.
@@ -20,12 +22,14 @@ pub struct Beside<'a> {
     live: &'a mut dyn Onlooker,
     watch: Watch,
     observed: Observed,
+    board: Option<(Arc<Board>, Title)>,
 }
 
 impl<'a> Beside<'a> {
-    /// Starts the instruments; see [`Watch::start`].
+    /// Starts the instruments; see [`Watch::start`]. A board shows the run under its title.
     pub fn start(
         instruments: Vec<Box<dyn Instrument>>,
+        board: Option<(Arc<Board>, Title)>,
         is_stopping: &dyn Fn() -> bool,
         live: &'a mut dyn Onlooker,
     ) -> Self {
@@ -33,12 +37,16 @@ impl<'a> Beside<'a> {
             live,
             watch: Watch::start(instruments, is_stopping),
             observed: Observed::default(),
+            board,
         }
     }
 
     fn pass_on(&mut self, batch: Batch) {
         if batch != Batch::default() {
             self.live.observed(&batch);
+            if let Some((board, _)) = &self.board {
+                board.observed(&batch);
+            }
             self.observed.add(batch);
         }
     }
@@ -47,18 +55,32 @@ impl<'a> Beside<'a> {
     pub fn end(mut self) -> Observed {
         let batch = self.watch.end();
         self.pass_on(batch);
-        self.observed
+        std::mem::take(&mut self.observed)
+    }
+}
+
+impl Drop for Beside<'_> {
+    fn drop(&mut self) {
+        if let Some((board, _)) = &self.board {
+            board.end();
+        }
     }
 }
 
 impl Live for Beside<'_> {
     fn begun(&mut self, started: SystemTime) {
         self.watch.begun(Instant::now());
+        if let Some((board, title)) = &self.board {
+            board.begin(title);
+        }
         self.live.begun(started);
     }
 
     fn second(&mut self, interval: &Interval) {
         self.live.second(interval);
+        if let Some((board, _)) = &self.board {
+            board.second(interval);
+        }
         let batch = self.watch.drain();
         self.pass_on(batch);
     }

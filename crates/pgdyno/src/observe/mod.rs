@@ -11,14 +11,17 @@
 mod asked;
 mod batch;
 mod beside;
+pub mod board;
 pub mod catalog;
 mod choose;
 mod gap;
 mod instrument;
+pub mod listen;
 mod observed;
 pub mod prometheus;
 mod readings;
 mod recorder;
+pub mod scrape;
 mod series;
 #[cfg(test)]
 pub mod testing;

@@ -16,6 +16,7 @@ use super::prepare::Prepared;
 use super::touched::Touched;
 use super::warmup;
 use crate::exit::{Exit, Failure};
+use crate::observe::board::Title;
 use crate::observe::{self, Beside, Observed, Onlooker, Scene};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
@@ -129,7 +130,9 @@ impl Trial {
             clients: self.drive.clients,
         });
         let is_stopping = || control.is_stopping();
-        let mut beside = Beside::start(instruments, &is_stopping, live);
+        let board = self.observe.board.clone();
+        let board = board.map(|board| (board, self.title(prepared)));
+        let mut beside = Beside::start(instruments, board, &is_stopping, live);
         let mut watch = warmup::Watch::new(&self, control, &mut beside);
         let recording = self.drive(prepared).run(control, &mut watch)?;
         let warmup_ended = watch.ended(&recording.measured);
@@ -157,6 +160,19 @@ impl Trial {
             notes,
             trial: self,
         })
+    }
+
+    /// As others see it while it runs.
+    fn title(&self, prepared: &Prepared) -> Title {
+        let scripts = prepared.scripts.iter();
+        Title {
+            workload: prepared.workload.name.clone(),
+            target: prepared.target.title.clone(),
+            clients: self.drive.clients,
+            scripts: scripts
+                .map(|script| script.program.script().name.clone())
+                .collect(),
+        }
     }
 
     fn drive(&self, prepared: &Prepared) -> Drive {

@@ -40,6 +40,8 @@ pub enum GoOn {
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Asked {
+    /// What is observed beside trials.
+    pub observe: observe::Asked,
     /// What the experiment is called; named after the target when nothing is said.
     pub name: Option<String>,
     /// How long reads and updates are measured at one client.
@@ -58,8 +60,6 @@ pub struct Asked {
 pub struct Means<'a> {
     /// Where the database is.
     pub wanted: Wanted,
-    /// What is observed beside trials.
-    pub observe: observe::Asked,
     /// Where trials are kept.
     pub store: &'a Path,
     /// How trials are shown while they run.
@@ -243,7 +243,7 @@ impl Calibration<'_> {
         }
         let asked = self.asked;
         let trial = Trial {
-            observe: self.means.observe.clone(),
+            observe: asked.observe.clone(),
             ..measure.trial(&self.means.wanted, asked.duration, &asked.params)
         };
         let Ready {
