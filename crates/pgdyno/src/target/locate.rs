@@ -7,10 +7,12 @@
 //! or a process of the product's name has the other end of the connection's socket. What is less than
 //! that is not taken for an answer.
 //!
-//! Not for: what the processes use (`observe/host`).
+//! Beside it: what its processes have used ([`CpuMeter`]), and which disk has its data ([`Device`]).
 
 mod connection;
+mod device;
 mod processes;
+mod usage;
 
 use std::time::Duration;
 

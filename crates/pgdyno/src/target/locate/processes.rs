@@ -51,24 +51,48 @@ impl Proc {
         self.root.join(pid.to_string()).join(file)
     }
 
-    fn text(&self, pid: u32, file: &str) -> Option<String> {
+    pub(super) fn text(&self, pid: u32, file: &str) -> Option<String> {
         proc::text(self.path(pid, file)).ok()
     }
 
     /// All that call themselves so.
     pub fn called(&self, names: &[&str]) -> Vec<task::Task> {
-        let entries = std::fs::read_dir(&self.root).into_iter().flatten();
-        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        let tasks = pids.filter_map(|pid| self.task(pid));
-        let mut tasks: Vec<task::Task> = tasks
-            .filter(|task| names.contains(&task.name.as_str()))
-            .collect();
+        let all = self.all();
+        let called = all.filter(|task| names.contains(&task.name.as_str()));
+        let mut tasks: Vec<task::Task> = called.collect();
         tasks.sort_by_key(|task| task.pid);
         tasks
     }
 
-    fn task(&self, pid: u32) -> Option<task::Task> {
+    /// A process, if it lives.
+    pub fn task(&self, pid: u32) -> Option<task::Task> {
         task::stat(&self.text(pid, "stat")?)
+    }
+
+    /// Its children that live. Where the kernel lists them (CONFIG_PROC_CHILDREN), by that list; a
+    /// process of several threads has one for each.
+    pub fn children(&self, of: &task::Task) -> Vec<task::Task> {
+        let own = self.path(of.pid, "task").join(of.pid.to_string());
+        let Ok(of_first) = proc::text(own.join("children")) else {
+            let all = self.all();
+            return all.filter(|task| task.parent == of.pid).collect();
+        };
+        let mut lists = vec![of_first];
+        if of.threads > 1 {
+            let threads = std::fs::read_dir(self.path(of.pid, "task"));
+            let threads = threads.into_iter().flatten().flatten();
+            let others = threads.map(|thread| thread.path()).filter(|path| *path != own);
+            lists.extend(others.filter_map(|path| proc::text(path.join("children")).ok()));
+        }
+        let pids = lists.iter().flat_map(|list| list.split_ascii_whitespace());
+        let pids = pids.filter_map(|pid| pid.parse().ok());
+        pids.filter_map(|pid| self.task(pid)).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = task::Task> {
+        let entries = std::fs::read_dir(&self.root).into_iter().flatten();
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        pids.filter_map(|pid| self.task(pid))
     }
 
     /// The user that a process runs as.
