@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use super::{
     Counts, EndpointRecord, Event, Interval, Lags, Latencies, LoopLags, Packed, Reason,
-    ScriptInterval, Work,
+    ScriptInterval, SlowTransaction, Work,
 };
 use crate::drive::Script;
 
@@ -38,6 +38,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// What the threads of the engine used during the measured phase.
     pub threads: Vec<ThreadUse>,
+    /// The committed transactions of the measured phase that took longest, the longest first.
+    pub worst: Vec<SlowTransaction>,
     /// How the clients ended.
     pub clients: ClientsEnd,
     /// How the run ended.
