@@ -7,6 +7,7 @@ mod cockroachdb;
 mod feature;
 mod postgresql;
 mod probes;
+mod processes;
 mod product;
 mod retries;
 mod tables;
@@ -17,6 +18,7 @@ pub use cockroachdb::COCKROACHDB;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
+pub use processes::Processes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use tables::{Filling, LoadSetting, TableFacts};
@@ -85,6 +87,8 @@ pub struct Dialect {
     pub probes: Probes,
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
+    /// How its processes are known again.
+    pub processes: Processes,
 }
 
 /// How a session is given settings when it starts.
