@@ -83,6 +83,7 @@ pub fn document(outcome: &Outcome) -> Value {
             "disconnected": recording.clients.disconnected,
         },
         "client_cpu": client_cpu(recording),
+        "verdict": crate::diagnose::diagnose(outcome),
         "notes": outcome.notes,
         "seconds": recording.seconds.iter().map(|s| second(recording, s)).collect::<Vec<_>>(),
     })

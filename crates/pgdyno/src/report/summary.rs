@@ -34,6 +34,7 @@ pub fn text(outcome: &Outcome) -> String {
         super::retries::text(outcome),
         statements(recording, width),
         client(recording),
+        super::verdict::text(outcome),
         notes(outcome),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
