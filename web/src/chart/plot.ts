@@ -1,0 +1,137 @@
+/**
+ * One drawing on a canvas: made when it comes into sight, drawn anew when its data, its width or the
+ * theme change, and only while it can be seen. Whoever owns it says how it looks in `build`.
+ */
+
+import { token, onTheme } from '../page/theme';
+import { h, save } from '../page/dom';
+import { init, type ECharts, type Option } from './echarts';
+
+export interface Context {
+  width: number;
+  height: number;
+  /** For a file: axes that the page leaves out are drawn. */
+  exported: boolean;
+}
+
+export interface PlotSpec {
+  height: number;
+  build: (context: Context) => Option;
+}
+
+const all = new Set<Plot>();
+
+/** Base that every drawing has. */
+const BASE = {
+  animation: false,
+  textStyle: { fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif', fontSize: 11.5 },
+};
+
+export class Plot {
+  readonly element: HTMLElement;
+  private chart: ECharts | null = null;
+  private visible = false;
+  private stale = true;
+  private width = 0;
+  private frame = 0;
+
+  constructor(private readonly spec: PlotSpec) {
+    this.element = h('div', { class: 'canvas', 'aria-hidden': 'true', style: { height: `${spec.height}px` } });
+    all.add(this);
+    onTheme(() => this.redraw());
+    new IntersectionObserver(
+      (entries) => {
+        this.visible = entries[entries.length - 1]!.isIntersecting;
+        if (this.visible) this.draw();
+      },
+      { rootMargin: '120px' },
+    ).observe(this.element);
+    new ResizeObserver(() => {
+      const { clientWidth } = this.element;
+      if (clientWidth !== this.width && clientWidth > 0) this.redraw();
+    }).observe(this.element);
+  }
+
+  get isVisible(): boolean {
+    return this.visible;
+  }
+
+  /** What is drawn is out of date; it is drawn anew with the next frame, or when it comes into sight. */
+  redraw(): void {
+    this.stale = true;
+    if (!this.visible || this.frame !== 0) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
+  }
+
+  /** Draws now. */
+  draw(force = false): void {
+    if (!this.stale && !force) return;
+    const width = this.element.clientWidth;
+    if (width === 0) return;
+    this.chart ??= init(this.element, null, { renderer: 'canvas', height: this.spec.height });
+    if (width !== this.width) {
+      this.width = width;
+      this.chart.resize({ width, height: this.spec.height });
+    }
+    this.chart.setOption(
+      { ...BASE, ...this.spec.build({ width, height: this.spec.height, exported: false }) },
+      { notMerge: true, lazyUpdate: false },
+    );
+    this.stale = false;
+  }
+
+  /** Draws and paints, whatever is in sight: for paper. */
+  flush(): void {
+    this.draw(true);
+    this.chart?.getZr().flush();
+  }
+
+  /** Where an item stands, in pixels of the element. */
+  pixel(point: [number, number], grid = 0): [number, number] | null {
+    return (this.chart?.convertToPixel({ gridIndex: grid }, point) as [number, number] | undefined) ?? null;
+  }
+
+  /** What lies at a pixel. */
+  value(pixel: [number, number], grid = 0): [number, number] | null {
+    return (this.chart?.convertFromPixel({ gridIndex: grid }, pixel) as [number, number] | undefined) ?? null;
+  }
+
+  /** Saves a picture of what is seen, with its heading. */
+  png(name: string, title: string, subtitle: string): void {
+    const width = Math.max(900, this.element.clientWidth);
+    const head = 52;
+    const box = h('div', { style: { width: `${width}px`, height: `${this.spec.height}px` } });
+    const chart = init(box, null, { renderer: 'canvas', width, height: this.spec.height, devicePixelRatio: 2 });
+    chart.setOption({ ...BASE, ...this.spec.build({ width, height: this.spec.height, exported: true }) });
+    const drawn = chart.renderToCanvas({ pixelRatio: 2, backgroundColor: token('bg') });
+    const canvas = h('canvas', { width: width * 2, height: (this.spec.height + head) * 2 });
+    const context = canvas.getContext('2d')!;
+    context.fillStyle = token('bg');
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.scale(2, 2);
+    context.fillStyle = token('ink1');
+    context.font = `650 15px ${BASE.textStyle.fontFamily}`;
+    context.fillText(title, 12, 22, width - 24);
+    context.fillStyle = token('ink3');
+    context.font = `12px ${BASE.textStyle.fontFamily}`;
+    context.fillText(subtitle, 12, 40, width - 24);
+    context.drawImage(drawn, 0, head, width, this.spec.height);
+    chart.dispose();
+    canvas.toBlob((blob) => {
+      if (blob !== null) save(name, blob);
+    });
+  }
+}
+
+/** Before the page goes to paper: everything at the width it has now, in the colours of paper. */
+export function flushAll(): void {
+  for (const plot of all) plot.flush();
+}
+
+/** After paper. */
+export function redrawAll(): void {
+  for (const plot of all) plot.redraw();
+}

@@ -1,0 +1,1 @@
+export function comparePage(_: unknown): void {}

@@ -1,0 +1,1 @@
+export function experimentPage(_: unknown): void {}

@@ -1,0 +1,73 @@
+/** Light, dark or as the system has it; colours for what is drawn on canvases. */
+
+import { h } from './dom';
+
+export type Choice = 'auto' | 'light' | 'dark';
+
+const KEY = 'pgdyno-theme';
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+const listeners: (() => void)[] = [];
+let printing = false;
+let cache = new Map<string, string>();
+
+function stored(): Choice {
+  try {
+    const choice = localStorage.getItem(KEY);
+    if (choice === 'light' || choice === 'dark') return choice;
+  } catch {
+    // A page opened from a file may have no storage.
+  }
+  return 'auto';
+}
+
+let choice: Choice = stored();
+
+function apply(): void {
+  const isDark = !printing && (choice === 'dark' || (choice === 'auto' && dark.matches));
+  document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+  cache = new Map();
+  for (const listener of listeners) listener();
+}
+
+export function startTheme(): void {
+  dark.addEventListener('change', apply);
+  apply();
+}
+
+/** On paper everything is light. */
+export function setPrinting(on: boolean): void {
+  printing = on;
+  apply();
+}
+
+export function onTheme(listener: () => void): void {
+  listeners.push(listener);
+}
+
+/** A colour of the palette as it is now: `token('accent')`. */
+export function token(name: string): string {
+  let value = cache.get(name);
+  if (value === undefined) {
+    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    cache.set(name, value);
+  }
+  return value;
+}
+
+export function themeSwitch(): HTMLElement {
+  const buttons = (['auto', 'light', 'dark'] as const).map((of) => {
+    const button = h('button', { type: 'button', 'aria-pressed': String(of === choice) }, of[0]!.toUpperCase() + of.slice(1));
+    button.addEventListener('click', () => {
+      choice = of;
+      try {
+        localStorage.setItem(KEY, of);
+      } catch {
+        // Then it lasts as long as the page.
+      }
+      buttons.forEach((other) => other.setAttribute('aria-pressed', String(other === button)));
+      apply();
+    });
+    return button;
+  });
+  return h('div', { class: 'segmented', role: 'group', 'aria-label': 'Colours' }, ...buttons);
+}

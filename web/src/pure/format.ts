@@ -1,0 +1,201 @@
+/**
+ * Numbers as people read them: comma thousands, a no-break space before units and %, a true minus.
+ * Three significant digits for measured figures, all digits for counts. Never up to 100 % or down
+ * to 0 by rounding.
+ */
+
+const NBSP = '\u00a0';
+export const MINUS = '−';
+export const DASH = '–';
+
+/** A whole number, all digits. */
+export function count(value: number): string {
+  const text = Math.abs(Math.round(value)).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+  return value <= -0.5 ? MINUS + text : text;
+}
+
+/** With so many decimals, thousands marked. */
+export function fixed(value: number, decimals: number): string {
+  const text = Math.abs(value).toFixed(decimals);
+  const [whole = '0', rest] = text.split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+  const shown = rest === undefined ? grouped : `${grouped}.${rest}`;
+  return value < 0 && Number(text) !== 0 ? MINUS + shown : shown;
+}
+
+/** So many significant digits; digits before the point are never cut. */
+export function significant(value: number, digits = 3): string {
+  if (value === 0) return '0';
+  if (!Number.isFinite(value)) return DASH;
+  // Rounding first, so that 9.996 has the decimals of 10.0.
+  const rounded = Number(Math.abs(value).toPrecision(digits));
+  const magnitude = Math.floor(Math.log10(rounded));
+  const decimals = Math.min(12, Math.max(0, digits - 1 - magnitude));
+  return fixed(value, decimals);
+}
+
+/** Measured figures of everyday size: three digits, small ones without a tail of noughts. */
+export function figure(value: number): string {
+  return Number.isInteger(value) ? count(value) : significant(value);
+}
+
+export interface Quantity {
+  value: string;
+  unit: string;
+}
+
+export function join({ value, unit }: Quantity): string {
+  return unit === '' ? value : value + NBSP + unit;
+}
+
+const TIMES: [from_us: number, unit: string, us: number][] = [
+  [1e6, 's', 1e6],
+  [1e3, 'ms', 1e3],
+  [0, 'µs', 1],
+];
+
+/** A duration, its unit by its size. */
+export function time(us: number, digits = 3): Quantity {
+  if (us === 0) return { value: '0', unit: 'ms' };
+  // What rounds to the next unit belongs to it: 999.9 µs is 1.00 ms.
+  const rounded = Number(Math.abs(us).toPrecision(digits));
+  const [, unit, size] = TIMES.find(([from]) => rounded >= from) ?? TIMES[2]!;
+  return { value: significant(us / size, digits), unit };
+}
+
+export const timeText = (us: number | null | undefined, digits = 3): string =>
+  us === null || us === undefined ? DASH : join(time(us, digits));
+
+export interface TimeUnit {
+  unit: string;
+  us: number;
+}
+
+/** One unit for a column: that of its middle value. */
+export function columnUnit(values: (number | null | undefined)[]): TimeUnit {
+  const known = values.filter((v): v is number => typeof v === 'number' && v > 0).sort((a, b) => a - b);
+  const middle = known[known.length >> 1] ?? 1e3;
+  // Milliseconds are the field's habit: microseconds only where most are below a hundredth of one.
+  if (middle >= 2e6) return { unit: 's', us: 1e6 };
+  if (middle >= 10) return { unit: 'ms', us: 1e3 };
+  return { unit: 'µs', us: 1 };
+}
+
+/** In a column's unit, three digits, at most three decimals. */
+export function inUnit(us: number | null | undefined, unit: TimeUnit): string {
+  if (us === null || us === undefined) return DASH;
+  const value = us / unit.us;
+  if (value === 0) return '0';
+  const text = Math.abs(value) < 1 ? trim(fixed(value, 3)) : significant(value);
+  return text === '0' ? '< 0.001' : text;
+}
+
+function trim(text: string): string {
+  return text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text;
+}
+
+/** A share of 1 as percent. */
+export function percent(share: number | null | undefined): string {
+  if (share === null || share === undefined || !Number.isFinite(share)) return DASH;
+  const value = share * 100;
+  if (value === 0) return `0${NBSP}%`;
+  if (value > 0 && value < 0.001) return `<${NBSP}0.001${NBSP}%`;
+  if (value < 100 && value > 99.95) {
+    if (value > 99.999) return `>${NBSP}99.999${NBSP}%`;
+    // Rounded down: never up to 100 %.
+    return `${fixed(Math.floor(value * 1000) / 1000, 3)}${NBSP}%`;
+  }
+  if (value === 100) return `100${NBSP}%`;
+  const decimals = Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 1 : Math.abs(value) >= 0.1 ? 2 : 3;
+  return `${fixed(value, decimals)}${NBSP}%`;
+}
+
+/** A difference as a share: always signed. */
+export function change(share: number | null | undefined): string {
+  if (share === null || share === undefined || !Number.isFinite(share)) return DASH;
+  const value = share * 100;
+  const text = fixed(Math.abs(value), Math.abs(value) >= 1000 ? 0 : 1);
+  if (Number(text.replace(/,/g, '')) === 0) return `±0${NBSP}%`;
+  return `${value < 0 ? MINUS : '+'}${text}${NBSP}%`;
+}
+
+/** A signed figure with three digits. */
+export function signed(value: number, digits = 3): string {
+  const text = significant(Math.abs(value), digits);
+  if (value === 0) return '0';
+  return (value < 0 ? MINUS : '+') + text;
+}
+
+/** "all but 2 of 1,259,504": never rounded to all or nothing. */
+export function partOf(part: number, whole: number): string {
+  if (part === whole) return `all ${count(whole)}`;
+  const missing = whole - part;
+  if (missing > 0 && missing / whole < 0.001) return `all but ${count(missing)} of ${count(whole)}`;
+  return `${count(part)} of ${count(whole)}`;
+}
+
+const BYTES = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+/** Bytes as PostgreSQL counts them: 1 kB is 1,024 bytes. */
+export function bytes(value: number): Quantity {
+  let rank = 0;
+  let rest = Math.abs(value);
+  while (rest >= 1023.5 && rank < BYTES.length - 1) {
+    rest /= 1024;
+    rank += 1;
+  }
+  const shown = rank === 0 ? count(rest) : significant(rest, rest >= 100 ? 3 : 2);
+  return { value: value < 0 ? MINUS + shown : shown, unit: BYTES[rank]! };
+}
+
+export const bytesText = (value: number | null | undefined): string =>
+  value === null || value === undefined ? DASH : join(bytes(value));
+
+/** A figure in the unit that a series names. */
+export function inUnitOf(value: number | null | undefined, unit: string): Quantity {
+  if (value === null || value === undefined || !Number.isFinite(value)) return { value: DASH, unit: '' };
+  if (unit === 'bytes') return bytes(value);
+  if (unit === 'bytes/s') {
+    const of = bytes(value);
+    return { value: of.value, unit: `${of.unit}/s` };
+  }
+  if (unit === 'µs') return time(value);
+  if (unit === 'ms') return time(value * 1e3);
+  if (unit === 's') return time(value * 1e6);
+  if (unit === '1/s') return { value: figure(value), unit: '/s' };
+  return { value: figure(value), unit };
+}
+
+/** A long span of time: `3 h 19 min`, `5 min 00 s`, `12.5 s`. */
+export function span(seconds: number): string {
+  const s = Math.round(seconds);
+  if (seconds < 60) return `${significant(seconds)}${NBSP}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}${NBSP}min ${String(s % 60).padStart(2, '0')}${NBSP}s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)}${NBSP}h ${String(minutes % 60).padStart(2, '0')}${NBSP}min`;
+}
+
+/** A moment of a run: `02:49`, `02:49.6`, `1:02:49`; below zero before it. */
+export function clock(seconds: number, decimals = 0): string {
+  const factor = 10 ** decimals;
+  const all = Math.round(Math.abs(seconds) * factor) / factor;
+  const hours = Math.floor(all / 3600);
+  const minutes = Math.floor((all % 3600) / 60);
+  const rest = (all % 60).toFixed(decimals).padStart(decimals === 0 ? 2 : 3 + decimals, '0');
+  const mm = String(minutes).padStart(2, '0');
+  const text = hours > 0 ? `${hours}:${mm}:${rest}` : `${mm}:${rest}`;
+  return seconds < 0 && all > 0 ? MINUS + text : text;
+}
+
+/** `1 in 1,000` below a percentile's tick. */
+export function oneIn(p: number): string {
+  return `1 in ${count(1 / (1 - p))}`;
+}
+
+/** A percentile's name: 0.999 is p99.9. */
+export function percentileName(p: number): string {
+  return `p${trim((p * 100).toFixed(6))}`;
+}
+
+/** A plural, regular. */
+export const many = (n: number, word: string): string => `${count(n)}${NBSP}${word}${n === 1 ? '' : 's'}`;

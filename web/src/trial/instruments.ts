@@ -1,0 +1,212 @@
+/** Instruments: small charts in columns, on the clock of all others. */
+
+import type { Bus } from '../pure/bus';
+import { lower, thin } from '../pure/bins';
+import { clock, count, DASH, inUnitOf, join, many } from '../pure/format';
+import { means } from '../pure/stack';
+import { linear } from '../pure/ticks';
+import { linearAxis } from '../chart/axes';
+import { absent } from '../chart/figure';
+import { drawn } from '../chart/shapes';
+import { Strip } from '../chart/strip';
+import { h } from '../page/dom';
+import { section, type Section } from '../page/shell';
+import { token } from '../page/theme';
+import { marks } from './marks';
+import type { Model } from './model';
+import { panels, type Panel } from './panels';
+
+const COLUMNS: { of: Panel['of']; name: string }[] = [
+  { of: 'server', name: 'Server' },
+  { of: 'host', name: 'Its host' },
+  { of: 'client', name: 'Load generator' },
+  { of: 'other', name: 'Others' },
+];
+
+/** What bytes and times are divided by so that an axis has round numbers in one unit. */
+function axisUnit(unit: string, high: number): { by: number; name: string } {
+  const of = (steps: [number, string][]): { by: number; name: string } => {
+    const [by, name] = steps.find(([size]) => high >= size) ?? steps[steps.length - 1]!;
+    return { by, name };
+  };
+  if (unit === 'bytes' || unit === 'bytes/s') {
+    const per = unit === 'bytes' ? '' : '/s';
+    return of([
+      [2 ** 40, `TB${per}`],
+      [2 ** 30, `GB${per}`],
+      [2 ** 20, `MB${per}`],
+      [2 ** 10, `kB${per}`],
+      [1, `bytes${per}`],
+    ]);
+  }
+  const micro: Record<string, number> = { µs: 1, ms: 1e3, s: 1e6 };
+  const base = micro[unit];
+  if (base !== undefined) {
+    const { by, name } = ((): { by: number; name: string } => {
+      const us = high * base;
+      if (us >= 1e6) return { by: 1e6 / base, name: 's' };
+      if (us >= 1e3) return { by: 1e3 / base, name: 'ms' };
+      return { by: 1 / base, name: 'µs' };
+    })();
+    return { by, name };
+  }
+  return { by: 1, name: unit === '1/s' ? 'per second' : unit };
+}
+
+function strip(panel: Panel, index: number, model: Model, bus: Bus): Strip | null {
+  const at = model.clocks[panel.lines[0]!.series.clock!];
+  if (at === undefined || at.length === 0) return null;
+  const lines = panel.lines.filter((line) => model.clocks[line.series.clock!] !== undefined);
+  let high = 0;
+  let low = 0;
+  if (panel.stack) {
+    for (let k = 0; k < at.length; k += 1) high = Math.max(high, lines.reduce((sum, line) => sum + (line.series.value![k] ?? 0), 0));
+  } else {
+    for (const line of lines) for (const v of line.series.value!) if (v !== null) [low, high] = [Math.min(low, v), Math.max(high, v)];
+  }
+  const unit = axisUnit(panel.unit, Math.max(high, -low));
+  const axis = linear(high / unit.by || 1, 2, low / unit.by);
+  const holes = panel.gaps.map((gap) => ({ from: gap.from_us === null ? model.whole.from : gap.from_us / 1e6, to: gap.to_us === null ? model.whole.to : gap.to_us / 1e6 }));
+  const value = (line: (typeof lines)[number]) => (moment: number | null) => {
+    const x = model.clocks[line.series.clock!]!;
+    const of = line.series.value!;
+    const show = (v: number | null | undefined): string => join(inUnitOf(v, panel.unit));
+    if (moment !== null) {
+      const k = lower(x, moment - 1e-9);
+      if (holes.some((hole) => moment >= hole.from && moment <= hole.to)) return DASH;
+      return show(of[Math.min(k, of.length - 1)]);
+    }
+    let sum = 0;
+    let n = 0;
+    const from = Math.max(bus.range.from, model.measured_from_s);
+    for (let k = lower(x, from); k < x.length && x[k]! <= bus.range.to; k += 1) {
+      const v = of[k];
+      if (v !== null && v !== undefined) {
+        sum += v;
+        n += 1;
+      }
+    }
+    return n === 0 ? DASH : show(sum / n);
+  };
+  const gapWords = panel.gaps.map((gap, i) => {
+    const hole = holes[i]!;
+    return h('p', { class: 'sub gap' }, `Hatched ${clock(Math.max(hole.from, model.whole.from))} to ${clock(Math.min(hole.to, model.whole.to))}: ${gap.reason}${gap.times !== undefined ? ` (${many(gap.times, 'reading')})` : ''}. Nothing is drawn across a gap.`);
+  });
+  const what = lines.map((line) => line.series.what).find((words) => words !== undefined && words !== '');
+  return new Strip(
+    {
+      id: `instrument-${index}`,
+      title: panel.title,
+      subtitle: () => [unit.name, lines.length === 1 ? what : undefined].filter((w) => w !== undefined && w !== '').join(' · '),
+      height: 100,
+      small: true,
+      entries: lines.map((line) => ({ key: line.name, name: () => (lines.length === 1 ? 'mean' : line.name), mark: panel.stack ? 'block' : 'line', color: line.color, value: value(line) })),
+      summary: () => `${lines.map((line) => `${line.name} ${value(line)(null)}`).join(', ')} on average.`,
+      data: () => {
+        const rows = [];
+        for (let k = lower(at, bus.range.from); k < at.length && at[k]! <= bus.range.to; k += 1) rows.push([at[k]!, ...lines.map((line) => line.series.value![k] ?? null)]);
+        return { head: ['at_s', ...lines.map((line) => `${line.series.name}${line.series.label === '' ? '' : ` ${line.series.label}`} ${panel.unit}`.trim())], rows };
+      },
+      below: gapWords,
+      build: ({ width }, hidden) => {
+        const { from, to } = bus.range;
+        const shown = lines.filter((line) => !hidden.has(line.name));
+        const series: object[] = [marks(model, bus.range, {}, holes)];
+        if (panel.stack) {
+          const columns = means(at, shown.map((line) => line.series.value!), bus.range, width / 2);
+          series.push(
+            drawn((api, box) => {
+              const x = columns.map((column) => Math.max(box.x, Math.min(api.coord([(column.from + column.to) / 2, 0])[0], box.x + box.width)));
+              const shapes: Record<string, unknown>[] = [];
+              // Areas end at gaps.
+              let begin = 0;
+              const draw = (end: number): void => {
+                if (end <= begin) return;
+                let base = columns.slice(begin, end).map(() => 0);
+                shown.forEach((line, i) => {
+                  const top = columns.slice(begin, end).map((column, k) => base[k]! + (column.values[i] ?? 0) / unit.by);
+                  const points = [...top.map((v, k) => [x[begin + k]!, api.coord([0, v])[1]]), ...base.map((v, k) => [x[begin + k]!, api.coord([0, v])[1]]).reverse()];
+                  base = top;
+                  shapes.push({ type: 'polygon', shape: { points }, style: { fill: token(line.color) }, silent: true });
+                });
+              };
+              columns.forEach((column, k) => {
+                if (column.values.every((v) => v === null)) {
+                  draw(k);
+                  begin = k + 1;
+                }
+              });
+              draw(columns.length);
+              return shapes;
+            }, 2),
+          );
+        } else {
+          for (const line of shown) {
+            const x = model.clocks[line.series.clock!]!;
+            const scaled = thin(x, line.series.value!, from, to, width).map(([t, v]): [number, number | null] => [t, v === null ? null : v / unit.by]);
+            series.push({ type: 'line', showSymbol: scaled.length < 3, symbolSize: 3, silent: true, data: broken(scaled, holes), lineStyle: { color: token(line.color), width: 1.3 }, connectNulls: false, z: 3 });
+          }
+        }
+        return { grid: {}, yAxis: linearAxis(axis.min, axis.max, axis.step), series };
+      },
+    },
+    bus,
+  );
+}
+
+/** A line that stops where nothing was read. */
+export function broken(points: [number, number | null][], holes: { from: number; to: number }[]): [number, number | null][] {
+  if (holes.length === 0) return points;
+  const out: [number, number | null][] = [];
+  points.forEach((point, i) => {
+    const before = points[i - 1];
+    if (before !== undefined && holes.some((hole) => before[0] <= hole.from + 1e-9 && point[0] >= hole.to - 1e-9 && hole.to > hole.from)) out.push([(before[0] + point[0]) / 2, null]);
+    out.push(point);
+  });
+  return out;
+}
+
+export function instruments(model: Model, bus: Bus): Section | null {
+  const { data } = model;
+  const { panels: found, missing } = panels(data.instruments, data.series);
+  const totals = data.series.filter((series) => series.kind === 'before_after' && (series.before ?? series.after ?? null) !== null);
+  if (found.length === 0 && missing.length === 0 && totals.length === 0) return null;
+  let index = 0;
+  const columns = COLUMNS.map(({ of, name }) => {
+    const strips = found.filter((panel) => panel.of === of).map((panel) => strip(panel, (index += 1), model, bus)?.element ?? null);
+    const gone = missing.filter((m) => m.of === of).map((m) => h('div', { class: 'gone' }, h('div', { class: 'strip-head' }, h('h3', {}, m.title), h('span', { class: 'tag' }, tag(m.gap.reason))), absent('Not recorded', m.gap.reason, m.gap.remedy)));
+    const sources = [...new Set(data.instruments.filter((instrument) => instrument.of === of).map((instrument) => instrument.source.split(',')[0]!))].filter((source) => source !== '').slice(0, 2);
+    return { name, sources, children: [...strips, ...gone] };
+  }).filter((column) => column.children.length > 0);
+  return {
+    id: 'instruments',
+    link: 'Instruments',
+    element: section(
+      'instruments',
+      'Instruments',
+      'Read while the trial ran, on connections and threads of their own. They follow the zoom above; figures are means of what is seen.',
+      null,
+      h('div', { class: 'instruments', style: { '--columns': String(Math.max(1, Math.min(3, columns.length))) } }, ...columns.map((column) => h('div', { class: 'instrument-column' }, h('h3', { class: 'column-head' }, column.sources.length > 0 ? `${column.name}: ${column.sources.join(', ')}` : column.name), ...column.children))),
+      totals.length > 0 &&
+        h(
+          'details',
+          { class: 'more', open: found.length === 0 },
+          h('summary', {}, `Before and after (${count(totals.length)})`),
+          h(
+            'table',
+            { class: 'figures' },
+            h('thead', {}, h('tr', {}, ...['What', 'Of', 'Before', 'After'].map((text, i) => h('th', { scope: 'col', class: i > 1 ? 'n' : undefined }, text)))),
+            h('tbody', {}, ...totals.map((series) => h('tr', {}, h('td', {}, series.name), h('td', {}, series.label), h('td', { class: 'n' }, join(inUnitOf(series.before, series.unit))), h('td', { class: 'n' }, join(inUnitOf(series.after, series.unit)))))),
+          ),
+        ),
+    ),
+  };
+}
+
+/** Two words for a reason, where it is one of the usual. */
+function tag(reason: string): string {
+  if (/privilege|permission|may not/i.test(reason)) return 'no privilege';
+  if (/not installed|extension|not loaded/i.test(reason)) return 'no extension';
+  if (/version|before|came with|since/i.test(reason)) return 'not in this version';
+  return 'not seen';
+}

@@ -1,0 +1,57 @@
+/** What lies behind every plot over time: warm-up, checkpoints, vacuum, lost connections, gaps. */
+
+import type { Range } from '../pure/bus';
+import { timeTicks } from '../pure/ticks';
+import { token } from '../page/theme';
+import { drawn, hatch, rect, segment, within, words } from '../chart/shapes';
+import { LOST, TICKS, type Model } from './model';
+
+export interface Hole {
+  from: number;
+  to: number;
+}
+
+/** Behind the lines: vertical hairlines, bands of events, gaps. */
+export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; yAxisIndex?: number } = {}, holes: Hole[] = []): object {
+  return drawn(
+    (api, box) => {
+      const x = (at: number): number => within(api.coord([at, api.value(1)])[0], box);
+      const { y: top } = box;
+      const bottom = top + box.height;
+      const shapes = timeTicks(range.from, range.to, Math.max(2, Math.floor(box.width / 90))).map(({ at }) =>
+        segment(x(at), top, x(at), bottom, token('line1')),
+      );
+      const seen = (from: number, to: number): boolean => to >= range.from && from <= range.to;
+      if (model.measured_from_s > model.whole.from && seen(model.whole.from, model.measured_from_s)) {
+        shapes.push(rect(x(model.whole.from), top, x(model.measured_from_s), bottom, token('tint2'), 0.6));
+        const room = x(model.measured_from_s) - x(model.whole.from);
+        if (room > 62) shapes.push(words(x(model.whole.from) + 4, top + 4, 'warm-up', token('ink3'), { fontSize: 11 }));
+      }
+      for (const event of model.events) {
+        if (TICKS.has(event.kind) || !seen(event.from_s, event.to_s)) continue;
+        if (LOST.has(event.kind)) {
+          if (event.to_s > event.from_s) shapes.push(rect(x(event.from_s), top, x(event.to_s), bottom, token('bad'), 0.08));
+          shapes.push(segment(x(event.from_s), top, x(event.from_s), bottom, token('bad'), 1.2, [4, 3]));
+        } else if (event.kind === 'checkpoint') {
+          shapes.push(rect(x(event.from_s), top, Math.max(x(event.to_s), x(event.from_s) + 1), bottom, token('ipc'), 0.16));
+          if (event.sync_after_us !== undefined && event.sync_after_us !== null) {
+            const at = event.from_s + event.sync_after_us / 1e6;
+            if (at >= range.from && at <= range.to) shapes.push(segment(x(at), top, x(at), bottom, token('ipc'), 1.2));
+          }
+        } else if (event.to_s > event.from_s) {
+          shapes.push(rect(x(event.from_s), top, Math.max(x(event.to_s), x(event.from_s) + 1.5), bottom, token('other'), 0.16));
+        } else if (event.from_s >= range.from) {
+          shapes.push(segment(x(event.from_s), top, x(event.from_s), bottom, token('line2'), 1, [1, 3]));
+        }
+      }
+      for (const hole of holes) {
+        if (!seen(hole.from, hole.to)) continue;
+        shapes.push(rect(x(hole.from), top, x(hole.to), bottom, token('bg')));
+        shapes.push(rect(x(hole.from), top, x(hole.to), bottom, hatch()));
+      }
+      return shapes;
+    },
+    0,
+    axes,
+  );
+}

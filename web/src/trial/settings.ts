@@ -1,0 +1,95 @@
+/** Settings unlike the default, the environment, scripts, endpoints and threads. */
+
+import type { TrialData } from '../data';
+import { columnUnit, count, DASH, inUnit, percent, significant, timeText } from '../pure/format';
+import { h, type Child } from '../page/dom';
+import { commandBlock, definitions, section, type Section } from '../page/shell';
+
+const th = (text: string, numeric = false): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text);
+
+export function settings(data: TrialData): Section {
+  const list = data.settings ?? [];
+  const named = list.filter((s) => s.named_by_verdict === true && s.value === s.default).length;
+  const unlike = list.length - named;
+  const heading = `Server settings that differ from the default (${count(unlike)}${data.settings_total === undefined ? '' : ` of ${count(data.settings_total)}`})`;
+  const left: Child =
+    data.settings_unseen !== undefined
+      ? h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Settings were not seen: '), data.settings_unseen))
+      : list.length === 0
+        ? h('p', { class: 'sub' }, 'No setting is known to differ from its default.')
+        : h(
+            'div',
+            {},
+            h('p', { class: 'sub' }, heading),
+            h(
+              'div',
+              { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Settings' },
+              h(
+                'table',
+                { class: 'figures' },
+                h('thead', {}, h('tr', {}, th('Setting'), th('Value', true), th('Default', true), th('From'))),
+                h(
+                  'tbody',
+                  {},
+                  ...list.map((s) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, s.name)), h('td', { class: 'n strong value-cell' }, s.value), h('td', { class: 'n quiet' }, s.default ?? DASH), h('td', {}, s.named_by_verdict === true ? [s.from, 'named by the verdict'].filter((w) => w !== null && w !== '').join('; ') : (s.from ?? DASH)))),
+                ),
+              ),
+            ),
+          );
+  return { id: 'settings', link: 'Settings', element: section('settings', 'Settings and environment', null, null, h('div', { class: 'two-columns wide-left' }, left, definitions(data.environment)), parts(data)) };
+}
+
+/** Scripts, endpoints and threads, where there is more than one. */
+function parts(data: TrialData): HTMLElement | null {
+  const { measured, endpoints, client_cpu, connections, outages, touched } = data.run;
+  const tables: Child[] = [];
+  const unit = columnUnit([measured.service.p50_us, measured.service.p99_us]);
+  if (measured.scripts.length > 1) {
+    tables.push(
+      table(
+        'Scripts',
+        ['Script', 'Weight', 'Committed', 'Failed', 'Retries', `p50 ${unit.unit}`, `p99 ${unit.unit}`, `Worst ${unit.unit}`],
+        measured.scripts.map((s) => {
+          const of = s.response ?? s.service;
+          return [s.name, count(s.weight), count(s.committed), count(s.failed), count(s.retries), inUnit(of.p50_us, unit), inUnit(of.p99_us, unit), inUnit(of.max_us, unit)];
+        }),
+      ),
+    );
+  }
+  if (endpoints.length > 1) {
+    tables.push(
+      table(
+        'Endpoints',
+        ['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Lost', 'Arrived', `p50 ${unit.unit}`, `p99 ${unit.unit}`],
+        endpoints.map((e) => [e.name, count(e.clients), count(e.committed), count(e.failed), count(e.unknown), count(e.lost), count(e.arrived), inUnit((e.response ?? e.service).p50_us, unit), inUnit((e.response ?? e.service).p99_us, unit)]),
+      ),
+    );
+  }
+  const rows: [string, Child][] = [];
+  if (connections !== undefined && connections !== null && connections.latency.count > 0) rows.push(['Connecting', `${timeText(connections.latency.mean_us)} each (${count(connections.latency.count)}), all connected after ${timeText(connections.initial_us)}`]);
+  if (outages !== undefined && outages !== null && outages.count > 0) rows.push(['Outages', `${count(outages.count)} lost connections, the longest ${timeText(outages.length.max_us)}, ${count(outages.unended)} not back at the end`]);
+  if (client_cpu !== undefined && client_cpu !== null && client_cpu.us_per_transaction !== null) rows.push(['pgdyno itself', `${significant(client_cpu.us_per_transaction)}\u00a0µs of CPU for each transaction; threads busy ${client_cpu.threads.map((t) => percent(t.busy_share)).join(', ')}`]);
+  if (touched !== undefined && touched !== null) rows.push(['Rows drawn', `${count(touched.distinct)} different rows in ${count(touched.draws)} draws${touched.is_sample ? ' (a sample)' : ''}; the hottest took ${percent(touched.hottest_share)}, the hottest hundred ${percent(touched.hottest_100_share)}`]);
+  for (const of of data.run.steadiness ?? []) rows.push(['Steadiness', of.sentence]);
+  if (tables.length === 0 && rows.length === 0) return null;
+  return h('div', { class: 'parts' }, ...tables, rows.length > 0 && definitions(rows));
+}
+
+function table(title: string, head: string[], rows: string[][]): HTMLElement {
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title },
+    h(
+      'table',
+      { class: 'figures' },
+      h('caption', {}, title),
+      h('thead', {}, h('tr', {}, ...head.map((text, i) => th(text, i > 0)))),
+      h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map((cell, i) => (i === 0 ? h('th', { scope: 'row' }, cell) : h('td', { class: 'n' }, cell)))))),
+    ),
+  );
+}
+
+export function repeatIt(command: string): Section {
+  const { box, button } = commandBlock(command);
+  return { id: 'repeat', link: 'Repeat it', element: section('repeat', 'Repeat it', null, button, box) };
+}

@@ -1,0 +1,285 @@
+/** Statements, retries and failures, the worst moments: tables with drawings in them. */
+
+import type { StatementRow, TrialData } from '../data';
+import type { Bus } from '../pure/bus';
+import { columnUnit, count, DASH, inUnit, many, percent, timeText } from '../pure/format';
+import { decades, timeTick } from '../pure/ticks';
+import { actions } from '../chart/figure';
+import { bar, logRange, sparkline } from '../page/bars';
+import { PARTS, waitColor } from '../page/classes';
+import { h, svg, type Child } from '../page/dom';
+import { section, type Section } from '../page/shell';
+import type { Model } from './model';
+import { clock } from '../pure/format';
+
+const th = (text: string, numeric = false, unit = ''): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text, unit !== '' && h('span', { class: 'unit' }, ` ${unit}`));
+const td = (child: Child, numeric = false): HTMLElement => h('td', { class: numeric ? 'n' : undefined }, child);
+
+/** SQL on one line that opens to all of it. */
+export function sql(text: string): HTMLElement {
+  const line = text.replace(/\s+/g, ' ').replace(/;\s*$/, '').trim();
+  const button = h('button', { type: 'button', class: 'sql', 'aria-expanded': 'false', title: 'Open the whole statement' }, line);
+  button.addEventListener('click', () => {
+    const open = button.getAttribute('aria-expanded') !== 'true';
+    button.setAttribute('aria-expanded', String(open));
+    button.textContent = open ? text.trim() : line;
+  });
+  return button;
+}
+
+export function statements(data: TrialData): Section | null {
+  const { statements: rows } = data;
+  if (rows.length === 0) return null;
+  const sum = rows.reduce((all, row) => all + row.sum_us, 0);
+  const widest = Math.max(...rows.map((row) => row.sum_us), 1);
+  const unit = columnUnit(rows.map((row) => row.mean_us));
+  const known = rows.flatMap((row) => [row.p50_us, row.p99_us, row.max_us]).filter((v): v is number => v !== null && v > 0);
+  const { min, max } = decades(Math.min(...known, 1e9), Math.max(...known, 1));
+  const waits = rows.some((row) => row.wait !== undefined);
+  const many_ = new Set(rows.map((row) => row.script)).size > 1;
+  const slowest = rows.reduce((a, b) => (b.sum_us > a.sum_us ? b : a));
+  const color = (row: StatementRow): string => (row.wait === undefined ? 'p50' : waitColor(row.wait.class));
+  const measured = data.run.measured;
+  const spec = {
+    title: 'Statements',
+    summary: () => '',
+    data: () => ({
+      head: ['script', 'statement', 'calls', 'retries', 'failures', 'sum_us', 'share', 'mean_us', 'p50_us', 'p99_us', 'worst_us', 'mostly_waited_for'],
+      rows: rows.map((row) => [row.script, row.text, row.executions, row.retries, row.failures, row.sum_us, sum > 0 ? row.sum_us / sum : null, row.mean_us, row.p50_us, row.p99_us, row.max_us, row.wait === undefined ? null : waitName(row)]),
+    }),
+  };
+  const { buttons, table } = actions(spec);
+  let script = '';
+  const body = rows.flatMap((row, i) => {
+    const head = many_ && row.script !== script ? [h('tr', { class: 'group' }, h('th', { colspan: waits ? 10 : 9, scope: 'rowgroup' }, row.script))] : [];
+    script = row.script;
+    return [
+      ...head,
+      h(
+        'tr',
+        { class: row === slowest ? 'most' : undefined },
+        td(String(i + 1), true),
+        td(sql(row.text)),
+        td(count(row.executions), true),
+        h('td', {}, h('span', { class: 'bar-cell' }, bar(row.sum_us / widest, color(row)), h('span', { class: 'n' }, percent(sum > 0 ? row.sum_us / sum : 0)))),
+        td(inUnit(row.mean_us, unit), true),
+        td(inUnit(row.p99_us, unit), true),
+        td(inUnit(row.max_us, unit), true),
+        td(logRange(row.p50_us, row.p99_us, row.max_us, min, max)),
+        waits && h('td', {}, row.wait === undefined ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${waitColor(row.wait.class)})` } }, waitName(row))),
+      ),
+    ];
+  });
+  const total = measured.service;
+  return {
+    id: 'statements',
+    link: 'Statements',
+    element: section(
+      'statements',
+      'Statements',
+      'Where the time of a transaction goes, retried tries included. The whole run, whatever the zoom.',
+      buttons,
+      h(
+        'div',
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements' },
+        h(
+          'table',
+          { class: 'figures statements' },
+          h('thead', {}, h('tr', {}, th('#', true), th('Statement'), th('Calls', true), th('Share of statement time'), th('Mean', true, unit.unit), th('p99', true, unit.unit), th('Worst', true, unit.unit), th('p50 to p99, and worst'), waits && th('Mostly waited for'))),
+          h('tbody', {}, ...body),
+          h(
+            'tfoot',
+            {},
+            h('tr', {}, td(''), h('th', { scope: 'row' }, 'Transactions committed'), td(count(measured.committed), true), td(''), td(inUnit(total.mean_us, unit), true), td(inUnit(total.p99_us, unit), true), td(inUnit(total.max_us, unit), true), h('td', { class: 'log-axis' }, logLabels(min, max)), waits && td('')),
+          ),
+        ),
+      ),
+      table,
+      serverStatements(data),
+    ),
+  };
+}
+
+const waitName = (row: StatementRow): string => (row.wait!.class === 'CPU' ? 'CPU' : `${row.wait!.class}:${row.wait!.event}`);
+
+function logLabels(min: number, max: number): SVGElement {
+  const all = Math.round(Math.log10(max / min));
+  const every = all > 4 ? 2 : 1;
+  const width = 170;
+  const labels = [];
+  for (let i = 0; i <= all; i += every) {
+    const anchor = i === 0 ? 'start' : i === all ? 'end' : 'middle';
+    labels.push(svg('text', { x: (i / all) * width, y: 11, class: 'tick', 'text-anchor': anchor }, timeTick(min * 10 ** i)));
+  }
+  return svg('svg', { width: width + 2, height: 14, 'aria-hidden': 'true' }, ...labels);
+}
+
+function serverStatements(data: TrialData): HTMLElement | null {
+  const rows = (data.server_statements ?? []).slice(0, 20);
+  if (rows.length === 0) return null;
+  const details = [...new Set(rows.flatMap((row) => Object.keys(row.details ?? {})))].slice(0, 5);
+  const unit = columnUnit(rows.map((row) => row.time_us / Math.max(1, row.calls)));
+  const widest = Math.max(...rows.map((row) => row.time_us), 1);
+  return h(
+    'details',
+    { class: 'more' },
+    h('summary', {}, `As the server counted them (${rows.length})`),
+    h(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements as the server counted them' },
+      h(
+        'table',
+        { class: 'figures statements' },
+        h('thead', {}, h('tr', {}, th('Statement'), th('Calls', true), th('Time in it'), th('Mean', true, unit.unit), th('Rows', true), ...details.map((name) => th(name, true)))),
+        h(
+          'tbody',
+          {},
+          ...rows.map((row) =>
+            h('tr', {}, td(sql(row.text)), td(count(row.calls), true), h('td', {}, h('span', { class: 'bar-cell' }, bar(row.time_us / widest, 'p50'), h('span', { class: 'n' }, timeText(row.time_us)))), td(inUnit(row.time_us / Math.max(1, row.calls), unit), true), td(row.rows === null ? DASH : count(row.rows), true), ...details.map((name) => td(row.details?.[name] === undefined ? DASH : count(row.details[name]!), true))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+export function retriesSection(data: TrialData): Section | null {
+  const { run } = data;
+  const { measured, reasons } = run;
+  const work = measured.work;
+  const classes = Object.entries(measured.failed_by_class ?? {}).sort((a, b) => b[1] - a[1]);
+  if (reasons.length === 0 && classes.length === 0 && measured.retries === 0 && measured.unknown === 0) return null;
+  const most = Math.max(...reasons.map((reason) => reason.tries), 1);
+  const lost = work !== undefined && work !== null && work.lost_tries > 0;
+  const lead = lost
+    ? `A retry uses the same random values. ${count(work.lost_tries)} tries were thrown away: ${percent(work.lost_time_share)} of the time in tries, ${percent(work.lost_statement_share)} of the statements.`
+    : 'No try was thrown away.';
+  const reasonTable =
+    reasons.length > 0 &&
+    h(
+      'div',
+      {},
+      h('p', { class: 'sub' }, 'By reason, most frequent first'),
+      h(
+        'div',
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Reasons' },
+        h(
+          'table',
+          { class: 'figures' },
+          h('thead', {}, h('tr', {}, th('State'), th('Server’s message and reason'), th('Tries lost'), th('Given up', true))),
+          h(
+            'tbody',
+            {},
+            ...reasons.map((reason, i) =>
+              h(
+                'tr',
+                {},
+                h('td', {}, h('code', {}, reason.sqlstate ?? DASH)),
+                h('td', { class: 'message' }, message(reason.message), h('span', { class: 'sub' }, [reason.class, reason.reason, reason.statement].filter((w) => w !== undefined && w !== '').join(' · '))),
+                h('td', {}, h('span', { class: 'bar-cell' }, bar(reason.tries / most, PARTS[Math.min(i, PARTS.length - 1)]!), h('span', { class: 'n' }, count(reason.tries)))),
+                td(count(reason.tries_ended), true),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
+  const tries = data.commits_by_try ?? [];
+  const committed = tries.reduce((a, b) => a + b, 0);
+  const until =
+    tries.length > 0 &&
+    h(
+      'div',
+      {},
+      h('p', { class: 'sub' }, 'Tries until commit'),
+      h(
+        'table',
+        { class: 'figures' },
+        h('thead', { class: 'visually-hidden' }, h('tr', {}, th('Try'), th('Share'), th('Transactions', true))),
+        h('tbody', {}, ...tries.map((n, i) => h('tr', {}, h('th', { scope: 'row' }, i === 0 ? 'first' : String(i + 1)), td(bar(n / Math.max(...tries, 1), 'ink3', 200)), h('td', { class: 'n' }, count(n), h('span', { class: 'sub' }, ` ${percent(n / committed)}`))))),
+      ),
+    );
+  const counters = run.server_counters;
+  const counted = counters?.counted === undefined ? [] : Object.entries(counters.counted);
+  const beside = h(
+    'div',
+    {},
+    until,
+    classes.length > 0 &&
+      h(
+        'div',
+        {},
+        h('p', { class: 'sub' }, 'Failed transactions by class'),
+        h('table', { class: 'figures' }, h('thead', { class: 'visually-hidden' }, h('tr', {}, th('Class'), th('Transactions', true))), h('tbody', {}, ...classes.map(([name, n]) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, name)), td(count(n), true))))),
+      ),
+    data.counters_sentence !== undefined
+      ? h('p', {}, data.counters_sentence)
+      : counted.length > 0 && h('p', {}, h('strong', {}, 'The server counted '), counted.map(([name, n]) => `${name} ${count(n)}`).join(', '), counters?.source === undefined ? '.' : ` (${counters.source}), warm-up included.`),
+    counters?.unseen !== undefined && h('p', {}, h('strong', {}, 'The server’s own counters: '), counters.unseen),
+  );
+  return { id: 'retries', link: 'Retries', element: section('retries', 'Retries and failures', lead, null, h('div', { class: 'two-columns' }, reasonTable || h('p', {}, 'No try failed.'), beside)) };
+}
+
+/** The first line of a server's message; all of it where there is more. */
+function message(text: string): HTMLElement {
+  const [first = '', ...rest] = text.split('\n');
+  const line = first.replace(/^ERROR:\s*/, '');
+  if (rest.length === 0) return h('span', {}, line);
+  return h('details', {}, h('summary', {}, line), h('pre', {}, rest.join('\n')));
+}
+
+/** Around a worst moment: so many seconds before and after. */
+const AROUND_S = 12;
+
+export function worstSection(model: Model, bus: Bus): Section | null {
+  const worst = model.data.worst ?? [];
+  if (worst.length === 0) return null;
+  const response = worst.some((of) => of.response_us !== null);
+  const maxima = model.max(model.primary);
+  const rows = worst.map((of) => {
+    const at = of.at_us / 1e6;
+    const zoom = { from: at - AROUND_S, to: at + AROUND_S };
+    const when = h('a', { href: '#latency-over-time', 'aria-label': `Zoom to ${clock(at, 1)}` }, clock(at, 1));
+    when.addEventListener('click', (event) => {
+      event.preventDefault();
+      bus.zoom(zoom.from, zoom.to);
+      document.getElementById('latency-over-time')?.scrollIntoView({ block: 'center' });
+      document.getElementById('latency-over-time-plot')?.focus({ preventScroll: true });
+    });
+    const { from, to } = model.rowsIn(zoom);
+    const spans = model.events.filter((event) => event.kind === 'checkpoint' && event.to_s >= zoom.from && event.from_s <= zoom.to).map((event): [number, number] => [event.from_s - (model.seconds.start_s[from] ?? 0), event.to_s - (model.seconds.start_s[from] ?? 0)]);
+    const names = (of.events ?? []).map((index) => model.eventAt(index)?.name ?? '').filter((name) => name !== '' && !of.around.includes(name));
+    return h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, when),
+      response && h('td', { class: 'n strong' }, timeText(of.response_us)),
+      response && h('td', { class: 'n' }, of.queued_us === 0 ? '0' : timeText(of.queued_us)),
+      h('td', { class: response ? 'n' : 'n strong' }, timeText(of.service_us)),
+      h('td', { class: 'n' }, of.tries === null ? DASH : count(of.tries)),
+      h('td', {}, of.slowest === undefined || of.slowest === null ? DASH : h('span', { class: 'slowest' }, h('code', {}, of.slowest.text.replace(/\s+/g, ' ').slice(0, 60)), ' ', h('span', { class: 'sub' }, timeText(of.slowest.us)))),
+      h('td', { class: 'around' }, names.length > 0 ? `${names.join(', ')}: ${of.around}` : of.around),
+      h('td', {}, sparkline(maxima.slice(from, to).map((v) => v ?? null), Math.max(0, model.rowAt(at) - from), spans)),
+    );
+  });
+  return {
+    id: 'worst',
+    link: 'Worst moments',
+    element: section(
+      'worst',
+      'Worst moments',
+      `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}, at most one in five seconds, with what the server did around each.`,
+      null,
+      h(
+        'div',
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Worst moments' },
+        h(
+          'table',
+          { class: 'figures worst' },
+          h('thead', {}, h('tr', {}, th('When'), response && th('Response', true), response && th('Queued', true), th('Service', true), th('Tries', true), th('Slowest statement'), th('What happened around it'), th(`Worst per second, ±${AROUND_S} s`))),
+          h('tbody', {}, ...rows),
+        ),
+      ),
+    ),
+  };
+}
