@@ -11,9 +11,11 @@ pub fn of(values: &[Option<f64>]) -> String {
         return " ".repeat(values.len());
     };
     let level = |value: f64| {
-        let share = (value - low) / (high - low);
-        // Of values that are all the same it is no number, which is taken for 0.
-        LEVELS[(share * LEVELS.len() as f64).min(7.0) as usize]
+        let share = match high > low {
+            true => (value - low) / (high - low),
+            false => 0.0,
+        };
+        LEVELS[((share * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
     };
     let level = |value: &Option<f64>| value.map_or(' ', level);
     values.iter().map(level).collect()
