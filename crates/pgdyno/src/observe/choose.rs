@@ -18,6 +18,8 @@ pub struct Scene<'a> {
     pub facts: &'a Facts,
     /// Clients that will be at work.
     pub clients: usize,
+    /// Disks of this host that are asked for by name; none: those that matter.
+    pub disks: &'a [String],
 }
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
