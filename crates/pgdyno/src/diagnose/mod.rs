@@ -40,6 +40,13 @@ pub fn diagnose(outcome: &Outcome) -> Option<Verdict> {
     Some(judge(&evidence))
 }
 
+/// The name of a limit for people, by its code.
+pub fn name(code: &str) -> &str {
+    let mut rules = RULES.iter();
+    let rule = rules.find(|rule| rule.code == code);
+    rule.map_or("not known", |rule| rule.name)
+}
+
 fn judge(evidence: &Evidence<'_>) -> Verdict {
     let examined: Vec<Examined> = RULES.iter().map(|rule| (rule.examine)(evidence)).collect();
     let mut order: Vec<(usize, &Found)> = examined

@@ -1,7 +1,6 @@
 //! `pgdyno show`: a trial's result again, from the notebook, or an experiment's, point by point.
 
 use clap::Args;
-use serde_json::json;
 
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
@@ -69,23 +68,8 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
         write_answer(format_args!("{heading}\n{summary}{observed}"))?;
     }
     let mut document = json::document(&outcome);
-    document["stored"] = json!({
-        "number": trial.number,
-        "uuid": trial.uuid,
-        "state": trial.state,
-        "reason": trial.reason,
-        "ended": trial.ended,
-        "experiment": trial.experiment_name,
-        "position": trial.position,
-        "point": trial.point,
-        "repeat": trial.repeat,
-        "tags": trial.tags,
-        "note": trial.note,
-        "excluded": trial.excluded,
-        "command": trial.command,
-        "pgdyno": trial.pgdyno,
-    });
-    document["pgdyno"] = json!(trial.pgdyno);
+    document["stored"] = json::stored(&trial);
+    document["pgdyno"] = trial.pgdyno.clone().into();
     json_to.write(&document)?;
     Ok(Exit::Ok)
 }

@@ -17,6 +17,7 @@ use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::steady::{Course, courses};
 use crate::plan::trial::{Outcome, Trial};
+use crate::store::TrialRow;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -89,6 +90,26 @@ pub fn document(outcome: &Outcome) -> Value {
         "verdict": crate::diagnose::diagnose(outcome),
         "notes": outcome.notes,
         "seconds": recording.seconds.iter().map(|s| second(recording, s)).collect::<Vec<_>>(),
+    })
+}
+
+/// What the notebook knows of a trial beside its result.
+pub fn stored(trial: &TrialRow) -> Value {
+    json!({
+        "number": trial.number,
+        "uuid": trial.uuid,
+        "state": trial.state,
+        "reason": trial.reason,
+        "ended": trial.ended,
+        "experiment": trial.experiment_name,
+        "position": trial.position,
+        "point": trial.point,
+        "repeat": trial.repeat,
+        "tags": trial.tags,
+        "note": trial.note,
+        "excluded": trial.excluded,
+        "command": trial.command,
+        "pgdyno": trial.pgdyno,
     })
 }
 

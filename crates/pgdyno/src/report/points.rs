@@ -63,6 +63,18 @@ pub fn of_experiment(store: &Store, experiment: ExperimentRow) -> Result<Summary
         ..Filter::default()
     })?;
     trials.sort_by_key(|trial| trial.number);
+    of_trials(store, experiment, trials)
+}
+
+/// The same of these trials, in the order in which they were run.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn of_trials(
+    store: &Store,
+    experiment: ExperimentRow,
+    trials: Vec<TrialRow>,
+) -> Result<Summary, Failure> {
     let (trials, maxima): (Vec<_>, Vec<_>) =
         trials.into_iter().partition(|trial| trial.repeat.is_some());
     let varied = varied::paths(&trials);

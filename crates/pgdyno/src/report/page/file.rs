@@ -87,7 +87,8 @@ fn check(path: &Path) -> Result<(), Failure> {
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len()).position(|window| window == wanted)
+    text.windows(wanted.len())
+        .position(|window| window == wanted)
 }
 
 /// The page with this document in it.
@@ -124,7 +125,8 @@ mod tests {
 
     #[test]
     fn hostile_text_stays_text_and_comes_back_as_it_was() {
-        let hostile = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> &lt; \u{2028}";
+        let hostile =
+            "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> &lt; \u{2028}";
         let document = json!({ "title": hostile });
         let page = page(&document);
         assert_eq!(page.matches("alert(1)").count(), 2);
@@ -146,7 +148,11 @@ mod tests {
         write(&place(false), &json!({ "again": 1 })).unwrap();
         std::fs::write(&path, "my notes").unwrap();
         let failure = write(&place(false), &json!({})).unwrap_err();
-        assert!(failure.message.contains("is no report"), "{}", failure.message);
+        assert!(
+            failure.message.contains("is no report"),
+            "{}",
+            failure.message
+        );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "my notes");
         write(&place(true), &json!({})).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
@@ -157,7 +163,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let place = |path: PathBuf| Place { path, force: false };
         let failure = write(&place(dir.path().to_owned()), &json!({})).unwrap_err();
-        assert!(failure.message.contains("is a directory"), "{}", failure.message);
+        assert!(
+            failure.message.contains("is a directory"),
+            "{}",
+            failure.message
+        );
         let failure = write(&place(dir.path().join("no/r.html")), &json!({})).unwrap_err();
         assert!(failure.message.contains("no/r.html"), "{}", failure.message);
     }

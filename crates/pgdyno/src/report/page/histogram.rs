@@ -41,7 +41,10 @@ impl Shared {
                 false => buckets(latencies),
                 true => coarser(latencies),
             };
-            lists.iter().map(|list| list.iter().map(of).collect()).collect()
+            lists
+                .iter()
+                .map(|list| list.iter().map(of).collect())
+                .collect()
         };
         let mut counted = all(false);
         if counted.iter().flatten().map(BTreeMap::len).sum::<usize>() > PAIRS_MAX {
@@ -106,12 +109,19 @@ mod tests {
 
     #[test]
     fn seconds_share_their_buckets_and_lose_no_value() {
-        let seconds = vec![latencies(&[5, 5, 9]), latencies(&[]), latencies(&[9, 70_000])];
+        let seconds = vec![
+            latencies(&[5, 5, 9]),
+            latencies(&[]),
+            latencies(&[9, 70_000]),
+        ];
         let shared = Shared::of(&[seconds]);
         assert_eq!(shared.buckets_us.len(), 3);
         assert_eq!(shared.buckets_us[..2], [5, 9]);
         assert!((70_000..70_070).contains(&shared.buckets_us[2]));
-        assert_eq!(shared.lists, [vec![vec![0, 2, 1, 1], vec![], vec![1, 1, 1, 1]]]);
+        assert_eq!(
+            shared.lists,
+            [vec![vec![0, 2, 1, 1], vec![], vec![1, 1, 1, 1]]]
+        );
     }
 
     #[test]

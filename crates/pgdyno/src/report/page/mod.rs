@@ -16,7 +16,7 @@ mod trial;
 mod words;
 
 pub use compare::{Sides, compare};
-pub use experiment::experiment;
+pub use experiment::{experiment, set};
 pub use file::{Place, write};
 pub use trial::trial;
 

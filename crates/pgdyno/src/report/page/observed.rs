@@ -110,7 +110,9 @@ fn waits_of(
         json!({ "class": class, "event": event, "sessions": sessions })
     });
     let events: Vec<Value> = events.collect();
-    let per_s = observed.fact("waits").and_then(|told| told["samples_per_s"].as_f64());
+    let per_s = observed
+        .fact("waits")
+        .and_then(|told| told["samples_per_s"].as_f64());
     Some(json!({
         "clock": clocks.number(times),
         "cores": cores,
@@ -123,15 +125,17 @@ fn instruments(observed: &Observed) -> Vec<Value> {
     let rows = observed.instruments.iter();
     rows.map(|row| {
         let gaps = observed.gaps.iter();
-        let gaps = gaps.filter(|span| span.instrument == row.number).map(|span| {
-            json!({
-                "label": span.label,
-                "from_us": span.from_us,
-                "to_us": span.to_us,
-                "reason": span.gap.reason,
-                "remedy": span.gap.remedy,
-            })
-        });
+        let gaps = gaps
+            .filter(|span| span.instrument == row.number)
+            .map(|span| {
+                json!({
+                    "label": span.label,
+                    "from_us": span.from_us,
+                    "to_us": span.to_us,
+                    "reason": span.gap.reason,
+                    "remedy": span.gap.remedy,
+                })
+            });
         json!({
             "name": if row.name == WAITS { "waits" } else { &row.name },
             "source": row.source,
