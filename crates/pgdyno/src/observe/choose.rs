@@ -24,7 +24,11 @@ pub struct Scene<'a> {
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[];
+const FAMILIES: &[Family] = &[];
+
+type Family = fn(&Scene<'_>) -> Instruments;
+/// Instruments that have not begun.
+pub type Instruments = Vec<Box<dyn Instrument>>;
 
 /// Which instruments are asked for (`--observe`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -85,7 +89,7 @@ fn is_in(name: &str, wanted: &str) -> bool {
 }
 
 /// The instruments for this scene.
-pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
+pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Instruments {
     if *wish == Wish::None {
         return Vec::new();
     }

@@ -187,7 +187,7 @@ fn cost(outcome: &Outcome) -> String {
     let recording = &outcome.recording;
     let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us);
     let elapsed_us = warmup_us + recording.measured.elapsed_us;
-    match outcome.observed.cpu_us() {
+    match outcome.observed.cpu_us {
         Some(cpu_us) if elapsed_us > 0 => format!(
             "observers    {:.1} ms of CPU on this side, {:.2} % of a core\n",
             cpu_us as f64 / 1e3,
