@@ -13,6 +13,7 @@ mod recorder;
 mod recording;
 mod transaction_log;
 mod work;
+mod worst;
 
 pub use endpoint::{EndpointRecord, Event, EventKind};
 pub use interval::{Interval, ScriptInterval};
@@ -28,3 +29,5 @@ pub use recording::{
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
 pub use work::Work;
+pub use worst::{SlowTransaction, WORST_COUNT};
+pub(crate) use worst::{Worst, order as order_worst};

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
     EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
-    Reasons, StatementTotals, ThreadUse, TransactionLog,
+    Reasons, SlowTransaction, StatementTotals, ThreadUse, TransactionLog, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -25,6 +25,7 @@ pub(crate) struct Recorder {
     endpoints: Vec<EndpointRecord>,
     reasons: Reasons,
     log: Option<TransactionLog>,
+    worst: Worst,
     lag_max_ns: Nanos,
     with_rate: bool,
     with_retries: bool,
@@ -51,6 +52,7 @@ pub(crate) struct Finished {
     pub(crate) outages: Outages,
     pub(crate) endpoints: Vec<EndpointRecord>,
     pub(crate) reasons: Vec<Reason>,
+    pub(crate) worst: Worst,
     pub(crate) used: ThreadUse,
 }
 
@@ -78,6 +80,7 @@ impl Recorder {
             endpoints: vec![EndpointRecord::with_rate(with_rate); places],
             reasons: Reasons::default(),
             log,
+            worst: Worst::default(),
             lag_max_ns: 0,
             with_rate,
             with_retries,
@@ -134,7 +137,8 @@ impl Recorder {
         if end.outcome != Outcome::Committed {
             return;
         }
-        interval.service.record(micros(end.at - end.begun));
+        let service_us = micros(end.at - end.begun);
+        interval.service.record(service_us);
         let attempt_us = micros(end.at.saturating_sub(end.tried));
         if let Some(attempt) = &mut interval.attempt {
             attempt.record(attempt_us);
@@ -149,6 +153,19 @@ impl Recorder {
             lag.record(micros(end.begun.saturating_sub(end.scheduled)));
         }
         interval.counts.late += u64::from(is_late);
+        let latency_us = if self.with_rate {
+            response_us
+        } else {
+            service_us
+        };
+        if self.worst.takes(latency_us) && !self.interval.warmup {
+            self.worst.keep(SlowTransaction {
+                script,
+                client: end.client,
+                ended_us: micros(end.at.saturating_sub(self.begin)),
+                latency_us,
+            });
+        }
     }
 
     fn log(&mut self, script: usize, end: &Ended) {
@@ -303,6 +320,7 @@ impl Recorder {
             outages: self.outages,
             endpoints: self.endpoints,
             reasons: self.reasons.finish().collect(),
+            worst: self.worst,
             used,
         }
     }

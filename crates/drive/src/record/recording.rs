@@ -3,7 +3,8 @@
 use std::time::SystemTime;
 
 use super::{
-    Counts, EndpointRecord, Event, Interval, Latencies, Packed, Reason, ScriptInterval, Work,
+    Counts, EndpointRecord, Event, Interval, Latencies, Packed, Reason, ScriptInterval,
+    SlowTransaction, Work,
 };
 use crate::drive::Script;
 
@@ -37,6 +38,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// What the threads of the engine used during the measured phase.
     pub threads: Vec<ThreadUse>,
+    /// The committed transactions of the measured phase that took longest, the longest first.
+    pub worst: Vec<SlowTransaction>,
     /// How the clients ended.
     pub clients: ClientsEnd,
     /// How the run ended.

@@ -28,9 +28,9 @@ const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[];
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Wish {
     /// All that the scene has.
-    #[default]
     Auto,
     /// None.
+    #[default]
     None,
     /// Those of these names or groups (`host`, `pg.io`).
     List(Vec<String>),

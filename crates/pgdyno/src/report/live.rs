@@ -8,6 +8,7 @@ use pgdyno_drive::record::{Event, Interval};
 use pgdyno_drive::{Level, Live, Message, Until};
 
 use super::figures;
+use crate::observe::Onlooker;
 use crate::plan::trial::Trial;
 
 /// After so many messages of clients the rest is only counted: a thousand clients that lose their
@@ -106,6 +107,8 @@ impl Screen {
         }
     }
 }
+
+impl Onlooker for Screen {}
 
 impl Live for Screen {
     fn begun(&mut self, _started: SystemTime) {

@@ -15,6 +15,7 @@ mod endpoints;
 mod exchange;
 mod keep;
 mod marks;
+mod observed;
 mod outcome;
 mod packed;
 pub mod place;
@@ -28,6 +29,7 @@ mod touched;
 mod trials;
 mod uuid;
 mod warmup;
+mod worst;
 mod writer;
 
 use std::path::{Path, PathBuf};

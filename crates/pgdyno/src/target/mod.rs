@@ -7,7 +7,7 @@ pub mod counters;
 pub mod dialect;
 pub mod discover;
 pub mod facts;
-mod http;
+pub mod http;
 pub mod open;
 pub mod own;
 pub mod reach;
