@@ -50,8 +50,8 @@ pub fn postgres_of_with(major: u32, settings: &[&str]) -> Result<Server, String>
     Ok(server.unwrap_or_else(|e| panic!("no server of version {major} to test with: {e}")))
 }
 
-/// The server of this major version that all tests of this process share; it collects statement
-/// statistics (`shared_preload_libraries=pg_stat_statements`).
+/// The server of this major version that all tests of this process share: with statement statistics
+/// (`shared_preload_libraries=pg_stat_statements`), and an autovacuum that looks every second.
 ///
 /// # Errors
 /// As [`postgres_of_with`].
@@ -64,7 +64,10 @@ pub fn postgres_of(major: u32) -> Result<&'static Server, String> {
         .entry(major)
         .or_insert_with(|| Box::leak(Box::default()));
     drop(shared);
-    let settings = ["shared_preload_libraries=pg_stat_statements"];
+    let settings = [
+        "shared_preload_libraries=pg_stat_statements",
+        "autovacuum_naptime=1s",
+    ];
     let server = place.get_or_init(|| postgres_of_with(major, &settings));
     server.as_ref().map_err(Clone::clone)
 }

@@ -1,7 +1,7 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
 //! `--scrape` are named by whoever is scraped.
 
-use super::Row;
+use super::{Row, postgresql};
 
 /// A chapter of the list.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,18 @@ pub struct Chapter {
 }
 
 /// In the order of the document.
-pub const CHAPTERS: &[Chapter] = &[];
+pub const CHAPTERS: &[Chapter] = &[
+    postgresql::CHAPTERS[0],
+    postgresql::CHAPTERS[1],
+    postgresql::CHAPTERS[2],
+    postgresql::CHAPTERS[3],
+    postgresql::CHAPTERS[4],
+    postgresql::CHAPTERS[5],
+    postgresql::CHAPTERS[6],
+    postgresql::CHAPTERS[7],
+    postgresql::CHAPTERS[8],
+    postgresql::CHAPTERS[9],
+];
 
 /// The row of a series.
 pub fn row(name: &str) -> Option<&'static Row> {

@@ -22,7 +22,7 @@ pub struct Scene<'a> {
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[];
+const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[super::postgresql::instruments];
 
 /// Which instruments are asked for (`--observe`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -117,7 +117,11 @@ impl Autovacuum {
         for (what, since) in std::mem::take(&mut self.working) {
             let is_vacuum = what.starts_with("VACUUM");
             self.count += u64::from(is_vacuum);
-            let kind = if is_vacuum { "autovacuum" } else { "autoanalyze" };
+            let kind = if is_vacuum {
+                "autovacuum"
+            } else {
+                "autoanalyze"
+            };
             let table = what.rsplit(' ').next().unwrap_or_default();
             let length = since.elapsed();
             out.event(kind, since, Some(length), format!("{table}, not over yet"));

@@ -51,11 +51,6 @@ impl ServerClock {
         }
     }
 
-    /// What the server's clock showed when it was last compared.
-    pub fn there_us(&self) -> Option<i64> {
-        self.last.map(|last| last.there_us)
-    }
-
     /// The largest jump in seconds; forward is more than 0, none is 0.
     pub fn jump_s(&self) -> f64 {
         self.largest_jump_us as f64 / 1e6

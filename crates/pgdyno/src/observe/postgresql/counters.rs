@@ -15,7 +15,11 @@ const RELATIONS_MAX: usize = 20;
 
 /// The instrument `pg.counters`.
 pub struct Counters {
-    line: Line,
+    line: Line<Ready>,
+}
+
+/// What a session is asked.
+struct Ready {
     queries: Vec<Query>,
     /// What this server or role does not have, by part; told with each reading.
     gaps: BTreeMap<&'static str, Gap>,
@@ -35,9 +39,6 @@ impl Counters {
     pub fn new(place: Place) -> Self {
         Self {
             line: Line::to(place),
-            queries: Vec::new(),
-            gaps: BTreeMap::new(),
-            left_out: None,
         }
     }
 }
@@ -53,41 +54,29 @@ impl Instrument for Counters {
 
     fn begin(&mut self, out: &mut Readings) -> Result<(), Gap> {
         self.read(out)?;
-        if let Some((tables, indexes)) = self.left_out {
+        if let Some((tables, indexes)) = self.line.ready().and_then(|ready| ready.left_out) {
             out.fact(
                 "relations_not_shown",
-                format!("the {RELATIONS_MAX} largest of {tables} tables and {indexes} indexes"),
+                format!("the {RELATIONS_MAX} largest of {tables} tables and {indexes} indexes are"),
             );
         }
         Ok(())
     }
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let Self {
-            line,
-            queries,
-            gaps,
-            left_out,
-        } = self;
-        let place = line.place().clone();
-        let outcomes = line.ask(
-            |connection| {
-                let told = |e: &Error| place::gap(e, "");
-                (*gaps, *left_out) = (BTreeMap::new(), None);
-                *queries = prepare(connection, gaps, left_out).map_err(|e| told(&e))?;
-                Ok(())
-            },
-            |connection| ask(connection, queries, gaps),
-        )?;
-        for (query, outcome) in queries.iter().zip(outcomes) {
-            for row in outcome.rows {
-                tell(query, row, &place, out);
+        let place = self.line.place().clone();
+        self.line.ask(prepare, |connection, ready| {
+            let outcomes = ask(connection, &mut ready.queries, &mut ready.gaps)?;
+            for (query, outcome) in ready.queries.iter().zip(outcomes) {
+                for row in outcome.rows {
+                    tell(query, row, &place, out);
+                }
             }
-        }
-        for (part, gap) in gaps {
-            out.gap(place.label(part), gap.clone());
-        }
-        Ok(())
+            for (part, gap) in &ready.gaps {
+                out.gap(place.label(part), gap.clone());
+            }
+            Ok(())
+        })
     }
 }
 
@@ -138,11 +127,8 @@ fn statement(view: &View) -> String {
 }
 
 /// Has the server plan the queries, once.
-fn prepare(
-    connection: &mut Connection,
-    gaps: &mut BTreeMap<&'static str, Gap>,
-    left_out: &mut Option<(usize, usize)>,
-) -> Result<Vec<Query>, Error> {
+fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
+    let mut gaps = BTreeMap::new();
     let off = settings_off(connection)?;
     for (setting, what) in [
         ("track_io_timing", "times of reads and writes"),
@@ -161,7 +147,6 @@ fn prepare(
         gaps.insert("track_counts", gap);
     }
     let relations = Relations::find(connection)?;
-    *left_out = relations.left_out;
     let mut queries = Vec::new();
     for (view, figures) in by_view(connection.major, &off) {
         let Some(from) = relations.put_into(view.from) else {
@@ -194,7 +179,11 @@ fn prepare(
             }
         }
     }
-    Ok(prepared)
+    Ok(Ready {
+        queries: prepared,
+        gaps,
+        left_out: relations.left_out,
+    })
 }
 
 /// Those of the settings that figures need and that are off in this session.
@@ -205,17 +194,23 @@ fn settings_off(connection: &mut Connection) -> Result<Vec<String>, Error> {
     Ok(rows.into_iter().flatten().flatten().collect())
 }
 
-type Columns = Vec<(&'static Figure, &'static At)>;
+type Columns = Vec<(&'static Figure, At)>;
 
 /// The figures that this version has, by view.
 fn by_view(major: u32, off: &[String]) -> Vec<(&'static View, Columns)> {
     let mut views: Vec<(&'static View, Columns)> = Vec::new();
     for figure in figures::ALL.iter().copied().flatten() {
         let Some(at) = figure.of(major) else { continue };
-        if at.needs.is_some_and(|needed| off.iter().any(|o| o == needed)) {
+        if at
+            .needs
+            .is_some_and(|needed| off.iter().any(|o| o == needed))
+        {
             continue;
         }
-        match views.iter_mut().find(|(view, _)| std::ptr::eq(*view, at.view)) {
+        match views
+            .iter_mut()
+            .find(|(view, _)| std::ptr::eq(*view, at.view))
+        {
             Some((_, columns)) => columns.push((figure, at)),
             None => views.push((at.view, vec![(figure, at)])),
         }

@@ -12,8 +12,8 @@ use crate::observe::{Gap, Instrument, Readings};
 
 /// The instrument `pg.events`.
 pub struct Events {
-    line: Line,
-    blind: Option<Gap>,
+    /// With why workers are not seen.
+    line: Line<Option<Gap>>,
     clock: ServerClock,
     checkpoints: Checkpoints,
     autovacuum: Autovacuum,
@@ -26,7 +26,6 @@ impl Events {
     pub fn new(place: Place) -> Self {
         Self {
             line: Line::to(place),
-            blind: None,
             clock: ServerClock::default(),
             checkpoints: Checkpoints::default(),
             autovacuum: Autovacuum::default(),
@@ -55,7 +54,6 @@ impl Instrument for Events {
         let place = self.line.place().clone();
         let Self {
             line,
-            blind,
             clock,
             checkpoints,
             autovacuum,
@@ -63,23 +61,20 @@ impl Instrument for Events {
             standbys,
         } = self;
         line.ask(
-            |connection| {
-                *blind = connection.blind_to_others("autovacuum workers, which are sessions");
-                Ok(())
-            },
-            |connection| {
+            |connection| Ok(connection.blind_to_others("autovacuum workers, which are sessions")),
+            |connection, blind| {
                 let (before, there_us, after) = connection.clock()?;
                 clock.compare(before, there_us, after);
                 checkpoints.read(connection, clock, out)?;
                 autovacuum.read(connection, clock, out)?;
                 segments.read(connection, out)?;
-                standbys.read(connection, &place, out)
+                standbys.read(connection, &place, out)?;
+                if let Some(gap) = blind {
+                    out.gap(place.label("autovacuum"), gap.clone());
+                }
+                Ok(())
             },
-        )?;
-        if let Some(gap) = blind {
-            out.gap(place.label("autovacuum"), gap.clone());
-        }
-        Ok(())
+        )
     }
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {

@@ -9,8 +9,11 @@ pub struct Figure {
     /// What it is.
     pub row: Row,
     /// Where it stands; at most one place a version.
-    pub at: &'static [At],
+    at: [Option<At>; PLACES_MAX],
 }
+
+/// In so many places it stands in one version or another.
+const PLACES_MAX: usize = 3;
 
 /// Where some versions have a figure.
 #[derive(Debug, Clone, Copy)]
@@ -70,50 +73,56 @@ impl At {
 
 impl Figure {
     /// What grows, by the second.
-    pub const fn counter(
+    pub const fn counter<const N: usize>(
         name: &'static str,
         unit: &'static str,
         source: &'static str,
         what: &'static str,
-        at: &'static [At],
+        at: [At; N],
     ) -> Self {
-        Self {
-            row: Row {
-                name,
-                unit,
-                kind: Kind::Counter,
-                source,
-                what,
-            },
-            at,
-        }
+        let row = Row {
+            name,
+            unit,
+            kind: Kind::Counter,
+            source,
+            what,
+        };
+        Self { row, at: some(at) }
     }
 
     /// What stands at some number.
-    pub const fn gauge(
+    pub const fn gauge<const N: usize>(
         name: &'static str,
         unit: &'static str,
         source: &'static str,
         what: &'static str,
-        at: &'static [At],
+        at: [At; N],
     ) -> Self {
-        Self {
-            row: Row {
-                name,
-                unit,
-                kind: Kind::Gauge,
-                source,
-                what,
-            },
-            at,
-        }
+        let row = Row {
+            name,
+            unit,
+            kind: Kind::Gauge,
+            source,
+            what,
+        };
+        Self { row, at: some(at) }
     }
 
     /// Where this version has it.
-    pub fn of(&self, major: u32) -> Option<&'static At> {
-        let mut at = self.at.iter();
-        at.find(|at| (at.since..at.until).contains(&major))
+    pub fn of(&self, major: u32) -> Option<At> {
+        let mut at = self.at.iter().flatten();
+        at.find(|at| (at.since..at.until).contains(&major)).copied()
     }
+}
+
+const fn some<const N: usize>(at: [At; N]) -> [Option<At>; PLACES_MAX] {
+    let mut all = [None; PLACES_MAX];
+    let mut place = 0;
+    while place < N {
+        all[place] = Some(at[place]);
+        place += 1;
+    }
+    all
 }
 
 /// The rows of figures, for the catalog.

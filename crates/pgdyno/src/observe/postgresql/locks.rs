@@ -47,9 +47,9 @@ const DETAILS: &str = "SELECT /* pgdyno observer */ l.pid, l.locktype, l.mode, \
 
 /// The instrument `pg.locks`.
 pub struct Locks {
-    line: Line,
+    /// With why other roles' sessions are not seen.
+    line: Line<Option<Gap>>,
     clock: ServerClock,
-    blind: Option<Gap>,
     /// By session and statement.
     waits: BTreeMap<(String, String), Wait>,
     told: usize,
@@ -70,7 +70,6 @@ impl Locks {
         Self {
             line: Line::to(place),
             clock: ServerClock::default(),
-            blind: None,
             waits: BTreeMap::new(),
             told: 0,
             untold: 0,
@@ -94,7 +93,9 @@ impl Instrument for Locks {
     }
 
     fn source(&self) -> String {
-        self.line.place().source("pg_stat_activity, pg_locks, pg_blocking_pids()")
+        self.line
+            .place()
+            .source("pg_stat_activity, pg_locks, pg_blocking_pids()")
     }
 
     fn begin(&mut self, out: &mut Readings) -> Result<(), Gap> {
@@ -104,24 +105,19 @@ impl Instrument for Locks {
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
         let place = self.line.place().clone();
         let Self {
-            line,
-            clock,
-            blind,
-            waits,
-            ..
+            line, clock, waits, ..
         } = self;
         let over = line.ask(
-            |connection| {
-                *blind = connection.blind_to_others("locks waited for by sessions");
-                Ok(())
+            |connection| Ok(connection.blind_to_others("locks waited for by sessions")),
+            |connection, blind| {
+                if let Some(gap) = blind {
+                    out.gap(place.label("other roles"), gap.clone());
+                }
+                look(connection, clock, waits, &place, out)
             },
-            |connection| look(connection, clock, waits, &place, out),
         )?;
         for wait in over {
             self.is_over(wait, out);
-        }
-        if let Some(gap) = &self.blind {
-            out.gap(place.label("other roles"), gap.clone());
         }
         Ok(())
     }

@@ -10,10 +10,6 @@ use crate::target::admin;
 use crate::target::dialect::Product;
 use crate::target::open::Endpoint;
 
-/// What sessions of instruments are called, so that the server's own views and the instruments
-/// themselves can leave them out.
-pub const APPLICATION_NAME: &str = "pgdyno observer";
-
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
 pub const MARK: &str = "/* pgdyno observer */";
 
@@ -22,7 +18,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// How long an answer may take; the server is told to give up a little earlier.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// What holds for each session: it gives up rather than wait, and costs the server little.
+/// What holds for each session: it gives up rather than wait, costs the server little, and has a name
+/// by which instruments and the server's own views can leave it out.
 const SETTINGS: &str = "SET application_name = 'pgdyno observer'; SET statement_timeout = 4000; \
     SET lock_timeout = 1000; SET jit = off; SET max_parallel_workers_per_gather = 0";
 
@@ -192,24 +189,26 @@ pub fn gap(error: &Error, grant: &str) -> Gap {
     }
 }
 
-/// A session that is made anew when it was lost.
-pub struct Line {
+/// A session that is made anew when it was lost, with what is made ready for it each time.
+pub struct Line<S> {
     place: Place,
-    connection: Option<Connection>,
+    open: Option<(Connection, S)>,
 }
 
-impl Line {
+impl<S> Line<S> {
     /// Not connected yet.
     pub fn to(place: Place) -> Self {
-        Self {
-            place,
-            connection: None,
-        }
+        Self { place, open: None }
     }
 
     /// Where it leads.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// What was made ready for the session there is.
+    pub fn ready(&self) -> Option<&S> {
+        self.open.as_ref().map(|(_, ready)| ready)
     }
 
     /// Asks; `prepare` comes first on a new session.
@@ -218,21 +217,22 @@ impl Line {
     /// There is no session, or what was asked failed.
     pub fn ask<T>(
         &mut self,
-        prepare: impl FnOnce(&mut Connection) -> Result<(), Gap>,
-        ask: impl FnOnce(&mut Connection) -> Result<T, Error>,
+        prepare: impl FnOnce(&mut Connection) -> Result<S, Error>,
+        ask: impl FnOnce(&mut Connection, &mut S) -> Result<T, Error>,
     ) -> Result<T, Gap> {
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
+        let (connection, ready) = match &mut self.open {
+            Some(open) => open,
             none => {
                 let mut new = self.place.connect()?;
-                prepare(&mut new)?;
-                none.insert(new)
+                let ready = prepare(&mut new);
+                let ready = ready.map_err(|error| gap(&error, &new.grant_monitor()))?;
+                none.insert((new, ready))
             }
         };
-        let result = ask(connection);
+        let result = ask(connection, ready);
         let told = result.map_err(|error| gap(&error, &connection.grant_monitor()));
         if connection.is_lost() {
-            self.connection = None;
+            self.open = None;
         }
         told
     }

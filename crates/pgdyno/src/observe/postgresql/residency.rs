@@ -93,7 +93,8 @@ fn read(connection: &mut Connection, place: &Place, out: &mut Readings) -> Resul
     let sql = "SELECT quote_ident(n.nspname) FROM pg_extension e \
                JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_buffercache'";
     let Some(schema) = connection.value(sql).map_err(told)? else {
-        let sql = "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_buffercache')";
+        let sql =
+            "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_buffercache')";
         let is_installed = connection.value(sql).map_err(told)?.as_deref() == Some("t");
         return Err(match is_installed {
             true => Gap::because(format!(
@@ -106,7 +107,9 @@ fn read(connection: &mut Connection, place: &Place, out: &mut Readings) -> Resul
             ),
         });
     };
-    let rows = connection.rows(&RESIDENCY.replace("{schema}", &schema)).map_err(told)?;
+    let rows = connection
+        .rows(&RESIDENCY.replace("{schema}", &schema))
+        .map_err(told)?;
     for row in rows {
         let [Some(name), Some(buffered), dirty] = row.as_slice() else {
             continue;

@@ -105,7 +105,11 @@ fn read(
         let Ok([kind, Some(name), size]) = <[_; 3]>::try_from(row) else {
             continue;
         };
-        let series = if kind.as_deref() == Some("i") { INDEX } else { TABLE };
+        let series = if kind.as_deref() == Some("i") {
+            INDEX
+        } else {
+            TABLE
+        };
         if let Some(size) = bytes(size) {
             out.before_after(series.of(place.label(&name)), size);
         }
@@ -129,7 +133,8 @@ impl Instrument for Sizes {
     }
 
     fn source(&self) -> String {
-        self.place.source("pg_database_size(), pg_table_size(), pg_relation_size()")
+        self.place
+            .source("pg_database_size(), pg_table_size(), pg_relation_size()")
     }
 
     /// It is read before and after only.
@@ -156,8 +161,9 @@ impl Instrument for Sizes {
             let now = after.get(*name);
             now.is_some_and(|now| now.used > before.used)
         });
-        let used: Vec<(&str, Vacuumed)> =
-            used.map(|(name, state)| (name.as_str(), state.vacuumed)).collect();
+        let used: Vec<(&str, Vacuumed)> = used
+            .map(|(name, state)| (name.as_str(), state.vacuumed))
+            .collect();
         if let Some(note) = notes::not_vacuumed(&used) {
             out.note(note);
         }

@@ -60,12 +60,19 @@ impl Standbys {
         place: &Place,
         out: &mut Readings,
     ) -> Result<(), Error> {
-        let sql = if connection.is_standby { OF_STANDBY } else { OF_PRIMARY };
+        let sql = if connection.is_standby {
+            OF_STANDBY
+        } else {
+            OF_PRIMARY
+        };
         let rows = connection.rows(sql)?;
         let now = Instant::now();
         let is_hidden = !connection.is_standby && !connection.sees_others && !rows.is_empty();
         if is_hidden {
-            let reason = format!("how far standbys are is hidden from role {}", connection.role);
+            let reason = format!(
+                "how far standbys are is hidden from role {}",
+                connection.role
+            );
             let gap = Gap::because(reason).remedy(connection.grant_monitor());
             out.gap(place.label("standbys"), gap);
             return Ok(());
@@ -94,13 +101,19 @@ impl Standbys {
         for (name, lag) in lags.iter().filter(|(_, lag)| **lag >= marked) {
             // It has been behind for as long as it is.
             let since = Duration::try_from_secs_f64(*lag).ok();
-            let since = since.and_then(|since| now.checked_sub(since)).unwrap_or(now);
+            let since = since
+                .and_then(|since| now.checked_sub(since))
+                .unwrap_or(now);
             let (_, most) = self.late.entry(name.clone()).or_insert((since, *lag));
             *most = most.max(*lag);
         }
         let is_late = |name: &str| lags.get(name).is_some_and(|lag| *lag >= marked);
-        let caught_up: Vec<String> =
-            self.late.keys().filter(|name| !is_late(name)).cloned().collect();
+        let caught_up: Vec<String> = self
+            .late
+            .keys()
+            .filter(|name| !is_late(name))
+            .cloned()
+            .collect();
         for name in caught_up {
             self.tell(&name, now, out);
         }
@@ -111,7 +124,11 @@ impl Standbys {
             return;
         };
         let length = now.saturating_duration_since(since);
-        let who = if name.is_empty() { "this standby" } else { name };
+        let who = if name.is_empty() {
+            "this standby"
+        } else {
+            name
+        };
         let text = format!("{who}, up to {most:.1} s behind");
         out.event("standby lag", since, Some(length), text);
     }

@@ -84,7 +84,9 @@ impl Statements {
         let told = |e: &Error, connection: &Connection| place::gap(e, &connection.grant_monitor());
         let after = snapshot(&mut connection).map_err(|why| why.gap(&connection))?;
         if before.of.columns != after.of.columns {
-            return Err(Gap::because("pg_stat_statements was altered during the trial"));
+            return Err(Gap::because(
+                "pg_stat_statements was altered during the trial",
+            ));
         }
         let mut grown: Vec<(&Key, Vec<f64>)> = after
             .counted
@@ -158,7 +160,10 @@ impl Instrument for Statements {
 /// Why there is no snapshot.
 enum Why {
     /// The extension is not in this database.
-    NotCreated { is_loaded: Option<bool>, is_installed: bool },
+    NotCreated {
+        is_loaded: Option<bool>,
+        is_installed: bool,
+    },
     /// The server or the connection.
     Failed(Error),
 }
@@ -174,10 +179,16 @@ impl Why {
         const LOAD: &str = "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'";
         let database = &connection.database;
         match self {
-            Self::NotCreated { is_installed: false, .. } => Gap::because(
+            Self::NotCreated {
+                is_installed: false,
+                ..
+            } => Gap::because(
                 "pg_stat_statements is not installed with the server (package postgresql-contrib)",
             ),
-            Self::NotCreated { is_loaded: Some(false), .. } => Gap::because(
+            Self::NotCreated {
+                is_loaded: Some(false),
+                ..
+            } => Gap::because(
                 "the server does not load pg_stat_statements: it takes shared_preload_libraries, a \
                  restart, and then CREATE EXTENSION pg_stat_statements",
             )
@@ -217,12 +228,21 @@ fn find(connection: &mut Connection) -> Result<Extension, Why> {
         let sql = format!(
             "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass({literal}) AND attnum > 0"
         );
-        Ok(connection.rows(&sql)?.into_iter().flatten().flatten().collect())
+        Ok(connection
+            .rows(&sql)?
+            .into_iter()
+            .flatten()
+            .flatten()
+            .collect())
     };
     let there = columns_of(connection, "pg_stat_statements")?;
     let has = |name: &str| there.iter().any(|column| column == name);
     // Until 1.7 planning was part of it, and it had this name.
-    let time = if has("total_exec_time") { "total_exec_time" } else { "total_time" };
+    let time = if has("total_exec_time") {
+        "total_exec_time"
+    } else {
+        "total_time"
+    };
     let details = DETAILS.iter().copied().filter(|column| has(column));
     let columns = ["calls", time, "rows"].into_iter().chain(details);
     Ok(Extension {
@@ -257,7 +277,11 @@ fn snapshot(connection: &mut Connection) -> Result<Snapshot, Why> {
     let mut hidden = 0;
     for row in connection.rows(&sql)? {
         let mut row = row.into_iter();
-        match (row.next().flatten(), row.next().flatten(), row.next().flatten()) {
+        match (
+            row.next().flatten(),
+            row.next().flatten(),
+            row.next().flatten(),
+        ) {
             (Some(role), Some(top), Some(number)) => {
                 let figures = row.map(|v| v.and_then(|v| v.parse().ok()).unwrap_or(0.0));
                 counted.insert([role, top, number], figures.collect());
@@ -325,7 +349,9 @@ fn statement(text: &str, of: &Extension, figures: &[f64]) -> ServerStatement {
         calls: figures[0] as u64,
         time_us: figures[1] * 1e3,
         rows: Some(figures[2] as u64),
-        details: details.map(|(name, value)| (name.clone(), *value)).collect(),
+        details: details
+            .map(|(name, value)| (name.clone(), *value))
+            .collect(),
     }
 }
 
@@ -344,7 +370,10 @@ mod tests {
     #[test]
     fn what_was_reset_counts_from_there_and_what_was_not_executed_is_left_out() {
         let before = vec![10.0, 100.0, 10.0];
-        assert_eq!(growth(Some(&before), &[12.0, 130.0, 12.0]), Some(vec![2.0, 30.0, 2.0]));
+        assert_eq!(
+            growth(Some(&before), &[12.0, 130.0, 12.0]),
+            Some(vec![2.0, 30.0, 2.0])
+        );
         assert_eq!(growth(Some(&before), &before), None);
         let anew = vec![3.0, 7.0, 3.0];
         assert_eq!(growth(Some(&before), &anew), Some(anew.clone()));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use pgdyno_session::Error;
 use serde_json::json;
 
 use super::notes;
@@ -48,13 +49,13 @@ const SAMPLE: &str = "PREPARE pgdyno_waits AS SELECT /* pgdyno observer */ \
 
 /// The instrument `pg.waits`.
 pub struct Waits {
-    line: Line,
+    /// With why other roles' sessions are not seen.
+    line: Line<Option<Gap>>,
     /// Clients of the trial: sessions beyond them are others'.
     clients: usize,
     due: Option<Instant>,
     second: Second,
     all: Totals,
-    blind: Option<Gap>,
 }
 
 /// Since it was last told.
@@ -93,19 +94,13 @@ impl Waits {
             due: None,
             second: Second::default(),
             all: Totals::default(),
-            blind: None,
         }
     }
 
     fn sample(&mut self) -> Result<(), Gap> {
-        let blind = &mut self.blind;
-        let rows = self.line.ask(
-            |connection| {
-                *blind = connection.blind_to_others("what sessions wait for");
-                prepare(connection)
-            },
-            |connection| connection.rows("EXECUTE pgdyno_waits"),
-        )?;
+        let rows = self.line.ask(prepare, |connection, _| {
+            connection.rows("EXECUTE pgdyno_waits")
+        })?;
         let sample = sample(rows, self.clients);
         let now = Instant::now();
         // A tick may come a little early.
@@ -122,6 +117,12 @@ impl Waits {
             *self.all.seen.entry(event).or_default() += sessions;
         }
         Ok(())
+    }
+
+    fn tell_gap(&self, out: &mut Readings) {
+        if let Some(Some(gap)) = self.line.ready() {
+            out.gap(self.line.place().label("other roles"), gap.clone());
+        }
     }
 
     /// Tells the means of what was seen since the last time.
@@ -142,8 +143,11 @@ impl Waits {
         let all = &self.all;
         let sessions: u64 = all.seen.values().sum();
         let share = |seen: &u64| *seen as f64 / sessions.max(1) as f64;
-        let shares: BTreeMap<&String, f64> =
-            all.seen.iter().map(|(event, seen)| (event, share(seen))).collect();
+        let shares: BTreeMap<&String, f64> = all
+            .seen
+            .iter()
+            .map(|(event, seen)| (event, share(seen)))
+            .collect();
         let past = all.since.map_or(0.0, |since| since.elapsed().as_secs_f64());
         let node = self.line.place().label("");
         let mut told = json!({
@@ -158,7 +162,14 @@ impl Waits {
                  server less than a hundredth of a core"
             ));
         }
-        out.fact(if node.is_empty() { "waits".to_owned() } else { format!("waits {node}") }, told);
+        out.fact(
+            if node.is_empty() {
+                "waits".to_owned()
+            } else {
+                format!("waits {node}")
+            },
+            told,
+        );
         if all.samples > 0 {
             let mean = all.others as f64 / all.samples as f64;
             if let Some(note) = notes::others_active(mean) {
@@ -173,21 +184,24 @@ fn interval(connections: usize) -> Duration {
     INTERVAL.mul_f64((connections as f64 / CONNECTIONS_FULL_RATE as f64).max(1.0))
 }
 
-fn prepare(connection: &mut Connection) -> Result<(), Gap> {
+fn prepare(connection: &mut Connection) -> Result<Option<Gap>, Error> {
     debug_assert!(SAMPLE.contains(MARK));
     let literal = pgdyno_session::quote_literal;
     let name = literal(&connection.clients_name);
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database()), \
                (SELECT oid FROM pg_roles WHERE rolname = current_user)";
-    let told = |e: &pgdyno_session::Error| super::place::gap(e, "");
-    let row = connection.rows(sql).map_err(|e| told(&e))?;
+    let row = connection.rows(sql)?;
     let mut row = row.into_iter().flatten().flatten();
-    let (database, role) = (row.next().unwrap_or_default(), row.next().unwrap_or_default());
+    let (database, role) = (
+        row.next().unwrap_or_default(),
+        row.next().unwrap_or_default(),
+    );
     let sql = SAMPLE
         .replace("{name}", &name)
         .replace("{database}", &literal(&database))
         .replace("{role}", &literal(&role));
-    connection.query(&sql).map_err(|e| told(&e)).map(drop)
+    connection.query(&sql)?;
+    Ok(connection.blind_to_others("what sessions wait for"))
 }
 
 /// From rows of: event (NULL for whoever is not in a statement), whether another's, sessions, of
@@ -238,9 +252,7 @@ impl Instrument for Waits {
     }
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        if let Some(gap) = &self.blind {
-            out.gap(self.line.place().label("other roles"), gap.clone());
-        }
+        self.tell_gap(out);
         if self.due.is_none_or(|due| Instant::now() >= due) {
             self.sample()?;
         }
@@ -253,9 +265,7 @@ impl Instrument for Waits {
 
     /// Clients have gone: there is nothing more to see.
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        if let Some(gap) = &self.blind {
-            out.gap(self.line.place().label("other roles"), gap.clone());
-        }
+        self.tell_gap(out);
         self.tell(out);
         self.conclude(out);
         Ok(())
@@ -269,7 +279,12 @@ mod tests {
     fn row(event: Option<&str>, is_others: bool, sessions: u64) -> Vec<Option<String>> {
         let count = Some(sessions.to_string());
         let is_others = if is_others { "t" } else { "f" };
-        vec![event.map(str::to_owned), Some(is_others.to_owned()), count.clone(), count]
+        vec![
+            event.map(str::to_owned),
+            Some(is_others.to_owned()),
+            count.clone(),
+            count,
+        ]
     }
 
     #[test]

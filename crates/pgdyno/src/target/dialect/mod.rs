@@ -9,6 +9,7 @@ mod postgresql;
 mod probes;
 mod product;
 mod retries;
+mod server_views;
 mod tables;
 mod yugabytedb;
 
@@ -19,6 +20,7 @@ pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
+pub use server_views::ServerView;
 pub use tables::{Filling, LoadSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
@@ -83,6 +85,8 @@ pub struct Dialect {
     pub cluster: Cluster,
     /// What it tells of the parts of a commit.
     pub probes: Probes,
+    /// What instruments can read of it over SQL.
+    pub server_views: &'static [ServerView],
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
 }

@@ -2,6 +2,7 @@
 
 use super::{
     AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries,
+    server_views,
 };
 
 /// PostgreSQL, all supported versions.
@@ -70,5 +71,6 @@ pub const POSTGRESQL: Dialect = Dialect {
     ],
     cluster: cluster::POSTGRESQL,
     probes: probes::POSTGRESQL,
+    server_views: server_views::POSTGRESQL,
     retries: retries::POSTGRESQL,
 };

@@ -3,6 +3,7 @@
 
 use super::{
     AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+    server_views,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -77,5 +78,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     lacks: &[],
     cluster: cluster::YUGABYTEDB,
     probes: probes::YUGABYTEDB,
+    server_views: server_views::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
 };

@@ -42,63 +42,67 @@ pub const FIGURES: &[Figure] = &[
         "pg_stat_bgwriter.checkpoints_timed (to 16), pg_stat_checkpointer.num_timed (17+)",
         "checkpoints due by checkpoint_timeout, restartpoints included; to 17 also those left out \
          because nothing was written",
-        &moved("checkpoints_timed", "num_timed + restartpoints_timed"),
+        moved("checkpoints_timed", "num_timed + restartpoints_timed"),
     ),
     Figure::counter(
         "pg.checkpoints.requested",
         "1/s",
         "pg_stat_bgwriter.checkpoints_req (to 16), pg_stat_checkpointer.num_requested (17+)",
         "checkpoints asked for: by CHECKPOINT, or because of max_wal_size",
-        &moved("checkpoints_req", "num_requested + restartpoints_req"),
+        moved("checkpoints_req", "num_requested + restartpoints_req"),
     ),
     Figure::counter(
         "pg.checkpoints.done",
         "1/s",
         "pg_stat_checkpointer.num_done (18+)",
         "checkpoints carried out",
-        &[At::since(18, &CHECKPOINTER, "num_done + restartpoints_done")],
+        [At::since(
+            18,
+            &CHECKPOINTER,
+            "num_done + restartpoints_done",
+        )],
     ),
     Figure::counter(
         "pg.checkpoints.buffers",
         "1/s",
         "pg_stat_bgwriter.buffers_checkpoint (to 16), pg_stat_checkpointer.buffers_written (17+)",
         "buffers that checkpoints wrote",
-        &moved("buffers_checkpoint", "buffers_written"),
+        moved("buffers_checkpoint", "buffers_written"),
     ),
     Figure::counter(
         "pg.checkpoints.write_time",
         "ms/s",
         "pg_stat_bgwriter.checkpoint_write_time (to 16), pg_stat_checkpointer.write_time (17+)",
         "time in which checkpoints wrote, counted when one is over",
-        &moved("checkpoint_write_time", "write_time"),
+        moved("checkpoint_write_time", "write_time"),
     ),
     Figure::counter(
         "pg.checkpoints.sync_time",
         "ms/s",
         "pg_stat_bgwriter.checkpoint_sync_time (to 16), pg_stat_checkpointer.sync_time (17+)",
         "time in which checkpoints synced, counted when one is over",
-        &moved("checkpoint_sync_time", "sync_time"),
+        moved("checkpoint_sync_time", "sync_time"),
     ),
     Figure::counter(
         "pg.bgwriter.buffers",
         "1/s",
         "pg_stat_bgwriter.buffers_clean",
         "buffers that the background writer wrote",
-        &[At::since(0, &BGWRITER, "buffers_clean")],
+        [At::since(0, &BGWRITER, "buffers_clean")],
     ),
     Figure::counter(
         "pg.bgwriter.stopped",
         "1/s",
         "pg_stat_bgwriter.maxwritten_clean",
         "rounds that the background writer broke off at bgwriter_lru_maxpages",
-        &[At::since(0, &BGWRITER, "maxwritten_clean")],
+        [At::since(0, &BGWRITER, "maxwritten_clean")],
     ),
     Figure::counter(
         "pg.buffers.allocated",
         "1/s",
         "pg_stat_bgwriter.buffers_alloc",
         "buffers given to another block",
-        &[At::since(0, &BGWRITER, "buffers_alloc")],
+        [At::since(0, &BGWRITER, "buffers_alloc")],
     ),
     Figure::counter(
         "pg.backends.buffers",
@@ -107,7 +111,7 @@ pub const FIGURES: &[Figure] = &[
          relations by all but checkpointer and background writer",
         "buffers that sessions had to write themselves",
         // op_bytes is gone in 18, where an operation may be of several blocks.
-        &[
+        [
             At::between(0, 17, &BGWRITER, "buffers_backend"),
             At::between(
                 17,
@@ -128,7 +132,7 @@ pub const FIGURES: &[Figure] = &[
         "1/s",
         "pg_stat_bgwriter.buffers_backend_fsync (to 16), pg_stat_io.fsyncs (17+)",
         "syncs that sessions had to do themselves, because the checkpointer's queue was full",
-        &[
+        [
             At::between(0, 17, &BGWRITER, "buffers_backend_fsync"),
             At::since(17, &BACKENDS, "coalesce(sum(fsyncs), 0)"),
         ],
