@@ -13,8 +13,7 @@ use super::place::Connection;
 use crate::observe::Readings;
 
 /// Workers and what they are at; what they say is `autovacuum: VACUUM public.t (to prevent …)`.
-const WORKERS: &str = "SELECT /* pgdyno observer */ \
-    regexp_replace(query, '^autovacuum: ', ''), \
+const WORKERS: &str = "SELECT regexp_replace(query, '^autovacuum: ', ''), \
     (extract(epoch FROM query_start) * 1000000)::bigint \
     FROM pg_stat_get_activity(NULL) \
     WHERE backend_type = 'autovacuum worker' AND state = 'active' \
@@ -22,7 +21,7 @@ const WORKERS: &str = "SELECT /* pgdyno observer */ \
     AND query LIKE 'autovacuum: %'";
 
 /// The largest tables, catalogs too: vacuuming these is work as well. Times only from 18 on.
-const COUNTS: &str = "SELECT /* pgdyno observer */ n.nspname || '.' || c.relname, \
+const COUNTS: &str = "SELECT n.nspname || '.' || c.relname, \
     pg_stat_get_autovacuum_count(c.oid), \
     (extract(epoch FROM pg_stat_get_last_autovacuum_time(c.oid)) * 1000000)::bigint, \
     {vacuum_time}, \

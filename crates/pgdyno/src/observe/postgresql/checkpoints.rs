@@ -13,7 +13,7 @@ use super::place::Connection;
 use crate::observe::Readings;
 
 /// Documented: pg_control_checkpoint() is for everybody. Its time is the start's, in whole seconds.
-const LATEST: &str = "SELECT /* pgdyno observer */ checkpoint_lsn, \
+const LATEST: &str = "SELECT checkpoint_lsn, \
     (extract(epoch FROM checkpoint_time) * 1000000)::bigint, ";
 
 /// Until 16.
@@ -25,6 +25,10 @@ const OF_BGWRITER: &str = "checkpoints_timed, checkpoints_req, \
 const OF_CHECKPOINTER: &str = "num_timed + restartpoints_timed, \
     num_requested + restartpoints_req, write_time + sync_time, buffers_written \
     FROM pg_control_checkpoint(), pg_stat_checkpointer";
+
+/// So long after the control file the counters may come: the checkpointer reports them when it is
+/// done, and until 14 it takes another process half a second to write them down.
+const COUNTED_WITHIN: Duration = Duration::from_secs(2);
 
 /// The checkpoints since the first reading.
 #[derive(Debug, Default)]
@@ -82,8 +86,8 @@ impl Checkpoints {
         if let Some(pending) = pending {
             let is_counted = state.time_ms > pending.before.time_ms
                 || state.timed + state.requested > pending.before.timed + pending.before.requested;
-            // Counters may have been reset meanwhile: one more reading is enough.
-            if is_counted || now > pending.seen {
+            // Counters may have been reset meanwhile.
+            if is_counted || now.saturating_duration_since(pending.seen) >= COUNTED_WITHIN {
                 self.tell(&pending, &state, clock, out);
             } else {
                 self.pending = Some(pending);

@@ -251,7 +251,7 @@ impl Relations {
 /// The largest relations of these kinds, and how many there are.
 fn largest(connection: &mut Connection, kinds: &str) -> Result<(Option<String>, usize), Error> {
     let sql = format!(
-        "SELECT {MARK} c.oid, CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END \
+        "SELECT c.oid, CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END \
             || c.relname, count(*) OVER () \
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
          WHERE c.relkind IN ({kinds}) AND n.nspname NOT IN ('pg_catalog', 'information_schema') \

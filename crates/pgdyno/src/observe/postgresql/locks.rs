@@ -29,12 +29,12 @@ const WAITING: Row = Row {
 pub const ROWS: &[Row] = &[WAITING];
 
 /// Who waits; a statement that goes on is the same wait.
-const WAITERS: &str = "SELECT /* pgdyno observer */ pid, wait_event, query_start \
+const WAITERS: &str = "SELECT pid, wait_event, query_start \
     FROM pg_stat_get_activity(NULL) WHERE wait_event_type = 'Lock'";
 
 /// Of these sessions: the lock, the relation (of a row: the one that the session has locked a row of
 /// meanwhile), since when (14+), and who holds it.
-const DETAILS: &str = "SELECT /* pgdyno observer */ l.pid, l.locktype, l.mode, \
+const DETAILS: &str = "SELECT l.pid, l.locktype, l.mode, \
     coalesce(l.relation, (SELECT min(t.relation) FROM pg_locks t \
         WHERE t.pid = l.pid AND t.locktype = 'tuple' AND t.granted))::regclass, \
     (extract(epoch FROM {waitstart}) * 1000000)::bigint, \

@@ -13,6 +13,10 @@ use crate::target::open::Endpoint;
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
 pub const MARK: &str = "/* pgdyno observer */";
 
+fn marked(sql: &str) -> String {
+    format!("{MARK} {sql}")
+}
+
 /// How long a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// How long an answer may take; the server is told to give up a little earlier.
@@ -20,8 +24,10 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// What holds for each session: it gives up rather than wait, costs the server little, and has a name
 /// by which instruments and the server's own views can leave it out.
-const SETTINGS: &str = "SET application_name = 'pgdyno observer'; SET statement_timeout = 4000; \
-    SET lock_timeout = 1000; SET jit = off; SET max_parallel_workers_per_gather = 0";
+const SETTINGS: &str = "SELECT /* pgdyno observer */ \
+    set_config('application_name', 'pgdyno observer', false), \
+    set_config('statement_timeout', '4000', false), set_config('lock_timeout', '1000', false), \
+    set_config('jit', 'off', false), set_config('max_parallel_workers_per_gather', '0', false)";
 
 /// A server to be read.
 #[derive(Clone)]
@@ -91,7 +97,7 @@ impl Connection {
     fn new(endpoint: &Endpoint) -> Result<Self, Error> {
         let mut session = Session::connect(&endpoint.candidates, Some(CONNECT_LIMIT))?;
         session.set_answer_timeout(Some(ANSWER_LIMIT));
-        let sql = "SELECT current_user, current_database(), current_setting('application_name'), \
+        let sql = "SELECT /* pgdyno observer */ current_user, current_database(), current_setting('application_name'), \
                    pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'), pg_is_in_recovery()";
         let row = admin::rows(&mut session, sql)?.into_iter().next();
         let mut row = row.unwrap_or_default().into_iter();
@@ -110,7 +116,8 @@ impl Connection {
         })
     }
 
-    /// Runs statements. The session is of no more use when it `is_lost` afterwards.
+    /// Runs statements as they are, without the mark. The session is of no more use when it `is_lost`
+    /// afterwards.
     ///
     /// # Errors
     /// The server's or the connection's.
@@ -123,7 +130,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        admin::rows(&mut self.session, sql)
+        admin::rows(&mut self.session, &marked(sql))
     }
 
     /// The first value of the first row.
@@ -131,7 +138,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub fn value(&mut self, sql: &str) -> Result<Option<String>, Error> {
-        admin::value(&mut self.session, sql)
+        admin::value(&mut self.session, &marked(sql))
     }
 
     /// What the server's clock shows, in microseconds since 1970, and when that was here: at some

@@ -28,8 +28,7 @@ const DIRTY: Row = Row {
 pub const ROWS: &[Row] = &[BUFFERED, DIRTY];
 
 /// Relations of this database by name; `{all}` is what is left of the total.
-const RESIDENCY: &str = "WITH b AS (SELECT /* pgdyno observer */ \
-        relfilenode, reltablespace, reldatabase, count(*) AS buffers, \
+const RESIDENCY: &str = "WITH b AS (SELECT relfilenode, reltablespace, reldatabase, count(*) AS buffers, \
         count(*) FILTER (WHERE isdirty) AS dirty \
         FROM {schema}.pg_buffercache WHERE relfilenode IS NOT NULL GROUP BY 1, 2, 3), \
     named AS (SELECT CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END || c.relname \

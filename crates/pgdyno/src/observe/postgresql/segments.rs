@@ -6,10 +6,9 @@ use super::place::Connection;
 use crate::observe::Readings;
 
 /// The segment that is written, and when this was; both NULL on a standby, which switches nothing.
-const NOW: &str = "SELECT /* pgdyno observer */ \
-    CASE WHEN NOT pg_is_in_recovery() THEN \
+const NOW: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN \
         div(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), \
-            (SELECT setting::numeric FROM pg_settings WHERE name = 'wal_segment_size')) END, \
+            pg_size_bytes(current_setting('wal_segment_size'))) END, \
     CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END";
 
 /// The segment of the last reading.

@@ -36,7 +36,7 @@ const INDEX: Row = Row {
 pub const ROWS: &[Row] = &[DATABASE, TABLE, INDEX];
 
 /// By size as vacuum last knew it: asking each for its size is dear where there are thousands.
-const RELATIONS: &str = "SELECT /* pgdyno observer */ c.relkind, \
+const RELATIONS: &str = "SELECT c.relkind, \
     CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END || c.relname, \
     CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END \
     FROM (SELECT *, row_number() OVER (PARTITION BY relkind ORDER BY relpages DESC, oid) AS place \
@@ -47,8 +47,7 @@ const RELATIONS: &str = "SELECT /* pgdyno observer */ c.relkind, \
 
 /// Rows that await vacuum, rows that do not, whether it was ever analyzed, and what was done with it
 /// so far.
-const STATES: &str = "SELECT /* pgdyno observer */ \
-    CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END || c.relname, \
+const STATES: &str = "SELECT CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END || c.relname, \
     pg_stat_get_dead_tuples(c.oid), pg_stat_get_live_tuples(c.oid), c.reltuples <= 0 \
         AND pg_relation_size(c.oid) > 0, \
     pg_stat_get_numscans(c.oid) + pg_stat_get_tuples_inserted(c.oid) \

@@ -30,14 +30,14 @@ const BEHIND: Row = Row {
 /// For the catalog.
 pub const ROWS: &[Row] = &[LAG, BEHIND];
 
-/// A row a standby; NULL where the role may not see it, or nothing is known yet.
-const OF_PRIMARY: &str = "SELECT /* pgdyno observer */ coalesce(nullif(application_name, ''), '') \
-        || coalesce(' ' || host(client_addr), ''), \
-    extract(epoch FROM replay_lag), \
-    pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn) \
-    FROM pg_stat_replication WHERE state IS NULL OR state = 'streaming' ORDER BY pid";
+/// A row a standby; NULL where the role may not see it, or nothing is known yet. The functions under
+/// pg_stat_replication, which joins more than is asked for here.
+const OF_PRIMARY: &str = "SELECT coalesce(a.application_name, '') || coalesce(' ' || host(a.client_addr), ''), \
+    extract(epoch FROM w.replay_lag), pg_wal_lsn_diff(pg_current_wal_lsn(), w.replay_lsn) \
+    FROM pg_stat_get_wal_senders() w JOIN pg_stat_get_activity(NULL) a ON a.pid = w.pid \
+    WHERE w.state IS NULL OR w.state = 'streaming' ORDER BY w.pid";
 
-const OF_STANDBY: &str = "SELECT /* pgdyno observer */ '', \
+const OF_STANDBY: &str = "SELECT '', \
     CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0 \
         ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) END, \
     pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn())";

@@ -267,7 +267,7 @@ fn snapshot(connection: &mut Connection) -> Result<Snapshot, Why> {
     let of = find(connection)?;
     let columns: Vec<String> = of.columns.iter().map(|c| format!("{c}::float8")).collect();
     let sql = format!(
-        "SELECT {MARK} {}, {} FROM {}.pg_stat_statements(false) \
+        "SELECT {}, {} FROM {}.pg_stat_statements(false) \
          WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())",
         of.key(),
         columns.join(", "),
@@ -325,7 +325,7 @@ fn texts(
     }
     let numbers: Vec<&str> = numbers.iter().copied().collect();
     let sql = format!(
-        "SELECT {MARK} {}, left(query, {TEXT_MAX}) FROM {}.pg_stat_statements \
+        "SELECT {}, left(query, {TEXT_MAX}) FROM {}.pg_stat_statements \
          WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) \
          AND queryid IN ({})",
         of.key(),

@@ -40,7 +40,7 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
                WHERE relname = 'emptied'";
     until("autovacuum came", || {
         bench.read().unwrap();
-        number(&mut session, sql) > 0.0
+        number(&mut session, sql) > 0.0 && number(&mut session, requested) > requested_before
     });
     thread::sleep(Duration::from_millis(600));
     bench.read().unwrap();

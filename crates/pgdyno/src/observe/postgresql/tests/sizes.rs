@@ -2,7 +2,7 @@
 
 use pgdyno_server::Server;
 
-use super::{Database, number, on_each_version};
+use super::{Database, number, on_each_version, until};
 use crate::observe::postgresql::residency::Residency;
 use crate::observe::postgresql::sizes::Sizes;
 use crate::observe::testing::Bench;
@@ -25,10 +25,17 @@ fn sizes_are_the_servers_own(server: &Server, _major: u32) {
         ),
     ];
     let before = functions.map(|(_, _, sql)| number(&mut control, sql));
+    let counted = "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'grown'";
+    until("the rows are counted", || {
+        number(&mut control, counted) >= 10_000.0
+    });
     let mut bench = Bench::new(Sizes::new(database.place()));
     bench.begin().unwrap();
     database
         .run("INSERT INTO grown SELECT g, repeat('x', 100) FROM generate_series(10001, 30000) g");
+    until("all are counted", || {
+        number(&mut control, counted) >= 30_000.0
+    });
     let (result, batch) = bench.end();
     result.unwrap();
     for (i, (name, label, sql)) in functions.into_iter().enumerate() {
@@ -56,7 +63,10 @@ fn sizes_are_the_servers_own(server: &Server, _major: u32) {
 
 fn residency_is_the_servers_own(server: &Server, major: u32) {
     let database = Database::new(server, "residency", true);
-    database.run("CREATE TABLE cached AS SELECT generate_series(1, 10000) AS x");
+    database.run(
+        "CREATE TABLE cached (x int) WITH (autovacuum_enabled = off); \
+         INSERT INTO cached SELECT generate_series(1, 10000)",
+    );
     let mut control = database.session();
     let own = "SELECT count(*) * 8192 FROM pg_buffercache \
                WHERE relfilenode = pg_relation_filenode('cached') \
