@@ -20,6 +20,11 @@ pub struct ObserveArgs {
     #[arg(long, value_name = "auto|none|LIST", default_value = "auto")]
     pub observe: Wish,
 
+    /// A disk of this host to read, by the kernel's name (vda, nvme0n1); several times: several
+    /// [default: those that file systems of the server or of this host are on]
+    #[arg(long, value_name = "NAME")]
+    pub disk: Vec<String>,
+
     /// Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
     /// node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
     /// labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}
@@ -75,6 +80,7 @@ impl ObserveArgs {
         };
         Ok(Asked {
             wish: self.observe.clone(),
+            disks: self.disk.clone(),
             scrapes,
             board,
         })

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use super::board::Board;
 use super::scrape::Scrape;
-use super::{Instrument, Scene, Wish, choose};
+use super::{Instruments, Scene, Wish, choose};
 
 /// What to observe, and who else is to see it. By default nothing and nobody.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// Which of pgdyno's own instruments.
     pub wish: Wish,
+    /// Disks of this host; none: those that matter.
+    pub disks: Vec<String>,
     /// Endpoints to scrape.
     pub scrapes: Vec<Scrape>,
     /// Where the running trial is shown to others.
@@ -27,7 +29,7 @@ impl Asked {
     }
 
     /// The instruments for this scene. Endpoints are scraped whatever else is wanted.
-    pub fn instruments(&self, scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
+    pub fn instruments(&self, scene: &Scene<'_>) -> Instruments {
         let scrapes = self.scrapes.iter().map(Scrape::instrument);
         choose(&self.wish, scene)
             .into_iter()

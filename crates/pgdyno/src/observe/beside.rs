@@ -8,7 +8,7 @@ use pgdyno_drive::record::{Event, Interval, LoggedTransaction};
 use pgdyno_drive::{Live, Message};
 
 use super::board::{Board, Title};
-use super::{Batch, Instrument, Observed, Watch};
+use super::{Batch, Instruments, Observed, Watch};
 
 /// Who watches a run, and what instruments read meanwhile.
 pub trait Onlooker: Live {
@@ -28,7 +28,7 @@ pub struct Beside<'a> {
 impl<'a> Beside<'a> {
     /// Starts the instruments; see [`Watch::start`]. A board shows the run under its title.
     pub fn start(
-        instruments: Vec<Box<dyn Instrument>>,
+        instruments: Instruments,
         board: Option<(Arc<Board>, Title)>,
         is_stopping: &dyn Fn() -> bool,
         live: &'a mut dyn Onlooker,
@@ -55,7 +55,9 @@ impl<'a> Beside<'a> {
     pub fn end(mut self) -> Observed {
         let batch = self.watch.end();
         self.pass_on(batch);
-        std::mem::take(&mut self.observed)
+        let mut observed = std::mem::take(&mut self.observed);
+        observed.close(self.watch.collecting_us());
+        observed
     }
 }
 

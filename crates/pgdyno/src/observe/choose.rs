@@ -18,11 +18,17 @@ pub struct Scene<'a> {
     pub facts: &'a Facts,
     /// Clients that will be at work.
     pub clients: usize,
+    /// Disks of this host that are asked for by name; none: those that matter.
+    pub disks: &'a [String],
 }
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[super::postgresql::instruments];
+const FAMILIES: &[Family] = &[super::postgresql::instruments];
+
+type Family = fn(&Scene<'_>) -> Instruments;
+/// Instruments that have not begun.
+pub type Instruments = Vec<Box<dyn Instrument>>;
 
 /// Which instruments are asked for (`--observe`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -83,7 +89,7 @@ fn is_in(name: &str, wanted: &str) -> bool {
 }
 
 /// The instruments for this scene.
-pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
+pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Instruments {
     if *wish == Wish::None {
         return Vec::new();
     }

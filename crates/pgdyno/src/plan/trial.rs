@@ -128,6 +128,7 @@ impl Trial {
             product: &prepared.product,
             facts: &prepared.facts,
             clients: self.drive.clients,
+            disks: &self.observe.disks,
         });
         let is_stopping = || control.is_stopping();
         let board = self.observe.board.clone();

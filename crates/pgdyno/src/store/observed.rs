@@ -138,7 +138,9 @@ fn write_statements(
 /// # Errors
 /// The store cannot be read.
 pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> {
-    let (instruments, cpu_us) = instruments(connection, number)?;
+    let (instruments, instrument_cpu_us) = instruments(connection, number)?;
+    let sql = "SELECT observers_cpu_us FROM trial WHERE number = ?";
+    let cpu_us = connection.query_row(sql, [number], |row| row.get(0))?;
     let names: HashMap<&str, usize> = instruments
         .iter()
         .map(|row: &InstrumentRow| (row.name.as_str(), row.number))
@@ -206,6 +208,7 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> 
         )?,
         notes: Vec::new(),
         instruments,
+        instrument_cpu_us,
         cpu_us,
     })
 }

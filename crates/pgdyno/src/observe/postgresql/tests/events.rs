@@ -21,6 +21,10 @@ fn of<'a>(batch: &'a Batch, kind: &str, part: &str) -> Vec<&'a ObservedEvent> {
 fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     let database = Database::new(server, "happenings", false);
     database.run("CREATE TABLE emptied AS SELECT generate_series(1, 5000) AS x");
+    let requested = match major < 17 {
+        true => "SELECT checkpoints_req FROM pg_stat_bgwriter",
+        false => "SELECT num_requested FROM pg_stat_checkpointer",
+    };
     let begun = Instant::now();
     let mut bench = Bench::new(Events::new(database.place()));
     bench.begin().unwrap();
@@ -31,6 +35,7 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     // A second in which nothing is made to happen; the server tells times of checkpoints in seconds.
     thread::sleep(Duration::from_millis(1200));
     bench.read().unwrap();
+    let requested_before = number(&mut session, requested);
     let before_us = begun.elapsed().as_micros() as i64;
     session.simple_query("CHECKPOINT").unwrap();
     let after_us = begun.elapsed().as_micros() as i64;
