@@ -1,7 +1,7 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
 //! `--scrape` are named by whoever is scraped.
 
-use super::Row;
+use super::{Row, postgresql};
 
 /// A chapter of the list.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub struct Chapter {
 }
 
 /// Those of each family of instruments, in the order of the document.
-const FAMILIES: &[&[Chapter]] = &[];
+const FAMILIES: &[&[Chapter]] = &[&postgresql::CHAPTERS];
 
 /// All chapters, in the order of the document.
 pub fn chapters() -> impl Iterator<Item = &'static Chapter> {

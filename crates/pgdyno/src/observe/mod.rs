@@ -18,6 +18,7 @@ mod gap;
 mod instrument;
 pub mod listen;
 mod observed;
+pub mod postgresql;
 pub mod prometheus;
 mod readings;
 mod recorder;
