@@ -1,7 +1,9 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
+mod diagnose;
 mod doors;
 mod exit;
+mod observe;
 mod plan;
 mod report;
 mod say;

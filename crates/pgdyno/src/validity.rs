@@ -3,12 +3,15 @@
 //!
 //! Not for: finding out (`target/facts.rs`, `target/contention.rs`), printing (report).
 
+mod server;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 use pgdyno_stats::Steadiness;
 
+use crate::observe::Observed;
 use crate::plan::steady::Course;
 use crate::plan::warmup::Ended;
 use crate::target::facts::{Fact, Facts};
@@ -79,6 +82,10 @@ pub struct Situation<'a> {
     pub courses: &'a [Course],
     /// A warm-up that came to its limit, with its length in microseconds.
     pub warmup_cut_short: Option<(Ended, u64)>,
+    /// What instruments saw.
+    pub observed: Option<&'a Observed>,
+    /// When what is measured began, in microseconds since clients began to work.
+    pub measured_from_us: i64,
 }
 
 const DRIFTS: &str = "not-steady";
@@ -103,6 +110,10 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
         notes.extend(server(facts, s.writes));
         notes.extend(isolation(facts, s.isolation_asked));
         notes.extend(same_node(facts));
+    }
+    if let Some(observed) = s.observed {
+        notes.extend(observed.notes.iter().cloned());
+        notes.extend(server::cache_warming(observed, s.measured_from_us));
     }
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));

@@ -1,5 +1,7 @@
 //! `pgdyno compare`: two sets of trials of the notebook beside each other.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use pgdyno_platform::terminal;
 use pgdyno_stats::gate::{Figure, Gate, Outcome as GateOutcome, Unit};
@@ -7,12 +9,15 @@ use pgdyno_stats::{CompareOptions, Comparison, Direction, Summary, Verdict};
 use serde_json::{Value, json};
 
 use super::store_args::StoreArgs;
+use super::trials_arg::trials as side;
 use crate::exit::{Exit, Failure};
 use crate::report::comparison::{self, Compared, METRICS, Pair};
 use crate::report::json::document;
 use crate::report::table::Table;
+use crate::report::{markdown, page};
 use crate::say::{answer, write_answer};
-use crate::store::{Filter, State, Store, TrialRow};
+use crate::store::command_line;
+use crate::store::{Store, TrialRow};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
@@ -52,6 +57,18 @@ pub struct CompareArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// As Markdown, for a ticket
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+
+    /// Also as one self-contained page, in this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// With --html: replace a file that is no report
+    #[arg(long, requires = "html")]
+    pub force: bool,
+
     /// Which store.
     #[command(flatten)]
     pub store: StoreArgs,
@@ -77,7 +94,31 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
         .map(|pair| (pair, pair.compare(&options)))
         .collect();
     let surroundings = surroundings(&store, &pairs[0])?;
-    if args.json {
+    let verdict = gate.as_ref().map(|gate| judge(gate, &compared));
+    if args.html.is_some() || args.markdown {
+        let gate = args.fail_if.as_deref().zip(verdict.as_ref());
+        let document = page::compare(
+            &store,
+            &page::Sides {
+                a: &args.a,
+                b: &args.b,
+                compared: &compared,
+                paired: args.paired,
+                surroundings: &surroundings,
+                gate: gate.map(|(text, judged)| (text, judged.passes, judged.words.join("; "))),
+                command: &command_line::of_process(),
+            },
+        )?;
+        if let Some(path) = &args.html {
+            super::report::put(path, args.force, &document)?;
+        }
+        if args.markdown {
+            write_answer(format_args!("{}", markdown::text(&document)))?;
+        }
+    }
+    if args.markdown {
+        // That was the answer.
+    } else if args.json {
         let points = compared
             .iter()
             .map(|(pair, figures)| point_json(pair, figures));
@@ -105,77 +146,20 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
             write_answer(format_args!("{}", table.text(width())))?;
         }
     }
-    match gate {
-        Some(gate) => judge(&gate, &compared),
-        None => Ok(Exit::Ok),
+    let Some(judged) = verdict else {
+        return Ok(Exit::Ok);
+    };
+    for words in &judged.words {
+        crate::say::remark!("pgdyno: {words}");
     }
+    Ok(match judged.passes {
+        Some(true) => Exit::Ok,
+        _ => Exit::Failed,
+    })
 }
 
 fn width() -> usize {
     terminal::width().map_or(WIDTH_DEFAULT, usize::from)
-}
-
-/// The complete trials that this names, without those that are excluded.
-fn side(store: &Store, called: &str) -> Result<Vec<TrialRow>, Failure> {
-    let filter = Filter {
-        state: Some(State::Complete),
-        ..Filter::default()
-    };
-    let trials = if let Some(tag) = called.strip_prefix("tag:") {
-        store.trials(&Filter {
-            tags: vec![tag.to_owned()],
-            ..filter
-        })?
-    } else if let Some(numbers) = numbers(called)? {
-        let trials: Result<Vec<TrialRow>, Failure> = numbers
-            .iter()
-            .map(|number| store.trial(&number.to_string()))
-            .collect();
-        trials?
-    } else {
-        store.trials(&Filter {
-            experiment: Some(called.to_owned()),
-            ..filter
-        })?
-    };
-    let counts = |trial: &TrialRow| {
-        let is_maximum = trial.tags.iter().any(|tag| tag == "maximum");
-        trial.state == State::Complete.name() && trial.excluded.is_none() && !is_maximum
-    };
-    let trials: Vec<TrialRow> = trials.into_iter().filter(counts).collect();
-    if trials.is_empty() {
-        return Err(Failure::with(
-            Exit::Usage,
-            format!("\"{called}\" names no complete trial that counts"),
-        )
-        .hint("pgdyno ls shows what there is"));
-    }
-    Ok(trials)
-}
-
-/// `3-8` and `3,5,7`; `None` when it is no list of numbers.
-fn numbers(text: &str) -> Result<Option<Vec<i64>>, Failure> {
-    if !text
-        .bytes()
-        .all(|b| b.is_ascii_digit() || b == b',' || b == b'-')
-    {
-        return Ok(None);
-    }
-    let wrong = || {
-        Failure::with(Exit::Usage, format!("\"{text}\" is no list of trials"))
-            .hint("trials are named so: 12, 3-8, 3,5,7")
-    };
-    let mut numbers = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: i64 = first.parse().map_err(|_| wrong())?;
-        let last: i64 = last.parse().map_err(|_| wrong())?;
-        if first > last || last - first > 100_000 {
-            return Err(wrong());
-        }
-        numbers.extend(first..=last);
-    }
-    Ok(Some(numbers))
 }
 
 /// What differs in how the first trials of both sides were measured.
@@ -302,8 +286,18 @@ fn point_json(pair: &Pair<'_>, compared: &[Compared]) -> Value {
 }
 
 /// The exit code for machines; what was found is told.
-fn judge(gate: &Gate, compared: &[(&Pair<'_>, Vec<Compared>)]) -> Result<Exit, Failure> {
-    let mut worst = Exit::Ok;
+/// What a gate says of all points.
+struct Judged {
+    /// `None` when it cannot be told of one, and none fails.
+    passes: Option<bool>,
+    words: Vec<String>,
+}
+
+fn judge(gate: &Gate, compared: &[(&Pair<'_>, Vec<Compared>)]) -> Judged {
+    let mut judged = Judged {
+        passes: Some(true),
+        words: Vec::new(),
+    };
     for (pair, figures) in compared {
         let comparison = |name: &str| {
             let found = figures
@@ -312,14 +306,17 @@ fn judge(gate: &Gate, compared: &[(&Pair<'_>, Vec<Compared>)]) -> Result<Exit, F
             found.and_then(|(_, result)| result.as_ref().ok())
         };
         let (outcome, tested) = gate.evaluate(comparison);
-        for tested in tested {
-            crate::say::remark!("pgdyno: {}: {tested}", pair.title);
-        }
-        if outcome != GateOutcome::Passes {
-            worst = Exit::Failed;
-        }
+        let tested = tested.iter();
+        judged
+            .words
+            .extend(tested.map(|tested| format!("{}: {tested}", pair.title)));
+        judged.passes = match (judged.passes, outcome) {
+            (Some(false), _) | (_, GateOutcome::Fails) => Some(false),
+            (None, _) | (_, GateOutcome::CannotTell) => None,
+            (passes, GateOutcome::Passes) => passes,
+        };
     }
-    Ok(worst)
+    judged
 }
 
 #[cfg(test)]

@@ -9,10 +9,12 @@ pub mod lab;
 pub mod load;
 pub mod ls;
 pub mod marks;
+pub mod observe_args;
 pub mod own_args;
 pub mod pack;
 pub mod pack_args;
 pub mod pgbench;
+pub mod report;
 pub mod restore;
 pub mod retry_args;
 pub mod rows_args;
@@ -24,6 +26,7 @@ pub mod store_args;
 pub mod sweep;
 pub mod target;
 pub mod target_args;
+mod trials_arg;
 pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -136,6 +139,8 @@ pub enum Verb {
     Import(exchange::ImportArgs),
     /// Ask the notebook anything, in SQL
     Sql(sql::SqlArgs),
+    /// A trial, an experiment or a set of trials as one page to look at
+    Report(report::ReportArgs),
     /// Two sets of trials beside each other, with intervals and a verdict
     Compare(compare::CompareArgs),
     /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
@@ -174,6 +179,7 @@ Examples:
   pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
   pgdyno ls; pgdyno show 12                   what was measured before
+  pgdyno report 12 -o slow.html               the same as a page, with pictures and reasons
   pgdyno server start                         a server that stays for the next runs
   pgdyno pgbench -c 8 -T 60 bench             what pgbench would do and say
 
@@ -203,6 +209,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Export(args) => exchange::export(&args, cli.talk),
         Verb::Import(args) => exchange::import(&args, cli.talk),
         Verb::Sql(args) => sql::open(&args),
+        Verb::Report(args) => report::open(&args),
         Verb::Compare(args) => compare::open(&args),
         Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
             Exit::Usage,

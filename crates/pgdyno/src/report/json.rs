@@ -12,10 +12,12 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::figures::{self, PERCENTILES};
+use super::observed;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::steady::{Course, courses};
 use crate::plan::trial::{Outcome, Trial};
+use crate::store::TrialRow;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -77,14 +79,37 @@ pub fn document(outcome: &Outcome) -> Value {
         },
         "endpoints": recording.endpoints.iter().map(endpoint).collect::<Vec<_>>(),
         "events": recording.events.iter().map(event).collect::<Vec<_>>(),
+        "worst": observed::worst(recording),
+        "observed": observed::document(&outcome.observed),
         "clients": {
             "total": recording.clients.total,
             "aborted": recording.clients.aborted,
             "disconnected": recording.clients.disconnected,
         },
         "client_cpu": client_cpu(recording),
+        "verdict": crate::diagnose::diagnose(outcome),
         "notes": outcome.notes,
         "seconds": recording.seconds.iter().map(|s| second(recording, s)).collect::<Vec<_>>(),
+    })
+}
+
+/// What the notebook knows of a trial beside its result.
+pub fn stored(trial: &TrialRow) -> Value {
+    json!({
+        "number": trial.number,
+        "uuid": trial.uuid,
+        "state": trial.state,
+        "reason": trial.reason,
+        "ended": trial.ended,
+        "experiment": trial.experiment_name,
+        "position": trial.position,
+        "point": trial.point,
+        "repeat": trial.repeat,
+        "tags": trial.tags,
+        "note": trial.note,
+        "excluded": trial.excluded,
+        "command": trial.command,
+        "pgdyno": trial.pgdyno,
     })
 }
 

@@ -13,8 +13,10 @@ pub mod command_line;
 mod end;
 mod endpoints;
 mod exchange;
+mod happened;
 mod keep;
 mod marks;
+mod observed;
 mod outcome;
 mod packed;
 pub mod place;
@@ -28,6 +30,7 @@ mod touched;
 mod trials;
 mod uuid;
 mod warmup;
+mod worst;
 mod writer;
 
 use std::path::{Path, PathBuf};

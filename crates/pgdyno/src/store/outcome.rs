@@ -15,8 +15,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
-use super::{State, Store, endpoints, packed, seconds, stamp, touched, warmup};
+use super::{State, Store, endpoints, observed, packed, seconds, stamp, touched, warmup, worst};
 use crate::exit::Failure;
+use crate::observe::Observed;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
@@ -66,6 +67,7 @@ impl Store {
         let recording = self.recording(number)?;
         let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
         let touched = touched::read(&self.connection, number)?;
+        let observed = observed::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
             .connection
@@ -77,6 +79,7 @@ impl Store {
             },
             touched,
             warmup_ended,
+            observed,
             ..outcome
         })
     }
@@ -96,6 +99,7 @@ impl Store {
         let endpoints = endpoints::read(&self.connection, number)?;
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
+        let worst = worst::read(&self.connection, number)?;
         let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
                    clients_disconnected, reason FROM trial WHERE number = ?";
         let recording = self.connection.query_row(sql, [number], |row| {
@@ -125,6 +129,7 @@ impl Store {
                 endpoints,
                 events,
                 threads,
+                worst,
                 clients,
                 seconds: Vec::new(),
             })
@@ -258,6 +263,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
                 .unwrap_or(false),
             drive: drive(row)?,
             detects_warmup: false,
+            observe: Default::default(),
         },
         workload: row.get("workload")?,
         pack_sha256: row.get("pack_sha256")?,
@@ -278,6 +284,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         recording,
         touched: None,
         warmup_ended: None,
+        observed: Observed::default(),
         notes: json(row, "notes")?,
     })
 }

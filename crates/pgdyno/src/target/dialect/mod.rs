@@ -7,8 +7,10 @@ mod cockroachdb;
 mod feature;
 mod postgresql;
 mod probes;
+mod processes;
 mod product;
 mod retries;
+mod server_views;
 mod tables;
 mod yugabytedb;
 
@@ -17,8 +19,10 @@ pub use cockroachdb::COCKROACHDB;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
+pub use processes::Processes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
+pub use server_views::ServerView;
 pub use tables::{Filling, LoadSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
@@ -83,8 +87,12 @@ pub struct Dialect {
     pub cluster: Cluster,
     /// What it tells of the parts of a commit.
     pub probes: Probes,
+    /// What instruments can read of it over SQL.
+    pub server_views: &'static [ServerView],
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
+    /// How its processes are known again.
+    pub processes: Processes,
 }
 
 /// How a session is given settings when it starts.

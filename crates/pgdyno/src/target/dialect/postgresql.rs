@@ -1,7 +1,8 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries,
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, processes,
+    retries, server_views,
 };
 
 /// PostgreSQL, all supported versions.
@@ -70,5 +71,7 @@ pub const POSTGRESQL: Dialect = Dialect {
     ],
     cluster: cluster::POSTGRESQL,
     probes: probes::POSTGRESQL,
+    server_views: server_views::POSTGRESQL,
     retries: retries::POSTGRESQL,
+    processes: processes::POSTGRESQL,
 };

@@ -2,7 +2,8 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, processes,
+    retries, server_views,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -77,5 +78,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     lacks: &[],
     cluster: cluster::YUGABYTEDB,
     probes: probes::YUGABYTEDB,
+    server_views: server_views::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
+    processes: processes::YUGABYTEDB,
 };

@@ -1,0 +1,155 @@
+//! Blocks that were not in shared buffers: found in the kernel's cache (`buffer-misses`), or read from
+//! the device (`device-reads`).
+//!
+//! A miss costs more than the wait that is seen: the session has to free a buffer, copy the block and
+//! check it, and does that on a CPU. Measured with the pack slob on PostgreSQL 18 (docs/slob.md), a
+//! logical read that misses into the kernel's cache costs several times one that hits; so the time on
+//! the CPU is divided between hits and misses in that proportion before it is called the CPU's.
+
+use crate::diagnose::evidence::{Evidence, ratio};
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::waits::Class;
+use crate::diagnose::words;
+
+/// Blocks come from the kernel's cache.
+pub const BUFFERS: Rule = Rule {
+    code: "buffer-misses",
+    name: "Buffer misses",
+    examine: |evidence| examine(evidence, From::Kernel),
+};
+/// Blocks come from the device.
+pub const DEVICE: Rule = Rule {
+    code: "device-reads",
+    name: "Device reads",
+    examine: |evidence| examine(evidence, From::Device),
+};
+
+/// CPU time of a miss in that of a hit.
+const MISS_COST: f64 = 4.0;
+/// From this share of misses on, the device did the reading.
+const DEVICE_SHARE: f64 = 0.2;
+/// Less of the time in waits for blocks is not worth dividing the CPU's for.
+const WAITS_MIN: f64 = 0.05;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    Kernel,
+    Device,
+}
+
+/// The part of the time on a CPU that misses stand for.
+pub fn cpu_share(evidence: &Evidence<'_>) -> f64 {
+    let waits = evidence.class_share(Class::Blocks).unwrap_or(0.0);
+    let running = evidence.class_share(Class::Running).unwrap_or(0.0);
+    let (Some(hits), Some(misses)) = rates(evidence) else {
+        return 0.0;
+    };
+    if waits < WAITS_MIN {
+        return 0.0;
+    }
+    running * ratio(misses * MISS_COST, misses * MISS_COST + hits)
+}
+
+/// Blocks found in shared buffers and not found there, a second.
+fn rates(evidence: &Evidence<'_>) -> (Option<f64>, Option<f64>) {
+    (
+        evidence.mean("pg.blocks.hit"),
+        evidence.mean("pg.blocks.read"),
+    )
+}
+
+/// Reads of the device under the server's data, a second, where that is this host's.
+fn device_reads(evidence: &Evidence<'_>) -> Option<f64> {
+    evidence.mean("host.server.cpu")?;
+    evidence.mean("host.disk.reads")
+}
+
+fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
+    let Some(waits) = evidence.class_share(Class::Blocks) else {
+        return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
+    };
+    let (hits, misses) = rates(evidence);
+    let device = device_reads(evidence);
+    let misses_or_0 = misses.unwrap_or(0.0);
+    let is_device = device.map(|reads| reads >= DEVICE_SHARE * misses_or_0 && reads >= 1.0);
+    let share = waits + cpu_share(evidence);
+    let mine = match (from, is_device) {
+        (From::Device, None) => {
+            return Examined::NotKnown(
+                "the device under the server’s data was not seen".to_owned(),
+            );
+        }
+        (From::Device, Some(is_device)) => is_device,
+        (From::Kernel, is_device) => is_device != Some(true),
+    };
+    let mut proofs = Vec::new();
+    if let (Some(hits), Some(misses)) = (hits, misses) {
+        let per_transaction =
+            misses * evidence.elapsed_s / evidence.all.counts.committed.max(1) as f64;
+        proofs.push(
+            Proof::new(
+                words::share(ratio(misses, hits + misses)),
+                format!(
+                    "of the blocks asked for were not in shared buffers: {}, {} for a transaction",
+                    words::per_second(misses),
+                    words::some(per_transaction)
+                ),
+            )
+            .at("instruments", "Server"),
+        );
+    }
+    let event = evidence.budget.as_ref();
+    let event = event.and_then(|budget| budget.events_of(Class::Blocks).next());
+    if let Some((event, _)) = event {
+        proofs.push(
+            Proof::new(
+                words::share(waits),
+                format!(
+                    "of the clients’ time their sessions waited for blocks, most of it in {event}"
+                ),
+            )
+            .at("sessions", "What sessions were doing"),
+        );
+    }
+    if let Some(reads) = device {
+        proofs.push(
+            Proof::new(
+                words::per_second(reads),
+                "reads came to the device under the server’s data",
+            )
+            .at("instruments", "Server’s host"),
+        );
+    }
+    let (sentence, remedies) = match from {
+        From::Kernel if is_device.is_none() => (
+            "Buffer misses limited it: blocks were not in shared buffers; whether the kernel’s cache \
+             or the device had them was not seen",
+            vec!["a larger `shared_buffers`, or a smaller set of rows".to_owned()],
+        ),
+        From::Kernel => (
+            "Buffer misses limited it: blocks were not in shared buffers, and came from the kernel’s \
+             cache",
+            vec![
+                "a larger `shared_buffers`, if the memory is there; `pgdyno slob sweep` shows what \
+                 each level costs"
+                    .to_owned(),
+            ],
+        ),
+        From::Device => (
+            "Device reads limited it: blocks were in no cache",
+            vec![
+                "more memory, a faster device, or a smaller set of rows; `pgdyno slob sweep` shows \
+                 what each level costs"
+                    .to_owned(),
+            ],
+        ),
+    };
+    Examined::Found(Found {
+        share: if mine { share } else { 0.0 },
+        figure: None,
+        sentence: sentence.to_owned(),
+        proofs,
+        remedies,
+    })
+}

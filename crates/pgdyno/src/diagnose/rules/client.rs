@@ -1,0 +1,84 @@
+//! pgdyno itself: a thread of it had no time left, so that answers waited for their turn.
+//!
+//! Only a thread that had work nearly all the time counts: on a CPU, or waiting for one that others
+//! had. Then the time in which the server had nothing to do for a client is the generator's.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::words;
+use crate::validity::CLIENT_BOUND_SHARE;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "client",
+    name: "The client",
+    examine,
+};
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let Some(busiest) = evidence.busiest_thread() else {
+        return Examined::NotKnown("pgdyno’s own CPU time was not recorded".to_owned());
+    };
+    let figure = Some(format!(
+        "its busiest thread had work {} of the time",
+        words::share(busiest)
+    ));
+    // What is not seen of the server cannot have been its.
+    let outside = evidence
+        .outside_share()
+        .unwrap_or_else(|| evidence.of_all(busiest));
+    let is_bound = busiest >= CLIENT_BOUND_SHARE;
+    let share = if is_bound { outside } else { 0.0 };
+    let threads = &evidence.outcome.recording.threads;
+    let used: u64 = threads.iter().map(|t| t.user_us + t.system_us).sum();
+    let waited: u64 = threads.iter().map(|t| t.waited_us).sum();
+    let wall = threads.iter().map(|t| t.wall_us).sum::<u64>() as f64;
+    let mut proofs = vec![
+        Proof::new(
+            words::share(busiest),
+            "of the time pgdyno’s busiest thread was on a CPU or waited for one",
+        )
+        .at("instruments", "Load generator"),
+    ];
+    let waited_share = waited as f64 / wall.max(1.0);
+    let is_starved = waited > used;
+    if is_starved {
+        proofs.push(
+            Proof::new(
+                words::share(waited_share),
+                "of the time its threads could have worked and had no CPU: others had it",
+            )
+            .at("instruments", "Load generator"),
+        );
+    }
+    let lags = evidence.outcome.recording.measured.lags.iter();
+    let lag = lags
+        .filter_map(|lags| lags.percentile_us(99.0))
+        .reduce(f64::max);
+    if let Some(lag_us) = lag {
+        proofs.push(Proof::new(
+            words::time(lag_us),
+            "is the 99th percentile of how long an answer that had come waited for its turn",
+        ));
+    }
+    let remedies = match is_starved {
+        true => vec![
+            "end what else uses the load generator’s CPUs, or run pgdyno on a machine of its own"
+                .to_owned(),
+        ],
+        false => vec![
+            "give pgdyno more threads (`--threads`), or run it on a machine of its own".to_owned(),
+        ],
+    };
+    Examined::Found(Found {
+        share,
+        figure,
+        sentence: match is_starved {
+            true => "The client limited it: pgdyno did not get the CPU time it needed".to_owned(),
+            false => "The client limited it: pgdyno’s threads had no time left".to_owned(),
+        },
+        proofs,
+        remedies,
+    })
+}

@@ -1,0 +1,54 @@
+//! Restarts because clocks of nodes may differ (CockroachDB's and YugabyteDB's uncertainty interval): a
+//! read meets a value so new that it may have been written before the read began.
+
+use crate::diagnose::evidence::{Evidence, ratio};
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::words;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "clock-uncertainty",
+    name: "Clock uncertainty restarts",
+    examine,
+};
+
+/// Of all tries thrown away, those whose reason speaks of it.
+pub fn share_of_reasons(evidence: &Evidence<'_>) -> f64 {
+    let reasons = &evidence.outcome.recording.reasons;
+    let all: u64 = reasons.iter().map(|reason| reason.tries()).sum();
+    let of_clocks = reasons.iter().filter(|reason| {
+        let is_named = |text: &str| text.to_ascii_lowercase().contains("uncertain");
+        is_named(&reason.name) || is_named(&reason.message)
+    });
+    let of_clocks: u64 = of_clocks.map(|reason| reason.tries()).sum();
+    ratio(of_clocks as f64, all as f64)
+}
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    if !super::leaders::is_cluster(evidence) {
+        return Examined::NotApplicable("one node, one clock".to_owned());
+    }
+    let of_reasons = share_of_reasons(evidence);
+    let share = evidence.lost_share() * of_reasons;
+    Examined::Found(Found {
+        share,
+        figure: None,
+        sentence:
+            "Clock uncertainty limited it: reads met values too new to be told from later ones, \
+                   and were done again"
+                .to_owned(),
+        proofs: vec![
+            Proof::new(
+                words::share(of_reasons),
+                "of the tries thrown away were restarts for the clocks’ uncertainty",
+            )
+            .at("retries", "Retries"),
+        ],
+        remedies: vec![
+            "keep the nodes’ clocks closer together and tell the cluster so (`--max-offset`, \
+             `max_clock_skew_usec`), or read with follower reads"
+                .to_owned(),
+        ],
+    })
+}

@@ -1,0 +1,87 @@
+//! Connections: making them takes the time, or the server has none left.
+
+use pgdyno_drive::record::Failure;
+
+use crate::diagnose::evidence::{Evidence, ratio};
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::words;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "connections",
+    name: "Connections",
+    examine,
+};
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let recording = &evidence.outcome.recording;
+    let counts = &evidence.all.counts;
+    let refused = counts.failed.get(&Failure::ConnectionRefused).copied();
+    let refused = refused.unwrap_or(0);
+    let started = counts.total() - counts.skipped;
+    let refused_share = ratio(refused as f64, started as f64);
+    // Clients that found no connection and ended are gone for all of the time.
+    let gone = ratio(
+        recording.clients.disconnected as f64,
+        recording.clients.total as f64,
+    );
+    let making = evidence.connecting_share();
+    let mut proofs = Vec::new();
+    if refused > 0 {
+        proofs.push(
+            Proof::new(
+                words::share(refused_share),
+                format!(
+                    "of the transactions found no connection: {}",
+                    crate::report::figures::count(refused)
+                ),
+            )
+            .at("retries", "Failures"),
+        );
+    }
+    if gone > 0.0 {
+        proofs.push(Proof::new(
+            words::share(gone),
+            "of the clients ended without a connection",
+        ));
+    }
+    if making > 0.0 {
+        let mean_us = recording.connections.latencies.mean_us().unwrap_or(0.0);
+        proofs.push(Proof::new(
+            words::share(making),
+            format!(
+                "of the clients’ time went into making connections, {} each",
+                words::time(mean_us)
+            ),
+        ));
+    }
+    if let Some(max) = evidence.outcome.facts.max_connections.seen() {
+        proofs.push(Proof::new(
+            max.to_string(),
+            "is the server’s `max_connections`",
+        ));
+    }
+    let is_refusing = refused > 0 || gone > 0.0;
+    let (sentence, remedies) = match is_refusing {
+        true => (
+            "Connections limited it: the server had none left",
+            vec![
+                "fewer clients, a pooler before the server, or a higher `max_connections`"
+                    .to_owned(),
+            ],
+        ),
+        false => (
+            "Connections limited it: making them took the time",
+            vec!["keep connections, or put a pooler before the server".to_owned()],
+        ),
+    };
+    Examined::Found(Found {
+        share: making.max(refused_share).max(gone),
+        figure: (making == 0.0 && !is_refusing)
+            .then(|| "none refused, none made in the run".to_owned()),
+        sentence: sentence.to_owned(),
+        proofs,
+        remedies,
+    })
+}

@@ -1,0 +1,107 @@
+//! Clients in each other's way: sessions that wait for locks on rows or on what the server shares, and
+//! tries thrown away because another was first.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::waits::Class;
+use crate::diagnose::words;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "contention",
+    name: "Row or lock contention",
+    examine,
+};
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let lost = evidence.lost_share() * (1.0 - evidence.connecting_share());
+    let waiting = evidence.class_share(Class::Contention);
+    if waiting.is_none() && lost == 0.0 {
+        return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
+    }
+    let waiting = waiting.unwrap_or(0.0);
+    // What is lost to clocks is another rule's.
+    let lost = lost * (1.0 - super::clock_uncertainty::share_of_reasons(evidence));
+    let mut proofs = Vec::new();
+    if waiting > 0.0 {
+        let event = evidence.budget.as_ref();
+        let event = event.and_then(|budget| budget.events_of(Class::Contention).next());
+        proofs.push(
+            Proof::new(
+                words::share(waiting),
+                match event {
+                    Some((event, _)) => format!(
+                        "of the clients’ time their sessions waited for each other, most of it in \
+                         {event}"
+                    ),
+                    None => "of the clients’ time their sessions waited for each other".to_owned(),
+                },
+            )
+            .at("sessions", "What sessions were doing"),
+        );
+    }
+    if lost > 0.0 {
+        let reason = evidence.outcome.recording.reasons.first();
+        let why = reason.map_or_else(String::new, |reason| {
+            format!(", most of them to {} ({})", reason.name, reason.sqlstate)
+        });
+        let proof = Proof::new(
+            words::share(lost),
+            format!(
+                "of the clients’ time went into {} tries that were thrown away{why}",
+                crate::report::figures::count(evidence.all.work.lost_tries)
+            ),
+        );
+        proofs.push(proof.at("retries", "Retries"));
+        if lost > waiting {
+            proofs.reverse();
+        }
+    }
+    let statement = dearest(evidence);
+    if let Some((text, mean_us)) = statement {
+        proofs.push(
+            Proof::new(
+                words::time(mean_us),
+                format!("is what `{text}` took on average, the dearest statement"),
+            )
+            .at("statements", "Statements"),
+        );
+    }
+    let (sentence, remedies) = if lost > waiting {
+        (
+            "Contention limited it: transactions that met had to be done again",
+            vec![
+                "see which form and retry policy wins here: `pgdyno lab retries`".to_owned(),
+                "take the rows’ locks early (`FOR UPDATE`), or spread the work over more rows"
+                    .to_owned(),
+            ],
+        )
+    } else {
+        (
+            "Contention limited it: sessions waited for each other’s locks",
+            vec![
+                "spread the work over more rows, or make what holds the lock shorter: the statement \
+                 that locks last, nothing between it and COMMIT"
+                    .to_owned(),
+            ],
+        )
+    };
+    Examined::Found(Found {
+        share: lost + waiting,
+        figure: None,
+        sentence: sentence.to_owned(),
+        proofs,
+        remedies,
+    })
+}
+
+/// The statement that took most of the time, as the script has it, and its mean in microseconds.
+fn dearest<'a>(evidence: &'a Evidence<'_>) -> Option<(&'a str, f64)> {
+    let recording = &evidence.outcome.recording;
+    let scripts = recording.scripts.iter().zip(&recording.statements);
+    let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
+    let sql = statements.filter(|(statement, _)| statement.is_sql);
+    let (statement, totals) = sql.max_by_key(|(_, totals)| totals.latencies.sum_us())?;
+    Some((statement.text.as_str(), totals.latencies.mean_us()?))
+}

@@ -1,0 +1,78 @@
+//! Making commits durable: sessions that wait for the log to be written and synced, or for standbys
+//! to confirm it.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::waits::Class;
+use crate::diagnose::words;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "durable-commit",
+    name: "Durable commit",
+    examine,
+};
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let (Some(share), Some(budget)) = (evidence.class_share(Class::Durability), &evidence.budget)
+    else {
+        return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
+    };
+    let events: Vec<(&str, f64)> = budget.events_of(Class::Durability).collect();
+    let mut proofs = vec![
+        Proof::new(
+            words::share(share),
+            match events.first() {
+                Some((event, _)) => format!(
+                    "of the clients’ time went into making the log durable, most of it in {event}"
+                ),
+                None => "of the clients’ time went into making the log durable".to_owned(),
+            },
+        )
+        .at("sessions", "What sessions were doing"),
+    ];
+    let syncs = evidence.mean("pg.wal.syncs");
+    let flush_ms = evidence.mean("host.disk.flush_await");
+    if let Some(flush_ms) = flush_ms {
+        proofs.push(
+            Proof::new(
+                words::time(flush_ms * 1e3),
+                "is what a flush of the disk took",
+            )
+            .at("instruments", "Server’s host"),
+        );
+    }
+    if let Some(syncs) = syncs.filter(|syncs| *syncs > 0.0) {
+        let committed = evidence.all.counts.committed as f64 / evidence.elapsed_s;
+        proofs.push(
+            Proof::new(
+                words::per_second(syncs),
+                format!(
+                    "syncs of the log for {} commits: {} commits shared one",
+                    words::per_second(committed),
+                    words::some(committed / syncs)
+                ),
+            )
+            .at("instruments", "Server"),
+        );
+    }
+    let waits_for_standby = events.iter().any(|(event, _)| event.ends_with("SyncRep"));
+    let mut remedies = vec![
+        "use storage that syncs faster, or more clients, whose commits share a sync".to_owned(),
+        "`synchronous_commit = off` shows what would be gained, at the price of the last commits \
+         when the server crashes"
+            .to_owned(),
+    ];
+    if waits_for_standby {
+        remedies.insert(0, "look at the standbys: commits wait for them".to_owned());
+    }
+    Examined::Found(Found {
+        share,
+        figure: None,
+        sentence: "Durable commits limited it: sessions waited for the log to be on disk"
+            .to_owned(),
+        proofs,
+        remedies,
+    })
+}

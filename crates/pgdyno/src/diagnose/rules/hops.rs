@@ -1,0 +1,19 @@
+//! Hops between nodes: a statement that reaches a node without the rows it needs is passed on. How
+//! often that happened is not told by the metrics that are read beside a trial.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Examined, Rule};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "hops",
+    name: "Hops between nodes",
+    examine,
+};
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    match super::leaders::is_cluster(evidence) {
+        false => Examined::NotApplicable("one node".to_owned()),
+        true => Examined::NotKnown("requests passed on between nodes were not read".to_owned()),
+    }
+}

@@ -1,0 +1,77 @@
+//! The way between client and server: round trips, one for each statement, while the server idles.
+//!
+//! What is neither in the server nor due to a client without time is on its way. A wakeup and a
+//! system call at each end are part of it, so on one host a statement that costs the server nothing
+//! is limited by this too.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::words;
+use crate::validity::CLIENT_BOUND_SHARE;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "network",
+    name: "The network",
+    examine,
+};
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let (Some(outside), Some(budget)) = (evidence.outside_share(), &evidence.budget) else {
+        return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
+    };
+    let is_clients = evidence
+        .busiest_thread()
+        .is_some_and(|busiest| busiest >= CLIENT_BOUND_SHARE);
+    if is_clients {
+        return Examined::Found(Found {
+            share: 0.0,
+            figure: Some("pgdyno had no time left; the way is not told apart".to_owned()),
+            sentence: String::new(),
+            proofs: Vec::new(),
+            remedies: Vec::new(),
+        });
+    }
+    let mut proofs = vec![
+        Proof::new(
+            words::share(outside),
+            format!(
+                "of the clients’ time no session was in a statement: {} of {} on average",
+                words::some(budget.active()),
+                words::some(evidence.busy_clients()),
+            ),
+        )
+        .at("sessions", "What sessions were doing"),
+    ];
+    let statements = evidence.statements_per_transaction();
+    if let (Some(statements), Some(quickest_us)) = (statements, evidence.quickest_answer_us()) {
+        proofs.push(
+            Proof::new(
+                words::time(statements * quickest_us),
+                format!(
+                    "of each transaction are round trips alone: {} statements, the quickest answer \
+                     {}",
+                    words::some(statements),
+                    words::time(quickest_us)
+                ),
+            )
+            .at("statements", "Statements"),
+        );
+    }
+    Examined::Found(Found {
+        share: outside,
+        figure: None,
+        sentence: "The network limited it: round trips between client and server, while the server \
+                   had nothing to do"
+            .to_owned(),
+        proofs,
+        remedies: vec![
+            "send less often: fewer statements for a transaction, a pipeline, or a procedure on the \
+             server"
+                .to_owned(),
+            "bring the client nearer to the server, or use more clients to fill the waiting"
+                .to_owned(),
+        ],
+    })
+}

@@ -1,0 +1,95 @@
+//! Nothing limited it: a rate was asked for and kept.
+//!
+//! It is kept when as many transactions were committed as were due, but for the chance in their
+//! number (the schedule is a Poisson process: its standard deviation is the root of the number), none
+//! was skipped, and they did not queue: starting late took less than their service.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::words;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "rate-met",
+    name: "Nothing: the rate was met",
+    examine,
+};
+
+/// Beside chance, a transaction at either end of the time may fall out of it.
+const EDGE: f64 = 2.0;
+/// The response time's 99th percentile, in service times' of the same, from which on the rate was not
+/// met with ease.
+const QUEUE_P99: f64 = 3.0;
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let Some(rate) = evidence.outcome.trial.drive.rate else {
+        return Examined::NotApplicable("no rate was asked for".to_owned());
+    };
+    let all = &evidence.all;
+    let due = rate * evidence.elapsed_s;
+    let committed = all.counts.committed as f64;
+    let got = committed / evidence.elapsed_s;
+    let short = due - committed > 3.0 * due.sqrt() + EDGE;
+    let lag_us = all
+        .lag
+        .as_ref()
+        .and_then(|lag| lag.mean_us())
+        .unwrap_or(0.0);
+    let service_us = all.service.mean_us().unwrap_or(0.0);
+    let p99 = |latencies: &pgdyno_drive::record::Latencies| latencies.percentile_us(99.0);
+    let response_p99 = all.response.as_ref().and_then(p99);
+    let queued_p99 = response_p99.zip(p99(&all.service));
+    let queues = lag_us > service_us.max(1_000.0)
+        || queued_p99.is_some_and(|(response, service)| {
+            response as f64 > QUEUE_P99 * (service as f64).max(1_000.0)
+        });
+    let figure = format!(
+        "{} of {} asked for",
+        words::per_second(got),
+        words::per_second(rate)
+    );
+    let is_met = !short && !queues && all.counts.skipped == 0 && all.counts.failed_total() == 0;
+    if !is_met {
+        return Examined::Found(Found {
+            share: 0.0,
+            figure: Some(match queues && !short {
+                true => format!("{figure}, but transactions queued"),
+                false => figure,
+            }),
+            sentence: String::new(),
+            proofs: Vec::new(),
+            remedies: Vec::new(),
+        });
+    }
+    let mut proofs = vec![
+        Proof::new(
+            words::per_second(got),
+            format!(
+                "committed, where {} were asked for",
+                words::per_second(rate)
+            ),
+        )
+        .at("throughput", "Throughput"),
+    ];
+    proofs.push(
+        Proof::new(
+            words::time(lag_us),
+            "is how late transactions started on average: they did not queue",
+        )
+        .at("latency-over-time", "Latency over time"),
+    );
+    Examined::Found(Found {
+        share: 1.0,
+        figure: Some(figure),
+        sentence: format!(
+            "Nothing limited it: the {} asked for were met",
+            words::per_second(rate)
+        ),
+        proofs,
+        remedies: vec![
+            "ask for more (`--rate`), or leave the rate out, to find what limits this system"
+                .to_owned(),
+        ],
+    })
+}

@@ -1,0 +1,77 @@
+//! The server's CPUs: sessions that work, or wait for a CPU, without waiting for anything else.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::waits::Class;
+use crate::diagnose::words;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "server-cpu",
+    name: "Server CPU",
+    examine,
+};
+
+/// From this share of idle time down, the host's CPUs are all in use.
+const IDLE_SHARE_MAX: f64 = 0.1;
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let (Some(running), Some(budget)) = (evidence.class_share(Class::Running), &evidence.budget)
+    else {
+        return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
+    };
+    // What blocks cost on the CPU is theirs.
+    let share = running - super::buffer_misses::cpu_share(evidence);
+    let sessions = budget.sessions(Class::Running);
+    let mut proofs = vec![
+        Proof::new(
+            words::share(running),
+            format!(
+                "of the clients’ time their sessions worked in the server: {} at once on average",
+                words::some(sessions)
+            ),
+        )
+        .at("sessions", "What sessions were doing"),
+    ];
+    if let Some(cores) = evidence.mean("host.server.cpu") {
+        proofs.push(
+            Proof::new(
+                words::some(cores),
+                "CPUs were used by the server’s processes on average",
+            )
+            .at("instruments", "Server’s host"),
+        );
+    }
+    let cpus = evidence.mean("host.cpu");
+    let idle = evidence.mean_where("host.cpu", |mode| mode == "idle");
+    let is_here = evidence.mean("host.server.cpu").is_some();
+    let idle = idle.zip(cpus).filter(|_| is_here);
+    let idle = idle.map(|(idle, cpus)| idle / cpus.max(1e-9));
+    let are_all_busy = idle.is_some_and(|idle| idle <= IDLE_SHARE_MAX);
+    if let Some(idle) = idle {
+        proofs.push(
+            Proof::new(words::share(idle), "of its host’s CPU time was idle")
+                .at("instruments", "Server’s host"),
+        );
+    }
+    let (sentence, remedy) = match are_all_busy {
+        true => (
+            "The server’s CPUs limited it: all of them were busy",
+            "give the server more or faster CPUs, or look at what the dearest statements do with \
+             them (`EXPLAIN (ANALYZE, BUFFERS)`)",
+        ),
+        false => (
+            "The server’s CPU limited it: the time that a session needs for its statements",
+            "look at what the dearest statements do (`EXPLAIN (ANALYZE, BUFFERS)`); more clients get \
+             more as long as CPUs are idle",
+        ),
+    };
+    Examined::Found(Found {
+        share: share.max(0.0),
+        figure: None,
+        sentence: sentence.to_owned(),
+        proofs,
+        remedies: vec![remedy.to_owned()],
+    })
+}

@@ -1,0 +1,98 @@
+//! Checkpoints and vacuums that hold the clients up: seconds in which one is under way commit clearly
+//! less than those without.
+//!
+//! Where checkpoints follow one upon the other there is nothing to compare with. Then what they cause
+//! shows as waits for the log, into which each page goes whole when it is first changed after one.
+
+use crate::diagnose::evidence::{Evidence, ratio};
+use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::diagnose::verdict::Proof;
+use crate::diagnose::waits::Class;
+use crate::diagnose::words;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    code: "stalls",
+    name: "Checkpoint or vacuum stalls",
+    examine,
+};
+
+/// Of the records in the log, images of whole pages: from this share on checkpoints make most of it.
+const FULL_PAGES_SHARE: f64 = 0.1;
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let Some(stalls) = &evidence.stalls else {
+        return Examined::NotKnown("checkpoints and vacuums were not watched".to_owned());
+    };
+    if stalls.checkpoints + stalls.vacuums == 0 {
+        return Examined::Found(Found {
+            share: 0.0,
+            figure: Some("no checkpoint and no vacuum in the measured time".to_owned()),
+            sentence: String::new(),
+            proofs: Vec::new(),
+            remedies: Vec::new(),
+        });
+    }
+    let pages = evidence.mean("pg.wal.full_pages");
+    let pages = pages.zip(evidence.mean("pg.wal.records"));
+    let pages_share = pages.map(|(pages, records)| ratio(pages, records));
+    let events = format!(
+        "{} checkpoints and {} vacuums of the server’s own fell into the measured time",
+        stalls.checkpoints, stalls.vacuums
+    );
+    let mut proofs = vec![
+        Proof::new(
+            words::share(stalls.time_share),
+            format!("of the time one was under way: {events}"),
+        )
+        .at("throughput", "Throughput"),
+    ];
+    if let Some((with, without)) = stalls.goodput {
+        proofs.insert(
+            0,
+            Proof::new(
+                words::per_second(with),
+                format!(
+                    "were committed with one under way, {} without",
+                    words::per_second(without)
+                ),
+            )
+            .at("throughput", "Throughput"),
+        );
+    }
+    if let Some(share) = pages_share {
+        proofs.push(
+            Proof::new(
+                words::share(share),
+                "of the log’s records were images of whole pages, which checkpoints cause",
+            )
+            .at("instruments", "Server"),
+        );
+    }
+    let mut share = stalls.share;
+    if stalls.is_continuous && pages_share.is_some_and(|share| share >= FULL_PAGES_SHARE) {
+        // Their log, and their writes, are what the waits are for.
+        let waits = |class| evidence.class_share(class).unwrap_or(0.0);
+        share = share.max(LEAD_OVER_LOG * (waits(Class::Durability) + waits(Class::Blocks)));
+    }
+    Examined::Found(Found {
+        share,
+        figure: Some(format!(
+            "{} checkpoints, {} vacuums: {} of the transactions",
+            stalls.checkpoints,
+            stalls.vacuums,
+            words::share(share)
+        )),
+        sentence: "Checkpoints or vacuums limited it: clients were held up while they ran"
+            .to_owned(),
+        proofs,
+        remedies: vec![
+            "let checkpoints come less often and spread them out: a larger `max_wal_size` and \
+             `checkpoint_timeout`, `checkpoint_completion_target = 0.9`"
+                .to_owned(),
+        ],
+    })
+}
+
+/// The same time would count for the log as well: what causes it goes first.
+const LEAD_OVER_LOG: f64 = 1.2;

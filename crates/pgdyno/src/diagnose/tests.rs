@@ -1,0 +1,1 @@
+//! Of the verdict as a whole: which share makes a limit.

@@ -1,0 +1,161 @@
+//! `pgdyno report`: a trial, an experiment or a set of trials as one self-contained page.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value;
+
+use super::store_args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::report::{markdown, page};
+use crate::say::{answer, write_answer};
+use crate::store::{Filter, Store, TrialRow};
+
+/// What to report on, and where to.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno report                          the newest trial, or its experiment: pgdyno-report.html
+  pgdyno report 12 -o slow.html          one trial
+  pgdyno report article-1                an experiment, with the pages of its trials inside
+  pgdyno report 3-8 tag:pg18             trials that no experiment holds together
+  pgdyno report 12 --markdown            for a ticket, on standard output
+
+The file needs nothing else: it opens offline, and asks no other host for anything. Two sets beside
+each other: pgdyno compare A B --html FILE. What the page shows: docs/report.md")]
+pub struct ReportArgs {
+    /// A trial (number or UUID), an experiment's name, tag:NAME, or several trials: 3-8, 3,5,7
+    #[arg(value_name = "TRIAL|SET")]
+    pub called: Vec<String>,
+
+    /// The file
+    #[arg(short, long, value_name = "FILE", default_value = "pgdyno-report.html")]
+    pub output: PathBuf,
+
+    /// Replace a file that is no report
+    #[arg(long)]
+    pub force: bool,
+
+    /// Of an experiment, only its own page: without those of its trials
+    #[arg(long)]
+    pub without_trials: bool,
+
+    /// As Markdown on standard output instead
+    #[arg(long, conflicts_with_all = ["output", "force", "without_trials"])]
+    pub markdown: bool,
+
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Does it.
+pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
+    let store = args.store.existing()?;
+    let subject = Subject::find(&store, &args.called)?;
+    let with_trials = !args.without_trials && !args.markdown;
+    let document = match &subject {
+        Subject::Trial(trial) => page::trial(&store, trial)?,
+        Subject::Experiment(uuid) => {
+            page::experiment(&store, &store.experiment(uuid)?, with_trials)?
+        }
+        Subject::Set(name, trials) => page::set(&store, name, trials.clone(), with_trials)?,
+    };
+    if args.markdown {
+        write_answer(format_args!("{}", markdown::text(&document)))?;
+        return Ok(Exit::Ok);
+    }
+    put(&args.output, args.force, &document)?;
+    Ok(Exit::Ok)
+}
+
+/// Writes the page and says where it is.
+pub fn put(path: &Path, force: bool, document: &Value) -> Result<(), Failure> {
+    let place = page::Place {
+        path: path.to_owned(),
+        force,
+    };
+    page::write(&place, document)?;
+    let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+    let title = document["title"].as_str().unwrap_or_default();
+    let megabytes = bytes as f64 / 1e6;
+    answer!(
+        "{} ({megabytes:.1} MB): {}",
+        path.display(),
+        crate::report::table::one_line(title)
+    )
+}
+
+/// What a report is on.
+enum Subject {
+    Trial(Box<TrialRow>),
+    /// By its UUID.
+    Experiment(String),
+    /// Trials with the words that named them.
+    Set(String, Vec<TrialRow>),
+}
+
+impl Subject {
+    fn find(store: &Store, called: &[String]) -> Result<Self, Failure> {
+        let [called] = called else {
+            return match called {
+                [] => Self::newest(store),
+                several => {
+                    let mut trials = Vec::new();
+                    for called in several {
+                        trials.extend(super::trials_arg::trials(store, called)?);
+                    }
+                    trials.sort_by_key(|trial| trial.number);
+                    trials.dedup_by_key(|trial| trial.number);
+                    Ok(Self::Set(several.join(" "), trials))
+                }
+            };
+        };
+        if called.starts_with("tag:") || called.contains([',']) || is_range(called) {
+            let trials = super::trials_arg::trials(store, called)?;
+            return Ok(Self::Set(called.clone(), trials));
+        }
+        let trial = store.trial(called);
+        match store.experiment(called) {
+            Ok(row) if trial.is_err() => Ok(Self::Experiment(row.uuid)),
+            // A number is a trial's; what is both is told by the trial, which is the smaller thing.
+            _ => {
+                match trial {
+                    Ok(trial) => Ok(Self::Trial(Box::new(trial))),
+                    Err(failure) => Err(failure
+                        .hint("an experiment by its name: pgdyno ls --experiments lists them")),
+                }
+            }
+        }
+    }
+
+    fn newest(store: &Store) -> Result<Self, Failure> {
+        let newest = store.trials(&Filter {
+            limit: Some(1),
+            ..Filter::default()
+        })?;
+        let Some(trial) = newest.into_iter().next() else {
+            let text = format!("there is no trial in {} yet", store.path().display());
+            return Err(Failure::with(Exit::Usage, text)
+                .hint("measure something first: pgdyno run tpcb -T 10"));
+        };
+        let experiment = trial.experiment_name.clone().zip(trial.experiment);
+        let Some((name, number)) = experiment else {
+            return Ok(Self::Trial(Box::new(trial)));
+        };
+        let named = store.experiments_named(&name)?;
+        let row = named.into_iter().find(|row| row.number == number);
+        Ok(match row {
+            Some(row) => Self::Experiment(row.uuid),
+            None => Self::Trial(Box::new(trial)),
+        })
+    }
+}
+
+/// `3-8`
+fn is_range(called: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    called
+        .split_once('-')
+        .is_some_and(|(first, last)| is_number(first) && is_number(last))
+}

@@ -1,0 +1,205 @@
+//! Which instruments a trial gets: what its target and this host have, as far as they are asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Gap, Instrument, Readings};
+use crate::target::dialect::Product;
+use crate::target::facts::Facts;
+use crate::target::open::Target;
+
+/// What is known when instruments are chosen.
+pub struct Scene<'a> {
+    /// Where clients connect; instruments make sessions of their own to its endpoints.
+    pub target: &'a Target,
+    /// What it is, and in which version.
+    pub product: &'a Product,
+    /// What the server said of itself.
+    pub facts: &'a Facts,
+    /// Clients that will be at work.
+    pub clients: usize,
+    /// Disks of this host that are asked for by name; none: those that matter.
+    pub disks: &'a [String],
+}
+
+/// Those who know a kind of instrument: they give all that the scene has, whether or not they will
+/// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
+const FAMILIES: &[Family] = &[super::postgresql::instruments];
+
+type Family = fn(&Scene<'_>) -> Instruments;
+/// Instruments that have not begun.
+pub type Instruments = Vec<Box<dyn Instrument>>;
+
+/// Which instruments are asked for (`--observe`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Wish {
+    /// All that the scene has.
+    Auto,
+    /// None.
+    #[default]
+    None,
+    /// Those of these names or groups (`host`, `pg.io`).
+    List(Vec<String>),
+}
+
+impl FromStr for Wish {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        match names.as_slice() {
+            [name] if name == "auto" => Ok(Self::Auto),
+            [name] if name == "none" => Ok(Self::None),
+            names if names.iter().any(|name| name == "auto" || name == "none") => {
+                Err("auto and none stand alone".to_owned())
+            }
+            names if names.iter().any(String::is_empty) => Err(
+                "auto, none, or names of instruments with commas between them: host,pg.io"
+                    .to_owned(),
+            ),
+            _ => Ok(Self::List(names)),
+        }
+    }
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::None => f.write_str("none"),
+            Self::List(names) => f.write_str(&names.join(",")),
+        }
+    }
+}
+
+impl Wish {
+    fn takes(&self, name: &str) -> bool {
+        match self {
+            Self::Auto => true,
+            Self::None => false,
+            Self::List(names) => names.iter().any(|wanted| is_in(name, wanted)),
+        }
+    }
+}
+
+/// Whether the instrument is the one wanted, or of the group wanted.
+fn is_in(name: &str, wanted: &str) -> bool {
+    let rest = name.strip_prefix(wanted);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The instruments for this scene.
+pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Instruments {
+    if *wish == Wish::None {
+        return Vec::new();
+    }
+    let all = FAMILIES.iter().flat_map(|family| family(scene));
+    of(wish, all.collect())
+}
+
+/// Those that are asked for. A name that none of them has is an instrument without anything to
+/// see, so that it is told where people look for it.
+fn of(wish: &Wish, all: Instruments) -> Instruments {
+    let known: Vec<String> = all.iter().map(|one| one.name().to_owned()).collect();
+    let missing = match wish {
+        Wish::List(names) => names.as_slice(),
+        Wish::Auto | Wish::None => &[],
+    };
+    let missing = missing.iter().filter(|wanted| {
+        let mut known = known.iter();
+        !known.any(|name| is_in(name, wanted))
+    });
+    let missing: Instruments = missing
+        .map(|name| -> Box<dyn Instrument> {
+            Box::new(Missing {
+                name: name.clone(),
+                known: known.join(", "),
+            })
+        })
+        .collect();
+    let taken = all.into_iter();
+    let taken = taken.filter(|instrument| wish.takes(instrument.name()));
+    taken.chain(missing).collect()
+}
+
+/// Asked for, and not there.
+struct Missing {
+    name: String,
+    known: String,
+}
+
+impl Instrument for Missing {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn source(&self) -> String {
+        String::new()
+    }
+
+    fn begin(&mut self, _out: &mut Readings) -> Result<(), Gap> {
+        let known = match self.known.as_str() {
+            "" => "none",
+            known => known,
+        };
+        Err(Gap::because(format!(
+            "there is no such instrument here; there are: {known}"
+        )))
+    }
+
+    /// Never asked: it has not begun.
+    fn read(&mut self, _out: &mut Readings) -> Result<(), Gap> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instruments_are_asked_for_by_name_or_by_group() {
+        assert_eq!("auto".parse(), Ok(Wish::Auto));
+        assert_eq!("none".parse(), Ok(Wish::None));
+        let list: Wish = "host,pg.io".parse().unwrap();
+        assert_eq!(list.to_string(), "host,pg.io");
+        for (name, is_taken) in [
+            ("host", true),
+            ("host.disk", true),
+            ("hosts", false),
+            ("pg.io", true),
+            ("pg.io.tables", true),
+            ("pg", false),
+            ("pg.iota", false),
+        ] {
+            assert_eq!(list.takes(name), is_taken, "{name}");
+        }
+        let here = || -> Instruments {
+            let named = |name: &str| -> Box<dyn Instrument> {
+                Box::new(Missing {
+                    name: name.to_owned(),
+                    known: String::new(),
+                })
+            };
+            vec![named("host.disk"), named("pg.io"), named("pg.wal")]
+        };
+        let chosen = |text: &str| {
+            let chosen = of(&text.parse().unwrap(), here());
+            chosen
+                .iter()
+                .map(|one| one.name().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(chosen("auto"), ["host.disk", "pg.io", "pg.wal"]);
+        assert_eq!(chosen("pg,hots"), ["pg.io", "pg.wal", "hots"]);
+        let mut missing = of(&"hots".parse().unwrap(), here()).remove(0);
+        let gap = missing.begin(&mut Readings::default()).unwrap_err();
+        assert!(
+            gap.reason.ends_with("there are: host.disk, pg.io, pg.wal"),
+            "{gap:?}"
+        );
+        for wrong in ["", "host,", "auto,host", "host,none"] {
+            assert!(wrong.parse::<Wish>().is_err(), "{wrong}");
+        }
+    }
+}

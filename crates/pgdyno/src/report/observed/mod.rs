@@ -1,0 +1,391 @@
+//! What instruments saw of a trial, for people: courses as sparklines, waits, statements, events, the
+//! worst latencies with what went on then, and what was not seen.
+
+mod json;
+mod moments;
+mod series;
+
+use super::figures;
+use super::table::{Table, one_line};
+use crate::observe::{Course, Kind, Observed};
+use crate::plan::trial::Outcome;
+
+pub use json::{document, worst};
+pub use series::Choice;
+
+/// More of a list are only counted.
+const ROWS_MAX: usize = 10;
+/// More events are only counted.
+const EVENTS_MAX: usize = 30;
+
+/// The times between which figures are shown: the measured time, or all of it where nothing was
+/// measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// From here on, in microseconds since clients began to work.
+    pub from_us: i64,
+    /// Up to here.
+    pub to_us: i64,
+}
+
+impl Window {
+    /// That of a trial.
+    pub fn of(outcome: &Outcome) -> Self {
+        let recording = &outcome.recording;
+        let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us as i64);
+        match recording.measured.elapsed_us as i64 {
+            0 => Self {
+                from_us: 0,
+                to_us: warmup_us,
+            },
+            measured_us => Self {
+                from_us: warmup_us,
+                to_us: warmup_us + measured_us,
+            },
+        }
+    }
+
+    /// The same as a pair. The last readings come a moment after the last second.
+    fn pair(self) -> (i64, i64) {
+        (self.from_us, self.to_us + 1)
+    }
+}
+
+/// All of it, ready to be printed; empty when nothing was observed.
+pub fn text(outcome: &Outcome, choice: &Choice, width: usize) -> String {
+    let observed = &outcome.observed;
+    let window = Window::of(outcome);
+    let parts = [
+        series::text(observed, window, choice, width),
+        waits(observed, window, width),
+        statements(observed, width),
+        moments::events(outcome),
+        moments::worst(outcome),
+        gaps(observed),
+        cost(outcome),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// How many readings an instrument has made within the window, by the series that it always reads.
+fn readings(observed: &Observed, instrument: usize, window: Window) -> usize {
+    let (from_us, to_us) = window.pair();
+    let of = observed.series.iter();
+    let of = of.filter(|course| course.of.instrument == instrument);
+    let within = |course: &Course| {
+        let at = course.samples.iter();
+        at.filter(|(at_us, _)| (from_us..to_us).contains(at_us))
+            .count()
+    };
+    of.map(within).max().unwrap_or(0)
+}
+
+/// What sessions waited for, most first.
+pub fn top_waits(observed: &Observed, window: Window) -> Vec<(&str, f64)> {
+    let (from_us, to_us) = window.pair();
+    let waits = observed.all("pg.waits");
+    let mut waits: Vec<(&str, f64)> = waits
+        .filter_map(|course| {
+            let readings = readings(observed, course.of.instrument, window);
+            let mean = course.mean(from_us, to_us, readings)?;
+            Some((course.of.series.label.as_str(), mean))
+        })
+        .filter(|(_, mean)| *mean > 0.0)
+        .collect();
+    waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    waits
+}
+
+fn waits(observed: &Observed, window: Window, width: usize) -> String {
+    let waits = top_waits(observed, window);
+    let all: f64 = waits.iter().map(|(_, mean)| mean).sum();
+    if waits.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    table.row(["active sessions by what they waited for", "mean", "share"]);
+    for (label, mean) in waits.iter().take(ROWS_MAX) {
+        let share = format!("{:.1} %", mean / all * 100.0);
+        table.row([one_line(label), figures::quantity(*mean), share]);
+    }
+    let mut text = table.text(width);
+    text += &rest(waits.len(), ROWS_MAX, "kinds of waiting");
+    text
+}
+
+/// `and 3 more …`
+fn rest(all: usize, shown: usize, what: &str) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        more => format!("and {more} more {what}\n"),
+    }
+}
+
+fn statements(observed: &Observed, width: usize) -> String {
+    let mut statements: Vec<_> = observed.statements.iter().map(|(_, s)| s).collect();
+    statements.sort_by(|a, b| b.time_us.total_cmp(&a.time_us));
+    let all_us: f64 = statements.iter().map(|s| s.time_us).sum();
+    if statements.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    table.row([
+        "statements, as the server has them",
+        "calls",
+        "mean ms",
+        "total s",
+        "share",
+    ]);
+    for statement in statements.iter().take(ROWS_MAX) {
+        let mean_ms = match statement.calls {
+            0 => "–".to_owned(),
+            calls => format!("{:.3}", statement.time_us / calls as f64 / 1e3),
+        };
+        let share = match all_us > 0.0 {
+            true => format!("{:.1} %", statement.time_us / all_us * 100.0),
+            false => "–".to_owned(),
+        };
+        table.row([
+            one_line(&statement.text),
+            figures::count(statement.calls),
+            mean_ms,
+            format!("{:.3}", statement.time_us / 1e6),
+            share,
+        ]);
+    }
+    table.text(width) + &rest(statements.len(), ROWS_MAX, "statements")
+}
+
+/// What was not seen, with the command that would change it.
+fn gaps(observed: &Observed) -> String {
+    let mut text = String::new();
+    for span in &observed.gaps {
+        let name = one_line(observed.instrument(span.instrument));
+        let label = match span.label.as_str() {
+            "" => String::new(),
+            label => format!(" ({})", one_line(label)),
+        };
+        let seconds = |us: i64| format!("{:.1} s", us as f64 / 1e6);
+        let when = match (span.from_us, span.to_us) {
+            (None, None) => String::new(),
+            (Some(from), None) => format!(" from {} on", seconds(from)),
+            (None, Some(to)) => format!(" until {}", seconds(to)),
+            (Some(from), Some(to)) => format!(" from {} to {}", seconds(from), seconds(to)),
+        };
+        let reason = one_line(&span.gap.reason);
+        text += &format!("not seen     {name}{label}{when}: {reason}\n");
+        if let Some(remedy) = &span.gap.remedy {
+            text += &format!("             remedy: {}\n", one_line(remedy));
+        }
+    }
+    text
+}
+
+/// What observing took of this host's CPU.
+fn cost(outcome: &Outcome) -> String {
+    let recording = &outcome.recording;
+    let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us);
+    let elapsed_us = warmup_us + recording.measured.elapsed_us;
+    match outcome.observed.cpu_us {
+        Some(cpu_us) if elapsed_us > 0 => format!(
+            "observers    {:.1} ms of CPU on this side, {:.2} % of a core\n",
+            cpu_us as f64 / 1e3,
+            cpu_us as f64 / elapsed_us as f64 * 100.0
+        ),
+        _ => String::new(),
+    }
+}
+
+/// One line for the summary of a run: how much there is to see, and what is not.
+pub fn line(observed: &Observed) -> String {
+    if observed.instruments.is_empty() {
+        return String::new();
+    }
+    let series = observed.series.iter();
+    let series = series.filter(|course| course.of.kind != Kind::BeforeAfter);
+    let mut blind: Vec<&str> = observed
+        .gaps
+        .iter()
+        .map(|span| observed.instrument(span.instrument))
+        .collect();
+    blind.dedup();
+    let blind = match blind.is_empty() {
+        true => String::new(),
+        false => format!("; gaps in {}", blind.join(", ")),
+    };
+    let plural = |n: usize, what: &str| match n {
+        1 => format!("1 {what}"),
+        n => format!("{} {what}s", figures::count(n as u64)),
+    };
+    let instruments = plural(observed.instruments.len(), "instrument");
+    let courses = figures::count(series.count() as u64);
+    format!("observed     {courses} series by {instruments}{blind}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::{
+        Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Sample, Series, ServerStatement, Span,
+        Total,
+    };
+    use crate::store::{Store, header};
+    use pgdyno_drive::record::SlowTransaction;
+
+    /// Ten measured seconds after two of warm-up; a checkpoint in the fifth.
+    fn outcome() -> Outcome {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&header()).unwrap();
+        let number = writer.number();
+        writer.fail("over").unwrap();
+        let mut outcome = store.outcome(number).unwrap();
+        let recording = &mut outcome.recording;
+        recording.warmup = Some(pgdyno_drive::record::Phase {
+            elapsed_us: 2_000_000,
+            ..Default::default()
+        });
+        recording.measured.elapsed_us = 10_000_000;
+        recording.worst = vec![
+            SlowTransaction {
+                script: 0,
+                client: 7,
+                ended_us: 6_000_000,
+                latency_us: 900_000,
+            },
+            SlowTransaction {
+                script: 9,
+                client: 1,
+                ended_us: 11_500_000,
+                latency_us: 1_000,
+            },
+        ];
+        outcome.observed.add(batch());
+        outcome.observed.cpu_us = Some(120_000);
+        outcome
+    }
+
+    fn batch() -> Batch {
+        let series = |number, name, label: &str, unit, kind| NewSeries {
+            number,
+            instrument: 0,
+            series: Series::new(name, unit).of(label),
+            kind,
+        };
+        let seconds = 0..=12u32;
+        let samples = seconds.clone().map(|second| Sample {
+            series: 0,
+            at_us: i64::from(second) * 1_000_000,
+            // What is before the measured time would be the highest.
+            value: if second < 2 {
+                1e9
+            } else {
+                f64::from(second) * 1000.0
+            },
+        });
+        let wait = Sample {
+            series: 2,
+            at_us: 5_500_000,
+            value: 5.5,
+        };
+        let flat = seconds.map(|second| Sample {
+            series: 3,
+            at_us: i64::from(second) * 1_000_000,
+            value: 0.0,
+        });
+        Batch {
+            instruments: vec![InstrumentRow {
+                number: 0,
+                name: "pg.all".to_owned(),
+                source: String::new(),
+            }],
+            series: vec![
+                series(0, "pg.wal.bytes", "", "bytes/s", Kind::Counter),
+                series(1, "pg.size", "t", "bytes", Kind::BeforeAfter),
+                series(2, "pg.waits", "IO:WALSync", "sessions", Kind::Sparse),
+                series(3, "pg.locks", "", "locks", Kind::Gauge),
+            ],
+            samples: samples.chain([wait]).chain(flat).collect(),
+            totals: [(0, 0.0, 90_000.0), (1, 8192.0, 16384.0)]
+                .map(|(series, before, after)| Total {
+                    series,
+                    before_at_us: -10,
+                    before,
+                    after_at_us: 12_000_001,
+                    after,
+                    resets: 0,
+                })
+                .into(),
+            events: vec![ObservedEvent {
+                instrument: 0,
+                at_us: 4_500_000,
+                length_us: Some(600_000),
+                kind: "checkpoint".to_owned(),
+                text: "by time".to_owned(),
+            }],
+            gaps: vec![Span {
+                number: 0,
+                instrument: 0,
+                label: "node\n2".to_owned(),
+                from_us: Some(1_000_000),
+                to_us: None,
+                gap: Gap::because("refused").remedy("start it"),
+            }],
+            statements: vec![(
+                0,
+                ServerStatement {
+                    text: "UPDATE t".to_owned(),
+                    calls: 4,
+                    time_us: 8000.0,
+                    ..ServerStatement::default()
+                },
+            )],
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn a_trial_is_shown_with_all_that_was_seen() {
+        let text = text(&outcome(), &Choice::default(), 120);
+        for line in [
+            // Of the measured time alone: 2 to 12 thousand in a line that rises.
+            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     2.00k  7.00k  12.0k           +90.0k",
+            "pg.size t, bytes                                                             8.19k to 16.4k",
+            // One reading of eleven had it.
+            "IO:WALSync                                 0.5  100.0 %",
+            "UPDATE t                               4    2.000    0.008  100.0 %",
+            "     4.5  checkpoint      by time, for 0.6 s",
+            "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: IO:WALSync 1.83",
+            "       1.000 ms  from 11.5 to 11.5 s  client 1",
+            "not seen     pg.all (node 2) from 1.0 s on: refused",
+            "             remedy: start it",
+            "observers    120.0 ms of CPU on this side, 1.00 % of a core",
+        ] {
+            assert!(text.lines().any(|l| l == line), "no\n{line}\nin\n{text}");
+        }
+        assert!(!text.contains("pg.locks"), "it never moved: {text}");
+    }
+
+    #[test]
+    fn series_that_are_asked_for_are_shown_though_they_never_moved() {
+        let only = Choice {
+            names: vec!["pg.l*".to_owned()],
+        };
+        let text = text(&outcome(), &only, 120);
+        assert!(
+            text.contains("pg.locks, locks") && !text.contains("pg.wal"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_was_not_observed_is_not_spoken_of() {
+        let mut outcome = outcome();
+        outcome.observed = Observed::default();
+        outcome.recording.worst.clear();
+        assert_eq!(super::text(&outcome, &Choice::default(), 120), "");
+        assert_eq!(line(&outcome.observed), "");
+        assert!(document(&outcome.observed).is_null());
+    }
+}

@@ -1,0 +1,95 @@
+//! What a trial was measured on: settings of the server, and lines of facts.
+
+use serde_json::{Value, json};
+
+use super::words;
+use crate::plan::trial::Outcome;
+use crate::store::TrialRow;
+use crate::target::facts::Fact;
+
+/// Settings that are not as the server's program has them, or why they are not known.
+pub fn settings(outcome: &Outcome) -> (Option<Vec<Value>>, Option<String>) {
+    match &outcome.facts.changed_settings {
+        Fact::Seen(settings) => {
+            let settings = settings.iter();
+            let settings = settings.map(|(name, value)| {
+                json!({ "name": name, "value": value, "default": null, "from": null })
+            });
+            (Some(settings.collect()), None)
+        }
+        Fact::Unseen(why) => (None, Some(why.clone())),
+    }
+}
+
+/// In order: server, database, nodes, load generator, pgdyno, pack.
+pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)> {
+    let facts = &outcome.facts;
+    let host = &outcome.host;
+    let mut lines = Vec::new();
+    if let Some(version) = facts.version.seen() {
+        lines.push(("Server", version.clone()));
+    }
+    lines.push((
+        "Target",
+        format!(
+            "{} ({})",
+            outcome.target,
+            words::plural(outcome.recording.endpoints.len() as u64, "endpoint")
+        ),
+    ));
+    if let Some(bytes) = facts.database_size_bytes.seen() {
+        lines.push(("Database", size(*bytes)));
+    }
+    if let Some(bytes) = facts.shared_buffers_bytes.seen() {
+        lines.push(("Shared buffers", size(*bytes)));
+    }
+    if let Some(nodes) = facts.nodes.seen().filter(|nodes| nodes.len() > 1) {
+        lines.push(("Nodes", nodes.len().to_string()));
+    }
+    let mut generator: Vec<String> = host.name.iter().cloned().collect();
+    generator.push(words::plural(host.cpus as u64, "CPU"));
+    generator.extend(host.cpu_model.clone());
+    generator.extend(host.memory_bytes.map(size));
+    generator.extend(host.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
+    lines.push(("Load generator", generator.join(", ")));
+    let role = outcome.observed.fact("host.role");
+    if let Some(role) = role.and_then(|told| told["role"].as_str().or_else(|| told.as_str())) {
+        lines.push(("This host was", role.to_owned()));
+    }
+    lines.push(("pgdyno", trial.pgdyno.clone()));
+    if let Some(hash) = &trial.pack_sha256 {
+        lines.push(("Pack", format!("{}, SHA-256 {hash}", trial.workload)));
+    }
+    lines
+}
+
+/// Bytes for people.
+pub fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "bytes";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    match unit {
+        "bytes" => format!("{bytes} bytes"),
+        unit => format!("{value:.1} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_are_for_people() {
+        let told = [0, 1023, 1024, 134_217_728, 5_368_709_120].map(size);
+        assert_eq!(
+            told,
+            ["0 bytes", "1023 bytes", "1.0 KiB", "128.0 MiB", "5.0 GiB"]
+        );
+    }
+}

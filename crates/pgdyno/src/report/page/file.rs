@@ -1,0 +1,174 @@
+//! The file: the page as it was built, with a document in it.
+//!
+//! The document is JSON within a `<script type="application/json">`. No character of it can end that
+//! element or begin another: each `<`, `>` and `&` is written as JSON's escape, so that hostile text
+//! in a name, a statement or an error stays text.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::exit::{Exit, Failure};
+
+/// Built from web/, committed, and compared with a fresh build by the tests.
+const PAGE: &str = include_str!("../../../../../web/dist/report.html");
+/// Where the document goes: the only one in the page.
+const EMPTY: &str = "<script type=\"application/json\" id=\"data\">null</script>";
+/// By this a file is known to be a report.
+const BEGIN: &str = "<script type=\"application/json\" id=\"data\">";
+const END: &str = "</script>";
+/// A report's mark is looked for in so many bytes: reports are smaller than that.
+const LOOK_BYTES: u64 = 256 << 20;
+
+/// Where a report goes.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether a file that is no report may be replaced.
+    pub force: bool,
+}
+
+/// Writes the page with this document: whole, or not at all.
+///
+/// # Errors
+/// The file cannot be written, or is something other than a report.
+pub fn write(place: &Place, document: &Value) -> Result<(), Failure> {
+    let path = place.path.as_path();
+    if !place.force {
+        check(path)?;
+    }
+    let failed = |e: std::io::Error| Failure::new(format!("cannot write {}: {e}", path.display()));
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.file_name().is_none() || path.is_dir() {
+        return Err(Failure::with(
+            Exit::Usage,
+            format!("{} is a directory, not a file", path.display()),
+        )
+        .hint("name a file: -o report.html"));
+    }
+    // Beside the file, so that taking its place is one step.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = directory.join(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(page(document).as_bytes())?;
+        file.sync_all()
+    });
+    let moved = written.and_then(|()| std::fs::rename(&beside, path));
+    moved.map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        failed(error)
+    })
+}
+
+/// What lies there may only be a report: nothing that pgdyno did not make is lost.
+fn check(path: &Path) -> Result<(), Failure> {
+    let Ok(file) = std::fs::File::open(path) else {
+        return Ok(());
+    };
+    let mut text = Vec::new();
+    let read = std::io::Read::read_to_end(&mut std::io::Read::take(file, LOOK_BYTES), &mut text);
+    let is_report = read.is_ok() && find(&text, BEGIN.as_bytes()).is_some();
+    if is_report || text.is_empty() && !path.is_dir() {
+        return Ok(());
+    }
+    if path.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::with(
+        Exit::Usage,
+        format!("{} is there already, and is no report", path.display()),
+    )
+    .hint("name another file with -o, or replace it with --force"))
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len())
+        .position(|window| window == wanted)
+}
+
+/// The page with this document in it.
+fn page(document: &Value) -> String {
+    let data = escaped(&document.to_string());
+    PAGE.replacen(EMPTY, &format!("{BEGIN}{data}{END}"), 1)
+}
+
+/// JSON that no HTML parser sees anything in. Outside of strings JSON has none of these characters.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len() + json.len() / 64);
+    for char in json.chars() {
+        match char {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(char)));
+            }
+            char => text.push(char),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_page_takes_exactly_one_document() {
+        assert_eq!(PAGE.matches(EMPTY).count(), 1);
+        assert_eq!(PAGE.matches(BEGIN).count(), 1);
+    }
+
+    #[test]
+    fn hostile_text_stays_text_and_comes_back_as_it_was() {
+        let hostile =
+            "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> &lt; \u{2028}";
+        let document = json!({ "title": hostile });
+        let page = page(&document);
+        assert_eq!(page.matches("alert(1)").count(), 2);
+        assert!(!page.contains("<script>alert") && !page.contains("<img src=x"));
+        let data = page.split_once(BEGIN).unwrap().1.split_once(END).unwrap().0;
+        assert!(!data.contains('<') && !data.contains('&'));
+        assert_eq!(serde_json::from_str::<Value>(data).unwrap(), document);
+    }
+
+    #[test]
+    fn only_a_report_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.html");
+        let place = |force| Place {
+            path: path.clone(),
+            force,
+        };
+        write(&place(false), &json!({})).unwrap();
+        write(&place(false), &json!({ "again": 1 })).unwrap();
+        std::fs::write(&path, "my notes").unwrap();
+        let failure = write(&place(false), &json!({})).unwrap_err();
+        assert!(
+            failure.message.contains("is no report"),
+            "{}",
+            failure.message
+        );
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "my notes");
+        write(&place(true), &json!({})).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = |path: PathBuf| Place { path, force: false };
+        let failure = write(&place(dir.path().to_owned()), &json!({})).unwrap_err();
+        assert!(
+            failure.message.contains("is a directory"),
+            "{}",
+            failure.message
+        );
+        let failure = write(&place(dir.path().join("no/r.html")), &json!({})).unwrap_err();
+        assert!(failure.message.contains("no/r.html"), "{}", failure.message);
+    }
+}

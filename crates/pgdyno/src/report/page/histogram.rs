@@ -1,0 +1,140 @@
+//! Histograms as the page has them: buckets by their highest equivalent value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hdrhistogram::Histogram;
+use pgdyno_drive::record::Latencies;
+use serde_json::{Value, json};
+
+/// More pairs than this make a page that is slow to open.
+const PAIRS_MAX: usize = 600_000;
+/// Buckets of the notebook: three significant digits.
+const FINE: f64 = 0.001;
+/// Buckets when there are too many of those.
+const COARSE: f64 = 0.01;
+const COARSE_DIGITS: u8 = 2;
+const LATENCY_US_MAX: u64 = 3_600_000_000;
+
+/// One histogram with buckets of its own.
+pub fn whole(latencies: &Latencies) -> Value {
+    let (values, counts): (Vec<u64>, Vec<u64>) = buckets(latencies).into_iter().unzip();
+    let max_us = (latencies.count() > 0).then(|| latencies.max_us());
+    json!({ "value_us": values, "count": counts, "max_us": max_us })
+}
+
+/// Histograms that share their buckets, a list each: those of all seconds.
+pub struct Shared {
+    /// The ends of the buckets, ascending.
+    pub buckets_us: Vec<u64>,
+    /// The largest relative error of a bucket.
+    pub resolution: f64,
+    /// By list and second: pairs of the distance to the bucket before and its count.
+    pub lists: Vec<Vec<Vec<u64>>>,
+}
+
+impl Shared {
+    /// Of lists of histograms.
+    pub fn of(lists: &[Vec<Latencies>]) -> Self {
+        let mut resolution = FINE;
+        let all = |coarse: bool| -> Vec<Vec<BTreeMap<u64, u64>>> {
+            let of = |latencies: &Latencies| match coarse {
+                false => buckets(latencies),
+                true => coarser(latencies),
+            };
+            lists
+                .iter()
+                .map(|list| list.iter().map(of).collect())
+                .collect()
+        };
+        let mut counted = all(false);
+        if counted.iter().flatten().map(BTreeMap::len).sum::<usize>() > PAIRS_MAX {
+            resolution = COARSE;
+            counted = all(true);
+        }
+        let values = counted.iter().flatten().flat_map(BTreeMap::keys);
+        let buckets_us: BTreeSet<u64> = values.copied().collect();
+        let buckets_us: Vec<u64> = buckets_us.into_iter().collect();
+        let pack = |counts: &BTreeMap<u64, u64>| {
+            let mut last = 0;
+            let mut pairs = Vec::with_capacity(counts.len() * 2);
+            for (value, count) in counts {
+                let at = buckets_us.partition_point(|bucket| bucket < value) as u64;
+                pairs.extend([at - last, *count]);
+                last = at;
+            }
+            pairs
+        };
+        let lists = counted.iter().map(|list| list.iter().map(pack).collect());
+        Self {
+            lists: lists.collect(),
+            buckets_us,
+            resolution,
+        }
+    }
+}
+
+/// Counts by the bucket's highest equivalent value.
+fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
+    latencies.histogram().map(counts).unwrap_or_default()
+}
+
+fn counts(histogram: &Histogram<u64>) -> BTreeMap<u64, u64> {
+    let recorded = histogram.iter_recorded();
+    recorded
+        .map(|step| (step.value_iterated_to(), step.count_at_value()))
+        .collect()
+}
+
+fn coarser(latencies: &Latencies) -> BTreeMap<u64, u64> {
+    let Some(fine) = latencies.histogram() else {
+        return BTreeMap::new();
+    };
+    let mut coarse = Histogram::<u64>::new_with_bounds(1, LATENCY_US_MAX, COARSE_DIGITS)
+        .expect("bounds are constants that satisfy the constructor");
+    for (value_us, count) in counts(fine) {
+        coarse.saturating_record_n(value_us, count);
+    }
+    counts(&coarse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latencies(values: &[u64]) -> Latencies {
+        let mut latencies = Latencies::default();
+        values.iter().for_each(|us| latencies.record(*us));
+        latencies
+    }
+
+    #[test]
+    fn seconds_share_their_buckets_and_lose_no_value() {
+        let seconds = vec![
+            latencies(&[5, 5, 9]),
+            latencies(&[]),
+            latencies(&[9, 70_000]),
+        ];
+        let shared = Shared::of(&[seconds]);
+        assert_eq!(shared.buckets_us.len(), 3);
+        assert_eq!(shared.buckets_us[..2], [5, 9]);
+        assert!((70_000..70_070).contains(&shared.buckets_us[2]));
+        assert_eq!(
+            shared.lists,
+            [vec![vec![0, 2, 1, 1], vec![], vec![1, 1, 1, 1]]]
+        );
+    }
+
+    #[test]
+    fn coarser_buckets_have_the_same_number_of_values() {
+        let fine = latencies(&(1..5000).map(|i| i * 7).collect::<Vec<_>>());
+        let coarse = coarser(&fine);
+        assert_eq!(coarse.values().sum::<u64>(), fine.count());
+        assert!(coarse.len() < buckets(&fine).len() / 4);
+    }
+
+    #[test]
+    fn a_histogram_without_values_has_no_maximum() {
+        assert_eq!(whole(&latencies(&[]))["max_us"], Value::Null);
+        assert_eq!(whole(&latencies(&[3]))["max_us"], 3);
+    }
+}
