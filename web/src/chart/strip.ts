@@ -105,7 +105,8 @@ export class Strip {
   private option(context: Context): Option {
     const { from, to } = this.bus.range;
     const { grid, yAxis, series } = this.spec.build(context, this.hidden);
-    const labels = context.exported || this.spec.small === true;
+    // Where the lanes above have no room for a ruler, each plot has its own.
+    const labels = context.exported || this.spec.small === true || context.width < 560;
     const grids = Array.isArray(grid) ? grid : [grid];
     const axis = timeAxis(from, to, context.width - LEFT - RIGHT, false);
     const last = grids.length - 1;

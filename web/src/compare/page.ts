@@ -34,11 +34,14 @@ function differs(data: CompareData): HTMLElement {
     {},
     h('h2', { class: 'eyebrow' }, data.changed.length === 0 ? 'Nothing recorded differs' : `What differs: ${count(data.changed.length)} ${data.changed.length === 1 ? 'thing' : 'things'}`),
     shown.length > 0 &&
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Name')), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'))),
-        h('tbody', {}, ...shown.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell quiet' }, row.a), h('td', { class: 'n value-cell strong' }, row.b)))),
+      scroll(
+        'What differs: rows',
+        h(
+          'table',
+          { class: 'figures' },
+          h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Name')), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'))),
+          h('tbody', {}, ...shown.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell quiet' }, row.a), h('td', { class: 'n value-cell strong' }, row.b)))),
+        ),
       ),
     h('p', { class: 'sub' }, link('Full list', 'changed', null)),
   );
