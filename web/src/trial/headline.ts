@@ -67,7 +67,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     const cores = (cpu.user_us + cpu.system_us) / measured.elapsed_us;
     const busiest = Math.max(...cpu.threads.map((thread) => thread.wanted_share));
     const lag = Math.max(...cpu.threads.map((thread) => thread.deadline_lag_max_us));
-    list.push({ key: 'client', label: 'Load generator', value: significant(cores, 2), unit: 'cores', context: `busiest thread ${percent(busiest)} busy or waiting, late by up to ${timeText(lag)}` });
+    list.push({ key: 'client', label: 'Load generator', value: significant(cores, 2), unit: 'cores', context: `busiest thread ${percent(busiest)} busy or waiting${lag > 0 ? `, late by up to ${timeText(lag)}` : ''}` });
   }
   return headlines(list, data.notes, isPartial(data));
 }
