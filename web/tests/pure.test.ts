@@ -78,10 +78,13 @@ describe('the bus of time', () => {
   });
   it('is kept in the address beside the section', () => {
     expect(toHash('latency', { from: 10, to: 60.5 })).toBe('#latency&t=10~60.5');
-    expect(fromHash('#latency&t=10~60.5')).toEqual({ section: 'latency', range: { from: 10, to: 60.5 } });
-    expect(fromHash('#t=9~3')).toEqual({ section: null, range: null });
-    expect(fromHash('#%E0%A4%A')).toEqual({ section: null, range: null });
-    expect(fromHash('')).toEqual({ section: null, range: null });
+    expect(fromHash('#latency&t=10~60.5')).toEqual({ section: 'latency', range: { from: 10, to: 60.5 }, trial: null });
+    expect(toHash('latency', null, 12)).toBe('#trial=12&latency');
+    expect(fromHash('#trial=12&latency')).toEqual({ section: 'latency', range: null, trial: 12 });
+    expect(fromHash('#trial=x').trial).toBeNull();
+    expect(fromHash('#t=9~3')).toEqual({ section: null, range: null, trial: null });
+    expect(fromHash('#%E0%A4%A')).toEqual({ section: null, range: null, trial: null });
+    expect(fromHash('')).toEqual({ section: null, range: null, trial: null });
   });
 });
 

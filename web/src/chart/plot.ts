@@ -89,6 +89,13 @@ export class Plot {
     this.chart?.getZr().flush();
   }
 
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+    this.chart?.dispose();
+    this.chart = null;
+    this.visible = false;
+  }
+
   /** Where an item stands, in pixels of the element. */
   pixel(point: [number, number], grid = 0): [number, number] | null {
     return (this.chart?.convertToPixel({ gridIndex: grid }, point) as [number, number] | undefined) ?? null;
@@ -124,6 +131,12 @@ export class Plot {
       if (blob !== null) save(name, blob);
     });
   }
+}
+
+/** Before another page takes this one's place. */
+export function disposeAll(): void {
+  for (const plot of all) plot.dispose();
+  all.clear();
 }
 
 /** Before the page goes to paper: everything at the width it has now, in the colours of paper. */

@@ -10,7 +10,7 @@ import { Plot } from '../chart/plot';
 import { drawn, rect, segment, words as label } from '../chart/shapes';
 import { waitColor } from '../page/classes';
 import { h, scroll, svg, type Child } from '../page/dom';
-import { assemble, commandBlock, definitions, link, notesBlock, section, titleBlock, verdictBlock, type Section } from '../page/shell';
+import { assemble, commandBlock, definitions, link, notesBlock, section, titleBlock, trialLink, verdictBlock, type Section } from '../page/shell';
 import { token } from '../page/theme';
 import { inkOn } from '../pure/color';
 import { sql } from '../trial/tables';
@@ -34,11 +34,14 @@ function differs(data: CompareData): HTMLElement {
     {},
     h('h2', { class: 'eyebrow' }, data.changed.length === 0 ? 'Nothing recorded differs' : `What differs: ${count(data.changed.length)} ${data.changed.length === 1 ? 'thing' : 'things'}`),
     shown.length > 0 &&
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Name')), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'))),
-        h('tbody', {}, ...shown.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell quiet' }, row.a), h('td', { class: 'n value-cell strong' }, row.b)))),
+      scroll(
+        'What differs: rows',
+        h(
+          'table',
+          { class: 'figures' },
+          h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Name')), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'))),
+          h('tbody', {}, ...shown.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell quiet' }, row.a), h('td', { class: 'n value-cell strong' }, row.b)))),
+        ),
       ),
     h('p', { class: 'sub' }, link('Full list', 'changed', null)),
   );
@@ -58,7 +61,7 @@ function repeats(data: CompareData): Section | null {
   return {
     id: 'repeats',
     link: 'Repeats',
-    element: section('repeats', 'Repeats', 'Each repeat in the order it ran. The lines are the medians; two clouds that do not overlap need no statistics.', null, h('div', { class: 'three-columns' }, ...charts), notes.length > 0 && h('p', { class: 'sub' }, notes.join(' '))),
+    element: section('repeats', 'Repeats', 'Each repeat in the order it ran. The lines are the medians; two clouds that do not overlap need no statistics.', null, h('div', { class: 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.'), notes.length > 0 && h('p', { class: 'sub' }, notes.join(' '))),
   };
 }
 

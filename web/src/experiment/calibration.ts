@@ -10,7 +10,7 @@ import { Plot } from '../chart/plot';
 import { drawn, rect, segment, unclipped, words } from '../chart/shapes';
 import { lineOf } from '../page/classes';
 import { h, type Child } from '../page/dom';
-import { definitions, section, type Section } from '../page/shell';
+import { definitions, section, trialLink, type Section } from '../page/shell';
 import { token } from '../page/theme';
 
 type Row = Calibration['lines'][number];
@@ -97,7 +97,7 @@ export function calibrations(list: Calibration[]): Section {
             ...system.lines.map((row) => {
               const [text, style] = VERDICTS[row.verdict ?? ''] ?? [row.verdict ?? DASH, ''];
               const parts = Object.entries(row.parts ?? {}).filter(([, v]) => v !== null && v > 0).map(([name, v]) => `${PARTS[name] ?? name.replace(/_us$/, '')} ${timeText(v)}`);
-              return h('tr', {}, h('th', { scope: 'row' }, row.line), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : row.expected.low_us === 0 ? `up to ${asked(row.expected.high_us)}` : `${asked(row.expected.low_us)} to ${asked(row.expected.high_us)}`), h('td', { class: 'n' }, timeText(row.without_round_trip_us)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
+              return h('tr', {}, h('th', { scope: 'row' }, row.trial === null ? row.line : trialLink(row.trial, row.line)), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : row.expected.low_us === 0 ? `up to ${asked(row.expected.high_us)}` : `${asked(row.expected.low_us)} to ${asked(row.expected.high_us)}`), h('td', { class: 'n' }, timeText(row.without_round_trip_us)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
             }),
           ),
         ),

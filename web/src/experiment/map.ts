@@ -77,7 +77,7 @@ function grid(plane: Plane, caption: string, cell: (line: number, x: number) => 
     { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${caption}: map` },
     h(
       'table',
-      {},
+      { style: { 'min-width': `${84 + x.values.length * 52}px` } },
       h('caption', { class: 'visually-hidden' }, `${caption} by ${line?.title ?? ''} and ${x.title}`),
       h('colgroup', {}, h('col', { class: 'head' })),
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, x.title), ...x.values.map((value) => h('th', { scope: 'col' }, value)))),

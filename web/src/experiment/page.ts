@@ -4,7 +4,7 @@ import type { ExperimentData } from '../data';
 import { asked, change, count, DASH, many, percent, significant, span, time, timeText } from '../pure/format';
 import { namePage } from '../chart/figure';
 import { limitColor } from '../page/classes';
-import { h, type Child } from '../page/dom';
+import { h, scroll, type Child } from '../page/dom';
 import { assemble, commandBlock, definitions, headlines, notesBlock, section, titleBlock, verdictBlock, type Headline, type Section } from '../page/shell';
 import { calibrations } from './calibration';
 import { curves } from './curves';
@@ -76,24 +76,27 @@ function best(data: ExperimentData, of: Plane): HTMLElement | null {
     'div',
     {},
     h('h2', { class: 'eyebrow' }, slo === null ? 'Most goodput' : `Most goodput with p99 ≤ ${asked(slo)}`),
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, of.line !== null && h('th', { scope: 'col' }, of.line.title), h('th', { scope: 'col', class: 'n' }, of.x.title), h('th', { scope: 'col', class: 'n' }, 'goodput'), h('th', { scope: 'col', class: 'n' }, 'p99'), limits && h('th', { scope: 'col' }, 'limited by'))),
+    scroll(
+      'Best points: rows',
       h(
-        'tbody',
-        {},
-        ...found.map((row) => {
-          const { point } = row;
-          const cells: Child[] = [
-            of.line !== null && h('th', { scope: 'row' }, of.line.values[row.line]!),
-            h('td', { class: 'n' }, of.x.values[point.at[of.xIndex]!] ?? ''),
-            h('td', { class: 'n' }, `${tps(goodput(point)!)}\u00a0tps`),
-            h('td', { class: 'n' }, timeText(latencyOf(point, 'p99'))),
-            limits && h('td', {}, point.limit === undefined || point.limit === null ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${limitColor(point.limit.code)})` } }, point.limit.name)),
-          ];
-          return h('tr', { class: row === top ? 'strong' : undefined }, ...cells);
-        }),
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, of.line !== null && h('th', { scope: 'col' }, of.line.title), h('th', { scope: 'col', class: 'n' }, of.x.title), h('th', { scope: 'col', class: 'n' }, 'goodput'), h('th', { scope: 'col', class: 'n' }, 'p99'), limits && h('th', { scope: 'col' }, 'limited by'))),
+        h(
+          'tbody',
+          {},
+          ...found.map((row) => {
+            const { point } = row;
+            const cells: Child[] = [
+              of.line !== null && h('th', { scope: 'row' }, of.line.values[row.line]!),
+              h('td', { class: 'n' }, of.x.values[point.at[of.xIndex]!] ?? ''),
+              h('td', { class: 'n' }, `${tps(goodput(point)!)}\u00a0tps`),
+              h('td', { class: 'n' }, timeText(latencyOf(point, 'p99'))),
+              limits && h('td', {}, point.limit === undefined || point.limit === null ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${limitColor(point.limit.code)})` } }, point.limit.name)),
+            ];
+            return h('tr', { class: row === top ? 'strong' : undefined }, ...cells);
+          }),
+        ),
       ),
     ),
     closed && slo !== null && h('p', { class: 'sub' }, 'Closed loop: p99 is service time. A run at a given rate may show a lower limit.'),

@@ -9,7 +9,7 @@ import { Plot } from '../chart/plot';
 import { drawn, segment, words } from '../chart/shapes';
 import { limitColor, lineOf } from '../page/classes';
 import { h, svg, type Child } from '../page/dom';
-import { section, type Section } from '../page/shell';
+import { section, trialLink, type Section } from '../page/shell';
 import { token } from '../page/theme';
 import { drift, goodput, latencyOf, type Plane } from './model';
 
@@ -61,11 +61,6 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
   const limits = data.points.some((p) => p.limit !== undefined && p.limit !== null);
   const tps = (v: number | null): string => (v === null ? DASH : v >= 100 ? count(v) : significant(v));
   const axes = data.axes;
-  const href = new Map(data.trials.filter((t) => t.href !== undefined).map((t) => [t.trial, t.href!]));
-  const trialLink = (n: number): Child => {
-    const to = href.get(n);
-    return to !== undefined && !/^\s*(javascript|data|vbscript):/i.test(to) ? h('a', { href: to }, String(n)) : String(n);
-  };
   const spec = {
     title: 'All points',
     summary: () => '',
@@ -94,8 +89,8 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
     const sizes = plane?.line?.sizes_bytes ?? [];
     const notes: Child[] = [];
     if (point.note !== undefined && point.note !== '') notes.push(point.note);
-    for (const o of point.outliers.filter((o) => o.figure === 'goodput')) notes.push(`repeat ${o.repeat ?? '?'} stands out (trial ${o.trial})`);
-    for (const l of point.left_out) notes.push(`trial ${l.trial} left out: ${l.why}`);
+    for (const o of point.outliers.filter((o) => o.figure === 'goodput')) notes.push(h('span', {}, `repeat ${o.repeat ?? '?'} stands out (trial `, trialLink(o.trial), ')'));
+    for (const l of point.left_out) notes.push(h('span', {}, 'trial ', trialLink(l.trial), ` left out: ${l.why}`));
     if (point.limit !== undefined && point.limit !== null && point.limit.agree < point.limit.of) notes.push(`${point.limit.agree} of ${point.limit.of} repeats agree`);
     return h(
       'tr',

@@ -5,7 +5,7 @@ import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, significant
 import { linesChart, type Line } from '../chart/lines';
 import { bar } from '../page/bars';
 import { lineOf } from '../page/classes';
-import { definitions, section, type Section } from '../page/shell';
+import { definitions, section, trialLink, type Section } from '../page/shell';
 import { h, rich, type Child } from '../page/dom';
 import { median } from './model';
 
@@ -65,14 +65,14 @@ export function capacitySection(capacity: Capacity): Section {
       h(
         'table',
         { class: 'figures' },
-        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, 'Kept', 'Failed'].map((text) => h('th', { scope: 'col', class: 'n' }, text)))),
+        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, 'Kept', 'Failed', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 6 ? undefined : 'n' }, text)))),
         h(
           'tbody',
           {},
           ...loads.map((load) => {
             const p99 = known(load.response_p99_us);
             const kept = p99.filter((us) => us <= capacity.slo_us).length;
-            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, tps(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : tps(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: `n ${p99.length > 0 && kept === p99.length ? 'better' : kept === 0 ? 'worse' : ''}` }, p99.length === 0 ? DASH : `${kept} of ${p99.length}`), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))));
+            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, tps(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : tps(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: `n ${p99.length > 0 && kept === p99.length ? 'better' : kept === 0 ? 'worse' : ''}` }, p99.length === 0 ? DASH : `${kept} of ${p99.length}`), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
           }),
         ),
       ),
@@ -139,7 +139,7 @@ export function slobSweep(slob: SlobSweep): Section {
       'table',
       { class: 'figures' },
       h('thead', {}, h('tr', {}, ...[slob.x.title, 'Logical reads /s', '95 % interval', 'Hits', 'Misses /s', 'Device reads /s', 'Each', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 7 ? undefined : 'n' }, text)))),
-      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : tps(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.interval !== null ? `${tps(p.liops.interval[0])} to ${tps(p.liops.interval[1])}` : `range ${tps(p.liops.min)} to ${tps(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : tps(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, p.trials.join(' '))))),
+      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : tps(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.interval !== null ? `${tps(p.liops.interval[0])} to ${tps(p.liops.interval[1])}` : `range ${tps(p.liops.min)} to ${tps(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : tps(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, ...p.trials.flatMap((n, i) => [i > 0 ? ' ' : '', trialLink(n)]))))),
     ),
   );
   return {

@@ -41,6 +41,11 @@ export function setPrinting(on: boolean): void {
   apply();
 }
 
+/** Nobody is told any more: another page takes this one's place. */
+export function forgetListeners(): void {
+  listeners.length = 0;
+}
+
 export function onTheme(listener: () => void): void {
   listeners.push(listener);
 }

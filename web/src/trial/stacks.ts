@@ -126,6 +126,9 @@ export function retries(model: Model, bus: Bus): Strip | null {
   );
 }
 
+/** The instrument that samples what sessions wait for. */
+export const isWaits = (name: string): boolean => name === 'waits' || name.endsWith('.waits');
+
 /** Below this share of all active time events are put together. */
 const SMALL = 0.01;
 
@@ -180,7 +183,7 @@ export function sessions(model: Model, bus: Bus): Strip | null {
   // From 0 to all clients, in quarters where that is round.
   const axis = highest <= clients ? { min: 0, max: clients, step: clients % 4 === 0 ? clients / 4 : step(clients, 4) } : linear(highest, 4);
   const holes: Hole[] = instruments
-    .filter((instrument) => instrument.name === 'waits')
+    .filter((instrument) => isWaits(instrument.name))
     .flatMap((instrument) => instrument.gaps)
     .map((gap) => ({ from: gap.from_us === null ? model.whole.from : gap.from_us / 1e6, to: gap.to_us === null ? model.whole.to : gap.to_us / 1e6 }));
   const mean = (layer: Layer) => (moment: number | null) => {
