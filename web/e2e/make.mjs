@@ -28,7 +28,7 @@ async function fullTrial(url) {
   writeFileSync(at('checkpoint.sql'), 'CHECKPOINT;\n');
   pgdyno.run('load', 'tpcb', '--param', 'scale=2', '--url', url);
   const args = ['-c', '6', '-j', '2', '-T', '8', '--warmup', '2', '-R', '150', '--isolation', 'serializable', '--retry', 'restart', '--max-tries', '0'];
-  const child = spawn(program, ['run', 'tpcb', ...args, '--url', url], { env: pgdyno.env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(program, ['run', '-q', 'tpcb', ...args, '--url', url], { env: pgdyno.env, stdio: ['ignore', 'ignore', 'inherit'] });
   const trial = new Promise((done, failed) => child.on('exit', (code) => (code === 0 ? done() : failed(new Error(`the trial: exit ${code}`)))));
   await pause(5000);
   pgdyno.run('run', at('checkpoint.sql'), '-t', '1', '--no-store', '--observe', 'none', '--url', url);

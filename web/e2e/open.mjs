@@ -25,7 +25,7 @@ after(async () => {
 });
 
 /** Patience for what a loaded machine does late. */
-const WAIT_MS = 60_000;
+const WAIT_MS = Number(process.env.PGDYNO_E2E_WAIT_MS ?? 60_000);
 
 /**
  * The page of this name of made.json, or a file. `look` gets the page; afterwards nothing may have
@@ -53,6 +53,10 @@ export async function opened(name, look, { width = 1344, height = 900, colorSche
     await look(page);
     assert.equal(await page.evaluate(() => window.hacked), undefined, 'stored text ran as a script');
     assert.deepEqual([...new Set(findings)], []);
+  } catch (error) {
+    // What the page said explains what did not come.
+    if (findings.length > 0 && !error.message.includes(findings[0])) error.message += `\n${[...new Set(findings)].join('\n')}`;
+    throw error;
   } finally {
     await context.close();
   }

@@ -38,7 +38,7 @@ test('headlines are the figures of the notebook', async () => {
   await opened('trial', async (page) => {
     same((await headline(page, 'Goodput')).value, trial.goodput_per_s, 'goodput');
     for (const [name, column] of [['p50', 'p50'], ['p99', 'p99'], ['p99.9', 'p99_9']]) {
-      const { value, context } = await headline(page, new RegExp(`${name.replace('.', '\\.')}($|\\s)`));
+      const { value, context } = await headline(page, new RegExp(`^(Response|Service) ${name.replace('.', '\\.')}(?!\\.)`));
       latency(value, trial[`response_${column}_us`], `response ${name}`);
       if (trial[`response_${column}_us`] !== null) latency(context.replace('service ', ''), trial[`service_${column}_us`], `service ${name}`);
       else assert.match(context, /10 needed/);
