@@ -9,6 +9,7 @@ use super::Talk;
 use crate::exit::{Exit, Failure};
 use crate::observe::scrape::Scrape;
 use crate::observe::{Asked, Wish, board, listen};
+use crate::target::locate::Device;
 
 /// What is observed while clients are at work: docs/instruments.md.
 #[derive(Debug, Clone, Default, Args)]
@@ -19,6 +20,11 @@ pub struct ObserveArgs {
     /// seen costs nothing and is told with its reason
     #[arg(long, value_name = "auto|none|LIST", default_value = "auto")]
     pub observe: Wish,
+
+    /// Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
+    /// under the server's data, when that is on this host]
+    #[arg(long, value_name = "NAME")]
+    pub disk: Vec<String>,
 
     /// Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
     /// node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
@@ -59,6 +65,10 @@ impl ObserveArgs {
             }
             scrapes.push(scrape);
         }
+        for name in &self.disk {
+            Device::named(name)
+                .map_err(|why| Failure::with(Exit::Usage, format!("--disk: {why}")))?;
+        }
         let board = match self.metrics_listen {
             None => None,
             Some(at) => {
@@ -75,6 +85,7 @@ impl ObserveArgs {
         };
         Ok(Asked {
             wish: self.observe.clone(),
+            disks: self.disk.clone(),
             scrapes,
             board,
         })

@@ -11,6 +11,8 @@ use super::{Instrument, Scene, Wish, choose};
 pub struct Asked {
     /// Which of pgdyno's own instruments.
     pub wish: Wish,
+    /// Disks of this host; none: the one under the server's data, when that is here.
+    pub disks: Vec<String>,
     /// Endpoints to scrape.
     pub scrapes: Vec<Scrape>,
     /// Where the running trial is shown to others.

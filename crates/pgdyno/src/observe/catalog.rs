@@ -1,7 +1,7 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
 //! `--scrape` are named by whoever is scraped.
 
-use super::Row;
+use super::{Row, host};
 
 /// A chapter of the list.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,14 @@ pub struct Chapter {
 }
 
 /// In the order of the document.
-pub const CHAPTERS: &[Chapter] = &[];
+pub const CHAPTERS: &[Chapter] = &[
+    host::CHAPTERS[0],
+    host::CHAPTERS[1],
+    host::CHAPTERS[2],
+    host::CHAPTERS[3],
+    host::CHAPTERS[4],
+    host::CHAPTERS[5],
+];
 
 /// The row of a series.
 pub fn row(name: &str) -> Option<&'static Row> {

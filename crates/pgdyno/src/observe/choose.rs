@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Instrument;
+use super::host::{self, ThreadLags};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
@@ -18,11 +19,15 @@ pub struct Scene<'a> {
     pub facts: &'a Facts,
     /// Clients that will be at work.
     pub clients: usize,
+    /// Disks of this host that were named; none: the one under the server's data.
+    pub disks: &'a [String],
+    /// Where the engine's event loops leave how late they were.
+    pub lags: &'a ThreadLags,
 }
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[];
+const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[host::instruments];
 
 /// Which instruments are asked for (`--observe`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

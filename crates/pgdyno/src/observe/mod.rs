@@ -15,6 +15,7 @@ pub mod board;
 pub mod catalog;
 mod choose;
 mod gap;
+pub mod host;
 mod instrument;
 pub mod listen;
 mod observed;

@@ -23,8 +23,10 @@ use pgdyno_wire::Addr;
 use super::admin;
 use super::dialect::Dialect;
 use super::open::{Endpoint, Target};
-use processes::Proc;
+pub use device::Device;
 pub use processes::Process;
+use processes::Proc;
+pub use usage::CpuMeter;
 
 /// How long a connection may take that is made to see its other end.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);

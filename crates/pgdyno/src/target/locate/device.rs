@@ -63,9 +63,8 @@ impl Device {
         };
         let directory = match told {
             Ok(directory) => directory.to_owned(),
-            Err(why) => of_command_line().ok_or_else(|| {
-                format!("where the server's data lies is not known: {why}")
-            })?,
+            Err(why) => of_command_line()
+                .ok_or_else(|| format!("where the server's data lies is not known: {why}"))?,
         };
         let theirs = proc::text(proc.path(server.pid, "mountinfo")).map_err(|e| e.to_string())?;
         let ours = proc::text("/proc/self/mountinfo").map_err(|e| e.to_string())?;
@@ -75,9 +74,8 @@ impl Device {
             _ => directory,
         };
         let mounted = mounts::parse(&theirs);
-        let mount = mounts::under(&mounted, &directory).ok_or_else(|| {
-            format!("{} is no directory of its mounts", directory.display())
-        })?;
+        let mount = mounts::under(&mounted, &directory)
+            .ok_or_else(|| format!("{} is no directory of its mounts", directory.display()))?;
         let number = number(mount).ok_or_else(|| {
             format!(
                 "the server's data lies on {} ({}), which is no disk",
@@ -169,9 +167,18 @@ mod tests {
         };
         let store = &["--store", "-s"];
         for (line, expected) in [
-            ("cockroach start --store=path=/data/c1,size=20%", Some("/data/c1")),
-            ("cockroach start --store=size=20%,path=/data/c1", Some("/data/c1")),
-            ("cockroach start --store /data/c1 --insecure", Some("/data/c1")),
+            (
+                "cockroach start --store=path=/data/c1,size=20%",
+                Some("/data/c1"),
+            ),
+            (
+                "cockroach start --store=size=20%,path=/data/c1",
+                Some("/data/c1"),
+            ),
+            (
+                "cockroach start --store /data/c1 --insecure",
+                Some("/data/c1"),
+            ),
             ("cockroach start -s /data/c1", Some("/data/c1")),
             ("cockroach start -s=/data/c1", Some("/data/c1")),
             ("cockroach start --store=type=mem,size=1GiB", None),
@@ -192,7 +199,10 @@ mod tests {
     #[test]
     fn a_disk_that_is_not_there_is_told_with_those_that_are() {
         let error = Device::named("/dev/no such disk").unwrap_err();
-        assert!(error.starts_with("this host has no disk no such disk; "), "{error}");
+        assert!(
+            error.starts_with("this host has no disk no such disk; "),
+            "{error}"
+        );
         let gone = Device {
             name: "no such disk".to_owned(),
         };
@@ -213,10 +223,16 @@ mod tests {
         for (directory, why) in [("/proc", "proc (proc)"), ("/dev/shm", "(tmpfs)")] {
             let told = Device::under_data(&server, Ok(Path::new(directory)), &[]);
             let told = told.unwrap_err();
-            assert!(told.contains("which is no disk") && told.contains(why), "{told}");
+            assert!(
+                told.contains("which is no disk") && told.contains(why),
+                "{told}"
+            );
         }
         let told = Device::under_data(&server, Err("it may not be told"), &["-D"]);
-        assert!(told.unwrap_err().ends_with("is not known: it may not be told"));
+        assert!(
+            told.unwrap_err()
+                .ends_with("is not known: it may not be told")
+        );
     }
 
     #[test]

@@ -81,7 +81,9 @@ impl Proc {
         if of.threads > 1 {
             let threads = std::fs::read_dir(self.path(of.pid, "task"));
             let threads = threads.into_iter().flatten().flatten();
-            let others = threads.map(|thread| thread.path()).filter(|path| *path != own);
+            let others = threads
+                .map(|thread| thread.path())
+                .filter(|path| *path != own);
             lists.extend(others.filter_map(|path| proc::text(path.join("children")).ok()));
         }
         let pids = lists.iter().flat_map(|list| list.split_ascii_whitespace());

@@ -103,7 +103,8 @@ mod tests {
     fn a_server_has_used_what_its_living_and_its_ended_processes_have() {
         // A shell whose children count and end, and that waits then.
         let counts = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
-        let script = format!("sh -c '{counts}'; echo one; read x; sh -c '{counts}; echo two; read y'");
+        let script =
+            format!("sh -c '{counts}'; echo one; read x; sh -c '{counts}; echo two; read y'");
         let mut shell = Command::new("sh")
             .args(["-c", &script])
             .stdin(Stdio::piped())
@@ -151,7 +152,10 @@ mod tests {
         let works = "SELECT count(*) FROM generate_series(1, 500000)";
         session.query_one_value(works).unwrap();
         let while_it_lives = meter.used_us().unwrap();
-        assert!(while_it_lives > before + 10_000, "{before} {while_it_lives}");
+        assert!(
+            while_it_lives > before + 10_000,
+            "{before} {while_it_lives}"
+        );
         session.close();
         let begun = std::time::Instant::now();
         // The postmaster waits for it soon.
