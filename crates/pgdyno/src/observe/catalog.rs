@@ -1,7 +1,7 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
 //! `--scrape` are named by whoever is scraped.
 
-use super::{Row, host};
+use super::{Row, cluster, host};
 
 /// A chapter of the list.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,10 @@ pub const CHAPTERS: &[Chapter] = &[
     host::CHAPTERS[3],
     host::CHAPTERS[4],
     host::CHAPTERS[5],
+    cluster::CHAPTERS[0],
+    cluster::CHAPTERS[1],
+    cluster::CHAPTERS[2],
+    cluster::CHAPTERS[3],
 ];
 
 /// The row of a series.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Instrument;
 use super::host::{self, ThreadLags};
+use super::{Instrument, cluster};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
@@ -27,7 +27,8 @@ pub struct Scene<'a> {
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[host::instruments];
+const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] =
+    &[host::instruments, cluster::instruments];
 
 /// Which instruments are asked for (`--observe`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -14,6 +14,7 @@ mod beside;
 pub mod board;
 pub mod catalog;
 mod choose;
+pub mod cluster;
 mod gap;
 pub mod host;
 mod instrument;

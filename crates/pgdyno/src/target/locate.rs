@@ -24,8 +24,8 @@ use super::admin;
 use super::dialect::Dialect;
 use super::open::{Endpoint, Target};
 pub use device::Device;
-pub use processes::Process;
 use processes::Proc;
+pub use processes::Process;
 pub use usage::CpuMeter;
 
 /// How long a connection may take that is made to see its other end.

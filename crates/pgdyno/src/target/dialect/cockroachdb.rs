@@ -3,8 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, probes,
-    processes, retries,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, metrics,
+    probes, processes, retries,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -123,4 +123,5 @@ pub const COCKROACHDB: Dialect = Dialect {
     probes: probes::COCKROACHDB,
     retries: retries::COCKROACHDB,
     processes: processes::COCKROACHDB,
+    metrics: metrics::COCKROACHDB,
 };

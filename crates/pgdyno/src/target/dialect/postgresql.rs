@@ -1,8 +1,8 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, processes,
-    retries,
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, metrics, probes,
+    processes, retries,
 };
 
 /// PostgreSQL, all supported versions.
@@ -73,4 +73,5 @@ pub const POSTGRESQL: Dialect = Dialect {
     probes: probes::POSTGRESQL,
     retries: retries::POSTGRESQL,
     processes: processes::POSTGRESQL,
+    metrics: metrics::POSTGRESQL,
 };

@@ -2,8 +2,8 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, processes,
-    retries,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, metrics, probes,
+    processes, retries,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -80,4 +80,5 @@ pub const YUGABYTEDB: Dialect = Dialect {
     probes: probes::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
     processes: processes::YUGABYTEDB,
+    metrics: metrics::YUGABYTEDB,
 };
