@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::board::Board;
 
 /// How long a question may take to come, and an answer to go.
-const TALK_LIMIT: Duration = Duration::from_secs(2);
+const TALK_LIMIT: Duration = Duration::from_secs(1);
 /// A longer question is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 

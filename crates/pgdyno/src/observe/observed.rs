@@ -73,6 +73,7 @@ impl Observed {
         self.events.extend(batch.events);
         self.events.sort_by_key(|event| event.at_us);
         self.statements.extend(batch.statements);
+        self.statements.sort_by_key(|(instrument, _)| *instrument);
         for (instrument, name, value) in batch.facts {
             self.facts
                 .retain(|(of, known, _)| (*of, known) != (instrument, &name));

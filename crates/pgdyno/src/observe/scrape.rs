@@ -127,7 +127,7 @@ impl Filter {
 }
 
 /// Whether a text is as the pattern has it, whose `*` stand for anything.
-fn fits(pattern: &str, text: &str) -> bool {
+pub fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(scrape.filters.len(), 2);
         assert_eq!(parsed("a=http://h:1?x").path, "/?x");
         for (wrong, words) in [
-            ("http://db1:9100", "the name before ="),
+            ("http://db1:9100", "an endpoint is named"),
             ("db1:9100", "an endpoint is named"),
             ("=http://db1", "the name before ="),
             ("a b=http://db1", "the name before ="),

@@ -12,6 +12,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::figures::{self, PERCENTILES};
+use super::observed;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::steady::{Course, courses};
@@ -77,6 +78,8 @@ pub fn document(outcome: &Outcome) -> Value {
         },
         "endpoints": recording.endpoints.iter().map(endpoint).collect::<Vec<_>>(),
         "events": recording.events.iter().map(event).collect::<Vec<_>>(),
+        "worst": observed::worst(recording),
+        "observed": observed::document(&outcome.observed),
         "clients": {
             "total": recording.clients.total,
             "aborted": recording.clients.aborted,

@@ -12,6 +12,7 @@ mod compare;
 mod forms;
 mod lab;
 mod load;
+mod observe;
 mod pack;
 mod pgbench;
 mod server;
