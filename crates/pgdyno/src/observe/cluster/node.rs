@@ -83,13 +83,25 @@ impl Instrument for NodePage {
     }
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
+        self.look(false, out)
+    }
+
+    fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
+        self.look(true, out)
+    }
+}
+
+impl NodePage {
+    fn look(&mut self, is_last: bool, out: &mut Readings) -> Result<(), Gap> {
         let answer = http::get_within(&self.address, self.page.path, ANSWER_LIMIT);
         let text = answer.map_err(|why| {
             self.reader.forget();
             self.gap(why)
         })?;
         let mut of_page = Readings::default();
-        let page = self.reader.read(&text, &self.node.label, &mut of_page);
+        let page = self
+            .reader
+            .read(&text, (&self.node.label, is_last), &mut of_page);
         self.is_nodes(page.number)?;
         if page.used == 0 {
             let (address, path) = (&self.address, self.page.path);

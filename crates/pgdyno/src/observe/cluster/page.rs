@@ -1,6 +1,7 @@
 //! From a node's page to series: which figures make which.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
 
 use super::histogram::{Between, Histogram};
 use crate::observe::prometheus;
@@ -19,6 +20,10 @@ pub struct Reader {
     by_name: HashMap<String, Vec<(usize, usize)>>,
     /// Of histograms, by metric, as they were at the last reading.
     last: BTreeMap<usize, BTreeMap<String, Histogram>>,
+    /// Of those that the node seldom looks at: what was given last, and when.
+    given: BTreeMap<usize, (f64, Instant)>,
+    /// Those that are taken by the end of their name.
+    by_end: Vec<usize>,
     /// The figure that is the node's number.
     number: Option<&'static str>,
 }
@@ -60,16 +65,20 @@ impl Reader {
                 }
             }
         }
+        let is_by_end = |index: &usize| metrics[*index].taken == Taken::CounterByEnd;
+        let by_end = (0..metrics.len()).filter(is_by_end).collect();
         Self {
             metrics,
             by_name,
             last: BTreeMap::new(),
+            given: BTreeMap::new(),
+            by_end,
             number,
         }
     }
 
-    /// Reads a page of the node of this label.
-    pub fn read(&mut self, text: &str, label: &str, out: &mut Readings) -> Page {
+    /// Reads a page of the node of this label; the last of a trial has all.
+    pub fn read(&mut self, text: &str, (label, is_last): (&str, bool), out: &mut Readings) -> Page {
         let mut page = Page {
             used: 0,
             number: None,
@@ -82,7 +91,7 @@ impl Reader {
             page.used += usize::from(self.take(&sample, &mut found));
         }
         for (index, found) in found {
-            self.give(index, found, label, out);
+            self.give(index, found, (label, is_last), out);
         }
         page
     }
@@ -106,12 +115,9 @@ impl Reader {
             }
         }
         let mut is_of_use = !known.is_empty();
-        for (index, metric) in self.metrics.iter().enumerate() {
-            if metric.taken != Taken::CounterByEnd {
-                continue;
-            }
-            if let Some(end) = end_of(metric, sample.name) {
-                let found = found.entry(index).or_default();
+        for index in &self.by_end {
+            if let Some(end) = end_of(&self.metrics[*index], sample.name) {
+                let found = found.entry(*index).or_default();
                 if found.by_end.len() < ENDS_MAX || found.by_end.contains_key(end) {
                     *found.by_end.entry(end.to_owned()).or_default() += sample.value;
                     is_of_use = true;
@@ -121,7 +127,30 @@ impl Reader {
         is_of_use
     }
 
-    fn give(&mut self, index: usize, found: Found, label: &str, out: &mut Readings) {
+    /// Whether a counter is worth a reading: one that the node seldom looks at only when it has, so
+    /// that its rate is over the time that it is of.
+    fn is_news(&mut self, index: usize, value: f64) -> bool {
+        let every_s = self.metrics[index].every_s;
+        if every_s == 0 {
+            return true;
+        }
+        let now = Instant::now();
+        let is_old = |at: Instant| (now - at).as_secs() > every_s;
+        let last = self.given.get(&index);
+        let is_news = last.is_none_or(|(last, at)| *last != value || is_old(*at));
+        if is_news {
+            self.given.insert(index, (value, now));
+        }
+        is_news
+    }
+
+    fn give(
+        &mut self,
+        index: usize,
+        found: Found,
+        (label, is_last): (&str, bool),
+        out: &mut Readings,
+    ) {
         let metric = &self.metrics[index];
         let series = Series::new(metric.series, metric.unit);
         let divided = |value: f64| value / metric.divided_by as f64;
@@ -130,6 +159,7 @@ impl Reader {
         match metric.taken {
             Taken::Counter => {
                 let value = value.filter(|value| *value >= 0.0);
+                let value = value.filter(|value| self.is_news(index, *value) || is_last);
                 value
                     .into_iter()
                     .for_each(|value| out.counter(series.of(label), value));
@@ -166,6 +196,7 @@ impl Reader {
     /// What was read is of another life of the node, or too old to be compared with.
     pub fn forget(&mut self) {
         self.last.clear();
+        self.given.clear();
     }
 }
 
@@ -221,7 +252,8 @@ mod tests {
 
         fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
             let text = self.pages.next().expect("as many as are read");
-            assert!(self.reader.read(text, "node 1", out).used > 50);
+            let is_last = self.pages.len() == 0;
+            assert!(self.reader.read(text, ("node 1", is_last), out).used > 50);
             Ok(())
         }
     }
@@ -292,8 +324,22 @@ mod tests {
         assert!(!names.any(|name| name == "crdb.contended"));
     }
 
+    #[test]
+    fn what_the_node_seldom_looks_at_is_read_when_it_has() {
+        let pages = [BEFORE, BEFORE, END];
+        let batch = batch(&COCKROACHDB_VARS, pages);
+        // The second page has the same as the first.
+        assert_eq!(batch.values("crdb.txn.commits", "node 1").len(), 2);
+        assert_eq!(batch.values("crdb.cpu.user", "node 1").len(), 1);
+        assert!((batch.grown("crdb.cpu.user", "node 1") - (206.25 - 0.23)).abs() < 1e-6);
+    }
+
     fn read(metrics: &'static [Metric], text: &str) -> Page {
-        Reader::new(metrics, Some("node_id")).read(text, "node 1", &mut Readings::default())
+        Reader::new(metrics, Some("node_id")).read(
+            text,
+            ("node 1", false),
+            &mut Readings::default(),
+        )
     }
 
     #[test]

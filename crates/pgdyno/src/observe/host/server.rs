@@ -13,7 +13,7 @@ const CPU: Row = Row {
     kind: Kind::Counter,
     source: "/proc/PID/stat and schedstat",
     what: "CPUs used by the server's processes, those that have ended included; of several servers \
-           each by its first process's id",
+           each by its endpoint",
 };
 
 /// The instrument.
@@ -52,7 +52,7 @@ impl Instrument for Server {
         let processes = located.processes();
         let label = |process: &Process| match processes.len() {
             1 => String::new(),
-            _ => format!("process {}", process.pid),
+            _ => located.endpoint_of(process).to_owned(),
         };
         let meter = |process: &&Process| (label(process), CpuMeter::of([(*process).clone()]));
         self.meters = processes.iter().map(meter).collect();

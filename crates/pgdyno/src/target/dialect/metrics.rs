@@ -52,6 +52,9 @@ pub struct Metric {
     pub from: &'static [&'static str],
     /// The product's figure is divided by this.
     pub divided_by: u64,
+    /// How often the node itself looks, in seconds; 0 when the figure is of the moment. A page in
+    /// between has the same as the one before.
+    pub every_s: u64,
     /// In which versions it is, and where that is from.
     pub versions: &'static str,
     /// What it tells.
@@ -96,6 +99,7 @@ impl Metric {
             taken: Taken::Counter,
             from,
             divided_by: 1,
+            every_s: 0,
             versions,
             what,
         }
@@ -107,5 +111,9 @@ impl Metric {
 
     const fn divided_by(self, divided_by: u64) -> Metric {
         Metric { divided_by, ..self }
+    }
+
+    const fn every_s(self, every_s: u64) -> Metric {
+        Metric { every_s, ..self }
     }
 }

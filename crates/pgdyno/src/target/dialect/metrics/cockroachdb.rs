@@ -7,6 +7,11 @@ use super::{Metric, Metrics, Page, Taken};
 
 const ALL: &str = "19.1 (captured) and later lists";
 const LATER: &str = "later lists; not in 19.1";
+const ALL_SELDOM: &str = "19.1 (captured) and later lists; the node looks every 10 s";
+
+/// Measured (19.1): figures of the process, its host and its stores change so often; documented for
+/// later versions as the interval of its own time series.
+const SELDOM_S: u64 = 10;
 
 const NS_PER_S: u64 = 1_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
@@ -213,37 +218,42 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         "crdb.cpu.user",
         "cores",
         &["sys_cpu_user_ns"],
-        ALL,
+        ALL_SELDOM,
         "CPUs used by the node's process",
-    ),
+    )
+    .every_s(SELDOM_S),
     seconds(
         "crdb.cpu.system",
         "cores",
         &["sys_cpu_sys_ns"],
-        ALL,
+        ALL_SELDOM,
         "CPUs used by the kernel for the node's process",
-    ),
+    )
+    .every_s(SELDOM_S),
     seconds(
         "crdb.gc.pause",
         "s/s",
         &["sys_gc_pause_ns"],
-        ALL,
+        ALL_SELDOM,
         "share of time in which the garbage collector stopped the node",
-    ),
+    )
+    .every_s(SELDOM_S),
     gauge(
         "crdb.goroutines",
         "goroutines",
         &["sys_goroutines"],
-        ALL,
+        ALL_SELDOM,
         "goroutines",
-    ),
+    )
+    .every_s(SELDOM_S),
     gauge(
         "crdb.memory",
         "bytes",
         &["sys_rss"],
-        ALL,
+        ALL_SELDOM,
         "main memory of the node's process",
-    ),
+    )
+    .every_s(SELDOM_S),
     gauge(
         "crdb.nodes.live",
         "nodes",
@@ -263,81 +273,93 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         "crdb.leaseholders",
         "ranges",
         &["replicas_leaseholders"],
-        ALL,
+        ALL_SELDOM,
         "ranges whose reads and writes go to this node",
-    ),
+    )
+    .every_s(SELDOM_S),
     gauge(
         "crdb.ranges.unavailable",
         "ranges",
         &["ranges_unavailable"],
-        ALL,
+        ALL_SELDOM,
         "ranges that cannot be read or written",
-    ),
+    )
+    .every_s(SELDOM_S),
     gauge(
         "crdb.ranges.underreplicated",
         "ranges",
         &["ranges_underreplicated"],
-        ALL,
+        ALL_SELDOM,
         "ranges with too few copies",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.cache.hits",
         &["rocksdb_block_cache_hits"],
-        ALL,
+        ALL_SELDOM,
         "blocks that were in the block cache",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.cache.misses",
         &["rocksdb_block_cache_misses"],
-        ALL,
+        ALL_SELDOM,
         "blocks that were not in the block cache: reads of files, from the page cache or a disk",
-    ),
+    )
+    .every_s(SELDOM_S),
     gauge(
         "crdb.cache.bytes",
         "bytes",
         &["rocksdb_block_cache_usage"],
-        ALL,
+        ALL_SELDOM,
         "what the block cache holds",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.seeks",
         &["storage_iterator_external_seeks"],
         LATER,
         "seeks of iterators over keys as transactions see them",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.steps",
         &["storage_iterator_external_steps"],
         LATER,
         "steps of those iterators: rows and versions passed",
-    ),
+    )
+    .every_s(SELDOM_S),
     bytes(
         "crdb.blocks.loaded",
         &["storage_iterator_block_load_bytes"],
         LATER,
         "blocks that iterators loaded, those in the block cache included",
-    ),
+    )
+    .every_s(SELDOM_S),
     bytes(
         "crdb.blocks.cached",
         &["storage_iterator_block_load_cached_bytes"],
         LATER,
         "those of them that were in the block cache",
-    ),
+    )
+    .every_s(SELDOM_S),
     seconds(
         "crdb.blocks.reading",
         "s/s",
         &["storage_iterator_block_load_read_duration"],
         LATER,
         "how long iterators waited for blocks from files, all together",
-    ),
+    )
+    .every_s(SELDOM_S),
     gauge(
         "crdb.lsm.read_amplification",
         "files",
         &["rocksdb_read_amplification"],
-        ALL,
+        ALL_SELDOM,
         "files that a read may have to look into; of several stores the worst",
     )
-    .taken(Taken::Largest),
+    .taken(Taken::Largest)
+    .every_s(SELDOM_S),
     gauge(
         "crdb.lsm.l0_sublevels",
         "levels",
@@ -345,54 +367,63 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         LATER,
         "sublevels of level 0; of several stores the worst; more than 20 slow writes down",
     )
-    .taken(Taken::Largest),
+    .taken(Taken::Largest)
+    .every_s(SELDOM_S),
     gauge(
         "crdb.lsm.files",
         "files",
         &["rocksdb_num_sstables"],
-        ALL,
+        ALL_SELDOM,
         "files of the storage engine",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.lsm.compactions",
         &["rocksdb_compactions"],
-        ALL,
+        ALL_SELDOM,
         "compactions",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.lsm.flushes",
         &["rocksdb_flushes"],
-        ALL,
+        ALL_SELDOM,
         "memory tables written to files",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.lsm.write_stalls",
         &["storage_write_stalls"],
         LATER,
         "writes that the storage engine held back",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.disk.reads",
         &["sys_host_disk_read_count"],
-        ALL,
+        ALL_SELDOM,
         "reads of all disks of the node's host",
-    ),
+    )
+    .every_s(SELDOM_S),
     bytes(
         "crdb.disk.read",
         &["sys_host_disk_read_bytes"],
-        ALL,
+        ALL_SELDOM,
         "read from all disks of the node's host",
-    ),
+    )
+    .every_s(SELDOM_S),
     counter(
         "crdb.disk.writes",
         &["sys_host_disk_write_count"],
-        ALL,
+        ALL_SELDOM,
         "writes to all disks of the node's host",
-    ),
+    )
+    .every_s(SELDOM_S),
     bytes(
         "crdb.disk.written",
         &["sys_host_disk_write_bytes"],
-        ALL,
+        ALL_SELDOM,
         "written to all disks of the node's host",
-    ),
+    )
+    .every_s(SELDOM_S),
 ];
