@@ -1,4 +1,5 @@
-//! `host.cpu`: what the CPUs did, and who else used them.
+//! `host.cpu`: what the CPUs did, what the server's processes used of them where they are here, and
+//! what neither they nor pgdyno did.
 
 use std::time::Instant;
 
@@ -6,9 +7,9 @@ use pgdyno_platform::cpu_time;
 use pgdyno_platform::proc::{self, cgroup, cpu, pressure};
 
 use super::clock::Moment;
+use super::server::Servers;
 use super::{Scout, strange, unreadable};
 use crate::observe::{Gap, Instrument, Kind, Readings, Row};
-use crate::target::locate::{CpuMeter, Role};
 use crate::validity::{Note, Severity};
 
 const STAT: &str = "/proc/stat";
@@ -83,7 +84,7 @@ const MEAN_MIN_S: f64 = 2.0;
 /// The instrument.
 pub struct Cpu {
     scout: Scout,
-    server: Option<CpuMeter>,
+    servers: Option<Servers>,
     throttling: Option<std::path::PathBuf>,
     first: Option<State>,
     last: Option<State>,
@@ -106,24 +107,12 @@ impl Cpu {
     pub fn new(scout: Scout) -> Self {
         Self {
             scout,
-            server: None,
+            servers: None,
             throttling: None,
             first: None,
             last: None,
             last_moment: None,
             jumps: 0,
-        }
-    }
-
-    fn own_s(&mut self) -> Option<f64> {
-        let own = cpu_time::process().total_us() as f64 / 1e6;
-        match (self.scout.role(), &mut self.server) {
-            (Role::Client, _) => Some(own),
-            (Role::ClientAndServer, Some(server)) => {
-                let server = server.used_us().ok()?;
-                Some(own + server as f64 / 1e6)
-            }
-            _ => None,
         }
     }
 
@@ -220,13 +209,14 @@ impl Instrument for Cpu {
         let located = self.scout.located();
         out.fact("host.role", located.role().word());
         out.fact("host.role_because", located.why());
-        self.server = Some(CpuMeter::of(located.processes().into_iter().cloned()));
+        self.servers = Some(Servers::find(&self.scout));
         self.throttling = throttling();
         self.read(out)
     }
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let own_before = self.own_s();
+        let of_servers = self.servers.as_mut().and_then(|servers| servers.read(out));
+        let own_s = of_servers.map(|s| s + cpu_time::process().total_us() as f64 / 1e6);
         out.now();
         let at = Instant::now();
         let text = proc::text(STAT).map_err(|e| unreadable(&e))?;
@@ -249,7 +239,7 @@ impl Instrument for Cpu {
             cpus: stat.cpus,
             busy_s: seconds(stat.modes.busy()),
             steal_s: seconds(stat.modes.steal),
-            own_s: own_before,
+            own_s,
         };
         if let Some(last) = self.last {
             let passed = (state.at - last.at).as_secs_f64();

@@ -46,9 +46,8 @@ pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
     vec![
         Box::new(cpu::Cpu::new(scout.clone())),
         Box::new(memory::Memory),
-        Box::new(disk::Disks::new(scene.disks, scout.clone(), data)),
+        Box::new(disk::Disks::new(scene.disks, scout, data)),
         Box::new(network::Network::default()),
-        Box::new(server::Server::new(scout)),
         Box::new(clients::Clients::new(scene.lags.clone())),
     ]
 }

@@ -1,7 +1,8 @@
-//! `host.server`: what the server's processes use, where they are on this host.
+//! What the server's processes use, where they are on this host: a part of `host.cpu`, which wants to
+//! know it too.
 
 use super::Scout;
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Gap, Kind, Readings, Row};
 use crate::target::locate::{CpuMeter, Process, Role};
 
 /// What it gives.
@@ -16,38 +17,34 @@ const CPU: Row = Row {
            each by its endpoint",
 };
 
-/// The instrument.
-pub struct Server {
-    scout: Scout,
-    meters: Vec<(String, CpuMeter)>,
+/// The part's name in gaps.
+const PART: &str = "server";
+
+/// The servers of a trial.
+pub enum Servers {
+    /// On this host.
+    Here(Vec<(String, CpuMeter)>),
+    /// On another: nothing of theirs is used here.
+    Elsewhere(Gap),
+    /// Nobody knows.
+    Unclear(Gap),
 }
 
-impl Server {
-    pub fn new(scout: Scout) -> Self {
-        Self {
-            scout,
-            meters: Vec::new(),
-        }
-    }
-}
-
-impl Instrument for Server {
-    fn name(&self) -> &str {
-        "host.server"
-    }
-
-    fn source(&self) -> String {
-        "/proc/PID".to_owned()
-    }
-
-    fn begin(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let located = self.scout.located();
-        if located.role() != Role::ClientAndServer {
-            return Err(Gap::because(format!(
+impl Servers {
+    /// Looks where they are.
+    pub fn find(scout: &Scout) -> Self {
+        let located = scout.located();
+        let gap = || {
+            Gap::because(format!(
                 "the server's processes are not known to be on this host: {}",
                 located.why()
             ))
-            .remedy("--scrape node=http://SERVER:9100/metrics"));
+            .remedy("--scrape node=http://SERVER:9100/metrics")
+        };
+        match located.role() {
+            Role::Client => return Self::Elsewhere(gap()),
+            Role::ClientPerhapsServer => return Self::Unclear(gap()),
+            Role::ClientAndServer => {}
         }
         let processes = located.processes();
         let label = |process: &Process| match processes.len() {
@@ -55,19 +52,38 @@ impl Instrument for Server {
             _ => located.endpoint_of(process).to_owned(),
         };
         let meter = |process: &&Process| (label(process), CpuMeter::of([(*process).clone()]));
-        self.meters = processes.iter().map(meter).collect();
-        self.read(out)
+        Self::Here(processes.iter().map(meter).collect())
     }
 
-    fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        for (label, meter) in &mut self.meters {
+    /// CPU time that they have used here, in seconds; `None` when that is not known.
+    pub fn read(&mut self, out: &mut Readings) -> Option<f64> {
+        let meters = match self {
+            Self::Here(meters) => meters,
+            Self::Elsewhere(gap) => {
+                out.gap(PART, gap.clone());
+                return Some(0.0);
+            }
+            Self::Unclear(gap) => {
+                out.gap(PART, gap.clone());
+                return None;
+            }
+        };
+        let mut all_s = Some(0.0);
+        for (label, meter) in meters {
             out.now();
             match meter.used_us() {
-                Ok(us) => out.counter(CPU.of(label.as_str()), us as f64 / 1e6),
-                Err(why) if label.is_empty() => return Err(Gap::because(why)),
-                Err(why) => out.gap(label.as_str(), Gap::because(why)),
+                Ok(us) => {
+                    let used_s = us as f64 / 1e6;
+                    out.counter(CPU.of(label.as_str()), used_s);
+                    all_s = all_s.map(|all_s| all_s + used_s);
+                }
+                Err(why) => {
+                    let part = [PART, label.as_str()].join(" ");
+                    out.gap(part.trim_end(), Gap::because(why));
+                    all_s = None;
+                }
             }
         }
-        Ok(())
+        all_s
     }
 }

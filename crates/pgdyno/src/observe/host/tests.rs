@@ -88,7 +88,14 @@ fn who_used_the_cpus_is_not_told_when_it_is_not_certain_where_the_server_is() {
     result.unwrap();
     let names = batch.series.iter().map(|new| new.series.name.clone());
     assert!(names.clone().any(|name| name == "host.cpu"));
-    assert!(!names.into_iter().any(|name| name == "host.cpu.others"));
+    assert!(
+        !names
+            .into_iter()
+            .any(|name| name.starts_with("host.cpu.") || name.contains("server"))
+    );
+    let gap = &batch.gaps[0];
+    assert_eq!(gap.label, "server");
+    assert!(gap.gap.remedy.as_ref().unwrap().contains("--scrape node="));
 }
 
 #[test]
@@ -150,15 +157,13 @@ fn a_disk_is_read_as_iostat_does_and_a_missing_one_is_a_gap() {
 }
 
 #[test]
-fn of_a_server_that_is_not_known_to_be_here_disks_and_processes_are_gaps_with_a_way_out() {
+fn of_a_server_that_is_not_known_to_be_here_the_disk_is_a_gap_with_a_way_out() {
     let unasked = Fact::Unseen("nobody asked".to_owned());
-    let disks = Bench::new(disk::Disks::new(&[], lost_scout(), unasked)).begin();
-    let server = Bench::new(server::Server::new(lost_scout())).begin();
-    for gap in [disks.unwrap_err(), server.unwrap_err()] {
-        assert!(gap.reason.contains("not known to be"), "{gap:?}");
-        assert!(gap.reason.contains("refused"), "{gap:?}");
-        assert!(gap.remedy.unwrap().contains("--scrape node="));
-    }
+    let gap = Bench::new(disk::Disks::new(&[], lost_scout(), unasked)).begin();
+    let gap = gap.unwrap_err();
+    assert!(gap.reason.contains("not known to be"), "{gap:?}");
+    assert!(gap.reason.contains("refused"), "{gap:?}");
+    assert!(gap.remedy.unwrap().contains("--scrape node="));
 }
 
 #[test]
@@ -178,7 +183,7 @@ fn the_disk_under_the_servers_data_is_found_or_it_is_said_why_not() {
 
 #[test]
 fn the_servers_cpu_time_is_what_its_work_took() {
-    let mut bench = Bench::new(server::Server::new(scout()));
+    let mut bench = Bench::new(cpu::Cpu::new(scout()));
     bench.begin().unwrap();
     let url = pgdyno_testkit::postgres().address().url();
     let mut session = target(&url).connect().unwrap();
@@ -187,6 +192,7 @@ fn the_servers_cpu_time_is_what_its_work_took() {
     let (result, batch) = bench.end();
     result.unwrap();
     assert!(batch.grown("host.server.cpu", "") > 0.01);
+    assert!(batch.gaps.is_empty(), "{:?}", batch.gaps);
 }
 
 #[test]
