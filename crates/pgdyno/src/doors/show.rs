@@ -31,7 +31,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "EXPERIMENT", conflicts_with = "trial")]
     pub experiment: Option<String>,
     /// Show these series only, * for anything in a name: all of their parts, also those that never
-    /// moved
+    /// moved, and what they tell
     #[arg(long, value_name = "NAME", conflicts_with = "experiment")]
     pub series: Vec<String>,
     /// For programs.

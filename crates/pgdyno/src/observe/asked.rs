@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::board::Board;
 use super::scrape::Scrape;
-use super::{Instrument, Scene, Wish, choose};
+use super::{Instruments, Scene, Wish, choose};
 
 /// What to observe, and who else is to see it. By default nothing and nobody.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,7 @@ impl Asked {
     }
 
     /// The instruments for this scene. Endpoints are scraped whatever else is wanted.
-    pub fn instruments(&self, scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
+    pub fn instruments(&self, scene: &Scene<'_>) -> Instruments {
         let scrapes = self.scrapes.iter().map(Scrape::instrument);
         choose(&self.wish, scene)
             .into_iter()

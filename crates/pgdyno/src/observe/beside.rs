@@ -9,7 +9,7 @@ use pgdyno_drive::{Live, Message};
 
 use super::board::{Board, Title};
 use super::host::ThreadLags;
-use super::{Batch, Instrument, Observed, Watch};
+use super::{Batch, Instruments, Observed, Watch};
 
 /// Who watches a run, and what instruments read meanwhile.
 pub trait Onlooker: Live {
@@ -31,7 +31,7 @@ impl<'a> Beside<'a> {
     /// Starts the instruments; see [`Watch::start`]. A board shows the run under its title; the
     /// event loops' lags of each second are left in `lags`.
     pub fn start(
-        instruments: Vec<Box<dyn Instrument>>,
+        instruments: Instruments,
         board: Option<(Arc<Board>, Title)>,
         lags: ThreadLags,
         is_stopping: &dyn Fn() -> bool,
@@ -60,7 +60,9 @@ impl<'a> Beside<'a> {
     pub fn end(mut self) -> Observed {
         let batch = self.watch.end();
         self.pass_on(batch);
-        std::mem::take(&mut self.observed)
+        let mut observed = std::mem::take(&mut self.observed);
+        observed.close(self.watch.collecting_us());
+        observed
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::host::{self, ThreadLags};
-use super::{Instrument, cluster};
+use super::{Gap, Instrument, Readings, cluster};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
@@ -27,8 +27,11 @@ pub struct Scene<'a> {
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] =
-    &[host::instruments, cluster::instruments];
+const FAMILIES: &[Family] = &[host::instruments, cluster::instruments];
+
+type Family = fn(&Scene<'_>) -> Instruments;
+/// Instruments that have not begun.
+pub type Instruments = Vec<Box<dyn Instrument>>;
 
 /// Which instruments are asked for (`--observe`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -89,13 +92,68 @@ fn is_in(name: &str, wanted: &str) -> bool {
 }
 
 /// The instruments for this scene.
-pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
+pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Instruments {
     if *wish == Wish::None {
         return Vec::new();
     }
     let all = FAMILIES.iter().flat_map(|family| family(scene));
-    all.filter(|instrument| wish.takes(instrument.name()))
-        .collect()
+    of(wish, all.collect())
+}
+
+/// Those that are asked for. A name that none of them has is an instrument without anything to
+/// see, so that it is told where people look for it.
+fn of(wish: &Wish, all: Instruments) -> Instruments {
+    let known: Vec<String> = all.iter().map(|one| one.name().to_owned()).collect();
+    let missing = match wish {
+        Wish::List(names) => names.as_slice(),
+        Wish::Auto | Wish::None => &[],
+    };
+    let missing = missing.iter().filter(|wanted| {
+        let mut known = known.iter();
+        !known.any(|name| is_in(name, wanted))
+    });
+    let missing: Instruments = missing
+        .map(|name| -> Box<dyn Instrument> {
+            Box::new(Missing {
+                name: name.clone(),
+                known: known.join(", "),
+            })
+        })
+        .collect();
+    let taken = all.into_iter();
+    let taken = taken.filter(|instrument| wish.takes(instrument.name()));
+    taken.chain(missing).collect()
+}
+
+/// Asked for, and not there.
+struct Missing {
+    name: String,
+    known: String,
+}
+
+impl Instrument for Missing {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn source(&self) -> String {
+        String::new()
+    }
+
+    fn begin(&mut self, _out: &mut Readings) -> Result<(), Gap> {
+        let known = match self.known.as_str() {
+            "" => "none",
+            known => known,
+        };
+        Err(Gap::because(format!(
+            "there is no such instrument here; there are: {known}"
+        )))
+    }
+
+    /// Never asked: it has not begun.
+    fn read(&mut self, _out: &mut Readings) -> Result<(), Gap> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +177,30 @@ mod tests {
         ] {
             assert_eq!(list.takes(name), is_taken, "{name}");
         }
+        let here = || -> Instruments {
+            let named = |name: &str| -> Box<dyn Instrument> {
+                Box::new(Missing {
+                    name: name.to_owned(),
+                    known: String::new(),
+                })
+            };
+            vec![named("host.disk"), named("pg.io"), named("pg.wal")]
+        };
+        let chosen = |text: &str| {
+            let chosen = of(&text.parse().unwrap(), here());
+            chosen
+                .iter()
+                .map(|one| one.name().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(chosen("auto"), ["host.disk", "pg.io", "pg.wal"]);
+        assert_eq!(chosen("pg,hots"), ["pg.io", "pg.wal", "hots"]);
+        let mut missing = of(&"hots".parse().unwrap(), here()).remove(0);
+        let gap = missing.begin(&mut Readings::default()).unwrap_err();
+        assert!(
+            gap.reason.ends_with("there are: host.disk, pg.io, pg.wal"),
+            "{gap:?}"
+        );
         for wrong in ["", "host,", "auto,host", "host,none"] {
             assert!(wrong.parse::<Wish>().is_err(), "{wrong}");
         }

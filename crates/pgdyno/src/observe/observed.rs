@@ -11,7 +11,10 @@ pub struct Observed {
     pub instruments: Vec<InstrumentRow>,
     /// What each used of the CPU on pgdyno's side, in microseconds; `None` when it did not end in
     /// time.
-    pub cpu_us: Vec<Option<u64>>,
+    pub instrument_cpu_us: Vec<Option<u64>>,
+    /// What all of them used, collecting included; `None` when that of one is not known, or there
+    /// was none.
+    pub cpu_us: Option<u64>,
     /// What was read.
     pub series: Vec<Course>,
     /// What was not seen.
@@ -40,7 +43,7 @@ pub struct Course {
 impl Observed {
     /// Adds what has come.
     pub fn add(&mut self, batch: Batch) {
-        self.cpu_us
+        self.instrument_cpu_us
             .resize(self.instruments.len() + batch.instruments.len(), None);
         self.instruments.extend(batch.instruments);
         let courses = batch.series.into_iter().map(|of| Course {
@@ -66,7 +69,7 @@ impl Observed {
             }
         }
         for (number, cpu_us) in batch.cpu {
-            if let Some(known) = self.cpu_us.get_mut(number) {
+            if let Some(known) = self.instrument_cpu_us.get_mut(number) {
                 *known = Some(cpu_us);
             }
         }
@@ -99,12 +102,12 @@ impl Observed {
         self.instruments.get(number).map_or("", |row| &row.name)
     }
 
-    /// CPU time of all instruments on pgdyno's side; `None` when that of one is not known, or there
-    /// was none.
-    pub fn cpu_us(&self) -> Option<u64> {
-        let all: Option<Vec<u64>> = self.cpu_us.iter().copied().collect();
-        all.filter(|all| !all.is_empty())
-            .map(|all| all.into_iter().sum())
+    /// Nothing more comes; collecting took so much CPU time.
+    pub(super) fn close(&mut self, collecting_us: u64) {
+        let all: Option<Vec<u64>> = self.instrument_cpu_us.iter().copied().collect();
+        self.cpu_us = all
+            .filter(|all| !all.is_empty())
+            .map(|all| all.into_iter().sum::<u64>() + collecting_us);
     }
 }
 

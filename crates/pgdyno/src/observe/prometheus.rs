@@ -21,13 +21,16 @@ pub enum Type {
     Gauge,
 }
 
+/// Names and values of labels.
+pub type Labels<'a> = Vec<(&'a str, Cow<'a, str>)>;
+
 /// A sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample<'a> {
     /// The metric's name.
     pub name: &'a str,
     /// Names and values of its labels, in their order.
-    pub labels: Vec<(&'a str, Cow<'a, str>)>,
+    pub labels: Labels<'a>,
     /// Its value; may be NaN or infinite.
     pub value: f64,
     /// How to take it.
@@ -127,10 +130,9 @@ impl<'a> Samples<'a> {
             Some(Declared::Untyped) | None => {}
         }
         let ends = ["_bucket", "_sum", "_count"];
-        match of_family(&ends) {
-            Some(Declared::Histogram | Declared::Summary) => return Type::Counter,
-            // Its own name, which only looks like a part of another.
-            Some(_) | None => {}
+        // Another one's own name may look like a part of it.
+        if let Some(Declared::Histogram | Declared::Summary) = of_family(&ends) {
+            return Type::Counter;
         }
         // OpenMetrics declares the family without it.
         let is_counter = ["_total", "_bucket", "_sum", "_count"]
@@ -144,7 +146,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-type Parts<'a> = (&'a str, Vec<(&'a str, Cow<'a, str>)>, f64);
+type Parts<'a> = (&'a str, Labels<'a>, f64);
 
 fn sample(line: &str) -> Option<Parts<'_>> {
     if line.len() > LINE_BYTES_MAX {
@@ -174,7 +176,7 @@ fn sample(line: &str) -> Option<Parts<'_>> {
 }
 
 /// `a="1",b="2"}` and what follows.
-fn labels(text: &str) -> Option<(Vec<(&str, Cow<'_, str>)>, &str)> {
+fn labels(text: &str) -> Option<(Labels<'_>, &str)> {
     let mut labels = Vec::new();
     let mut rest = text.trim_start();
     loop {

@@ -8,6 +8,9 @@ use super::batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span,
 use super::readings::Value;
 use super::{Gap, Kind, Readings, Series};
 
+/// So many events of a trial are kept.
+const EVENTS_MAX: usize = 1000;
+
 /// What has been read, by instrument. Times are microseconds since `epoch` until
 /// [`Recorder::take`] moves them onto the trial's clock.
 pub(super) struct Recorder {
@@ -19,6 +22,7 @@ pub(super) struct Recorder {
     gaps: usize,
     /// Rates are over no less, in microseconds.
     rate_over_us: i64,
+    events: usize,
 }
 
 /// The first reading comes before clients begin, and the last after they have gone: both may be a
@@ -56,6 +60,7 @@ impl Recorder {
             courses: Vec::new(),
             gaps: 0,
             rate_over_us: RATE_OVER_US,
+            events: 0,
         }
     }
 
@@ -95,6 +100,10 @@ impl Recorder {
             self.value(instrument, value);
         }
         for event in readings.events {
+            self.events += 1;
+            if self.events > EVENTS_MAX {
+                continue;
+            }
             let at_us = self.us(event.from);
             self.batch.events.push(ObservedEvent {
                 instrument,
@@ -114,6 +123,10 @@ impl Recorder {
         self.batch.notes.extend(readings.notes);
         let is_read = result.is_ok();
         let mut missing: BTreeMap<String, Gap> = readings.gaps.into_iter().collect();
+        if self.events > EVENTS_MAX {
+            let gap = Gap::because(format!("only the first {EVENTS_MAX} events are kept"));
+            missing.entry("events".to_owned()).or_insert(gap);
+        }
         if let Err(gap) = result {
             missing.insert(String::new(), gap);
         }
@@ -368,6 +381,32 @@ mod tests {
         };
         assert_eq!((total.series, total.before, total.after), (1, 10.0, 8.0));
         assert!(recorder.take(epoch).series.is_empty());
+    }
+
+    #[test]
+    fn of_events_without_end_the_first_are_kept_and_that_is_told() {
+        let epoch = Instant::now();
+        let mut recorder = recorder(epoch);
+        for second in 0..3 {
+            let at = epoch + Duration::from_secs(second);
+            read(&mut recorder, at, |out| {
+                let length = Some(Duration::from_secs(2));
+                (0..400).for_each(|_| out.event("vacuum", at, length, "of a table"));
+            });
+        }
+        let batch = recorder.take(epoch + Duration::from_secs(1));
+        assert_eq!(batch.events.len(), EVENTS_MAX);
+        let first = &batch.events[0];
+        assert_eq!(
+            (first.at_us, first.length_us),
+            (-1_000_000, Some(2_000_000))
+        );
+        let told: Vec<_> = batch
+            .gaps
+            .iter()
+            .map(|gap| (&*gap.label, gap.from_us))
+            .collect();
+        assert_eq!(told, [("events", Some(0))]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pgdyno_platform::cpu_time;
 
 use super::recorder::Recorder;
-use super::{Batch, Gap, Instrument, Readings};
+use super::{Batch, Gap, Instrument, Instruments, Readings};
 
 /// So often somebody looks whether the run is to stop before it has begun.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -22,7 +22,7 @@ pub struct Watch {
     recorder: Recorder,
     instruments: Vec<State>,
     anchor: Option<Instant>,
-    cpu_us: u64,
+    collecting_us: u64,
 }
 
 /// What is known of an instrument's thread.
@@ -37,7 +37,7 @@ enum Report {
     /// A reading, the first or a later one.
     Reading {
         instrument: usize,
-        readings: Readings,
+        readings: Box<Readings>,
         result: Result<(), Gap>,
         at: Instant,
     },
@@ -70,7 +70,7 @@ enum Stop {
 impl Watch {
     /// Starts them, and waits until each has read once, or has had its
     /// [patience](Instrument::patience), or the run is to stop.
-    pub fn start(instruments: Vec<Box<dyn Instrument>>, is_stopping: &dyn Fn() -> bool) -> Self {
+    pub fn start(instruments: Instruments, is_stopping: &dyn Fn() -> bool) -> Self {
         let shared = Arc::<Shared>::default();
         let (reports, inbox) = channel();
         let mut watch = Self {
@@ -79,7 +79,7 @@ impl Watch {
             inbox,
             instruments: Vec::new(),
             anchor: None,
-            cpu_us: 0,
+            collecting_us: 0,
         };
         for instrument in instruments {
             watch.spawn(instrument, &reports);
@@ -139,7 +139,7 @@ impl Watch {
             Some(anchor) => self.recorder.take(anchor),
             None => Batch::default(),
         };
-        self.cpu_us += spent_us(began);
+        self.collecting_us += spent_us(began);
         batch
     }
 
@@ -169,10 +169,9 @@ impl Watch {
         self.drain()
     }
 
-    /// CPU time of the instruments that have ended and of what is made of their readings, in
-    /// microseconds.
-    pub fn cpu_us(&self) -> u64 {
-        self.cpu_us
+    /// CPU time that it took to collect what instruments read, beside their own, in microseconds.
+    pub fn collecting_us(&self) -> u64 {
+        self.collecting_us
     }
 
     /// Takes what comes, until there is no time to wait for any more; it is told anew after each.
@@ -200,13 +199,12 @@ impl Watch {
                 at,
             } => {
                 self.instruments[instrument].has_begun = true;
-                self.recorder.reading(instrument, readings, result, at);
+                self.recorder.reading(instrument, *readings, result, at);
             }
             Report::Ended { instrument, cpu_us } => {
                 self.instruments[instrument].has_begun = true;
                 self.instruments[instrument].has_ended = true;
                 self.recorder.cpu(instrument, cpu_us);
-                self.cpu_us += cpu_us;
             }
         }
     }
@@ -276,7 +274,7 @@ fn work(
         let is_read = result.is_ok();
         let sent = reports.send(Report::Reading {
             instrument: number,
-            readings,
+            readings: Box::new(readings),
             result,
             at: Instant::now(),
         });

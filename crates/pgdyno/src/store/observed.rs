@@ -138,7 +138,9 @@ fn write_statements(
 /// # Errors
 /// The store cannot be read.
 pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> {
-    let (instruments, cpu_us) = instruments(connection, number)?;
+    let (instruments, instrument_cpu_us) = instruments(connection, number)?;
+    let sql = "SELECT observers_cpu_us FROM trial WHERE number = ?";
+    let cpu_us = connection.query_row(sql, [number], |row| row.get(0))?;
     let names: HashMap<&str, usize> = instruments
         .iter()
         .map(|row: &InstrumentRow| (row.name.as_str(), row.number))
@@ -206,6 +208,7 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> 
         )?,
         notes: Vec::new(),
         instruments,
+        instrument_cpu_us,
         cpu_us,
     })
 }
@@ -302,4 +305,108 @@ fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
     let text: String = row.get(column)?;
     serde_json::from_str(&text)
         .map_err(|e| Error::FromSqlConversionFailure(column, Type::Text, Box::new(e)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::Sample;
+    use crate::store::Store;
+    use crate::store::begin::tests::header;
+    use serde_json::json;
+
+    fn series(number: usize, name: &'static str, label: &str, kind: Kind) -> NewSeries {
+        NewSeries {
+            number,
+            instrument: 0,
+            series: Series::new(name, "bytes/s").of(label),
+            kind,
+        }
+    }
+
+    fn batches() -> [Batch; 2] {
+        let sample = |series, at_us, value| Sample {
+            series,
+            at_us,
+            value,
+        };
+        let gap = |to_us| Span {
+            number: 0,
+            instrument: 1,
+            label: "node 2".to_owned(),
+            from_us: None,
+            to_us,
+            gap: Gap::because("refused").remedy("start it"),
+        };
+        let instrument = |number, name: &str| InstrumentRow {
+            number,
+            name: name.to_owned(),
+            source: format!("the source of {name}"),
+        };
+        let first = Batch {
+            instruments: vec![instrument(0, "pg.wal"), instrument(1, "scrape.node")],
+            series: vec![
+                series(0, "pg.wal.bytes", "", Kind::Counter),
+                series(1, "pg.waits", "IO:WALSync", Kind::Sparse),
+            ],
+            samples: vec![sample(0, -5, 0.1), sample(1, 1_000_000, 1e300)],
+            gaps: vec![gap(None)],
+            facts: vec![(0, "rate".to_owned(), json!(10))],
+            ..Batch::default()
+        };
+        let second = Batch {
+            series: vec![series(2, "pg.size", "t", Kind::BeforeAfter)],
+            samples: vec![sample(0, 2_000_000, 5.0)],
+            totals: vec![Total {
+                series: 2,
+                before_at_us: -100,
+                before: 1.0,
+                after_at_us: 3_000_000,
+                after: 9e15,
+                resets: 2,
+            }],
+            gaps: vec![gap(Some(2_000_000))],
+            events: vec![ObservedEvent {
+                instrument: 0,
+                at_us: -1,
+                length_us: Some(7),
+                kind: "outage".to_owned(),
+                text: "not one of connections".to_owned(),
+            }],
+            statements: vec![(
+                0,
+                ServerStatement {
+                    text: "SELECT $1".to_owned(),
+                    calls: 3,
+                    time_us: 4.5,
+                    rows: None,
+                    details: vec![("wal_bytes".to_owned(), 1.5)],
+                },
+            )],
+            facts: vec![(0, "rate".to_owned(), json!({"per_s": [2, null]}))],
+            cpu: vec![(0, 1234)],
+            ..Batch::default()
+        };
+        [first, second]
+    }
+
+    #[test]
+    fn what_was_seen_is_read_again_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&header()).unwrap();
+        let number = writer.number();
+        let mut seen = Observed::default();
+        for batch in batches() {
+            // As often as the store was locked.
+            write(&store.connection, number, &batch).unwrap();
+            seen.add(batch);
+        }
+        writer.fail("over").unwrap();
+        let read = read(&store.connection, number).unwrap();
+        assert_eq!(read, seen);
+        assert_eq!(read.instrument_cpu_us, [Some(1234), None]);
+        let outcome = store.outcome(number).unwrap();
+        assert!(outcome.recording.events.is_empty(), "it is no connection's");
+    }
 }

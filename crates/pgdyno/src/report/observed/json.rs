@@ -13,7 +13,7 @@ pub fn document(observed: &Observed) -> Value {
         return Value::Null;
     }
     let of = |number: usize| observed.instrument(number);
-    let instruments = observed.instruments.iter().zip(&observed.cpu_us);
+    let instruments = observed.instruments.iter().zip(&observed.instrument_cpu_us);
     let instruments = instruments
         .map(|(row, cpu_us)| json!({ "name": row.name, "source": row.source, "cpu_us": cpu_us }));
     let mut facts: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
@@ -23,7 +23,7 @@ pub fn document(observed: &Observed) -> Value {
     }
     json!({
         "instruments": instruments.collect::<Vec<_>>(),
-        "cpu_us": observed.cpu_us(),
+        "cpu_us": observed.cpu_us,
         "series": observed.series.iter().map(|c| course(of(c.of.instrument), c)).collect::<Vec<_>>(),
         "gaps": observed.gaps.iter().map(|s| gap(of(s.instrument), s)).collect::<Vec<_>>(),
         "events": observed.events.iter().map(|e| event(of(e.instrument), e)).collect::<Vec<_>>(),

@@ -187,7 +187,7 @@ fn cost(outcome: &Outcome) -> String {
     let recording = &outcome.recording;
     let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us);
     let elapsed_us = warmup_us + recording.measured.elapsed_us;
-    match outcome.observed.cpu_us() {
+    match outcome.observed.cpu_us {
         Some(cpu_us) if elapsed_us > 0 => format!(
             "observers    {:.1} ms of CPU on this side, {:.2} % of a core\n",
             cpu_us as f64 / 1e3,
@@ -221,4 +221,173 @@ pub fn line(observed: &Observed) -> String {
     let instruments = plural(observed.instruments.len(), "instrument");
     let courses = figures::count(series.count() as u64);
     format!("observed     {courses} series by {instruments}{blind}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::{
+        Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Sample, Series, ServerStatement, Span,
+        Total,
+    };
+    use crate::store::{Store, header};
+    use pgdyno_drive::record::SlowTransaction;
+
+    /// Ten measured seconds after two of warm-up; a checkpoint in the fifth.
+    fn outcome() -> Outcome {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&header()).unwrap();
+        let number = writer.number();
+        writer.fail("over").unwrap();
+        let mut outcome = store.outcome(number).unwrap();
+        let recording = &mut outcome.recording;
+        recording.warmup = Some(pgdyno_drive::record::Phase {
+            elapsed_us: 2_000_000,
+            ..Default::default()
+        });
+        recording.measured.elapsed_us = 10_000_000;
+        recording.worst = vec![
+            SlowTransaction {
+                script: 0,
+                client: 7,
+                ended_us: 6_000_000,
+                latency_us: 900_000,
+            },
+            SlowTransaction {
+                script: 9,
+                client: 1,
+                ended_us: 11_500_000,
+                latency_us: 1_000,
+            },
+        ];
+        outcome.observed.add(batch());
+        outcome.observed.cpu_us = Some(120_000);
+        outcome
+    }
+
+    fn batch() -> Batch {
+        let series = |number, name, label: &str, unit, kind| NewSeries {
+            number,
+            instrument: 0,
+            series: Series::new(name, unit).of(label),
+            kind,
+        };
+        let seconds = 0..=12u32;
+        let samples = seconds.clone().map(|second| Sample {
+            series: 0,
+            at_us: i64::from(second) * 1_000_000,
+            // What is before the measured time would be the highest.
+            value: if second < 2 {
+                1e9
+            } else {
+                f64::from(second) * 1000.0
+            },
+        });
+        let wait = Sample {
+            series: 2,
+            at_us: 5_500_000,
+            value: 5.5,
+        };
+        let flat = seconds.map(|second| Sample {
+            series: 3,
+            at_us: i64::from(second) * 1_000_000,
+            value: 0.0,
+        });
+        Batch {
+            instruments: vec![InstrumentRow {
+                number: 0,
+                name: "pg.all".to_owned(),
+                source: String::new(),
+            }],
+            series: vec![
+                series(0, "pg.wal.bytes", "", "bytes/s", Kind::Counter),
+                series(1, "pg.size", "t", "bytes", Kind::BeforeAfter),
+                series(2, "pg.waits", "IO:WALSync", "sessions", Kind::Sparse),
+                series(3, "pg.locks", "", "locks", Kind::Gauge),
+            ],
+            samples: samples.chain([wait]).chain(flat).collect(),
+            totals: [(0, 0.0, 90_000.0), (1, 8192.0, 16384.0)]
+                .map(|(series, before, after)| Total {
+                    series,
+                    before_at_us: -10,
+                    before,
+                    after_at_us: 12_000_001,
+                    after,
+                    resets: 0,
+                })
+                .into(),
+            events: vec![ObservedEvent {
+                instrument: 0,
+                at_us: 4_500_000,
+                length_us: Some(600_000),
+                kind: "checkpoint".to_owned(),
+                text: "by time".to_owned(),
+            }],
+            gaps: vec![Span {
+                number: 0,
+                instrument: 0,
+                label: "node\n2".to_owned(),
+                from_us: Some(1_000_000),
+                to_us: None,
+                gap: Gap::because("refused").remedy("start it"),
+            }],
+            statements: vec![(
+                0,
+                ServerStatement {
+                    text: "UPDATE t".to_owned(),
+                    calls: 4,
+                    time_us: 8000.0,
+                    ..ServerStatement::default()
+                },
+            )],
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn a_trial_is_shown_with_all_that_was_seen() {
+        let text = text(&outcome(), &Choice::default(), 120);
+        for line in [
+            // Of the measured time alone: 2 to 12 thousand in a line that rises.
+            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     2.00k  7.00k  12.0k           +90.0k",
+            "pg.size t, bytes                                                             8.19k to 16.4k",
+            // One reading of eleven had it.
+            "IO:WALSync                                 0.5  100.0 %",
+            "UPDATE t                               4    2.000    0.008  100.0 %",
+            "     4.5  checkpoint      by time, for 0.6 s",
+            "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: IO:WALSync 1.83",
+            "       1.000 ms  from 11.5 to 11.5 s  client 1",
+            "not seen     pg.all (node 2) from 1.0 s on: refused",
+            "             remedy: start it",
+            "observers    120.0 ms of CPU on this side, 1.00 % of a core",
+        ] {
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            let is_there = text.lines().any(|l| words(l) == words(line));
+            assert!(is_there, "no\n{line}\nin\n{text}");
+        }
+        assert!(!text.contains("pg.locks"), "it never moved: {text}");
+    }
+
+    #[test]
+    fn series_that_are_asked_for_are_shown_though_they_never_moved() {
+        let only = Choice {
+            names: vec!["pg.l*".to_owned()],
+        };
+        let text = text(&outcome(), &only, 120);
+        assert!(
+            text.contains("pg.locks, locks") && !text.contains("pg.wal"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_was_not_observed_is_not_spoken_of() {
+        let mut outcome = outcome();
+        outcome.observed = Observed::default();
+        outcome.recording.worst.clear();
+        assert_eq!(super::text(&outcome, &Choice::default(), 120), "");
+        assert_eq!(line(&outcome.observed), "");
+        assert!(document(&outcome.observed).is_null());
+    }
 }

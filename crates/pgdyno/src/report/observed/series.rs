@@ -3,6 +3,7 @@
 use super::super::table::{Table, one_line};
 use super::super::{figures, sparkline};
 use super::Window;
+use crate::observe::catalog;
 use crate::observe::scrape::fits;
 use crate::observe::{Course, Kind, Observed};
 
@@ -49,7 +50,7 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
     let mut table = Table::default();
     table.row(["series", "", "min", "mean", "max", "before to after"]);
     let (mut shown, mut left_out) = (0, 0);
-    for name in names {
+    for name in names.iter().copied() {
         let mut rows: Vec<(&Course, Option<Figures>)> = observed
             .all(name)
             .map(|course| (course, figures_of(observed, course, window)))
@@ -73,6 +74,11 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
         };
     }
     let mut text = table.text(width);
+    // Whoever asks for some wants to know what they are.
+    let asked_for = names.iter().filter(|_| !choice.names.is_empty());
+    for row in asked_for.filter_map(|name| catalog::row(name)) {
+        text += &format!("{}: {} ({})\n", row.name, row.what, row.source);
+    }
     if left_out > 0 {
         text += &format!("and {left_out} more parts of these: --series 'NAME*' shows all of one\n");
     }
