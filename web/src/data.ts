@@ -430,7 +430,7 @@ export interface Worst {
   at_us: number;
   response_us: number | null;
   queued_us: number | null;
-  service_us: number;
+  service_us: number | null;
   tries: number | null;
   script?: string;
   endpoint?: string;
@@ -489,6 +489,8 @@ export interface ExperimentData extends Common {
   capacity?: Capacity | null;
   /** What `pgdyno lab retries --json` prints. */
   retries_lab?: RetriesLab | null;
+  /** Trials that have a page of their own within this file: `#trial=NUMBER`. */
+  pages?: TrialData[];
   /** What `pgdyno calibrate --json` prints; several with --compare. */
   calibrations?: Calibration[];
   slob?: SlobSweep | null;
@@ -562,7 +564,7 @@ export interface TrialRef {
   /** Said of it: outlier, aborted, a note's words. */
   flag?: string;
   started?: string;
-  /** A report of it, relative, where one was written beside this file. */
+  /** A report of it, relative, where one was written beside this file; `pages` come first. */
   href?: string;
 }
 
@@ -686,6 +688,8 @@ export interface CompareData extends Common {
   pairs: Pair[];
   /** What changed, with why it may matter. */
   changed: { kind: string; name: string; a: string; b: string; why?: string }[];
+  /** As in ExperimentData. */
+  pages?: TrialData[];
   /** What did not: words. */
   same: [name: string, words: string][];
   only?: { side: 'A' | 'B'; words: string }[];

@@ -1,16 +1,54 @@
 /** Reads the data that pgdyno wrote into the page and shows the page of its kind. */
 
-import { FORMAT, type Data } from './data';
-import { flushAll, redrawAll } from './chart/plot';
+import { FORMAT, type Data, type TrialData } from './data';
+import { disposeAll, flushAll, redrawAll } from './chart/plot';
 import { comparePage } from './compare/page';
 import { experimentPage } from './experiment/page';
 import { h } from './page/dom';
-import { setPrinting, startTheme } from './page/theme';
+import { setRoute } from './page/shell';
+import { forgetListeners, setPrinting, startTheme } from './page/theme';
+import { fromHash } from './pure/bus';
 import { trialPage } from './trial/page';
 import './styles.css';
 
 function fail(title: string, words: string): void {
   document.body.replaceChildren(h('main', { class: 'failed' }, h('h1', {}, title), h('p', {}, words)));
+}
+
+/** The trial that the address asks for, where this file has its page. */
+const routed = (data: Data): TrialData | null => {
+  const { trial } = fromHash(location.hash);
+  if (trial === null || data.kind === 'trial') return null;
+  return data.pages?.find((page) => page.run.stored?.number === trial) ?? null;
+};
+
+let shown: TrialData | null = null;
+
+/** Where trials can be looked at: in this file, else in one beside it. Other addresses are no links. */
+function links(data: Data): Map<number, string> {
+  const found = new Map<number, string>();
+  if (data.kind === 'experiment') for (const of of data.trials) if (of.href !== undefined && /^[\w./-]+$/.test(of.href)) found.set(of.trial, of.href);
+  if (data.kind !== 'trial') for (const page of data.pages ?? []) if (page.run.stored !== undefined) found.set(page.run.stored.number, `#trial=${page.run.stored.number}`);
+  return found;
+}
+
+/** The page that the address asks for. */
+function show(data: Data): void {
+  disposeAll();
+  forgetListeners();
+  const again = document.getElementById('main') !== null;
+  const trial = routed(data);
+  shown = trial;
+  setRoute(trial?.run.stored?.number ?? null, links(data));
+  if (trial !== null) trialPage(trial, { title: data.title });
+  else if (data.kind === 'trial') trialPage(data);
+  else if (data.kind === 'experiment') experimentPage(data);
+  else if (data.kind === 'compare') comparePage(data);
+  else fail('This report is of an unknown kind', 'A newer pgdyno wrote it.');
+  if (again) {
+    window.scrollTo(0, 0);
+    document.getElementById('main')?.focus({ preventScroll: true });
+  }
 }
 
 function start(): void {
@@ -31,20 +69,10 @@ function start(): void {
     return;
   }
   startTheme();
-  switch (data.kind) {
-    case 'trial':
-      trialPage(data);
-      break;
-    case 'experiment':
-      experimentPage(data);
-      break;
-    case 'compare':
-      comparePage(data);
-      break;
-    default:
-      fail('This report is of an unknown kind', 'A newer pgdyno wrote it.');
-      return;
-  }
+  show(data);
+  window.addEventListener('hashchange', () => {
+    if (routed(data) !== shown) show(data);
+  });
   // On paper: light, at the width of A4 across, everything drawn and painted.
   window.addEventListener('beforeprint', () => {
     document.documentElement.classList.add('printing');

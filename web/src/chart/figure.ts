@@ -88,7 +88,7 @@ export function figure(spec: FrameSpec, drawing: HTMLElement, ...more: Child[]):
   return h(
     'figure',
     { class: 'figure', id: spec.id },
-    h('figcaption', { class: 'figure-head' }, h('span', {}, h('h3', {}, spec.title), spec.subtitle !== undefined && h('span', { class: 'sub' }, spec.subtitle)), buttons),
+    h('figcaption', { class: 'figure-head' }, h('span', {}, h('h3', {}, spec.title), spec.subtitle !== undefined && h('span', { class: 'sub' }, spec.subtitle === '' ? '\u00a0' : spec.subtitle)), buttons),
     group,
     table,
     ...more,

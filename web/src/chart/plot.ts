@@ -24,7 +24,7 @@ const all = new Set<Plot>();
 /** Base that every drawing has. */
 const BASE = {
   animation: false,
-  textStyle: { fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif', fontSize: 11.5 },
+  textStyle: { fontFamily: '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif', fontSize: 11.5 },
 };
 
 export class Plot {
@@ -89,6 +89,13 @@ export class Plot {
     this.chart?.getZr().flush();
   }
 
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+    this.chart?.dispose();
+    this.chart = null;
+    this.visible = false;
+  }
+
   /** Where an item stands, in pixels of the element. */
   pixel(point: [number, number], grid = 0): [number, number] | null {
     return (this.chart?.convertToPixel({ gridIndex: grid }, point) as [number, number] | undefined) ?? null;
@@ -124,6 +131,12 @@ export class Plot {
       if (blob !== null) save(name, blob);
     });
   }
+}
+
+/** Before another page takes this one's place. */
+export function disposeAll(): void {
+  for (const plot of all) plot.dispose();
+  all.clear();
 }
 
 /** Before the page goes to paper: everything at the width it has now, in the colours of paper. */

@@ -42,6 +42,9 @@ export function drawn(draw: Draw, z: number, axes: { xAxisIndex?: number; yAxisI
   };
 }
 
+/** The same, where something stands beyond the edges of the axes. */
+export const unclipped = (draw: Draw, z: number, axes: { xAxisIndex?: number; yAxisIndex?: number } = {}): Shape => ({ ...drawn(draw, z, axes), clip: false });
+
 export function rect(x0: number, y0: number, x1: number, y1: number, fill: unknown, opacity = 1): Shape {
   return {
     type: 'rect',
@@ -55,8 +58,10 @@ export function segment(x0: number, y0: number, x1: number, y1: number, stroke: 
   return { type: 'line', shape: { x1: x0, y1: y0, x2: x1, y2: y1 }, style: { stroke, lineWidth: width, lineDash: dash, fill: 'none' }, silent: true };
 }
 
+export const FONT = '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif';
+
 export function words(x: number, y: number, text: string, fill: string, more: Shape = {}): Shape {
-  return { type: 'text', style: { x, y, text, fill, fontSize: 11.5, ...more }, silent: true };
+  return { type: 'text', style: { x, y, text, fill, fontSize: 11.5, fontFamily: FONT, ...more }, silent: true };
 }
 
 /** Between the edges of a box. */

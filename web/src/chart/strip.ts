@@ -68,7 +68,7 @@ export class Strip {
     const legend = h('ul', { class: 'legend' }, ...spec.entries.map((entry) => this.legend(entry)));
     const heading = h('div', { class: 'strip-head' }, h('h3', {}, spec.title), h('span', { class: 'sub' }, spec.subtitle()));
     const rail = h('div', { class: 'rail' }, heading, legend, ...(spec.rail ?? []), buttons);
-    this.element = h('div', { class: spec.small === true ? 'strip small' : 'strip', id: spec.id }, rail, h('div', { class: 'strip-plot' }, this.box, ...(spec.below ?? [])), table);
+    this.element = h('div', { class: spec.small === true ? (spec.entries.length === 1 ? 'strip small single' : 'strip small') : 'strip', id: spec.id }, rail, h('div', { class: 'strip-plot' }, this.box, ...(spec.below ?? [])), table);
     this.listen();
     strips.push(this);
     bus.subscribe((what) => {
@@ -105,7 +105,8 @@ export class Strip {
   private option(context: Context): Option {
     const { from, to } = this.bus.range;
     const { grid, yAxis, series } = this.spec.build(context, this.hidden);
-    const labels = context.exported || this.spec.small === true;
+    // Where the lanes above have no room for a ruler, each plot has its own.
+    const labels = context.exported || this.spec.small === true || context.width < 560;
     const grids = Array.isArray(grid) ? grid : [grid];
     const axis = timeAxis(from, to, context.width - LEFT - RIGHT, false);
     const last = grids.length - 1;

@@ -57,6 +57,9 @@ export function rich(text: string): DocumentFragment {
   return fragment;
 }
 
+/** A box that what is too wide for the window is scrolled in. */
+export const scroll = (label: string, ...children: Child[]): HTMLElement => h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label }, ...children);
+
 /** A name that is an id of its own on the page. */
 let ids = 0;
 export const uniqueId = (prefix: string): string => `${prefix}-${(ids += 1)}`;

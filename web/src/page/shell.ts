@@ -26,6 +26,22 @@ export function section(id: string, title: string, sentence: string | null, righ
   );
 }
 
+/** Trials that have a page of their own in this file, and files that lie beside it. */
+let pages = new Map<number, string>();
+let shownTrial: number | null = null;
+
+/** Before a page is made: which trial it is of, and where others are. */
+export function setRoute(trial: number | null, links: Map<number, string>): void {
+  shownTrial = trial;
+  pages = links;
+}
+
+/** A trial's number, as a link where there is a page of it. */
+export function trialLink(number: number, text = String(number)): Child {
+  const href = pages.get(number);
+  return href === undefined ? text : h('a', { href, 'aria-label': `trial ${number}${text === String(number) ? '' : `, ${text}`}` }, text);
+}
+
 /** Goes to a place of the page; the range of time stays in the address. */
 export function goTo(id: string, bus: Bus | null): void {
   const target = document.getElementById(id);
@@ -34,7 +50,7 @@ export function goTo(id: string, bus: Bus | null): void {
   target.scrollIntoView({ block: 'start' });
   if (plot === target && !target.hasAttribute('tabindex')) target.setAttribute('tabindex', '-1');
   plot.focus({ preventScroll: true });
-  history.replaceState(null, '', toHash(id, bus === null || bus.isWhole ? null : bus.range) || location.pathname);
+  history.replaceState(null, '', toHash(id, bus === null || bus.isWhole ? null : bus.range, shownTrial) || location.pathname);
 }
 
 export function link(text: string, id: string, bus: Bus | null, range?: { from: number; to: number }): HTMLElement {
@@ -275,6 +291,15 @@ export function assemble(data: Data, before: Child[], sections: Section[], bus: 
   document.title = `${data.title} – pgdyno`;
   const main = h('main', { id: 'main', tabindex: -1 }, ...before, ...sections.map((s) => s.element));
   document.body.replaceChildren(h('a', { class: 'skip', href: '#main' }, 'To the content'), topBar(data, sections, bus), main, footer(data, id));
+  // Links within the page: the address keeps the trial and the range.
+  for (const root of document.body.children) {
+    root.addEventListener('click', (event) => {
+      const href = (event.target as Element).closest?.('a')?.getAttribute('href') ?? '';
+      if (event.defaultPrevented || !href.startsWith('#') || href.startsWith('#trial')) return;
+      event.preventDefault();
+      goTo(href.slice(1), bus);
+    });
+  }
   const start = fromHash(location.hash);
   if (start.range !== null) bus?.zoom(start.range.from, start.range.to);
   if (start.section !== null && start.section !== 'main') requestAnimationFrame(() => document.getElementById(start.section!)?.scrollIntoView());
@@ -284,7 +309,7 @@ export function assemble(data: Data, before: Child[], sections: Section[], bus: 
     clearTimeout(wait);
     wait = window.setTimeout(() => {
       const { section: now } = fromHash(location.hash);
-      history.replaceState(null, '', toHash(now, bus.isWhole ? null : bus.range) || location.pathname + location.search);
+      history.replaceState(null, '', toHash(now, bus.isWhole ? null : bus.range, shownTrial) || location.pathname + location.search);
     }, 200);
   });
 }

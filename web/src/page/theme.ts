@@ -5,7 +5,7 @@ import { h } from './dom';
 export type Choice = 'auto' | 'light' | 'dark';
 
 const KEY = 'pgdyno-theme';
-const dark = window.matchMedia('(prefers-color-scheme: dark)');
+let dark: MediaQueryList | null = null;
 const listeners: (() => void)[] = [];
 let printing = false;
 let cache = new Map<string, string>();
@@ -23,13 +23,14 @@ function stored(): Choice {
 let choice: Choice = stored();
 
 function apply(): void {
-  const isDark = !printing && (choice === 'dark' || (choice === 'auto' && dark.matches));
+  const isDark = !printing && (choice === 'dark' || (choice === 'auto' && dark?.matches === true));
   document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
   cache = new Map();
   for (const listener of listeners) listener();
 }
 
 export function startTheme(): void {
+  dark = window.matchMedia('(prefers-color-scheme: dark)');
   dark.addEventListener('change', apply);
   apply();
 }
@@ -38,6 +39,11 @@ export function startTheme(): void {
 export function setPrinting(on: boolean): void {
   printing = on;
   apply();
+}
+
+/** Nobody is told any more: another page takes this one's place. */
+export function forgetListeners(): void {
+  listeners.length = 0;
 }
 
 export function onTheme(listener: () => void): void {

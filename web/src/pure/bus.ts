@@ -89,20 +89,24 @@ export function clamp(range: Range, whole: Range): Range {
   return { from, to };
 }
 
-/** What the address keeps: `#latency&t=10-60.5`. */
-export function toHash(section: string | null, range: Range | null): string {
+/** What the address keeps: `#trial=12&latency&t=10~60.5`. */
+export function toHash(section: string | null, range: Range | null, trial: number | null = null): string {
   const parts = [];
+  if (trial !== null) parts.push(`trial=${trial}`);
   if (section !== null && section !== '') parts.push(encodeURIComponent(section));
   if (range !== null) parts.push(`t=${round(range.from)}~${round(range.to)}`);
   return parts.length === 0 ? '' : `#${parts.join('&')}`;
 }
 
-export function fromHash(hash: string): { section: string | null; range: Range | null } {
+export function fromHash(hash: string): { section: string | null; range: Range | null; trial: number | null } {
+  let trial: number | null = null;
   let section: string | null = null;
   let range: Range | null = null;
   for (const part of hash.replace(/^#/, '').split('&')) {
     const found = /^t=(-?[\d.]+)~(-?[\d.]+)$/.exec(part);
-    if (found !== null) {
+    const of = /^trial=(\d{1,15})$/.exec(part);
+    if (of !== null) trial = Number(of[1]);
+    else if (found !== null) {
       const [from, to] = [Number(found[1]), Number(found[2])];
       if (Number.isFinite(from) && Number.isFinite(to) && to > from) range = { from, to };
     } else if (part !== '' && !part.includes('=')) {
@@ -113,7 +117,7 @@ export function fromHash(hash: string): { section: string | null; range: Range |
       }
     }
   }
-  return { section, range };
+  return { section, range, trial };
 }
 
 const round = (value: number): string => String(Math.round(value * 1000) / 1000);

@@ -66,6 +66,12 @@ export function time(us: number, digits = 3): Quantity {
 export const timeText = (us: number | null | undefined, digits = 3): string =>
   us === null || us === undefined ? DASH : join(time(us, digits));
 
+/** A duration that somebody asked for, without noughts that nobody typed: `20 ms`, `12.5 ms`. */
+export function asked(us: number): string {
+  const { value, unit } = time(us, 6);
+  return join({ value: trim(value), unit });
+}
+
 export interface TimeUnit {
   unit: string;
   us: number;
@@ -86,8 +92,8 @@ export function inUnit(us: number | null | undefined, unit: TimeUnit): string {
   if (us === null || us === undefined) return DASH;
   const value = us / unit.us;
   if (value === 0) return '0';
-  const text = Math.abs(value) < 1 ? trim(fixed(value, 3)) : significant(value);
-  return text === '0' ? '< 0.001' : text;
+  const text = Math.abs(value) < 1 ? fixed(value, 3) : significant(value);
+  return Number(text) === 0 ? '< 0.001' : text;
 }
 
 function trim(text: string): string {

@@ -15,7 +15,7 @@ export function known(total: number, p: number): boolean {
 }
 
 /** How many values it takes for this percentile. */
-export const needed = (p: number): number => Math.ceil(BEYOND / (1 - p) - 1e-6);
+export const needed = (p: number): number => Math.ceil((BEYOND / (1 - p)) * (1 - 1e-9));
 
 /** A histogram over given buckets, to add others to. */
 export class Sum {

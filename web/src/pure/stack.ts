@@ -9,13 +9,14 @@ export interface Column {
   values: (number | null)[];
 }
 
-/** Counts of seconds as rates a second, in columns of `step` seconds. */
+/** Counts of seconds in columns of `step` seconds, as rates a second or as they are. */
 export function rates(
   start_s: ArrayLike<number>,
   length_s: ArrayLike<number>,
   parts: ArrayLike<number>[],
   step: number,
   range: { from: number; to: number },
+  perSecond = true,
 ): Column[] {
   const columns: Column[] = [];
   let row = Math.max(0, lower(start_s, range.from - step));
@@ -31,7 +32,7 @@ export function rates(
       to = start_s[row]! + length_s[row]!;
       row += 1;
     }
-    if (to >= range.from && seconds > 0) columns.push({ from, to, values: sums.map((sum) => sum / seconds) });
+    if (to >= range.from && seconds > 0) columns.push({ from, to, values: sums.map((sum) => (perSecond ? sum / seconds : sum)) });
   }
   return columns;
 }

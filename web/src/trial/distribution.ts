@@ -8,7 +8,7 @@ import { linearAxis, log, logAxis } from '../chart/axes';
 import { figure } from '../chart/figure';
 import { Plot } from '../chart/plot';
 import { drawn, segment, words } from '../chart/shapes';
-import { h } from '../page/dom';
+import { h, scroll } from '../page/dom';
 import { section, type Section } from '../page/shell';
 import { token } from '../page/theme';
 
@@ -44,7 +44,7 @@ function chart(main: Histogram, second: Histogram | null, what: string): HTMLEle
   }
   const max_us = Math.max(main.max_us ?? 0, second?.max_us ?? 0, end.us);
   const low = Math.min(first.points[0]!.us, other?.points[0]?.us ?? Infinity);
-  const xMax = Math.max(1, Math.ceil((end.x + 0.35) * 2) / 2);
+  const xMax = Math.max(1, end.x + Math.max(0.5, end.x * 0.2));
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' }, 'Move along the curve to read a percentile.');
   let cursor: number | null = null;
   const plot = new Plot({
@@ -63,7 +63,8 @@ function chart(main: Histogram, second: Histogram | null, what: string): HTMLEle
           }
           const x = api.coord([end.x, 0])[0];
           shapes.push(segment(x, box.y, x, bottom, token('line2'), 1, [3, 3]));
-          shapes.push(words(x + 6, bottom - 34, `beyond this line fewer\nthan ${BEYOND} samples`, token('ink3'), { lineHeight: 15 }));
+          const room = box.x + box.width - x > 125;
+          shapes.push(words(room ? x + 6 : x - 6, bottom - 34, `beyond this line fewer\nthan ${BEYOND} samples`, token('ink3'), { lineHeight: 15, align: room ? 'left' : 'right' }));
           const right = x > box.x + box.width - 110;
           shapes.push(words(right ? box.x + box.width : x, api.coord([0, log(Math.max(max_us, 1))!])[1] - 18, `${timeText(main.max_us)} worst`, token('ink2'), { align: right ? 'right' : 'center' }));
           if (cursor !== null) {
@@ -172,17 +173,20 @@ function percentiles(main: Histogram, second: Histogram | null, all: number, all
     'div',
     {},
     h('p', { class: 'sub' }, 'Merged from every second of the run, 3 digits.'),
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Percentile'), head(what), second !== null && head('Service'), h('th', { scope: 'col', class: 'n' }, 'Slower'))),
+    scroll(
+      'Percentiles: rows',
       h(
-        'tbody',
-        {},
-        ...shown.map((p) => row(percentileName(p), inUnit(percentile(main, p), unit), ...(second === null ? [] : [service(p)]), count(slower(all, p)))),
-        row('Worst', inUnit(main.max_us, unit), ...(second === null ? [] : [inUnit(second.max_us, unit)]), '0'),
-        next !== undefined &&
-          h('tr', { class: 'withheld' }, h('th', { scope: 'row' }, percentileName(next)), h('td', { colspan: second === null ? 2 : 3 }, `not shown: ${count(beyond)} ${beyond === 1 ? 'sample' : 'samples'} beyond it, ${BEYOND} needed (${count(needed(next))} in all)`)),
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Percentile'), head(what), second !== null && head('Service'), h('th', { scope: 'col', class: 'n' }, 'Slower'))),
+        h(
+          'tbody',
+          {},
+          ...shown.map((p) => row(percentileName(p), inUnit(percentile(main, p), unit), ...(second === null ? [] : [service(p)]), count(slower(all, p)))),
+          row('Worst', inUnit(main.max_us, unit), ...(second === null ? [] : [inUnit(second.max_us, unit)]), '0'),
+          next !== undefined &&
+            h('tr', { class: 'withheld' }, h('th', { scope: 'row' }, percentileName(next)), h('td', { colspan: second === null ? 2 : 3 }, `not shown: ${count(beyond)} ${beyond === 1 ? 'sample' : 'samples'} beyond it, ${BEYOND} needed (${count(needed(next))} in all)`)),
+        ),
       ),
     ),
   );

@@ -9,7 +9,7 @@ import { linearAxis } from '../chart/axes';
 import { absent } from '../chart/figure';
 import { drawn } from '../chart/shapes';
 import { Strip } from '../chart/strip';
-import { h } from '../page/dom';
+import { h, scroll } from '../page/dom';
 import { section, type Section } from '../page/shell';
 import { token } from '../page/theme';
 import { marks } from './marks';
@@ -192,11 +192,14 @@ export function instruments(model: Model, bus: Bus): Section | null {
           'details',
           { class: 'more', open: found.length === 0 },
           h('summary', {}, `Before and after (${count(totals.length)})`),
-          h(
-            'table',
-            { class: 'figures' },
-            h('thead', {}, h('tr', {}, ...['What', 'Of', 'Before', 'After'].map((text, i) => h('th', { scope: 'col', class: i > 1 ? 'n' : undefined }, text)))),
-            h('tbody', {}, ...totals.map((series) => h('tr', {}, h('td', {}, series.name), h('td', {}, series.label), h('td', { class: 'n' }, join(inUnitOf(series.before, series.unit))), h('td', { class: 'n' }, join(inUnitOf(series.after, series.unit)))))),
+          scroll(
+            'Before and after: rows',
+            h(
+              'table',
+              { class: 'figures' },
+              h('thead', {}, h('tr', {}, ...['What', 'Of', 'Before', 'After'].map((text, i) => h('th', { scope: 'col', class: i > 1 ? 'n' : undefined }, text)))),
+              h('tbody', {}, ...totals.map((series) => h('tr', {}, h('td', {}, series.name), h('td', {}, series.label), h('td', { class: 'n' }, join(inUnitOf(series.before, series.unit))), h('td', { class: 'n' }, join(inUnitOf(series.after, series.unit)))))),
+            ),
           ),
         ),
     ),

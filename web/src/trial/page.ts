@@ -12,19 +12,20 @@ import { instruments } from './instruments';
 import { Model } from './model';
 import { repeatIt, settings } from './settings';
 import { slobSection } from './slob';
-import { retries, sessions } from './stacks';
+import { isWaits, retries, sessions } from './stacks';
 import { heatMap, latency, throughput } from './strips';
 import { retriesSection, statements, worstSection } from './tables';
 import { eventKey, timeBar } from './timebar';
 
-export function trialPage(data: TrialData): void {
+export function trialPage(data: TrialData, back: { title: string } | null = null): void {
   const model = new Model(data);
   const bus = new Bus(model.whole);
   namePage(data.title);
   const sections = [overTime(model, bus), slobSection(data), distribution(data), statements(data), retriesSection(data), worstSection(model, bus), instruments(model, bus), settings(data), repeatIt(data.command)].filter((s): s is Section => s !== null);
   const id = data.run.stored === undefined ? '' : `trial ${data.run.stored.uuid}`;
   const top: Section = { id: 'verdict', link: 'Verdict', element: verdictBlock(data.verdict, rules(data.verdict), bus) };
-  assemble(data, [titleBlock(data), banner(data)], [top, { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, bus), trialHeadlines(data), books(data)) }, ...sections], bus, id);
+  const up = back === null ? null : h('p', { class: 'back' }, h('a', { href: '#trial' }, `Back to ${back.title}`));
+  assemble(data, [up, titleBlock(data), banner(data)], [top, { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, bus), trialHeadlines(data), books(data)) }, ...sections], bus, id);
 }
 
 /** Colours of the heat map, from one to the most. */
@@ -51,7 +52,7 @@ function overTime(model: Model, bus: Bus): Section | null {
     return { id: 'over-time', link: 'Over time', element: section('over-time', 'Over time', 'No second was recorded.', null) };
   }
   const strips = [throughput(model, bus), latency(model, bus), heatMap(model, bus, heatKey), retries(model, bus), sessions(model, bus)].filter((strip) => strip !== null);
-  const noWaits = data.waits === undefined ? data.instruments.find((of) => of.name === 'waits')?.gaps[0] : undefined;
+  const noWaits = data.waits === undefined ? data.instruments.find((of) => isWaits(of.name))?.gaps[0] : undefined;
   return {
     id: 'over-time',
     link: 'Over time',

@@ -23,7 +23,7 @@ export function settings(data: TrialData): Section {
             h('p', { class: 'sub' }, heading),
             h(
               'div',
-              { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Settings' },
+              { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Settings: rows' },
               h(
                 'table',
                 { class: 'figures' },

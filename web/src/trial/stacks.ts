@@ -5,7 +5,7 @@ import type { Bus } from '../pure/bus';
 import { lower, stepFor } from '../pure/bins';
 import { count } from '../pure/format';
 import { means, rates, small } from '../pure/stack';
-import { linear } from '../pure/ticks';
+import { linear, step } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { drawn, rect, segment, within } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
@@ -60,9 +60,9 @@ export function retries(model: Model, bus: Bus): Strip | null {
   const upper = parts.length > 0 ? 110 : 0;
   const lane = bad.length > 0 ? (both ? 32 : 80) : 0;
   const height = upper + lane + (both ? 24 : 12);
-  const step = (width: number): number => stepFor(bus.range.to - bus.range.from, Math.max(20, width / 5));
-  const axisOf = (list: Part[], by: number, about: number) => {
-    const columns = rates(model.seconds.start_s, model.seconds.length_s, list.map((p) => p.count), by, model.whole);
+  const width5 = (width: number): number => stepFor(bus.range.to - bus.range.from, Math.max(20, width / 5));
+  const axisOf = (list: Part[], by: number, about: number, perSecond: boolean) => {
+    const columns = rates(model.seconds.start_s, model.seconds.length_s, list.map((p) => p.count), by, model.whole, perSecond);
     const high = Math.max(...columns.map((column) => column.values.reduce<number>((a, b) => a + (b ?? 0), 0)), 1e-9);
     return linear(high, about);
   };
@@ -70,7 +70,7 @@ export function retries(model: Model, bus: Bus): Strip | null {
     {
       id: 'retries-over-time',
       title: parts.length > 0 ? 'Retries and failures' : 'Failures',
-      subtitle: () => (split.length > 0 ? 'per second, by reason' : 'per second'),
+      subtitle: () => (parts.length === 0 ? 'failed transactions, counted' : `retries per second${split.length > 0 ? ', by reason' : ''}${bad.length > 0 ? '; below, failures counted' : ''}`),
       height,
       entries: [...parts.map((part) => entry(part, true)), ...bad.map((part) => entry(part, false))],
       summary: () => `${count(run.measured.retries)} retries, ${count(run.measured.failed)} failed, ${count(run.measured.unknown)} unknown over the run.`,
@@ -82,18 +82,18 @@ export function retries(model: Model, bus: Bus): Strip | null {
         return { head: ['start_s', ...all.map((part) => part.name)], rows };
       },
       build: ({ width }, hidden) => {
-        const by = step(width);
+        const by = width5(width);
         const grids: object[] = [];
         const yAxis: object[] = [];
         const series: object[] = [];
-        const add = (list: Part[], top: number, tall: number, about: number): void => {
+        const add = (list: Part[], top: number, tall: number, about: number, perSecond: boolean): void => {
           const gridIndex = grids.length;
           const axes = { xAxisIndex: gridIndex, yAxisIndex: gridIndex };
-          const axis = axisOf(list, by, about);
+          const axis = axisOf(list, by, about, perSecond);
           grids.push({ top, height: tall, bottom: undefined });
           yAxis.push({ ...linearAxis(axis.min, axis.max, about === 1 ? axis.max : axis.step), gridIndex });
           const shown = list.filter((part) => !hidden.has(part.name));
-          const columns = rates(model.seconds.start_s, model.seconds.length_s, shown.map((p) => p.count), by, bus.range);
+          const columns = rates(model.seconds.start_s, model.seconds.length_s, shown.map((p) => p.count), by, bus.range, perSecond);
           series.push(marks(model, bus.range, axes));
           series.push(
             drawn(
@@ -117,14 +117,17 @@ export function retries(model: Model, bus: Bus): Strip | null {
             ),
           );
         };
-        if (parts.length > 0) add(parts, 6, upper, 4);
-        if (bad.length > 0) add(bad, both ? upper + 18 : 6, lane, both ? 1 : 3);
+        if (parts.length > 0) add(parts, 6, upper, 4, true);
+        if (bad.length > 0) add(bad, both ? upper + 18 : 6, lane, both ? 1 : 3, false);
         return { grid: grids, yAxis, series };
       },
     },
     bus,
   );
 }
+
+/** The instrument that samples what sessions wait for. */
+export const isWaits = (name: string): boolean => name === 'waits' || name.endsWith('.waits');
 
 /** Below this share of all active time events are put together. */
 const SMALL = 0.01;
@@ -176,9 +179,11 @@ export function sessions(model: Model, bus: Bus): Strip | null {
   const found = layers(waits);
   const clients = run.trial.clients;
   const totals = Array.from(at, (_, k) => found.reduce((sum, layer) => sum + (layer.sessions[k] ?? 0), 0));
-  const axis = linear(Math.max(clients, ...totals), 4);
+  const highest = totals.reduce((a, b) => Math.max(a, b), 0);
+  // From 0 to all clients, in quarters where that is round.
+  const axis = highest <= clients ? { min: 0, max: clients, step: clients % 4 === 0 ? clients / 4 : step(clients, 4) } : linear(highest, 4);
   const holes: Hole[] = instruments
-    .filter((instrument) => instrument.name === 'waits')
+    .filter((instrument) => isWaits(instrument.name))
     .flatMap((instrument) => instrument.gaps)
     .map((gap) => ({ from: gap.from_us === null ? model.whole.from : gap.from_us / 1e6, to: gap.to_us === null ? model.whole.to : gap.to_us / 1e6 }));
   const mean = (layer: Layer) => (moment: number | null) => {

@@ -81,7 +81,7 @@ export function statements(data: TrialData): Section | null {
       buttons,
       h(
         'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements' },
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements: rows' },
         h(
           'table',
           { class: 'figures statements' },
@@ -162,7 +162,7 @@ export function retriesSection(data: TrialData): Section | null {
       h('p', { class: 'sub' }, 'By reason, most frequent first'),
       h(
         'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Reasons' },
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Reasons: rows' },
         h(
           'table',
           { class: 'figures' },
@@ -272,7 +272,7 @@ export function worstSection(model: Model, bus: Bus): Section | null {
       null,
       h(
         'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Worst moments' },
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Worst moments: rows' },
         h(
           'table',
           { class: 'figures worst' },

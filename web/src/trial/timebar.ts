@@ -125,7 +125,7 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
     for (const tick of timeTicks(range.from, range.to, Math.max(2, Math.floor(inner() / 90)))) {
       const px = at(tick.at);
       shapes.push(svg('line', { x1: px, x2: px, y1: base, y2: base + 4, stroke: 'var(--line2)' }));
-      shapes.push(svg('text', { x: px, y: base + 15, class: 'tick', 'text-anchor': 'middle' }, tick.label));
+      shapes.push(svg('text', { x: px, y: base + 15, class: 'tick', 'text-anchor': px > right - 16 ? 'end' : 'middle' }, tick.label));
     }
     laneBox.setAttribute('width', String(overview.clientWidth));
     laneBox.replaceChildren(...shapes);

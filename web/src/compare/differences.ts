@@ -1,0 +1,159 @@
+/** Differences as bars on a log-ratio axis: what crosses "same" is no difference. */
+
+import type { CompareData, Difference, Pair } from '../data';
+import { change, columnUnit, DASH, inUnit, join, inUnitOf, significant, count, percent } from '../pure/format';
+import { actions } from '../chart/figure';
+import { h, svg, type Child } from '../page/dom';
+import { section, type Section } from '../page/shell';
+
+const WIDTH = 330;
+
+/** The ratios that the axis reaches, on both sides of 1. */
+export function extent(differences: Difference[]): { low: number; high: number } {
+  const ratios = differences.flatMap((d) => [d.change, d.change_interval?.[0], d.change_interval?.[1], d.gate]).filter((v): v is number => v !== null && v !== undefined && v > -1).map((v) => 1 + v);
+  const low = Math.max(0.02, Math.min(0.8, ...ratios.map((r) => r * 0.93)));
+  const high = Math.min(50, Math.max(1.25, ...ratios.map((r) => r * 1.07)));
+  return { low, high };
+}
+
+const TICKS = [-0.95, -0.9, -0.75, -0.5, -0.25, -0.1, 0, 0.1, 0.25, 0.5, 1, 2, 4, 9, 24];
+
+export function scale({ low, high }: { low: number; high: number }): (share: number) => number {
+  const [from, to] = [Math.log(low), Math.log(high)];
+  return (share) => 6 + ((Math.log(Math.min(high, Math.max(low, 1 + share))) - from) / (to - from)) * (WIDTH - 12);
+}
+
+/** Ticks that have room for their labels. */
+export function ticks(of: { low: number; high: number }): number[] {
+  const x = scale(of);
+  const all = TICKS.filter((share) => 1 + share >= of.low && 1 + share <= of.high);
+  const shown: number[] = [0];
+  for (const share of [...all].sort((a, b) => Math.abs(Math.log(1 + b)) - Math.abs(Math.log(1 + a)))) {
+    if (shown.every((other) => Math.abs(x(other) - x(share)) > 44)) shown.push(share);
+  }
+  return shown.sort((a, b) => a - b);
+}
+
+export function words(d: Difference): { text: string; style: string } {
+  switch (d.verdict) {
+    case 'not-enough-repeats':
+      return { text: 'not enough repeats', style: 'quiet' };
+    case 'no-significant-difference':
+      return { text: 'no significant difference', style: 'quiet' };
+    case 'higher':
+    case 'lower': {
+      if (d.higher_is_better === null) return { text: d.verdict, style: '' };
+      const better = (d.verdict === 'higher') === d.higher_is_better;
+      return { text: better ? 'better' : 'worse', style: better ? 'better' : 'worse' };
+    }
+    default:
+      return { text: DASH, style: 'quiet' };
+  }
+}
+
+function bar(d: Difference, of: { low: number; high: number }, marks: number[]): SVGElement {
+  const x = scale(of);
+  const style = words(d).style;
+  const color = style === 'better' ? 'var(--ok)' : style === 'worse' ? 'var(--bad)' : 'var(--ink3)';
+  const filled = style === 'better' || style === 'worse';
+  const interval = d.change_interval ?? null;
+  return svg(
+    'svg',
+    { width: WIDTH, height: 20, 'aria-hidden': 'true' },
+    ...marks.map((share) => svg('line', { x1: x(share), x2: x(share), y1: 0, y2: 20, stroke: share === 0 ? 'var(--ink2)' : 'var(--line1)' })),
+    interval !== null && svg('rect', { x: x(interval[0]), y: 4.5, width: Math.max(2, x(interval[1]) - x(interval[0])), height: 11, fill: filled ? color : 'var(--bg)', 'fill-opacity': filled ? 0.35 : 1, stroke: color }),
+    d.change !== null && d.change !== undefined && svg('line', { x1: x(d.change), x2: x(d.change), y1: 3, y2: 17, stroke: color, 'stroke-width': 2.5 }),
+    d.gate !== null && d.gate !== undefined && svg('line', { x1: x(d.gate), x2: x(d.gate), y1: 0, y2: 20, stroke: 'var(--bad)', 'stroke-width': 1.6, 'stroke-dasharray': '3 2' }),
+  );
+}
+
+/** A figure in its unit: latencies in one unit for all rows. */
+export function shown(d: Difference, value: number | undefined): string {
+  if (value === undefined) return DASH;
+  if (d.unit === 'µs') return inUnit(value, columnUnit([d.a?.median, d.b?.median]));
+  if (d.unit === 'bytes') return count(value);
+  return value >= 100 ? count(value) : value === 0 ? '0' : significant(value);
+}
+
+const unitOf = (d: Difference): string => (d.unit === 'µs' ? columnUnit([d.a?.median, d.b?.median]).unit : d.unit);
+
+function table(pair: Pair): HTMLElement {
+  const of = extent(pair.differences);
+  const marks = ticks(of);
+  const x = scale(of);
+  const head = svg('svg', { width: WIDTH, height: 14, 'aria-hidden': 'true' }, ...marks.map((share) => svg('text', { x: x(share), y: 11, class: 'tick', 'text-anchor': x(share) < 20 ? 'start' : x(share) > WIDTH - 24 ? 'end' : 'middle' }, share === 0 ? 'same' : change(share).replace(/\.0/, ''))));
+  const gates = pair.differences.filter((d) => d.gate !== null && d.gate !== undefined);
+  const compared = pair.differences.filter((d) => d.change_interval !== undefined && d.change_interval !== null).length;
+  return h(
+    'div',
+    {},
+    h(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Differences: ${pair.point}` },
+      h(
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, '95 % interval'), h('th', { scope: 'col' }, 'In words'))),
+        h(
+          'tbody',
+          {},
+          ...pair.differences.map((d) => {
+            const name = h('th', { scope: 'row' }, d.name, unitOf(d) !== '' && h('span', { class: 'unit' }, ` ${unitOf(d)}`));
+            if (d.not_compared !== undefined) return h('tr', { class: 'withheld' }, name, h('td', { colspan: 6 }, `not compared: ${d.not_compared}`));
+            const { text, style } = words(d);
+            const interval = d.change_interval ?? null;
+            const sure = style === 'better' || style === 'worse';
+            return h('tr', {}, name, h('td', { class: 'n' }, shown(d, d.a?.median)), h('td', { class: 'n' }, shown(d, d.b?.median)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}` }, change(d.change)), h('td', { class: 'n quiet' }, interval === null ? DASH : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: style }, text));
+          }),
+        ),
+      ),
+    ),
+    h('p', { class: 'sub' }, [gates.length > 0 ? `Red dashed: the gate’s limit on ${gates.map((d) => d.figure).join(', ')}.` : '', compared > 4 ? `${count(compared)} intervals at 95 %: about one in ${count(Math.max(1, Math.round(20 / compared)))} such tables has one that misses by chance.` : ''].filter((t) => t !== '').join(' ')),
+  );
+}
+
+/** A is a circle, B a diamond, wherever they stand. */
+export function sideMark(side: 'a' | 'b'): SVGElement {
+  return svg('svg', { width: 10, height: 10, viewBox: '0 0 10 10', 'aria-hidden': 'true' }, svg('path', { d: side === 'a' ? 'M5 0.8a4.2 4.2 0 1 0 0.01 0Z' : 'M5 0L10 5L5 10L0 5Z', fill: `var(--${side})` }));
+}
+
+export function differences(data: CompareData): Section {
+  const spec = {
+    title: 'Differences',
+    summary: () => '',
+    data: () => ({
+      head: ['point', 'figure', 'unit', 'a_median', 'b_median', 'change', 'low', 'high', 'p', 'verdict'],
+      rows: data.pairs.flatMap((pair) => pair.differences.map((d) => [pair.point, d.figure, d.unit, d.a?.median ?? null, d.b?.median ?? null, d.change ?? null, d.change_interval?.[0] ?? null, d.change_interval?.[1] ?? null, d.p ?? null, d.verdict ?? d.not_compared ?? ''])),
+    }),
+  };
+  const { buttons, table: behind } = actions(spec);
+  const many = data.pairs.length > 1;
+  const blocks = data.pairs.map((pair, i) => (many ? (i < 3 ? h('div', {}, h('h3', {}, pair.point), table(pair)) : h('details', { class: 'more' }, h('summary', {}, pair.point), table(pair))) : table(pair)));
+  return { id: 'differences', link: 'Differences', element: section('differences', 'Differences', 'B against A over repeats, with the 95 % interval. A bar that crosses “same” is not a difference.', buttons, ...blocks, behind) };
+}
+
+/** Only what differs, and in words what does not. */
+export function changed(data: CompareData): Section {
+  const why = data.changed.some((row) => row.why !== undefined);
+  const side = (of: 'a' | 'b', words_: string): HTMLElement => h('th', { scope: 'col', class: 'n' }, sideMark(of), ` ${words_}`);
+  const left: Child =
+    data.changed.length === 0
+      ? h('p', {}, 'Nothing that was recorded differs.')
+      : h(
+          'div',
+          { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What changed: rows' },
+          h(
+            'table',
+            { class: 'figures' },
+            h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Kind'), h('th', { scope: 'col' }, 'Name'), side('a', 'A'), side('b', 'B'), why && h('th', { scope: 'col' }, 'Why it may matter'))),
+            h('tbody', {}, ...data.changed.map((row) => h('tr', {}, h('td', {}, row.kind), h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell' }, row.a), h('td', { class: 'n value-cell strong' }, row.b), why && h('td', { class: 'quiet' }, row.why ?? '')))),
+          ),
+        );
+  return {
+    id: 'changed',
+    link: 'What changed',
+    element: section('changed', 'What changed', 'Only what differs. Everything else that was recorded is the same.', null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...[...data.same, ...(data.only ?? []).map((of): [string, string] => [`Only in ${of.side}`, of.words])].map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
+  };
+}
+
+export { join, inUnitOf, percent };

@@ -1,0 +1,165 @@
+/** The map: what every point gave, how slow it was, what limited it. Tables with coloured cells. */
+
+import type { ExperimentData, Point } from '../data';
+import { asked, bytesText, count, significant } from '../pure/format';
+import { inkOn, mix } from '../pure/color';
+import { limitColor } from '../page/classes';
+import { h, type Child } from '../page/dom';
+import { onTheme, token } from '../page/theme';
+import { goodput, latencyOf, lines, pointAt, type Plane } from './model';
+
+type Figure = 'goodput' | 'p50' | 'retries';
+
+interface MapSpec {
+  title: string;
+  low: string;
+  high: string;
+  value: (point: Point) => number | null;
+  text: (value: number) => string;
+  /** log: where a step is a factor. */
+  log: boolean;
+  within?: (point: Point) => boolean;
+}
+
+/** The three maps; the first one's figure is chosen by the switch. */
+export function maps(data: ExperimentData, plane: Plane, go: (point: number) => void): { element: HTMLElement; choice: HTMLElement } {
+  const slo = data.slo_us ?? null;
+  const all = (value: (point: Point) => number | null): number[] => data.points.map(value).filter((v): v is number => v !== null);
+  const ms = all((p) => latencyOf(p, 'p99'));
+  const unit = ms.length > 0 && Math.max(...ms) < 1000 ? 'µs' : 'ms';
+  const inMs = (us: number): string => significant(unit === 'ms' ? us / 1000 : us);
+  const tps = (v: number): string => (v >= 100 ? count(v) : significant(v));
+  const specs: Record<Figure, MapSpec> = {
+    goodput: { title: 'Goodput, tps', low: 'less', high: 'more', value: goodput, text: tps, log: false },
+    p50: { title: `p50 latency, ${unit}`, low: 'faster', high: 'slower', value: (p) => latencyOf(p, 'p50'), text: inMs, log: true },
+    retries: { title: 'Retries per commit', low: 'fewer', high: 'more', value: (p) => p.retries_per_commit ?? null, text: (v) => (v === 0 ? '0' : significant(v, 2)), log: false },
+  };
+  const p99: MapSpec = {
+    title: `p99 latency, ${unit}`,
+    low: 'faster',
+    high: slo === null ? 'slower' : `slower, underlined: within ${asked(slo)}`,
+    value: (p) => latencyOf(p, 'p99'),
+    text: inMs,
+    log: true,
+    within: (p) => slo !== null && (latencyOf(p, 'p99') ?? Infinity) <= slo,
+  };
+  const first = h('div', {});
+  const second = h('div', {});
+  let chosen: Figure = 'goodput';
+  const redraw = (): void => {
+    first.replaceChildren(map(data, plane, specs[chosen], go));
+    second.replaceChildren(map(data, plane, p99, go));
+  };
+  redraw();
+  onTheme(redraw);
+  const buttons = (['goodput', 'p50', 'retries'] as const).map((figure) => {
+    const button = h('button', { type: 'button', 'aria-pressed': String(figure === chosen) }, figure === 'p50' ? 'p50' : figure[0]!.toUpperCase() + figure.slice(1));
+    button.addEventListener('click', () => {
+      chosen = figure;
+      buttons.forEach((other) => other.setAttribute('aria-pressed', String(other === button)));
+      redraw();
+    });
+    return button;
+  });
+  const limits = data.points.some((point) => point.limit !== undefined && point.limit !== null);
+  return {
+    element: h('div', { class: 'three-columns' }, first, second, limits ? limitMap(data, plane, go) : null),
+    choice: h('div', { class: 'segmented', role: 'group', 'aria-label': 'Figure of the first map' }, ...buttons),
+  };
+}
+
+/** A table of lines by places, with a cell for each point. */
+function grid(plane: Plane, caption: string, cell: (line: number, x: number) => Child): HTMLElement {
+  const { x, line } = plane;
+  const sizes = line?.sizes_bytes ?? [];
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${caption}: map` },
+    h(
+      'table',
+      { style: { 'min-width': `${84 + x.values.length * 52}px` } },
+      h('caption', { class: 'visually-hidden' }, `${caption} by ${line?.title ?? ''} and ${x.title}`),
+      h('colgroup', {}, h('col', { class: 'head' })),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, x.title), ...x.values.map((value) => h('th', { scope: 'col' }, value)))),
+      h(
+        'tbody',
+        {},
+        ...lines(plane).map(({ index }) =>
+          h(
+            'tr',
+            {},
+            h('th', { scope: 'row' }, line === null ? '' : index === 0 ? `${line.title} ${line.values[index]!}` : line.values[index]!, sizes[index] !== undefined && sizes[index] !== null && h('span', { class: 'sub' }, h('br'), bytesText(sizes[index]))),
+            ...x.values.map((_, i) => h('td', {}, cell(index, i))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function map(data: ExperimentData, plane: Plane, spec: MapSpec, go: (point: number) => void): HTMLElement {
+  const values = data.points.map(spec.value).filter((v): v is number => v !== null && (!spec.log || v > 0));
+  const scale = spec.log ? Math.log : (v: number): number => v;
+  const [low, high] = [scale(Math.min(...values)), scale(Math.max(...values))];
+  const color = (value: number): string => {
+    const at = high > low ? ((scale(Math.max(value, 1e-9)) - low) / (high - low)) * 7 : 0;
+    const from = Math.max(0, Math.min(6, Math.floor(at)));
+    return mix(token(`heat${from + 1}`), token(`heat${from}`), Math.min(1, Math.max(0, at - from)));
+  };
+  const ramp = h('span', { class: 'ramp', 'aria-hidden': 'true' }, spec.low, ...Array.from({ length: 8 }, (_, i) => h('span', { style: { background: `var(--heat${i})`, width: '8px', height: '8px', margin: '0 -3px' } })), h('span', { style: { 'margin-left': '4px' } }, spec.high));
+  return h(
+    'div',
+    { class: 'map' },
+    h('div', { class: 'map-head' }, h('h3', {}, spec.title), ramp),
+    grid(plane, spec.title, (line, x) => {
+      const found = pointAt(data, plane, line, x);
+      const value = found === null ? null : spec.value(found.point);
+      if (found === null) return h('span', { class: 'cell none' }, '');
+      const words = `${found.point.title}: ${value === null ? 'not known' : spec.text(value)}`;
+      if (value === null) return h('a', { class: 'cell none', href: `#point-${found.index}`, 'aria-label': words, on: opens(found.index, go) }, '–');
+      const background = color(value);
+      const best = data.best === found.index;
+      return h(
+        'a',
+        { class: `cell${spec.within?.(found.point) === true ? ' within' : ''}${best ? ' best' : ''}`, href: `#point-${found.index}`, 'aria-label': `${spec.text(value)}, ${found.point.title}${best ? ', the best point' : ''}${spec.within?.(found.point) === true ? ', within the limit' : ''}`, style: { background, color: inkOn(background) }, on: opens(found.index, go) },
+        spec.text(value),
+      );
+    }),
+  );
+}
+
+const opens = (index: number, go: (point: number) => void): Record<string, (event: Event) => void> => ({
+  click: (event) => {
+    event.preventDefault();
+    go(index);
+  },
+});
+
+function limitMap(data: ExperimentData, plane: Plane, go: (point: number) => void): HTMLElement {
+  return h(
+    'div',
+    { class: 'map' },
+    h('div', { class: 'map-head' }, h('h3', {}, 'What limited it'), h('span', { class: 'sub' }, 'verdict of the repeats')),
+    grid(plane, 'What limited it', (line, x) => {
+      const found = pointAt(data, plane, line, x);
+      const limit = found?.point.limit;
+      if (found === null) return h('span', { class: 'cell none' }, '');
+      if (limit === undefined || limit === null) return h('a', { class: 'cell none', href: `#point-${found.index}`, 'aria-label': `not known, ${found.point.title}`, on: opens(found.index, go) }, 'not known');
+      const color = limitColor(limit.code);
+      const split = limit.agree < limit.of;
+      return h(
+        'a',
+        {
+          class: 'cell limit',
+          href: `#point-${found.index}`,
+          'aria-label': `${limit.name}${split ? ` ${limit.agree} of ${limit.of}` : ''}, ${found.point.title}`,
+          style: { '--limit': `var(--${color})`, background: `color-mix(in srgb, var(--${color}) 22%, var(--bg))` },
+          on: opens(found.index, go),
+        },
+        limit.name,
+        split && ' ',
+        split && h('strong', {}, `${limit.agree} of ${limit.of}`),
+      );
+    }),
+  );
+}

@@ -1,0 +1,199 @@
+/** What stands beside or in place of a matrix: capacity, slob's cache fit, the retries laboratory. */
+
+import type { Capacity, Estimate, RetriesLab, SlobSweep } from '../data';
+import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, significant, timeText } from '../pure/format';
+import { linesChart, type Line } from '../chart/lines';
+import { bar } from '../page/bars';
+import { lineOf } from '../page/classes';
+import { definitions, section, trialLink, type Section } from '../page/shell';
+import { h, rich, type Child } from '../page/dom';
+import { median } from './model';
+
+const known = (values: (number | null)[]): number[] => values.filter((v): v is number => v !== null);
+const tps = (v: number): string => (v >= 100 ? count(v) : significant(v));
+
+function estimate(of: Estimate | null, names: Record<string, string>): string | null {
+  if (of === null) return null;
+  const words = names[of.is] ?? of.is;
+  const interval = of.interval === undefined || of.interval === null ? '' : ` (${Math.round(of.interval.level * 100)}\u00a0% interval ${tps(of.interval.low)} to ${tps(of.interval.high)})`;
+  return `${words} ${tps(of.per_s)}/s${interval}`;
+}
+
+export function capacitySection(capacity: Capacity): Section {
+  const blocks = capacity.ladders.map((ladder, i) => {
+    const loads = [...ladder.loads].sort((a, b) => a.rate_per_s - b.rate_per_s);
+    const line = (of: (load: (typeof loads)[number]) => (number | null)[], name: string, style: { color: string; symbol: string }): Line => ({
+      name,
+      ...style,
+      places: loads.flatMap((load) => {
+        const dots = known(of(load));
+        const y = median(dots);
+        if (y === null) return [];
+        return [{ x: load.rate_per_s, y, dots, words: `${tps(load.rate_per_s)}/s offered: ${name} ${timeText(y)}, repeats ${timeText(Math.min(...dots))} to ${timeText(Math.max(...dots))}` }];
+      }),
+    });
+    const lines = [line((load) => load.response_p99_us, 'p99', { color: 'p99', symbol: 'circle' }), line((load) => load.response_p50_us, 'p50', { color: 'p50', symbol: 'rect' })].filter((l) => l.places.length > 0);
+    const cap = ladder.capacity;
+    const knee = ladder.knee;
+    const verticals = [
+      ...(cap !== null && cap.is === 'at' ? [{ x: cap.per_s, name: `capacity ${tps(cap.per_s)}/s` }] : []),
+      ...(knee !== null && knee.is === 'at' ? [{ x: knee.per_s, name: `knee ${tps(knee.per_s)}/s` }] : []),
+    ];
+    const zones = cap?.interval !== undefined && cap.interval !== null && cap.is === 'at' ? [{ from: cap.interval.low, to: cap.interval.high, name: '', tint: true }] : [];
+    const title = ladder.title ?? (capacity.ladders.length > 1 ? `Ladder ${i + 1}` : 'Response time against offered load');
+    const chart = linesChart({
+      id: `capacity-${i}`,
+      title,
+      subtitle: 'response time, log scale, over the rate asked for; dots: repeats',
+      height: 360,
+      lines,
+      xName: 'offered, transactions per second',
+      log: true,
+      limit: { y: capacity.slo_us, name: `p99 ≤ ${asked(capacity.slo_us)}` },
+      verticals,
+      zones,
+      summary: () => [estimate(cap, CAPACITY), estimate(knee, KNEE)].filter((w) => w !== null).join('; '),
+      data: () => ({
+        head: ['offered_per_s', 'done_per_s', 'p50_us', 'p99_us', 'failed', 'trials'],
+        rows: loads.map((load) => [load.rate_per_s, median(known(load.goodput_per_s)), median(known(load.response_p50_us)), median(known(load.response_p99_us)), known(load.failed).reduce((a, b) => a + b, 0), load.trials.join(' ')]),
+      }),
+    });
+    const unit = columnUnit(loads.map((load) => median(known(load.response_p99_us))));
+    const table = h(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${title}: rates` },
+      h(
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, 'Kept', 'Failed', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 6 ? undefined : 'n' }, text)))),
+        h(
+          'tbody',
+          {},
+          ...loads.map((load) => {
+            const p99 = known(load.response_p99_us);
+            const kept = p99.filter((us) => us <= capacity.slo_us).length;
+            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, tps(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : tps(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: `n ${p99.length > 0 && kept === p99.length ? 'better' : kept === 0 ? 'worse' : ''}` }, p99.length === 0 ? DASH : `${kept} of ${p99.length}`), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
+          }),
+        ),
+      ),
+    );
+    const words: [string, Child][] = [];
+    const capWords = estimate(cap, CAPACITY);
+    if (capWords !== null) words.push(['Capacity', `${capWords}: the most that keeps p99 within ${asked(capacity.slo_us)}`]);
+    const kneeWords = estimate(knee, KNEE);
+    if (kneeWords !== null) words.push(['Knee', `${kneeWords}: beyond it latency grows faster than load`]);
+    for (const gap of ladder.gaps) words.push(['Left out', gap]);
+    return h('div', { class: 'two-columns wide-left' }, chart, h('div', {}, definitions(words), table));
+  });
+  return { id: 'capacity', link: 'Capacity', element: section('capacity', 'How much load it takes', `Transactions start when they are due, whether the server keeps up or not; p99 of the response time is asked to stay within ${asked(capacity.slo_us)}.`, null, ...blocks) };
+}
+
+const CAPACITY = { at: '', below: 'below', 'at-least': 'at least' } as Record<string, string>;
+const KNEE = { at: '', 'at-or-below': 'at or below', above: 'above' } as Record<string, string>;
+
+export function slobSweep(slob: SlobSweep): Section {
+  const name = (x: number): string => (slob.x.unit === 'bytes' ? bytesText(x) : slob.x.unit === '%' ? `${significant(x)}\u00a0%` : count(x));
+  const points = [...slob.points].sort((a, b) => a.x - b.x);
+  // Places stand equally spaced; what lies between two of them is put there by its logarithm.
+  const at = (x: number): number => {
+    const right = points.findIndex((p) => p.x >= x);
+    if (right < 0) return points.length - 0.6;
+    if (right === 0) return x >= points[0]!.x ? 0 : -0.4;
+    const [a, b] = [points[right - 1]!.x, points[right]!.x];
+    const share = a > 0 ? Math.log(x / a) / Math.log(b / a) : (x - a) / (b - a);
+    return right - 1 + share;
+  };
+  const rate = (key: 'misses_per_s' | 'device_reads_per_s', words: string, style: { color: string; symbol: string }): Line => ({
+    name: words,
+    ...style,
+    places: points.flatMap((p, i) => (p[key] === undefined || p[key] === null ? [] : [{ x: i, y: p[key]!, words: `${name(p.x)}: ${words} ${tps(p[key]!)}/s` }])),
+  });
+  const lines: Line[] = [
+    { name: 'logical reads', ...lineOf(1), places: points.flatMap((p, i) => (p.liops === null ? [] : [{ x: i, y: p.liops.median, low: p.liops.interval?.[0] ?? null, high: p.liops.interval?.[1] ?? null, dots: known(p.liops.values), words: `${name(p.x)}: ${tps(p.liops.median)} logical reads a second${p.us_per_read !== undefined && p.us_per_read !== null ? `, ${timeText(p.us_per_read)} each` : ''}` }])) },
+    rate('misses_per_s', 'misses', lineOf(5)),
+    rate('device_reads_per_s', 'device reads', lineOf(3)),
+  ].filter((line) => line.places.length > 0);
+  const verticals = slob.marks.map((mark) => ({ x: at(mark.x), name: slob.x.unit === 'bytes' ? `${mark.name} (${bytesText(mark.x)})` : mark.name }));
+  const chart = linesChart({
+    id: 'slob-chart',
+    title: `Reads against ${slob.x.title}`,
+    subtitle: 'per second; dashed: where caches end',
+    height: 360,
+    lines,
+    places: points.map((p) => ({ name: name(p.x) })),
+    xName: slob.x.title,
+    log: false,
+    verticals,
+    summary: () => (slob.sentences ?? slob.knees.map((k) => k.sentence)).join(' '),
+    data: () => ({ head: [slob.x.title, 'liops', 'hit_share', 'misses_per_s', 'device_reads_per_s', 'us_per_read', 'p50_us', 'p99_us', 'trials'], rows: points.map((p) => [p.x, p.liops?.median ?? null, p.hit_share ?? null, p.misses_per_s ?? null, p.device_reads_per_s ?? null, p.us_per_read ?? null, p.p50_us ?? null, p.p99_us ?? null, p.trials.join(' ')]) }),
+  });
+  const cost: Line[] = [{ name: 'each', ...lineOf(1), places: points.flatMap((p, i) => (p.us_per_read === undefined || p.us_per_read === null || p.us_per_read <= 0 ? [] : [{ x: i, y: p.us_per_read, words: `${name(p.x)}: ${timeText(p.us_per_read)} for a logical read` }])) }];
+  const costChart =
+    cost[0]!.places.length > 1
+      ? linesChart({ id: 'slob-cost', title: 'What a logical read costs', subtitle: 'time of a session for one, log scale', height: 360, lines: cost, places: points.map((p) => ({ name: name(p.x) })), xName: slob.x.title, log: true, verticals, summary: () => cost[0]!.places.map((p) => p.words).join('; '), data: () => ({ head: [slob.x.title, 'us_per_read'], rows: points.map((p) => [p.x, p.us_per_read ?? null]) }) })
+      : null;
+  const hits = h(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Reads: rows' },
+    h(
+      'table',
+      { class: 'figures' },
+      h('thead', {}, h('tr', {}, ...[slob.x.title, 'Logical reads /s', '95 % interval', 'Hits', 'Misses /s', 'Device reads /s', 'Each', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 7 ? undefined : 'n' }, text)))),
+      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : tps(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.interval !== null ? `${tps(p.liops.interval[0])} to ${tps(p.liops.interval[1])}` : `range ${tps(p.liops.min)} to ${tps(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : tps(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, ...p.trials.flatMap((n, i) => [i > 0 ? ' ' : '', trialLink(n)]))))),
+    ),
+  );
+  return {
+    id: 'slob',
+    link: 'Cache fit',
+    element: section('slob', 'Where the caches end, and what a read costs', (slob.sentences ?? []).join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), slob.knees.length > 0 && definitions(slob.knees.map((knee): [string, Child] => [`Knee at ${name(knee.x)}`, knee.sentence])), hits),
+  };
+}
+
+export function retriesLab(lab: RetriesLab): Section {
+  const says = lab.says === null ? [] : Array.isArray(lab.says) ? lab.says : [lab.says];
+  const blocks = lab.points.map((point) => {
+    const forms = point.forms;
+    const most = Math.max(...forms.map((form) => form.goodput_per_s?.max ?? 0), 1);
+    const unit = columnUnit(forms.map((form) => form.service?.p50_us ?? null));
+    const title = [...Object.entries(point.given).filter(([name]) => !['duration', 'workload'].includes(name)).map(([name, value]) => `${name} ${typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value)}`), point.isolation ?? ''].filter((w) => w !== '').join(', ');
+    return h(
+      'div',
+      {},
+      h('h3', {}, title),
+      h(
+        'div',
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Forms: ${title}` },
+        h(
+          'table',
+          { class: 'figures' },
+          h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Form'), h('th', { scope: 'col' }, 'Goodput', h('span', { class: 'unit' }, ' tps')), h('th', { scope: 'col', class: 'n' }, 'Range'), ...[`p50 ${unit.unit}`, `p99 ${unit.unit}`, 'Retries per commit', 'By server', 'Given up'].map((text) => h('th', { scope: 'col', class: 'n' }, text)), h('th', { scope: 'col' }, 'Time thrown away'))),
+          h(
+            'tbody',
+            {},
+            ...forms.map((form, i) => {
+              const of = form.goodput_per_s;
+              const why = form.not_run === undefined || form.not_run === null ? [] : Array.isArray(form.not_run) ? form.not_run : [form.not_run];
+              if (of === null) return h('tr', {}, h('th', { scope: 'row' }, h('code', {}, form.form)), h('td', { colspan: 8, class: 'quiet' }, `not run: ${why.join('; ') || 'no trial came to its end'}`));
+              const each = (v: number | null | undefined): string => (v === undefined || v === null ? DASH : v === 0 ? '0' : significant(v));
+              return h(
+                'tr',
+                { class: i === 0 ? 'most' : undefined },
+                h('th', { scope: 'row' }, h('code', {}, form.form)),
+                h('td', {}, h('span', { class: 'bar-cell' }, bar(of.median / most, i === 0 ? 'accent' : 'p50', 180), h('span', { class: 'n strong' }, tps(of.median)))),
+                h('td', { class: 'n quiet' }, of.repeats.length > 1 ? `${tps(of.min)} to ${tps(of.max)}` : 'one repeat'),
+                h('td', { class: 'n' }, inUnit(form.service?.p50_us, unit)),
+                h('td', { class: 'n' }, inUnit(form.service?.p99_us, unit)),
+                h('td', { class: 'n' }, each(form.retries_per_commit)),
+                h('td', { class: 'n' }, each(form.server_retries_per_commit)),
+                h('td', { class: 'n' }, form.given_up === undefined ? DASH : count(form.given_up)),
+                h('td', {}, form.lost_time_share === undefined || form.lost_time_share === null ? DASH : h('span', { class: 'bar-cell' }, bar(form.lost_time_share, 'lock', 90), h('span', { class: 'n' }, percent(form.lost_time_share)))),
+              );
+            }),
+          ),
+        ),
+      ),
+      point.says !== null && h('p', { class: 'lead' }, rich(point.says)),
+    );
+  });
+  return { id: 'retries-lab', link: 'Retries laboratory', element: section('retries-lab', 'Retries laboratory', 'The same transaction in its forms, the best first. Time thrown away: the share of the time in tries that was spent in those that failed.', null, h('div', { class: 'parts' }, ...blocks), ...says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))) };
+}
