@@ -15,6 +15,7 @@ use crate::observe::Observed;
 use crate::plan::steady::Course;
 use crate::plan::warmup::Ended;
 use crate::target::facts::{Fact, Facts};
+use crate::target::locate::Role;
 
 /// How much a note matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -108,6 +109,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     if let Some(facts) = s.facts {
         notes.extend(durability(facts, s.writes));
         notes.extend(server(facts, s.writes));
+        notes.extend(shared_host(facts, s.observed));
         notes.extend(isolation(facts, s.isolation_asked));
         notes.extend(same_node(facts));
     }
@@ -304,7 +306,38 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
     notes
 }
 
-/// Notes on the server and where it runs.
+/// Whether client and server share a host: by its processes where they were looked for, else by the
+/// server's address, behind which may be a tunnel to another host.
+fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
+    let fact = |name| observed?.fact(name)?.as_str();
+    let is_address_here = facts.same_host == Fact::Seen(true);
+    let is_shared = match fact("host.role") {
+        None => is_address_here,
+        Some(role) if role == Role::ClientPerhapsServer.word() => {
+            return is_address_here.then(|| {
+                let why = fact("host.role_because").unwrap_or("its processes are not seen");
+                note(
+                    "same-host-unclear",
+                    Severity::Notice,
+                    format!("whether client and server share a host is not known: {why}"),
+                    "run pgdyno where it can see the server's processes, or on another host",
+                )
+            });
+        }
+        Some(role) => role == Role::ClientAndServer.word(),
+    };
+    is_shared.then(|| {
+        note(
+            "same-host",
+            Severity::Notice,
+            "client and server share a host: they compete for its CPUs, and no network is measured"
+                .to_owned(),
+            "run pgdyno on another host for figures of the server alone",
+        )
+    })
+}
+
+/// Notes on the server.
 fn server(facts: &Facts, writes: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     if facts.debug_assertions == Fact::Seen(true) {
@@ -321,15 +354,6 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
             Severity::Notice,
             format!("pgdyno does not know this product and treats it as PostgreSQL: {version}"),
             "read the figures of this server with care",
-        ));
-    }
-    if facts.same_host == Fact::Seen(true) {
-        notes.push(note(
-            "same-host",
-            Severity::Notice,
-            "client and server share a host: they compete for its CPUs, and no network is measured"
-                .to_owned(),
-            "run pgdyno on another host for figures of the server alone",
         ));
     }
     let read_only = match (facts.in_recovery.seen(), facts.read_only.seen()) {
@@ -438,6 +462,36 @@ mod tests {
             codes(&facts, false),
             [("same-host".into(), Severity::Notice)]
         );
+    }
+
+    #[test]
+    fn who_shares_a_host_is_told_by_processes_where_they_were_looked_for() {
+        let codes = |same_host: bool, role: Option<Role>| {
+            let facts = Facts {
+                same_host: Fact::Seen(same_host),
+                ..sound()
+            };
+            let fact = |role: Role| (0, "host.role".to_owned(), role.word().into());
+            let observed = Observed {
+                facts: role.map(fact).into_iter().collect(),
+                ..Observed::default()
+            };
+            let notes = notes(&Situation {
+                facts: Some(&facts),
+                observed: Some(&observed),
+                ..Situation::default()
+            });
+            let codes = notes.into_iter().map(|note| note.code.into_owned());
+            codes.collect::<Vec<_>>()
+        };
+        assert_eq!(codes(true, None), ["same-host"]);
+        // A container of this host, under an address that is none of it.
+        assert_eq!(codes(false, Some(Role::ClientAndServer)), ["same-host"]);
+        // The end of a tunnel.
+        let unclear = codes(true, Some(Role::ClientPerhapsServer));
+        assert_eq!(unclear, ["same-host-unclear"]);
+        assert_eq!(codes(false, Some(Role::ClientPerhapsServer)), [""; 0]);
+        assert_eq!(codes(false, Some(Role::Client)), [""; 0]);
     }
 
     #[test]

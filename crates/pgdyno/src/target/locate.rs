@@ -23,8 +23,10 @@ use pgdyno_wire::Addr;
 use super::admin;
 use super::dialect::Dialect;
 use super::open::{Endpoint, Target};
+pub use device::Device;
 use processes::Proc;
 pub use processes::Process;
+pub use usage::CpuMeter;
 
 /// How long a connection may take that is made to see its other end.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
@@ -105,6 +107,14 @@ impl Located {
             }
         }
         all
+    }
+
+    /// The first endpoint that this process serves; empty when there is none.
+    pub fn endpoint_of(&self, process: &Process) -> &str {
+        let is_it = |place: &Place| matches!(place, Place::Here(here) if here == process);
+        let mut places = self.places.iter();
+        let found = places.find(|(_, place)| is_it(place));
+        found.map_or("", |(endpoint, _)| endpoint)
     }
 
     /// Why, for people: a clause for each endpoint.
@@ -310,6 +320,7 @@ mod tests {
         let located = both(vec![elsewhere.clone(), here.clone(), here]);
         assert_eq!(located.role().word(), "client and server");
         assert_eq!(located.processes().len(), 1);
+        assert_eq!(located.endpoint_of(located.processes()[0]), "e");
         assert_eq!(both(vec![elsewhere.clone()]).role().word(), "client");
         let unclear = both(vec![elsewhere, Place::Unclear("?".to_owned())]);
         assert_eq!(unclear.role().word(), "client, perhaps server");

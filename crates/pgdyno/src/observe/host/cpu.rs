@@ -1,4 +1,5 @@
-//! `host.cpu`: what the CPUs did, and who else used them.
+//! `host.cpu`: what the CPUs did, what the server's processes used of them where they are here, and
+//! what neither they nor pgdyno did.
 
 use std::time::Instant;
 
@@ -6,17 +7,18 @@ use pgdyno_platform::cpu_time;
 use pgdyno_platform::proc::{self, cgroup, cpu, pressure};
 
 use super::clock::Moment;
-use super::meter::Meter;
+use super::server::Servers;
 use super::{Scout, strange, unreadable};
 use crate::observe::{Gap, Instrument, Kind, Readings, Row};
-use crate::target::locate::Role;
 use crate::validity::{Note, Severity};
 
 const STAT: &str = "/proc/stat";
 const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
 
 /// What it gives.
-pub const ROWS: &[Row] = &[MODE, OTHERS, RUNNING, BLOCKED, SWITCHES, PRESSURE, THROTTLED];
+pub const ROWS: &[Row] = &[
+    MODE, OTHERS, RUNNING, BLOCKED, SWITCHES, PRESSURE, THROTTLED,
+];
 
 const MODE: Row = Row {
     name: "host.cpu",
@@ -64,7 +66,7 @@ const PRESSURE: Row = Row {
            for a disk",
 };
 const THROTTLED: Row = Row {
-    name: "client.throttled",
+    name: "host.throttled",
     unit: "s/s",
     kind: Kind::Counter,
     source: "cpu.stat of pgdyno's control group",
@@ -82,7 +84,7 @@ const MEAN_MIN_S: f64 = 2.0;
 /// The instrument.
 pub struct Cpu {
     scout: Scout,
-    server: Option<Meter>,
+    servers: Option<Servers>,
     throttling: Option<std::path::PathBuf>,
     first: Option<State>,
     last: Option<State>,
@@ -105,7 +107,7 @@ impl Cpu {
     pub fn new(scout: Scout) -> Self {
         Self {
             scout,
-            server: None,
+            servers: None,
             throttling: None,
             first: None,
             last: None,
@@ -114,24 +116,18 @@ impl Cpu {
         }
     }
 
-    fn own_s(&mut self) -> Option<f64> {
-        let own = cpu_time::process().total_us() as f64 / 1e6;
-        match (self.scout.role(), &mut self.server) {
-            (Role::Client, _) => Some(own),
-            (Role::ClientAndServer, Some(server)) => {
-                let server = server.read().server_cpu_us.ok()?;
-                Some(own + server as f64 / 1e6)
-            }
-            _ => None,
-        }
-    }
-
     fn watch_clock(&mut self, out: &mut Readings) {
         let now = Moment::now();
-        if let Some(jump_s) = now.zip(self.last_moment).and_then(|(now, last)| now.jump_s(last)) {
+        if let Some(jump_s) = now
+            .zip(self.last_moment)
+            .and_then(|(now, last)| now.jump_s(last))
+        {
             self.jumps += 1;
             let direction = if jump_s > 0.0 { "forward" } else { "back" };
-            let text = format!("this host's clock was set {direction} by {:.3} s", jump_s.abs());
+            let text = format!(
+                "this host's clock was set {direction} by {:.3} s",
+                jump_s.abs()
+            );
             out.event("clock jump", Instant::now(), None, text);
         }
         self.last_moment = now.or(self.last_moment);
@@ -139,7 +135,9 @@ impl Cpu {
 
     fn notes(&self, out: &mut Readings) {
         if let (Some(first), Some(last)) = (self.first, self.last) {
-            busy(first, last).into_iter().for_each(|note| out.note(note));
+            busy(first, last)
+                .into_iter()
+                .for_each(|note| out.note(note));
         }
         if self.jumps > 0 {
             out.note(Note {
@@ -211,13 +209,14 @@ impl Instrument for Cpu {
         let located = self.scout.located();
         out.fact("host.role", located.role().word());
         out.fact("host.role_because", located.why());
-        self.server = Meter::of_processes(located).ok();
+        self.servers = Some(Servers::find(&self.scout));
         self.throttling = throttling();
         self.read(out)
     }
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let own_before = self.own_s();
+        let of_servers = self.servers.as_mut().and_then(|servers| servers.read(out));
+        let own_s = of_servers.map(|s| s + cpu_time::process().total_us() as f64 / 1e6);
         out.now();
         let at = Instant::now();
         let text = proc::text(STAT).map_err(|e| unreadable(&e))?;
@@ -228,7 +227,9 @@ impl Instrument for Cpu {
         }
         let gauges = [(RUNNING, stat.running), (BLOCKED, stat.blocked)];
         for (row, value) in gauges {
-            value.into_iter().for_each(|value| out.gauge(row.series(), value as f64));
+            value
+                .into_iter()
+                .for_each(|value| out.gauge(row.series(), value as f64));
         }
         if let Some(switches) = stat.switches {
             out.counter(SWITCHES.series(), switches as f64);
@@ -238,7 +239,7 @@ impl Instrument for Cpu {
             cpus: stat.cpus,
             busy_s: seconds(stat.modes.busy()),
             steal_s: seconds(stat.modes.steal),
-            own_s: own_before,
+            own_s,
         };
         if let Some(last) = self.last {
             let passed = (state.at - last.at).as_secs_f64();
@@ -256,10 +257,15 @@ impl Instrument for Cpu {
             let told = pressure::parse(&text);
             for (who, us) in [("some", told.some_us), ("all", told.full_us)] {
                 let seconds = us.map(|us| us as f64 / 1e6);
-                seconds.into_iter().for_each(|s| out.counter(PRESSURE.of(format!("{kind} {who}")), s));
+                seconds
+                    .into_iter()
+                    .for_each(|s| out.counter(PRESSURE.of(format!("{kind} {who}")), s));
             }
         }
-        let text = self.throttling.as_ref().and_then(|path| proc::text(path).ok());
+        let text = self
+            .throttling
+            .as_ref()
+            .and_then(|path| proc::text(path).ok());
         if let Some(us) = text.and_then(|text| cgroup::cpu(&text).throttled_us) {
             out.counter(THROTTLED.series(), us as f64 / 1e6);
         }

@@ -10,8 +10,18 @@ const VMSTAT: &str = "/proc/vmstat";
 
 /// What it gives.
 pub const ROWS: &[Row] = &[
-    AVAILABLE, CACHED, DIRTY, WRITEBACK, ANONYMOUS, SHARED, SWAPPED, READ, WRITTEN, SWAPPED_IN,
-    SWAPPED_OUT, MAJOR_FAULTS,
+    AVAILABLE,
+    CACHED,
+    DIRTY,
+    WRITEBACK,
+    ANONYMOUS,
+    SHARED,
+    SWAPPED,
+    READ,
+    WRITTEN,
+    SWAPPED_IN,
+    SWAPPED_OUT,
+    MAJOR_FAULTS,
 ];
 
 const fn bytes(name: &'static str, source: &'static str, what: &'static str) -> Row {
@@ -138,7 +148,9 @@ impl Instrument for Memory {
             (SWAPPED, told.swapped),
         ];
         for (row, value) in gauges {
-            value.into_iter().for_each(|value| out.gauge(row.series(), value as f64));
+            value
+                .into_iter()
+                .for_each(|value| out.gauge(row.series(), value as f64));
         }
         let text = match proc::text(VMSTAT) {
             Ok(text) => text,
@@ -156,7 +168,9 @@ impl Instrument for Memory {
             (MAJOR_FAULTS, moved.major_faults),
         ];
         for (row, value) in counters {
-            value.into_iter().for_each(|value| out.counter(row.series(), value as f64));
+            value
+                .into_iter()
+                .for_each(|value| out.counter(row.series(), value as f64));
         }
         Ok(())
     }

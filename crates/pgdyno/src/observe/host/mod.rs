@@ -8,57 +8,35 @@
 mod clients;
 mod clock;
 mod cpu;
-mod device;
 mod disk;
 mod memory;
-mod meter;
 mod network;
 mod scout;
 mod server;
 #[cfg(test)]
 mod tests;
 
-pub use clients::Board;
-pub use meter::{Meter, Reading, Use};
+pub use clients::ThreadLags;
 pub use scout::Scout;
 
 use super::catalog::Chapter;
-use super::{Gap, Instrument, Scene};
+use super::{Gap, Instrument, Row, Scene};
 
 /// What its instruments give.
-pub const CHAPTERS: [Chapter; 3] = [
-    Chapter {
-        title: "The host where pgdyno runs",
-        rows: &HOST,
-    },
-    Chapter {
-        title: "The server's processes, where they are on that host",
-        rows: server::ROWS,
-    },
-    Chapter {
-        title: "pgdyno itself",
-        rows: clients::ROWS,
-    },
+pub const CHAPTERS: [Chapter; 6] = [
+    chapter("This host: CPUs", cpu::ROWS),
+    chapter("This host: memory", memory::ROWS),
+    chapter("This host: disks", disk::ROWS),
+    chapter("This host: network", network::ROWS),
+    chapter(
+        "This host: the server's processes, where they are here",
+        server::ROWS,
+    ),
+    chapter("pgdyno itself", clients::ROWS),
 ];
 
-const HOST: [super::Row; HOST_ROWS] = concatenated();
-const HOST_PARTS: [&[super::Row]; 4] = [cpu::ROWS, memory::ROWS, disk::ROWS, network::ROWS];
-const HOST_ROWS: usize =
-    cpu::ROWS.len() + memory::ROWS.len() + disk::ROWS.len() + network::ROWS.len();
-
-const fn concatenated() -> [super::Row; HOST_ROWS] {
-    let mut all = [cpu::ROWS[0]; HOST_ROWS];
-    let (mut part, mut at) = (0, 0);
-    while part < HOST_PARTS.len() {
-        let mut row = 0;
-        while row < HOST_PARTS[part].len() {
-            all[at] = HOST_PARTS[part][row];
-            at += 1;
-            row += 1;
-        }
-        part += 1;
-    }
-    all
+const fn chapter(title: &'static str, rows: &'static [Row]) -> Chapter {
+    Chapter { title, rows }
 }
 
 /// The instruments of this host.
@@ -68,10 +46,9 @@ pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
     vec![
         Box::new(cpu::Cpu::new(scout.clone())),
         Box::new(memory::Memory),
-        Box::new(disk::Disks::new(scene.disks, scout.clone(), data)),
+        Box::new(disk::Disks::new(scene.disks, scout, data)),
         Box::new(network::Network::default()),
-        Box::new(server::Server::new(scout)),
-        Box::new(clients::Clients::new(scene.board.clone())),
+        Box::new(clients::Clients::new(scene.lags.clone())),
     ]
 }
 

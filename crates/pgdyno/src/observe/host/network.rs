@@ -42,7 +42,11 @@ const RECEIVED_PACKETS: Row = counted(
     "packets/s",
     "received, by interface",
 );
-const SENT_PACKETS: Row = counted("host.network.sent_packets", "packets/s", "sent, by interface");
+const SENT_PACKETS: Row = counted(
+    "host.network.sent_packets",
+    "packets/s",
+    "sent, by interface",
+);
 const LOST: Row = counted(
     "host.network.lost",
     "packets/s",

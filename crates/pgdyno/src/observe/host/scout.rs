@@ -31,7 +31,9 @@ impl Scout {
         let Inner {
             target, dialect, ..
         } = &*self.0;
-        self.0.located.get_or_init(|| Located::find(target, dialect))
+        self.0
+            .located
+            .get_or_init(|| Located::find(target, dialect))
     }
 
     /// What it is.

@@ -3,8 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, probes,
-    processes, retries, server_views,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, metrics,
+    probes, processes, retries, server_views,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -124,4 +124,5 @@ pub const COCKROACHDB: Dialect = Dialect {
     server_views: server_views::COCKROACHDB,
     retries: retries::COCKROACHDB,
     processes: processes::COCKROACHDB,
+    metrics: metrics::COCKROACHDB,
 };

@@ -5,6 +5,7 @@
 mod cluster;
 mod cockroachdb;
 mod feature;
+pub mod metrics;
 mod postgresql;
 mod probes;
 mod processes;
@@ -93,6 +94,8 @@ pub struct Dialect {
     pub retries: Retries,
     /// How its processes are known again.
     pub processes: Processes,
+    /// Where its nodes tell their figures over HTTP.
+    pub metrics: metrics::Metrics,
 }
 
 /// How a session is given settings when it starts.

@@ -1,8 +1,8 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, processes,
-    retries, server_views,
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, metrics, probes,
+    processes, retries, server_views,
 };
 
 /// PostgreSQL, all supported versions.
@@ -74,4 +74,5 @@ pub const POSTGRESQL: Dialect = Dialect {
     server_views: server_views::POSTGRESQL,
     retries: retries::POSTGRESQL,
     processes: processes::POSTGRESQL,
+    metrics: metrics::POSTGRESQL,
 };

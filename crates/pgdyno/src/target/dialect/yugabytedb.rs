@@ -2,8 +2,8 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, processes,
-    retries, server_views,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, metrics, probes,
+    processes, retries, server_views,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -81,4 +81,5 @@ pub const YUGABYTEDB: Dialect = Dialect {
     server_views: server_views::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
     processes: processes::YUGABYTEDB,
+    metrics: metrics::YUGABYTEDB,
 };
