@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { test } from 'node:test';
-import { axe, made, opened, pictures, seeAll, until } from './open.mjs';
+import { alike, axe, made, opened, picture, seeAll, until } from './open.mjs';
 
 const PAGES = ['trial', 'experiment', 'compare'];
 const color = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -57,10 +57,10 @@ test('the page has the colours that the system has, and those that are chosen', 
     async (page) => {
       await page.locator('#throughput canvas').first().waitFor();
       assert.equal(await color(page), 'rgb(18, 23, 28)');
-      const dark = await pictures(page.locator('#throughput-plot'));
+      const dark = await picture(page.locator('#throughput-plot'));
       await page.getByRole('button', { name: 'Light', exact: true }).click();
       await until(() => color(page), (now) => now === 'rgb(255, 255, 255)');
-      await until(() => pictures(page.locator('#throughput-plot')), (now) => now[0] !== dark[0]);
+      await until(() => picture(page.locator('#throughput-plot')), (now) => !alike(now, dark));
       await page.getByRole('button', { name: 'Dark', exact: true }).click();
       await page.emulateMedia({ colorScheme: 'light' });
       await until(() => color(page), (now) => now === 'rgb(18, 23, 28)');

@@ -90,8 +90,20 @@ export async function axe(page) {
   return violations.map((found) => `${found.impact} ${found.id}: ${found.nodes.map((node) => node.html.slice(0, 120)).slice(0, 3).join(' | ')}`);
 }
 
-/** The picture of each canvas within, as a string that differs when the picture does. */
-export const pictures = (locator) => locator.locator('canvas').evaluateAll((all) => all.map((canvas) => canvas.toDataURL()));
+/** What the first canvas within shows, small: pixels of a drawing differ a little from one time to the next. */
+export const picture = (locator) =>
+  locator.locator('canvas').first().evaluate((canvas) => {
+    const small = new OffscreenCanvas(Math.ceil(canvas.width / 4), Math.ceil(canvas.height / 4)).getContext('2d');
+    small.drawImage(canvas, 0, 0, small.canvas.width, small.canvas.height);
+    return Array.from(small.getImageData(0, 0, small.canvas.width, small.canvas.height).data);
+  });
+
+/** Whether two pictures show the same: all but one value in two hundred are alike. */
+export function alike(a, b) {
+  if (a.length !== b.length) return false;
+  const far = a.reduce((sum, value, i) => sum + (Math.abs(value - b[i]) > 48 ? 1 : 0), 0);
+  return far <= a.length / 200;
+}
 
 /** Waits until this gives what it should: drawing happens with the next frame. */
 export async function until(what, holds) {
@@ -99,7 +111,7 @@ export async function until(what, holds) {
   for (;;) {
     const found = await what();
     if (holds(found)) return found;
-    assert.ok(Date.now() < end, `it stayed: ${JSON.stringify(found)?.slice(0, 300)}`);
+    assert.ok(Date.now() < end, `it stayed: ${JSON.stringify(found)?.slice(0, 200)}`);
     await new Promise((done) => setTimeout(done, 50));
   }
 }
