@@ -1,0 +1,10 @@
+import { chromium } from 'playwright-core';
+const [,, file, out, scheme='light', width='1344', hash=''] = process.argv;
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const page = await browser.newPage({ viewport: { width: +width, height: 1000 }, colorScheme: scheme });
+page.on('console', m => { if (m.type() === 'error') console.log('console:', m.text()); });
+page.on('pageerror', e => console.log('error:', e.message));
+await page.goto('file://' + file + hash);
+await page.waitForTimeout(1500);
+await page.screenshot({ path: out, clip:{x:0,y:0,width:1344,height:1000} });
+await browser.close();

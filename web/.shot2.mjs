@@ -1,0 +1,10 @@
+import { chromium } from 'playwright-core';
+const [,, file, out, y] = process.argv;
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const page = await browser.newPage({ viewport: { width: 1344, height: 1400 } });
+await page.goto('file://' + file);
+await page.waitForTimeout(800);
+await page.evaluate(y => window.scrollTo(0, y), +y);
+await page.waitForTimeout(1200);
+await page.screenshot({ path: out });
+await browser.close();
