@@ -55,6 +55,7 @@ test('the page has the colours that the system has, and those that are chosen', 
   await opened(
     'trial',
     async (page) => {
+      await page.locator('#throughput-plot').scrollIntoViewIfNeeded();
       await page.locator('#throughput canvas').first().waitFor();
       assert.equal(await color(page), 'rgb(18, 23, 28)');
       const dark = await picture(page.locator('#throughput-plot'));
