@@ -16,6 +16,7 @@ const OTHERS_MAX_SHARE: f64 = 0.3;
 /// How often a second sessions are looked at. A lower rate is told as a fact of the instrument.
 const SAMPLES_PER_S: f64 = 10.0;
 
+const CHECKPOINTING: [&str; 2] = ["IPC:CheckpointStart", "IPC:CheckpointDone"];
 const WAITS: &str = "pg.waits";
 const OTHERS: &str = "pg.sessions.others_active";
 
@@ -63,8 +64,13 @@ pub fn of(outcome: &Outcome, measured_us: (i64, i64), busy: f64) -> Result<Budge
             .unwrap_or_default();
         *events.entry(label.to_owned()).or_default() += sessions;
     }
+    // Whoever asks for a checkpoint waits until it is done: that is no work of anybody's.
+    let asking: f64 = CHECKPOINTING
+        .iter()
+        .filter_map(|event| events.remove(*event))
+        .sum();
     let all: f64 = events.values().sum();
-    let others = others.iter().sum::<f64>() / readings as f64;
+    let others = others.iter().sum::<f64>() / readings as f64 - asking;
     if others > OTHERS_MAX_SHARE * all.max(busy) {
         return Err(Gap::because(
             "sessions that are not this trial's were active too, and are not told apart",

@@ -7,6 +7,9 @@ use super::stalls::Stalls;
 use super::waits::Class;
 use crate::plan::trial::Outcome;
 
+/// With less idle time than this share, CPUs are all in use.
+const FULL_IDLE_SHARE: f64 = 0.1;
+
 /// One trial's evidence.
 pub struct Evidence<'a> {
     /// All that was recorded.
@@ -109,6 +112,21 @@ impl<'a> Evidence<'a> {
     /// The share of the clients' time in which no session of theirs was in a statement.
     pub fn outside_share(&self) -> Option<f64> {
         Some(self.of_all(self.budget.as_ref()?.outside_share()))
+    }
+
+    /// The share of the server's host's CPU time that was idle, where the server is on this host.
+    pub fn server_idle_share(&self) -> Option<f64> {
+        self.mean("host.server.cpu")?;
+        let idle = self.mean_where("host.cpu", |mode| mode == "idle")?;
+        Some(ratio(idle, self.mean("host.cpu")?))
+    }
+
+    /// Whether the CPUs of the server's host were all in use. A session that has been sent a
+    /// statement then waits for a CPU before the server says that it is active, so what is outside of
+    /// the server cannot be told from that.
+    pub fn is_server_host_full(&self) -> bool {
+        self.server_idle_share()
+            .is_some_and(|idle| idle <= FULL_IDLE_SHARE)
     }
 
     /// The share that no rule stands for.

@@ -92,7 +92,7 @@ fn judge(evidence: &Evidence<'_>) -> Verdict {
         evidence: found.proofs.clone(),
         second: second.map(|(at, found)| LimitOf {
             limit: RULES[at].code.to_owned(),
-            sentence: found.sentence.clone(),
+            sentence: format!("{}: {}", RULES[at].name, found.figure()),
         }),
         remedies: found.remedies.clone(),
         rules: rows,

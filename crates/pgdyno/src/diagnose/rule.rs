@@ -61,11 +61,18 @@ impl Examined {
     /// For the list of all rules.
     pub fn figure(&self) -> String {
         match self {
-            Examined::Found(found) => match &found.figure {
-                Some(figure) => figure.clone(),
-                None => format!("{} of the clients’ time", share(found.share)),
-            },
+            Examined::Found(found) => found.figure(),
             Examined::NotApplicable(why) | Examined::NotKnown(why) => why.clone(),
+        }
+    }
+}
+
+impl Found {
+    /// The figure that decides.
+    pub fn figure(&self) -> String {
+        match &self.figure {
+            Some(figure) => figure.clone(),
+            None => format!("{} of the clients’ time", share(self.share)),
         }
     }
 }

@@ -107,57 +107,62 @@ impl Stage {
 
     /// The result of a trial with this limit; `None` where the machine cannot have it.
     pub fn run(&self, limit: Limit, strength: u32) -> Option<Value> {
-        let pick = |one, two| if strength == 1 { one } else { two };
         let read = "\\set id random(1, 10000)\nSELECT n FROM point WHERE id = :id;\n";
         let json = match limit {
-            Limit::Client => return self.starved(read, pick(2, 4)),
+            Limit::Client => return self.starved(read, pick(strength, 2, 4)),
             Limit::Network => {
                 let socket = self.server.address().socket_path();
-                let proxy = DelayingProxy::start(&socket, Duration::from_millis(pick(1, 5)));
+                let proxy =
+                    DelayingProxy::start(&socket, Duration::from_millis(pick(strength, 1, 5)));
                 let url = format!("postgres://postgres@{}/limits", proxy.address());
                 self.trial(read, &["-c", "2", "--url", &url])
             }
             Limit::ServerCpu => {
                 let script = "SELECT sum(sqrt(i)) FROM generate_series(1, 20000) i;\n";
-                self.trial(script, &["-c", pick("1", "4")])
+                self.trial(script, &["-c", pick(strength, "1", "4")])
             }
             Limit::DurableCommit => {
                 let insert = "INSERT INTO journal VALUES (1);\n";
                 let block = "BEGIN;\nINSERT INTO journal VALUES (1);\nEND;\n";
-                self.trial(pick(insert, block), &["-c", "1"])
+                self.trial(pick(strength, insert, block), &["-c", "1"])
             }
             Limit::HotRow => {
                 let script = "BEGIN;\nUPDATE hot SET n = n + 1 WHERE id = 1;\nEND;\n";
-                self.trial(script, &["-c", pick("32", "12")])
+                self.trial(script, &["-c", pick(strength, "32", "12")])
             }
             Limit::Serializable => {
                 let script = "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT sum(n) FROM hot;\n\
                               \\set id random(1, 4)\n\
                               UPDATE hot SET n = n + 1 WHERE id = :id;\nEND;\n";
-                self.trial(script, &["-c", pick("8", "16"), "--max-tries", "100"])
+                self.trial(
+                    script,
+                    &["-c", pick(strength, "8", "16"), "--max-tries", "100"],
+                )
             }
             Limit::Misses => {
                 let script = format!(
                     "\\set id random(1, 39000)\n\
                      SELECT max(filler) FROM big WHERE id BETWEEN :id AND :id + {};\n",
-                    pick(100, 600)
+                    pick(strength, 100, 600)
                 );
-                self.trial(&script, &["-c", pick("1", "3")])
+                self.trial(&script, &["-c", pick(strength, "1", "3")])
             }
             Limit::Connections => {
                 let url = self.db.url.replace("postgres@", "few@");
-                let clients = pick("12", "24");
-                let connect = ["-c", clients, "--connect", "--on-error", "continue"];
+                let clients = pick(strength, "12", "24");
+                let connect = ["-c", clients, "--connect", "--reconnect"];
                 self.trial(read, &[&connect[..], &["--url", &url]].concat())
             }
             Limit::Checkpoints => {
                 let script = "\\set id random(1, 39000)\n\
                               UPDATE big SET filler = 'y' WHERE id BETWEEN :id AND :id + 3;\n";
-                self.with_checkpoints(Duration::from_millis(pick(2500, 0)), || {
-                    self.trial_of(script, &["-c", "2"], "12")
+                self.with_checkpoints(Duration::from_millis(pick(strength, 2500, 0)), || {
+                    let options = "options=-csynchronous_commit%3Doff";
+                    let url = format!("{}&{options}", self.db.url);
+                    self.trial_of(script, &["-c", "2", "--url", &url], "12")
                 })
             }
-            Limit::RateMet => self.trial(read, &["-c", "4", "--rate", pick("50", "200")]),
+            Limit::RateMet => self.trial(read, &["-c", "4", "--rate", pick(strength, "50", "200")]),
         };
         Some(json)
     }
@@ -257,4 +262,9 @@ impl Drop for Burner {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// One thing for the first strength, another for the second.
+fn pick<T>(strength: u32, one: T, two: T) -> T {
+    if strength == 1 { one } else { two }
 }

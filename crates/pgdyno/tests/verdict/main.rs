@@ -46,13 +46,14 @@ fn limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly() {
             };
             right += u32::from(said == Said::Right);
             wrong += u32::from(matches!(said, Said::Wrong(_)));
-            report += &format!("{limit:?} {strength}: {said:?}\n");
+            let line = format!("{limit:?} {strength}: {said:?}\n");
+            print!("{line}");
+            report += &line;
             if said != Said::Right {
                 report += &format!("{verdict:#}\n");
             }
         }
     }
-    println!("{report}");
     assert_eq!(wrong, 0, "{report}");
     assert!(right * 10 >= judged * 9, "{right} of {judged}\n{report}");
 }

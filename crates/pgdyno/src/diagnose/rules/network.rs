@@ -21,6 +21,15 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let (Some(outside), Some(budget)) = (evidence.outside_share(), &evidence.budget) else {
         return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
     };
+    if evidence.is_server_host_full() {
+        return Examined::Found(Found {
+            share: 0.0,
+            figure: Some("client and server shared CPUs that were all busy".to_owned()),
+            sentence: String::new(),
+            proofs: Vec::new(),
+            remedies: Vec::new(),
+        });
+    }
     let is_clients = evidence
         .busiest_thread()
         .is_some_and(|busiest| busiest >= CLIENT_BOUND_SHARE);

@@ -2,7 +2,7 @@
 //!
 //! It is kept when as many transactions were committed as were due, but for the chance in their
 //! number (the schedule is a Poisson process: its standard deviation is the root of the number), none
-//! was skipped, and they did not queue: starting late took less than their service.
+//! was skipped, and they did not queue: on average they started nearly when they were due.
 
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
@@ -18,9 +18,10 @@ pub const RULE: Rule = Rule {
 
 /// Beside chance, a transaction at either end of the time may fall out of it.
 const EDGE: f64 = 2.0;
-/// The response time's 99th percentile, in service times' of the same, from which on the rate was not
-/// met with ease.
-const QUEUE_P99: f64 = 3.0;
+/// From so many service times, and so many microseconds, of waiting for their start on average,
+/// transactions queued.
+const QUEUE_SERVICES: f64 = 3.0;
+const QUEUE_US: f64 = 20_000.0;
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(rate) = evidence.outcome.trial.drive.rate else {
@@ -37,13 +38,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .and_then(|lag| lag.mean_us())
         .unwrap_or(0.0);
     let service_us = all.service.mean_us().unwrap_or(0.0);
-    let p99 = |latencies: &pgdyno_drive::record::Latencies| latencies.percentile_us(99.0);
-    let response_p99 = all.response.as_ref().and_then(p99);
-    let queued_p99 = response_p99.zip(p99(&all.service));
-    let queues = lag_us > service_us.max(1_000.0)
-        || queued_p99.is_some_and(|(response, service)| {
-            response as f64 > QUEUE_P99 * (service as f64).max(1_000.0)
-        });
+    let queues = lag_us > QUEUE_US.max(QUEUE_SERVICES * service_us);
     let figure = format!(
         "{} of {} asked for",
         words::per_second(got),

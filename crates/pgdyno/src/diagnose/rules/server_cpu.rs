@@ -5,6 +5,7 @@ use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
 use crate::diagnose::words;
+use crate::validity::CLIENT_BOUND_SHARE;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -13,16 +14,20 @@ pub const RULE: Rule = Rule {
     examine,
 };
 
-/// From this share of idle time down, the host's CPUs are all in use.
-const IDLE_SHARE_MAX: f64 = 0.1;
-
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let (Some(running), Some(budget)) = (evidence.class_share(Class::Running), &evidence.budget)
     else {
         return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
     };
     // What blocks cost on the CPU is theirs.
-    let share = running - super::buffer_misses::cpu_share(evidence);
+    let mut share = running - super::buffer_misses::cpu_share(evidence);
+    let is_client_bound = evidence
+        .busiest_thread()
+        .is_some_and(|busiest| busiest >= CLIENT_BOUND_SHARE);
+    if evidence.is_server_host_full() && !is_client_bound {
+        // Sessions that wait for a CPU before they are seen to be active.
+        share += evidence.outside_share().unwrap_or(0.0);
+    }
     let sessions = budget.sessions(Class::Running);
     let mut proofs = vec![
         Proof::new(
@@ -43,13 +48,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Server’s host"),
         );
     }
-    let cpus = evidence.mean("host.cpu");
-    let idle = evidence.mean_where("host.cpu", |mode| mode == "idle");
-    let is_here = evidence.mean("host.server.cpu").is_some();
-    let idle = idle.zip(cpus).filter(|_| is_here);
-    let idle = idle.map(|(idle, cpus)| idle / cpus.max(1e-9));
-    let are_all_busy = idle.is_some_and(|idle| idle <= IDLE_SHARE_MAX);
-    if let Some(idle) = idle {
+    let are_all_busy = evidence.is_server_host_full();
+    if let Some(idle) = evidence.server_idle_share() {
         proofs.push(
             Proof::new(words::share(idle), "of its host’s CPU time was idle")
                 .at("instruments", "Server’s host"),
