@@ -69,7 +69,7 @@ try {
   const url = pgdyno.startServer('fsync=off', 'log_checkpoints=on', 'cluster_name=<img src=x onerror="hacked=1">');
   const full = await fullTrial(url);
   report('trial', { trial: full }, 'report', String(full), '-o', 'FILE');
-  await pgdyno.interrupted(3500, 'run', 'tpcb', '-c', '2', '-T', '60', '--url', url);
+  await pgdyno.interrupted(2500, 'run', 'tpcb', '-c', '2', '-T', '60', '--url', url);
   const aborted = newest();
   report('aborted', { trial: aborted }, 'report', String(aborted), '-o', 'FILE');
   const hostile = hostileTrial(url);

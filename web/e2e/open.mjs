@@ -81,12 +81,12 @@ export async function seeAll(page) {
   });
 }
 
-/** What axe finds, in words; the page's policy lets no script in but through the browser's tools. */
-export async function axe(page) {
+/** What axe finds by all its rules or these, in words; the page's policy lets no script in but through the browser's tools. */
+export async function axe(page, rules = null) {
   const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   const tools = await page.context().newCDPSession(page);
   await tools.send('Runtime.evaluate', { expression: source });
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const { violations } = await page.evaluate((rules) => window.axe.run(document, { resultTypes: ['violations'], ...(rules === null ? {} : { runOnly: rules }) }), rules);
   return violations.map((found) => `${found.impact} ${found.id}: ${found.nodes.map((node) => node.html.slice(0, 120)).slice(0, 3).join(' | ')}`);
 }
 

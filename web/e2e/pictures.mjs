@@ -1,6 +1,7 @@
 /**
  * The pictures of docs/images, from real reports of real trials on a PostgreSQL of pgdyno's own:
  * `scripts/pictures`. Some five minutes; a machine that does nothing else makes better ones.
+ * With a third argument from the reports that an earlier call left there (KEEP=1).
  */
 
 import { spawn } from 'node:child_process';
@@ -10,8 +11,8 @@ import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { Pgdyno } from './pgdyno.mjs';
 
-const [program, images] = process.argv.slice(2).map((path) => resolve(path));
-const directory = mkdtempSync('/var/tmp/pgdyno-pictures-');
+const [program, images, made] = process.argv.slice(2).map((path) => resolve(path));
+const directory = made ?? mkdtempSync('/var/tmp/pgdyno-pictures-');
 const at = (name) => join(directory, name);
 const pgdyno = new Pgdyno(program, at('notebook.sqlite'));
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -36,41 +37,45 @@ function sweep(url, name, text) {
   return name;
 }
 
-function comparison(url, ...output) {
+/** Twelve trials by turns, told apart by their tags. */
+function comparison(url) {
   const name = sweep(url, 'synchronous commit', 'clients = 4\nduration = "3s"\nwarmup = "1s"\nrepeats = 6\n[matrix]\nsettings.synchronous_commit = ["on", "off"]\n');
-  const of = (value) => pgdyno.sql(`SELECT t.number FROM result t WHERE experiment_name = '${name}' AND point ->> '$.settings.synchronous_commit' = '${value}' ORDER BY 1`).map((row) => row.number).join(',');
-  pgdyno.run('compare', of('on'), of('off'), ...output);
+  for (const [value, tag] of [['on', 'waits-for-disk'], ['off', 'does-not-wait']]) {
+    const trials = pgdyno.sql(`SELECT number FROM result WHERE experiment_name = '${name}' AND point ->> '$.settings.synchronous_commit' = '${value}'`);
+    for (const { number } of trials) pgdyno.run('tag', String(number), tag);
+  }
 }
 
-/** The top of the page, or what this selector finds. */
+/** The top of the page, or what this selector finds, whole. */
 async function picture(browser, name, report, { colorScheme = 'light', height = 1000, of = null } = {}) {
   const page = await (await browser.newContext({ viewport: { width: 1160, height }, colorScheme })).newPage();
   await page.goto(pathToFileURL(at(report)).href);
-  const place = of === null ? page.locator('main') : page.locator(of).first();
-  await place.scrollIntoViewIfNeeded();
-  if (of === null) await page.evaluate(() => scrollTo(0, 0));
+  const place = page.locator(of ?? 'main').first();
+  // Below the bar that stays on top.
+  if (of !== null) await place.evaluate((element) => scrollTo(0, element.getBoundingClientRect().top - 60));
   await pause(1500);
-  const path = join(images, name);
-  if (of === null) await page.screenshot({ path });
-  else await place.screenshot({ path });
+  await (of === null ? page : place).screenshot({ path: join(images, name) });
   await page.context().close();
 }
 
 try {
   mkdirSync(images, { recursive: true });
-  const url = pgdyno.startServer('shared_buffers=64MB', 'track_io_timing=on');
-  pgdyno.run('report', await trial(url), '-o', at('trial.html'));
-  const experiment = sweep(url, 'scales and clients', 'duration = "4s"\nwarmup = "1s"\nrepeats = 3\n[matrix]\nparams.scale = [1, 10]\nclients = [1, 2, 4, 8]\n');
-  pgdyno.run('report', experiment, '-o', at('experiment.html'));
-  comparison(url, '--html', at('compare.html'));
+  if (made === undefined) {
+    const url = pgdyno.startServer('shared_buffers=64MB', 'track_io_timing=on');
+    pgdyno.run('report', await trial(url), '-o', at('trial.html'));
+    const experiment = sweep(url, 'scales and clients', 'duration = "4s"\nwarmup = "1s"\nrepeats = 3\n[matrix]\nparams.scale = [1, 10]\nclients = [1, 2, 4, 8]\n');
+    pgdyno.run('report', experiment, '-o', at('experiment.html'));
+    comparison(url);
+    pgdyno.run('compare', 'tag:waits-for-disk', 'tag:does-not-wait', '--html', at('compare.html'));
+  }
   const browser = await chromium.launch({ executablePath: process.env.PGDYNO_CHROMIUM, args: ['--no-sandbox'] });
   await picture(browser, 'report-trial.png', 'trial.html', { height: 1240 });
-  await picture(browser, 'report-trial-dark.png', 'trial.html', { colorScheme: 'dark', of: '#over-time' });
+  await picture(browser, 'report-trial-dark.png', 'trial.html', { colorScheme: 'dark', height: 1600, of: '#over-time' });
   await picture(browser, 'report-experiment.png', 'experiment.html', { height: 1500 });
-  await picture(browser, 'report-compare.png', 'compare.html', { height: 1200 });
+  await picture(browser, 'report-compare.png', 'compare.html', { height: 1400 });
   await browser.close();
 } finally {
   pgdyno.end();
-  if (process.env.KEEP === undefined) rmSync(directory, { recursive: true, force: true });
-  else console.log(directory);
+  if (process.env.KEEP !== undefined) console.log(directory);
+  else if (made === undefined) rmSync(directory, { recursive: true, force: true });
 }
