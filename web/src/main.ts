@@ -8,6 +8,7 @@ import { h } from './page/dom';
 import { setRoute } from './page/shell';
 import { forgetListeners, setPrinting, startTheme } from './page/theme';
 import { fromHash } from './pure/bus';
+import { normalise } from './pure/normalise';
 import { trialPage } from './trial/page';
 import './styles.css';
 
@@ -68,6 +69,7 @@ function start(): void {
     fail('This report is of another version', `Its data have format ${String(data.format)}; this page reads ${FORMAT}.`);
     return;
   }
+  normalise(data);
   startTheme();
   show(data);
   window.addEventListener('hashchange', () => {

@@ -38,6 +38,9 @@ describe('the step of a percentile', () => {
     expect(stepOfPercentile(seconds(60), counts, 0.9999)).toBeNull();
   });
   it('is at least as wide as asked for', () => expect(stepOfPercentile(seconds(600), new Array<number>(600).fill(10000), 0.5, 60)).toBe(60));
+  it('is not decided by what is left of a bin at the end', () => {
+    expect(stepOfPercentile(seconds(61), [...new Array<number>(60).fill(400), 1], 0.99, 5)).toBe(5);
+  });
   it('of a run without transactions is none', () => expect(stepOfPercentile(seconds(5), [0, 0, 0, 0, 0], 0.5)).toBeNull());
 });
 

@@ -9,6 +9,7 @@ import { zones } from '../src/experiment/curves';
 import { bestWithin, drift, driftShare, median, plane, pointAt, spreadShare } from '../src/experiment/model';
 import { curve } from '../src/pure/histogram';
 import { broken } from '../src/trial/instruments';
+import { union } from '../src/trial/marks';
 import { Model } from '../src/trial/model';
 import { panels, titleOf } from '../src/trial/panels';
 import { layers } from '../src/trial/stacks';
@@ -56,6 +57,12 @@ describe('a trial', () => {
   });
 });
 
+describe('bands', () => {
+  it('that overlap are one', () => {
+    expect(union([{ from_s: 0, to_s: 2 }, { from_s: 1, to_s: 5 }, { from_s: 2, to_s: 3 }, { from_s: 7, to_s: 8 }])).toEqual([{ from: 0, to: 5 }, { from: 7, to: 8 }]);
+  });
+});
+
 describe('sessions', () => {
   it('are stacked by class, rare events as one', () => {
     const found = layers({ clock: 0, cores: null, events: [
@@ -86,6 +93,13 @@ describe('instruments', () => {
     const { panels: found } = panels([instrument], [series('host.cpu.user'), series('host.cpu.system')]);
     expect(found).toHaveLength(1);
     expect(found[0]!.stack).toBe(true);
+  });
+  it('that are modes of a CPU are stacked by label too', () => {
+    const { panels: found } = panels([instrument], [series('host.cpu', 'user'), series('host.cpu', 'iowait'), series('host.cpu.others')]);
+    expect(found.map((panel) => [panel.title, panel.stack, panel.lines.map((line) => line.name)])).toEqual([
+      ['CPU', true, ['user', 'iowait']],
+      ['CPU others', false, ['CPU others']],
+    ]);
   });
   it('of too many labels become several charts', () => {
     const { panels: found } = panels([instrument], Array.from({ length: 9 }, (_, i) => series('a.b', `n${i}`)));

@@ -38,6 +38,8 @@ export interface StripSpec {
   rail?: HTMLElement[];
   /** Narrow, in columns: heading with the value above the plot, labels of its own. */
   small?: boolean;
+  /** What it tells, for who points at its name. */
+  hint?: string;
   below?: HTMLElement[];
 }
 
@@ -66,7 +68,7 @@ export class Strip {
     this.describe();
     const { buttons, table } = actions({ title: spec.title, summary: spec.summary, data: spec.data, png: (name) => this.plot.png(name, spec.title, this.caption()) });
     const legend = h('ul', { class: 'legend' }, ...spec.entries.map((entry) => this.legend(entry)));
-    const heading = h('div', { class: 'strip-head' }, h('h3', {}, spec.title), h('span', { class: 'sub' }, spec.subtitle()));
+    const heading = h('div', { class: 'strip-head' }, h('h3', { title: spec.hint }, spec.title), h('span', { class: 'sub' }, spec.subtitle()));
     const rail = h('div', { class: 'rail' }, heading, legend, ...(spec.rail ?? []), buttons);
     this.element = h('div', { class: spec.small === true ? (spec.entries.length === 1 ? 'strip small single' : 'strip small') : 'strip', id: spec.id }, rail, h('div', { class: 'strip-plot' }, this.box, ...(spec.below ?? [])), table);
     this.listen();
@@ -85,7 +87,7 @@ export class Strip {
   }
 
   private describe(): void {
-    this.box.setAttribute('aria-label', `${this.spec.title}. ${this.spec.summary()} Arrows move the cursor, plus and minus zoom, 0 shows the whole run.`);
+    this.box.setAttribute('aria-label', `${this.spec.title}. ${this.spec.hint === undefined ? '' : `${this.spec.hint}. `}${this.spec.summary()} Arrows move the cursor, plus and minus zoom, 0 shows the whole run.`);
   }
 
   private legend(entry: Entry): HTMLElement {

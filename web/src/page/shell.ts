@@ -91,7 +91,7 @@ export function titleBlock(data: Data, more: Child = null): HTMLElement {
 }
 
 function evidence(of: Evidence, bus: Bus | null): HTMLElement {
-  const range = of.link?.from_us !== undefined && of.link.to_us !== undefined ? { from: of.link.from_us / 1e6, to: of.link.to_us / 1e6 } : undefined;
+  const range = typeof of.link?.from_us === 'number' && typeof of.link.to_us === 'number' ? { from: of.link.from_us / 1e6, to: of.link.to_us / 1e6 } : undefined;
   const target = of.link?.section ?? (range === undefined ? null : 'over-time');
   const there = target !== null && of.link !== undefined;
   return h(
@@ -125,9 +125,10 @@ export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | n
       h('p', { class: 'sentence' }, rich(verdict.sentence)),
       ...verdict.evidence.map((of) => evidence(of, bus)),
       verdict.second !== undefined && verdict.second !== null && aside('Second limit', rich(verdict.second.sentence)),
-      verdict.careful !== undefined && aside('Careful', rich(verdict.careful)),
+      verdict.careful !== undefined && verdict.careful !== null && aside('Careful', rich(verdict.careful)),
       ...(verdict.try ?? []).map((words, i) => aside(i === 0 ? 'Try' : '', rich(words))),
       gate !== undefined &&
+        gate !== null &&
         aside('Gate', h('code', {}, `--fail-if '${gate.condition}'`), ' ', h('span', { class: `tag ${gate.result}` }, gate.result.replace('-', ' ')), ' ', rich(gate.sentence)),
     ),
     right !== null && right !== false && h('div', { class: 'verdict-right' }, right),
@@ -180,7 +181,7 @@ export function notesBlock(notes: Note[], bus: Bus | null): HTMLElement | null {
     { class: 'notes', 'aria-label': 'What to know before believing it' },
     ...sorted.map(({ note, i }) => {
       const icon = ICONS[note.severity] ?? ICONS.notice!;
-      const range = note.from_us !== undefined && note.to_us !== undefined ? { from: note.from_us / 1e6, to: note.to_us / 1e6 } : undefined;
+      const range = typeof note.from_us === 'number' && typeof note.to_us === 'number' ? { from: note.from_us / 1e6, to: note.to_us / 1e6 } : undefined;
       return h(
         'li',
         { id: `note-${i + 1}`, tabindex: -1 },

@@ -61,7 +61,10 @@ export function stepOfPercentile(seconds: Seconds, counts: ArrayLike<number>, p:
   for (const step of STEPS.filter((s) => s >= least && s <= Math.max(STEP_MAX, least))) {
     let filled = 0;
     let enough = 0;
-    for (const bin of bins(seconds, step)) {
+    const all = bins(seconds, step);
+    for (const bin of all) {
+      // What is left of a bin at the end of a phase decides nothing.
+      if (all.length > 1 && bin.end_s - bin.start_s < step / 2) continue;
       let n = 0;
       for (let row = bin.from; row < bin.to; row += 1) n += counts[row]!;
       if (n === 0) continue;

@@ -29,7 +29,6 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     const { value, unit } = time(us);
     return { key, label: `${word} ${name}`, value, unit, context: response === null ? undefined : `service ${timeText(service)}`, strip };
   };
-  const due = data.timeline.due === undefined ? null : measured.committed + measured.failed + measured.skipped + measured.unknown;
   const started = measured.committed + measured.failed + measured.skipped + measured.unknown;
   const work = measured.work ?? null;
   const retriesEach = measured.committed > 0 ? measured.retries / measured.committed : null;
@@ -39,7 +38,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
       label: 'Goodput',
       value: rate(measured.goodput_per_s),
       unit: 'tps',
-      context: due !== null ? `${partOf(measured.committed, due)} due` : `${count(measured.committed)} committed`,
+      context: `${partOf(measured.committed, started)} started${run.trial.rate_per_s === null ? '' : `; ${rate(run.trial.rate_per_s)}/s asked for`}`,
       strip: dots((s) => s.goodput_per_s, 'Goodput'),
     },
     latency('p50', 'p50', main.p50_us, measured.service.p50_us, 0.5, dots((s) => s.p50_us, 'p50')),
@@ -67,7 +66,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     const cores = (cpu.user_us + cpu.system_us) / measured.elapsed_us;
     const busiest = Math.max(...cpu.threads.map((thread) => thread.wanted_share));
     const lag = Math.max(...cpu.threads.map((thread) => thread.deadline_lag_max_us));
-    list.push({ key: 'client', label: 'Load generator', value: significant(cores, 2), unit: 'cores', context: `busiest thread ${percent(busiest)} busy or waiting, late by up to ${timeText(lag)}` });
+    list.push({ key: 'client', label: 'Load generator', value: significant(cores, 2), unit: 'cores', context: `busiest thread ${percent(busiest)} busy or waiting${lag > 0 ? `, late by up to ${timeText(lag)}` : ''}` });
   }
   return headlines(list, data.notes, isPartial(data));
 }
@@ -102,7 +101,7 @@ export function books(data: TrialData): HTMLElement {
 export function banner(data: TrialData): HTMLElement | null {
   const stored = data.run.stored;
   const words: Child[] = [];
-  if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), stored.reason ?? 'It did not come to its end.', ' Figures are of the part that was measured.'));
+  if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), `${(stored.reason ?? 'It did not come to its end').replace(/\.$/, '')}. `, 'Figures are of the part that was measured.'));
   else if (data.run.end === 'interrupted') words.push(h('p', {}, h('strong', {}, 'This trial was interrupted. '), 'Figures are of the part that was measured.'));
   else if (data.run.end !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial ended early: ${data.run.end.replace(/-/g, ' ')}. `), data.run.broken_invariant ?? ''));
   if (stored?.excluded !== undefined && stored.excluded !== null) words.push(h('p', {}, h('strong', {}, 'Excluded: it does not count. '), stored.excluded));

@@ -97,7 +97,8 @@ function strip(panel: Panel, index: number, model: Model, bus: Bus): Strip | nul
     {
       id: `instrument-${index}`,
       title: panel.title,
-      subtitle: () => [unit.name, lines.length === 1 ? what : undefined].filter((w) => w !== undefined && w !== '').join(' · '),
+      subtitle: () => unit.name,
+      hint: what,
       height: 100,
       small: true,
       entries: lines.map((line) => ({ key: line.name, name: () => (lines.length === 1 ? 'mean' : line.name), mark: panel.stack ? 'block' : 'line', color: line.color, value: value(line) })),
@@ -166,6 +167,22 @@ export function broken(points: [number, number | null][], holes: { from: number;
   return out;
 }
 
+/** Charts of a column that are drawn without being asked for. */
+const FIRST = 12;
+
+/** Never anything but 0. */
+const still = (panel: Panel): boolean => panel.lines.every((line) => line.series.value!.every((v) => v === null || v === 0));
+
+/** What is made when it is opened first. */
+function later(title: string, make: () => (HTMLElement | null)[]): HTMLElement {
+  const box = h('div', { class: 'panels' });
+  const details = h('details', { class: 'more' }, h('summary', {}, title), box);
+  details.addEventListener('toggle', () => {
+    if (details.open && box.childElementCount === 0) box.append(...make().filter((element) => element !== null));
+  });
+  return details;
+}
+
 export function instruments(model: Model, bus: Bus): Section | null {
   const { data } = model;
   const { panels: found, missing } = panels(data.instruments, data.series);
@@ -173,11 +190,16 @@ export function instruments(model: Model, bus: Bus): Section | null {
   if (found.length === 0 && missing.length === 0 && totals.length === 0) return null;
   let index = 0;
   const columns = COLUMNS.map(({ of, name }) => {
-    const strips = found.filter((panel) => panel.of === of).map((panel) => strip(panel, (index += 1), model, bus)?.element ?? null);
+    const own = found.filter((panel) => panel.of === of);
+    const moved = own.filter((panel) => !still(panel));
+    const quiet = own.filter(still);
+    const draw = (panel: Panel): HTMLElement | null => strip(panel, (index += 1), model, bus)?.element ?? null;
+    // The first of them at once; the rest are drawn when they are asked for.
+    const strips = [h('div', { class: 'panels' }, ...moved.slice(0, FIRST).map(draw)), moved.length > FIRST && later(`More of it (${moved.length - FIRST})`, () => moved.slice(FIRST).map(draw)), quiet.length > 0 && h('p', { class: 'sub gap' }, h('strong', {}, '0 throughout: '), quiet.map((panel) => panel.title).join(', '), '.')];
     const gone = missing.filter((m) => m.of === of).map((m) => h('div', { class: 'gone' }, h('div', { class: 'strip-head' }, h('h3', {}, m.title), h('span', { class: 'tag' }, tag(m.gap.reason))), absent('Not recorded', m.gap.reason, m.gap.remedy)));
     const sources = [...new Set(data.instruments.filter((instrument) => instrument.of === of).map((instrument) => instrument.source.split(',')[0]!))].filter((source) => source !== '').slice(0, 2);
-    return { name, sources, children: [...strips, ...gone] };
-  }).filter((column) => column.children.length > 0);
+    return { name, sources, children: [...strips, ...gone], any: own.length + gone.length > 0 };
+  }).filter((column) => column.any);
   return {
     id: 'instruments',
     link: 'Instruments',
@@ -186,7 +208,7 @@ export function instruments(model: Model, bus: Bus): Section | null {
       'Instruments',
       'Read while the trial ran, on connections and threads of their own. They follow the zoom above; figures are means of what is seen.',
       null,
-      h('div', { class: 'instruments', style: { '--columns': String(Math.max(1, Math.min(3, columns.length))) } }, ...columns.map((column) => h('div', { class: 'instrument-column' }, h('h3', { class: 'column-head' }, column.sources.length > 0 ? `${column.name}: ${column.sources.join(', ')}` : column.name), ...column.children))),
+      h('div', { class: 'instruments', style: { '--columns': String(Math.max(1, Math.min(3, columns.length))), '--wide': columns.length === 1 ? '3' : '1' } }, ...columns.map((column) => h('div', { class: 'instrument-column' }, h('h3', { class: 'column-head' }, column.sources.length > 0 ? `${column.name}: ${column.sources.join(', ')}` : column.name), ...column.children))),
       totals.length > 0 &&
         h(
           'details',

@@ -11,6 +11,17 @@ export interface Hole {
   to: number;
 }
 
+/** Spans that overlap put together; they come sorted by their begin. */
+export function union(spans: { from_s: number; to_s: number }[]): Hole[] {
+  const found: Hole[] = [];
+  for (const { from_s, to_s } of spans) {
+    const last = found[found.length - 1];
+    if (last !== undefined && from_s <= last.to) last.to = Math.max(last.to, to_s);
+    else found.push({ from: from_s, to: to_s });
+  }
+  return found;
+}
+
 /** Behind the lines: vertical hairlines, bands of events, gaps. */
 export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; yAxisIndex?: number } = {}, holes: Hole[] = []): object {
   return drawn(
@@ -38,11 +49,13 @@ export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; y
             const at = event.from_s + event.sync_after_us / 1e6;
             if (at >= range.from && at <= range.to) shapes.push(segment(x(at), top, x(at), bottom, token('ipc'), 1.2));
           }
-        } else if (event.to_s > event.from_s) {
-          shapes.push(rect(x(event.from_s), top, Math.max(x(event.to_s), x(event.from_s) + 1.5), bottom, token('other'), 0.16));
-        } else if (event.from_s >= range.from) {
+        } else if (event.to_s === event.from_s && event.from_s >= range.from) {
           shapes.push(segment(x(event.from_s), top, x(event.from_s), bottom, token('line2'), 1, [1, 3]));
         }
+      }
+      // Spans that overlap are one band: more of them is not darker.
+      for (const span of union(model.events.filter((event) => !TICKS.has(event.kind) && !LOST.has(event.kind) && event.kind !== 'checkpoint' && event.to_s > event.from_s))) {
+        if (seen(span.from, span.to)) shapes.push(rect(x(span.from), top, Math.max(x(span.to), x(span.from) + 1.5), bottom, token('other'), 0.16));
       }
       for (const hole of holes) {
         if (!seen(hole.from, hole.to)) continue;

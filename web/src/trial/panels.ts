@@ -31,9 +31,25 @@ interface Known {
 
 /** Names of series by what they begin with. What is not here is shown under its own name. */
 const KNOWN: Known[] = [
-  { test: /^(host|client)\.cpu\.(user|system|nice|iowait|irq|softirq|steal|guest)/, title: 'CPU', stack: true, rank: 0 },
+  { test: /^(host|client)\.cpu(\.(user|system|nice|iowait|irq|softirq|steal|guest))?$/, title: 'CPU', stack: true, rank: 0 },
+  { test: /^host\.server\.cpu$/, title: 'CPU of the server', rank: 1 },
+  { test: /^(crdb|yb)\..*cpu/, title: '', rank: 1 },
   { test: /^pg\.wal\.bytes$/, title: 'WAL written', rank: 1 },
-  { test: /^pg\.(checkpoint|bgwriter|checkpointer)/, title: 'Checkpoint writes', rank: 2 },
+  { test: /^pg\.blocks\.read$/, title: 'Buffer misses', rank: 2 },
+  { test: /^host\.disk\.(await|wait)/, title: '', rank: 2 },
+  { test: /^host\.disk\.(busy|utili[sz]ation|queue)/, title: '', rank: 3 },
+  { test: /^pg\.checkpoints\.buffers$/, title: 'Checkpoint writes', rank: 3 },
+  { test: /^host\.disk\./, title: '', rank: 4 },
+  { test: /^host\.memory\./, title: '', rank: 5 },
+  { test: /^pg\.locks\./, title: 'Waiting for locks', rank: 4 },
+  { test: /^pg\.transactions\.committed$/, title: 'Commits of the database', rank: 5 },
+  { test: /^pg\.transactions\.rolled_back$/, title: 'Rollbacks of the database', rank: 6 },
+  { test: /^pg\.wal\.(syncs|full_pages|buffers_full)$/, title: '', rank: 7 },
+  { test: /^pg\.blocks\.hit$/, title: 'Buffer hits', rank: 8 },
+  { test: /^pg\.backends\.buffers$/, title: 'Buffers written by sessions', rank: 9 },
+  { test: /^(client)\.(lag|loop)/, title: '', rank: 1 },
+  { test: /^pg\.table\.dead_rows$/, title: 'Dead rows', rank: 10 },
+  { test: /^pg\.time\./, title: '', rank: 60 },
 ];
 
 /** `pg.wal.bytes` → `WAL bytes`; `host.disk.write_bytes` → `Disk write bytes`. */
@@ -57,7 +73,8 @@ export function panels(instruments: Instrument[], series: Series[]): { panels: P
     if (of.kind === 'before_after' || of.clock === undefined || of.value === undefined) continue;
     const known = KNOWN.find((k) => k.test.test(of.name));
     // Stacked: the parts of one host; else: the labels of one name.
-    const key = known?.stack === true ? `${of.instrument} ${known.title} ${of.label} ${of.unit}` : `${of.instrument} ${of.name} ${of.unit}`;
+    const stacked = known?.stack === true;
+    const key = stacked ? `${of.instrument} ${known.title} ${byName(of.name) ? of.label : ''} ${of.unit}` : `${of.instrument} ${of.name} ${of.unit}`;
     const group = groups.get(key) ?? { known, series: [] };
     group.series.push(of);
     groups.set(key, group);
@@ -68,18 +85,19 @@ export function panels(instruments: Instrument[], series: Series[]): { panels: P
     const instrument = instruments[first.instrument];
     if (instrument === undefined) continue;
     const stack = known?.stack === true;
-    const base = known?.title ?? titleOf(first.name);
+    const base = known === undefined || known.title === '' ? titleOf(first.name) : known.title;
     const chunks = stack ? [members] : chunk(sorted(members), LINES_MAX);
     chunks.forEach((chunked, part) => {
       const labels = [...new Set(chunked.map((s) => s.label))];
-      const suffix = stack ? first.label : labels.length === 1 ? labels[0]! : chunks.length > 1 ? `${part + 1} of ${chunks.length}` : '';
+      const suffix = stack ? (byName(first.name) ? first.label : '') : labels.length === 1 ? labels[0]! : chunks.length > 1 ? `${part + 1} of ${chunks.length}` : '';
       found.push({
         title: suffix === '' ? base : `${base}, ${suffix}`,
         of: instrument.of,
         unit: first.unit,
         stack,
         lines: chunked.map((s, i) => {
-          const mode = s.name.split('.').pop()!;
+          // A mode is the end of the name, or the label.
+          const mode = byName(s.name) ? s.name.split('.').pop()! : s.label;
           const name = stack ? mode : s.label === '' ? titleOf(s.name) : s.label;
           return { name, color: stack ? (MODES[mode] ?? COLORS[i % COLORS.length]!) : COLORS[i % COLORS.length]!, series: s };
         }),
@@ -94,6 +112,9 @@ export function panels(instruments: Instrument[], series: Series[]): { panels: P
   );
   return { panels: found.sort((a, b) => a.rank - b.rank), missing };
 }
+
+/** `host.cpu.user`, and not `host.cpu` with its mode as label. */
+const byName = (name: string): boolean => name.split('.').length > 2;
 
 /** Nothing was ever read. */
 const never = (gap: Gap): boolean => gap.from_us === null && gap.to_us === null;

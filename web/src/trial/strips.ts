@@ -2,7 +2,7 @@
 
 import type { Bus } from '../pure/bus';
 import { stepFor, thin } from '../pure/bins';
-import { clock, count, fixed, percentileName, significant, timeText } from '../pure/format';
+import { asked, clock, count, fixed, percentileName, significant, timeText } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { needed } from '../pure/histogram';
 import { linearAxis, log, logAxis } from '../chart/axes';
@@ -252,7 +252,8 @@ export function heatMap(model: Model, bus: Bus, key: (max: number) => HTMLElemen
   const whole = run.measured[primary];
   const what = primary === 'response' ? 'responses' : 'transactions';
   // Slow is what the run itself calls late, else ten times the median, to the next power of ten.
-  const slow = run.trial.latency_limit_us ?? 10 ** Math.ceil(Math.log10(Math.max(1, whole?.p50_us ?? 1000) * 10) - 1e-9);
+  let slow = run.trial.latency_limit_us ?? 10 ** Math.ceil(Math.log10(Math.max(1, whole?.p50_us ?? 1000) * 10) - 1e-9);
+  while (run.trial.latency_limit_us === null && slow > (whole?.max_us ?? Infinity) && slow > 1) slow /= 10;
   const steps = (): number => stepFor(bus.range.to - bus.range.from, Math.max(20, (lastWidth - 68) / COLUMN_PX));
   let lastWidth = 1000;
   let most = 1;
@@ -278,7 +279,7 @@ export function heatMap(model: Model, bus: Bus, key: (max: number) => HTMLElemen
       height: 232,
       entries: [
         { key: 'all', name: () => what[0]!.toUpperCase() + what.slice(1), mark: 'block', color: 'heat4', value: (at) => count(inRange(at).all) },
-        { key: 'slow', name: () => `Slower than ${timeText(slow)}`, mark: 'block', color: 'heat2', value: (at) => count(inRange(at).slow) },
+        { key: 'slow', name: () => `Slower than ${asked(slow)}`, mark: 'block', color: 'heat2', value: (at) => count(inRange(at).slow) },
       ],
       rail: [key(most)],
       summary: () => `How many ${what} took how long in each second: ${count(whole?.count ?? 0)} in all, the worst ${timeText(whole?.max_us)}.`,

@@ -236,6 +236,9 @@ export function worstSection(model: Model, bus: Bus): Section | null {
   if (worst.length === 0) return null;
   const response = worst.some((of) => of.response_us !== null);
   const maxima = model.max(model.primary);
+  const has = (test: (of: (typeof worst)[number]) => boolean): boolean => worst.some(test);
+  const [queued, service, tries, slowest] = [has((of) => of.queued_us !== null), has((of) => of.service_us !== null) || !response, has((of) => of.tries !== null), has((of) => of.slowest !== undefined && of.slowest !== null)];
+  const apart = worst.every((a, i) => worst.every((b, k) => k <= i || Math.abs(a.at_us - b.at_us) >= 5e6 - 1));
   const rows = worst.map((of) => {
     const at = of.at_us / 1e6;
     const zoom = { from: at - AROUND_S, to: at + AROUND_S };
@@ -254,11 +257,11 @@ export function worstSection(model: Model, bus: Bus): Section | null {
       {},
       h('th', { scope: 'row' }, when),
       response && h('td', { class: 'n strong' }, timeText(of.response_us)),
-      response && h('td', { class: 'n' }, of.queued_us === 0 ? '0' : timeText(of.queued_us)),
-      h('td', { class: response ? 'n' : 'n strong' }, timeText(of.service_us)),
-      h('td', { class: 'n' }, of.tries === null ? DASH : count(of.tries)),
-      h('td', {}, of.slowest === undefined || of.slowest === null ? DASH : h('span', { class: 'slowest' }, h('code', {}, of.slowest.text.replace(/\s+/g, ' ').slice(0, 60)), ' ', h('span', { class: 'sub' }, timeText(of.slowest.us)))),
-      h('td', { class: 'around' }, names.length > 0 ? `${names.join(', ')}: ${of.around}` : of.around),
+      response && queued && h('td', { class: 'n' }, of.queued_us === 0 ? '0' : timeText(of.queued_us)),
+      service && h('td', { class: response ? 'n' : 'n strong' }, timeText(of.service_us)),
+      tries && h('td', { class: 'n' }, of.tries === null ? DASH : count(of.tries)),
+      slowest && h('td', {}, of.slowest === undefined || of.slowest === null ? DASH : h('span', { class: 'slowest' }, h('code', {}, of.slowest.text.replace(/\s+/g, ' ').slice(0, 60)), ' ', h('span', { class: 'sub' }, timeText(of.slowest.us)))),
+      h('td', { class: 'around' }, names.length > 0 ? `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}: ${of.around}` : of.around),
       h('td', {}, sparkline(maxima.slice(from, to).map((v) => v ?? null), Math.max(0, model.rowAt(at) - from), spans)),
     );
   });
@@ -268,7 +271,7 @@ export function worstSection(model: Model, bus: Bus): Section | null {
     element: section(
       'worst',
       'Worst moments',
-      `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}, at most one in five seconds, with what the server did around each.`,
+      `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}${apart ? ', at most one in five seconds' : ''}, with what was seen around each.`,
       null,
       h(
         'div',
@@ -276,7 +279,7 @@ export function worstSection(model: Model, bus: Bus): Section | null {
         h(
           'table',
           { class: 'figures worst' },
-          h('thead', {}, h('tr', {}, th('When'), response && th('Response', true), response && th('Queued', true), th('Service', true), th('Tries', true), th('Slowest statement'), th('What happened around it'), th(`Worst per second, ±${AROUND_S} s`))),
+          h('thead', {}, h('tr', {}, th('When'), response && th('Response', true), response && queued && th('Queued', true), service && th('Service', true), tries && th('Tries', true), slowest && th('Slowest statement'), th('What happened around it'), th(`Worst per second, ±${AROUND_S} s`))),
           h('tbody', {}, ...rows),
         ),
       ),
