@@ -6,6 +6,7 @@
 
 mod endpoint;
 mod interval;
+mod lag;
 mod latencies;
 mod outcome;
 pub(crate) mod reasons;
@@ -16,7 +17,8 @@ mod work;
 mod worst;
 
 pub use endpoint::{EndpointRecord, Event, EventKind};
-pub use interval::{Interval, ScriptInterval};
+pub use interval::{Interval, LoopLags, ScriptInterval};
+pub use lag::Lags;
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};
 pub use reasons::Reason;

@@ -105,6 +105,7 @@ impl Recorder {
         self.warmup_end = begin + warmup;
         self.interval.warmup = warmup > 0;
         self.interval.start_ns = 0;
+        self.interval.clear();
         self.boundary = self.next_boundary(begin);
         self.used = cpu_now();
     }
@@ -277,6 +278,16 @@ impl Recorder {
     /// Books that the event loop was so late for a deadline.
     pub(crate) fn lagged(&mut self, lag: Nanos) {
         self.lag_max_ns = self.lag_max_ns.max(lag);
+        self.attended(lag);
+    }
+
+    /// Books that something that was due waited so long for its turn.
+    #[inline]
+    pub(crate) fn attended(&mut self, lag: Nanos) {
+        // There is always the one of this thread.
+        if let Some(own) = self.interval.loops.first_mut() {
+            own.lags.record(lag);
+        }
     }
 
     /// Hands over the intervals that have ended by `now`; gives the end of the warm-up if that is
@@ -331,6 +342,10 @@ impl Recorder {
         }
         let start_ns = self.interval.start_ns;
         let warmup = self.interval.warmup;
+        self.interval
+            .loops
+            .iter_mut()
+            .for_each(|own| own.thread = self.thread);
         self.interval.length_ns = (end - self.begin).saturating_sub(start_ns);
         let next = self.recycled.try_recv().unwrap_or_else(|_| {
             Box::new(Interval::for_scripts(

@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use super::{
-    Counts, EndpointRecord, Event, Interval, Latencies, Packed, Reason, ScriptInterval,
-    SlowTransaction, Work,
+    Counts, EndpointRecord, Event, Interval, Lags, Latencies, LoopLags, Packed, Reason,
+    ScriptInterval, SlowTransaction, Work,
 };
 use crate::drive::Script;
 
@@ -110,6 +110,8 @@ pub struct Phase {
     pub elapsed_us: u64,
     /// By script.
     pub scripts: Vec<ScriptInterval>,
+    /// How long what was due waited for its thread, by the threads' numbers.
+    pub lags: Vec<Lags>,
 }
 
 impl Phase {
@@ -137,6 +139,12 @@ impl Phase {
     pub(crate) fn add(&mut self, interval: &Interval) {
         for (mine, theirs) in self.scripts.iter_mut().zip(&interval.scripts) {
             mine.merge(theirs);
+        }
+        for LoopLags { thread, lags } in &interval.loops {
+            if self.lags.len() <= *thread {
+                self.lags.resize_with(thread + 1, Lags::default);
+            }
+            self.lags[*thread].merge(lags);
         }
         self.elapsed_us += interval.length_ns / 1000;
     }

@@ -9,6 +9,7 @@ use super::Talk;
 use crate::exit::{Exit, Failure};
 use crate::observe::scrape::Scrape;
 use crate::observe::{Asked, Wish, board, listen};
+use crate::target::locate::Device;
 
 /// What is observed while clients are at work: docs/instruments.md.
 #[derive(Debug, Clone, Default, Args)]
@@ -20,8 +21,8 @@ pub struct ObserveArgs {
     #[arg(long, value_name = "auto|none|LIST", default_value = "auto")]
     pub observe: Wish,
 
-    /// A disk of this host to read, by the kernel's name (vda, nvme0n1); several times: several
-    /// [default: those that file systems of the server or of this host are on]
+    /// Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
+    /// under the server's data, when that is on this host]
     #[arg(long, value_name = "NAME")]
     pub disk: Vec<String>,
 
@@ -63,6 +64,10 @@ impl ObserveArgs {
                 )));
             }
             scrapes.push(scrape);
+        }
+        for name in &self.disk {
+            Device::named(name)
+                .map_err(|why| Failure::with(Exit::Usage, format!("--disk: {why}")))?;
         }
         let board = match self.metrics_listen {
             None => None,

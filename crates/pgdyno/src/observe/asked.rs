@@ -11,7 +11,7 @@ use super::{Instruments, Scene, Wish, choose};
 pub struct Asked {
     /// Which of pgdyno's own instruments.
     pub wish: Wish,
-    /// Disks of this host; none: those that matter.
+    /// Disks of this host; none: the one under the server's data, when that is here.
     pub disks: Vec<String>,
     /// Endpoints to scrape.
     pub scrapes: Vec<Scrape>,

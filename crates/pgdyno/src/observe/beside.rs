@@ -8,6 +8,7 @@ use pgdyno_drive::record::{Event, Interval, LoggedTransaction};
 use pgdyno_drive::{Live, Message};
 
 use super::board::{Board, Title};
+use super::host::ThreadLags;
 use super::{Batch, Instruments, Observed, Watch};
 
 /// Who watches a run, and what instruments read meanwhile.
@@ -23,13 +24,16 @@ pub struct Beside<'a> {
     watch: Watch,
     observed: Observed,
     board: Option<(Arc<Board>, Title)>,
+    lags: ThreadLags,
 }
 
 impl<'a> Beside<'a> {
-    /// Starts the instruments; see [`Watch::start`]. A board shows the run under its title.
+    /// Starts the instruments; see [`Watch::start`]. A board shows the run under its title; the
+    /// event loops' lags of each second are left in `lags`.
     pub fn start(
         instruments: Instruments,
         board: Option<(Arc<Board>, Title)>,
+        lags: ThreadLags,
         is_stopping: &dyn Fn() -> bool,
         live: &'a mut dyn Onlooker,
     ) -> Self {
@@ -38,6 +42,7 @@ impl<'a> Beside<'a> {
             watch: Watch::start(instruments, is_stopping),
             observed: Observed::default(),
             board,
+            lags,
         }
     }
 
@@ -83,6 +88,7 @@ impl Live for Beside<'_> {
         if let Some((board, _)) = &self.board {
             board.second(interval);
         }
+        self.lags.second(interval);
         let batch = self.watch.drain();
         self.pass_on(batch);
     }

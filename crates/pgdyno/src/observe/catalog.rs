@@ -1,7 +1,7 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
 //! `--scrape` are named by whoever is scraped.
 
-use super::Row;
+use super::{Row, cluster, host};
 
 /// A chapter of the list.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub struct Chapter {
 }
 
 /// Those of each family of instruments, in the order of the document.
-const FAMILIES: &[&[Chapter]] = &[];
+const FAMILIES: &[&[Chapter]] = &[&host::CHAPTERS, &cluster::CHAPTERS];
 
 /// All chapters, in the order of the document.
 pub fn chapters() -> impl Iterator<Item = &'static Chapter> {
@@ -81,7 +81,8 @@ mod tests {
                 "{}",
                 row.name
             );
-            let is_rate = row.unit.ends_with("/s");
+            // Seconds of CPU time a second.
+            let is_rate = row.unit.ends_with("/s") || row.unit == "cores";
             let is_counter = row.kind == super::super::Kind::Counter;
             assert!(
                 is_rate || !is_counter,

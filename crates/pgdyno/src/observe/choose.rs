@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Gap, Instrument, Readings};
+use super::host::{self, ThreadLags};
+use super::{Gap, Instrument, Readings, cluster};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
@@ -18,13 +19,15 @@ pub struct Scene<'a> {
     pub facts: &'a Facts,
     /// Clients that will be at work.
     pub clients: usize,
-    /// Disks of this host that are asked for by name; none: those that matter.
+    /// Disks of this host that were named; none: the one under the server's data.
     pub disks: &'a [String],
+    /// Where the engine's event loops leave how late they were.
+    pub lags: &'a ThreadLags,
 }
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[Family] = &[];
+const FAMILIES: &[Family] = &[host::instruments, cluster::instruments];
 
 type Family = fn(&Scene<'_>) -> Instruments;
 /// Instruments that have not begun.

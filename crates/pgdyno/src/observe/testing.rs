@@ -18,6 +18,7 @@ impl<I: Instrument> Bench<I> {
     pub fn new(instrument: I) -> Self {
         let began = Instant::now();
         let mut recorder = Recorder::new(began);
+        recorder.hurries();
         recorder.instrument(instrument.name().to_owned(), instrument.source());
         Self {
             instrument,

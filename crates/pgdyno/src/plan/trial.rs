@@ -17,6 +17,7 @@ use super::touched::Touched;
 use super::warmup;
 use crate::exit::{Exit, Failure};
 use crate::observe::board::Title;
+use crate::observe::host::ThreadLags;
 use crate::observe::{self, Beside, Observed, Onlooker, Scene};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
@@ -123,17 +124,19 @@ impl Trial {
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
+        let lags = ThreadLags::default();
         let instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
             clients: self.drive.clients,
             disks: &self.observe.disks,
+            lags: &lags,
         });
         let is_stopping = || control.is_stopping();
         let board = self.observe.board.clone();
         let board = board.map(|board| (board, self.title(prepared)));
-        let mut beside = Beside::start(instruments, board, &is_stopping, live);
+        let mut beside = Beside::start(instruments, board, lags, &is_stopping, live);
         let mut watch = warmup::Watch::new(&self, control, &mut beside);
         let recording = self.drive(prepared).run(control, &mut watch)?;
         let warmup_ended = watch.ended(&recording.measured);

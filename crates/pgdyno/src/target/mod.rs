@@ -8,6 +8,7 @@ pub mod dialect;
 pub mod discover;
 pub mod facts;
 pub mod http;
+pub mod locate;
 pub mod open;
 pub mod own;
 pub mod reach;

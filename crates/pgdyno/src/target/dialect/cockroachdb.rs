@@ -3,8 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, probes,
-    retries,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, metrics,
+    probes, processes, retries,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -122,4 +122,6 @@ pub const COCKROACHDB: Dialect = Dialect {
     cluster: cluster::COCKROACHDB,
     probes: probes::COCKROACHDB,
     retries: retries::COCKROACHDB,
+    processes: processes::COCKROACHDB,
+    metrics: metrics::COCKROACHDB,
 };

@@ -1,7 +1,8 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries,
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, metrics, probes,
+    processes, retries,
 };
 
 /// PostgreSQL, all supported versions.
@@ -71,4 +72,6 @@ pub const POSTGRESQL: Dialect = Dialect {
     cluster: cluster::POSTGRESQL,
     probes: probes::POSTGRESQL,
     retries: retries::POSTGRESQL,
+    processes: processes::POSTGRESQL,
+    metrics: metrics::POSTGRESQL,
 };

@@ -2,7 +2,8 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, metrics, probes,
+    processes, retries,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -78,4 +79,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     cluster: cluster::YUGABYTEDB,
     probes: probes::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
+    processes: processes::YUGABYTEDB,
+    metrics: metrics::YUGABYTEDB,
 };
