@@ -13,6 +13,7 @@ mod forms;
 mod lab;
 mod load;
 mod observe;
+mod observe_host;
 mod pack;
 mod pgbench;
 mod server;

@@ -40,9 +40,4 @@ impl Scout {
     pub fn dialect(&self) -> &'static Dialect {
         self.0.dialect
     }
-
-    /// What this host is to the run.
-    pub fn role(&self) -> Role {
-        self.located().role()
-    }
 }
