@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, socket_with, sockopt,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, socket_with,
+    socketpair, sockopt,
 };
 
 /// A non-blocking stream socket on its way to a server, or already there.
@@ -119,6 +120,19 @@ pub fn connect_unix(path: &Path) -> io::Result<Socket> {
 }
 
 impl Socket {
+    /// Two that are connected with each other, the second as the operating system knows it.
+    pub(super) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let (near, far) = socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+        let connecting = false;
+        Ok((
+            Self {
+                fd: near,
+                connecting,
+            },
+            far,
+        ))
+    }
+
     /// Whether the connection is still being made.
     pub fn is_connecting(&self) -> bool {
         self.connecting
