@@ -205,18 +205,8 @@ impl<'run, I: Io> Context<'run, I> {
     }
 }
 
-/// Runs one thread's clients from connecting to the end. The sockets' backend is made here because
-/// it belongs to the thread that uses it.
-pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
-    let io = match new_io() {
-        Ok(io) => io,
-        Err(error) => {
-            let _ = setup
-                .reports
-                .send(Report::Connected(Err(DriveError::EventLoop(error))));
-            return;
-        }
-    };
+/// Runs one thread's clients from connecting to the end.
+pub(crate) fn run<I: Io>(setup: Setup<'_>, io: I) {
     setup.control.wakes(io.waker());
     let Setup {
         drive,

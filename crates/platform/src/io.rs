@@ -5,6 +5,7 @@
 //! completion-based backend (io_uring) needs no change above it. A backend belongs to one thread; only its
 //! [`Waker`] may be used from another.
 
+mod backend;
 mod epoll;
 mod socket;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 mod uring;
 mod waker;
 
+pub use backend::{Backend, Choice, Sockets, Used};
 pub use epoll::Epoll;
 pub use socket::{Socket, TcpOptions, connect_tcp, connect_unix};
 pub use uring::Uring;

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use pgdyno_platform::io::Used;
+
 use super::{
     Counts, EndpointRecord, Event, Interval, Latencies, Packed, Reason, ScriptInterval, Work,
 };
@@ -37,6 +39,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// What the threads of the engine used during the measured phase.
     pub threads: Vec<ThreadUse>,
+    /// How their sockets were waited for; `None` where nobody has kept it.
+    pub io: Option<Used>,
     /// How the clients ended.
     pub clients: ClientsEnd,
     /// How the run ended.

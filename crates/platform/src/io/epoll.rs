@@ -27,6 +27,10 @@ pub struct Epoll {
     seen: usize,
 }
 
+// SAFETY: the events' data are numbers; that the kernel's type for them may also hold a pointer is what
+// keeps it from being `Send` of itself.
+unsafe impl Send for Epoll {}
+
 /// One connection's place in the table. `generation` grows with each socket that has this key, so
 /// that an event of an earlier socket is told apart.
 #[derive(Debug, Default)]

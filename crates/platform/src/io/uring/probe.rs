@@ -14,6 +14,17 @@ use super::Uring;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Uring {
+    /// One for each of so many threads.
+    ///
+    /// # Errors
+    /// Why io_uring cannot be used here, in words.
+    pub fn many(count: usize) -> Result<Vec<Self>, String> {
+        Self::probe()?;
+        let rings = (0..count).map(|_| Self::new());
+        let rings: io::Result<_> = rings.collect();
+        rings.map_err(|error| explain(&error))
+    }
+
     /// Receives a byte and sends one.
     ///
     /// # Errors
