@@ -377,9 +377,7 @@ impl<I: Io> EventLoop<'_, I> {
                 return Ok(());
             }
         }
-        if self.cx.deadlines.next().is_some() || self.cx.recorder.boundary < Nanos::MAX {
-            self.cx.now = self.cx.clock.now();
-        }
+        self.cx.now = self.cx.clock.now();
         while let Some((index, at)) = self.cx.deadlines.due(self.cx.now) {
             self.cx.recorder.lagged(self.cx.now - at);
             let wait = clients[index as usize].due(&mut self.cx);
@@ -404,9 +402,8 @@ impl<I: Io> EventLoop<'_, I> {
             .flatten()
             .min()
             .filter(|at| *at < Nanos::MAX)?;
-        Some(Duration::from_nanos(
-            next.saturating_sub(self.cx.clock.now()),
-        ))
+        // Read at the end of the last turn, or since.
+        Some(Duration::from_nanos(next.saturating_sub(self.cx.now)))
     }
 
     fn note(&mut self, index: u32, wait: Wait) {
