@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -117,6 +118,16 @@ pub fn connect_unix(path: &Path) -> io::Result<Socket> {
         fd,
         connecting: false,
     })
+}
+
+impl From<UnixStream> for Socket {
+    /// One that stands.
+    fn from(stream: UnixStream) -> Self {
+        Self {
+            fd: stream.into(),
+            connecting: false,
+        }
+    }
 }
 
 impl Socket {
