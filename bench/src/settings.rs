@@ -20,7 +20,7 @@ pub struct Settings {
 /// Rounds of the rows whose runs take long of themselves.
 const FEW_ROUNDS: u32 = 2;
 /// How much longer runs are whose connections take seconds to make.
-const CONNECTING_SECONDS: u32 = 5;
+const CONNECTING_SECONDS: u32 = 10;
 
 impl Settings {
     /// How long and how often a kind of work runs.
@@ -34,10 +34,10 @@ impl Settings {
         }
     }
 
-    /// `BENCH_SECONDS` (5), `BENCH_ROUNDS` (3), `BENCH_MEMORY_SECONDS` (20) and `BENCH_ROWS`.
+    /// `BENCH_SECONDS` (4), `BENCH_ROUNDS` (3), `BENCH_MEMORY_SECONDS` (20) and `BENCH_ROWS`.
     pub fn from_env() -> Result<Self, String> {
         Ok(Self {
-            seconds: number("BENCH_SECONDS", 5, env::var("BENCH_SECONDS"))?,
+            seconds: number("BENCH_SECONDS", 4, env::var("BENCH_SECONDS"))?,
             rounds: number("BENCH_ROUNDS", 3, env::var("BENCH_ROUNDS"))?,
             memory_seconds: number(
                 "BENCH_MEMORY_SECONDS",

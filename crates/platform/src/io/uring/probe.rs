@@ -43,7 +43,7 @@ fn round_trip(uring: &mut Uring) -> io::Result<()> {
     // A wait may also end for other reasons.
     for _ in 0..10 {
         uring.wait(Some(PATIENCE))?;
-        while let Some((_, event)) = uring.next(&mut buffer) {
+        if let Some((_, event)) = uring.next(&mut buffer) {
             match event {
                 Event::Received(1) if buffer[0] == b'!' => return answer(uring, &far),
                 Event::Failed(error) => return Err(error),
