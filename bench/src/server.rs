@@ -133,7 +133,8 @@ impl Bed {
         self.sql(&format!("CREATE DATABASE {name}"))
     }
 
-    fn sql(&self, sql: &str) -> Command {
+    /// What has psql execute a statement.
+    pub fn sql(&self, sql: &str) -> Command {
         let mut command = Command::new(&self.psql);
         command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
         command.args(["--dbname", &self.url(Via::Socket), "--command", sql]);

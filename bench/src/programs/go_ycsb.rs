@@ -8,7 +8,7 @@ use crate::rows::{Job, Via, Workload};
 use crate::server::Bed;
 
 /// Rows of the table, for both programs.
-pub const ROWS: u32 = 100_000;
+pub const ROWS: u32 = 50_000;
 /// It is told operations, not seconds: so many for each second.
 const OPERATIONS_PER_SECOND: u32 = 10_000;
 /// The environment variable that names it where it is not on PATH.
@@ -65,9 +65,16 @@ impl Program for GoYcsb {
 
     fn prepare(&self, workload: Workload, bed: &Bed) -> Vec<Command> {
         match workload {
+            // It commits each row of its own.
             Workload::YcsbB => vec![
                 bed.create_database(DATABASE),
-                self.call("load", bed, 4, ROWS),
+                bed.sql(&format!(
+                    "ALTER DATABASE {DATABASE} SET synchronous_commit = off"
+                )),
+                self.call("load", bed, 8, ROWS),
+                bed.sql(&format!(
+                    "ALTER DATABASE {DATABASE} RESET synchronous_commit"
+                )),
             ],
             _ => Vec::new(),
         }
