@@ -85,7 +85,7 @@ fn run(mut io: impl Io, place: &str, clients: u32, seconds: u32, rows: u32) -> R
     until(&mut io, &mut buffer, &mut states, |io, _, key| {
         transactions += 1;
         ask(io, key)?;
-        Ok(transactions % 64 == 0 && Instant::now() >= end)
+        Ok(transactions.is_multiple_of(64) && Instant::now() >= end)
     })?;
     let (worked, connecting) = (begun.elapsed().as_secs_f64(), connecting.as_secs_f64());
     println!("{transactions} {worked} {connecting}");
