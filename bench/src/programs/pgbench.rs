@@ -142,8 +142,8 @@ mod tests {
     fn its_report_is_read() {
         let said = "number of transactions actually processed: 86974\n\
                     number of failed transactions: 2 (0.002%)\n\
-                    latency average = 0.181 ms\n\
-                    rate limit schedule lag: avg 0.094 (max 24.158) ms\n\
+                    latency average = 0.25 ms\n\
+                    rate limit schedule lag: avg 0.5 (max 24.25) ms\n\
                     initial connection time = 37.500 ms\n\
                     tps = 44225.791853 (without initial connection time)\n";
         let read = Reported {
@@ -151,8 +151,8 @@ mod tests {
             failed: 2,
             transactions_per_s: 44225.791853,
             connecting_s: 0.0375,
-            latency_us: 181.0,
-            lag_us: (94.0, 24158.0),
+            latency_us: 250.0,
+            lag_us: (500.0, 24250.0),
         };
         assert_eq!(pgbench().read(said), Ok(read));
     }
