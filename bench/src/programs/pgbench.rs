@@ -100,7 +100,7 @@ pub fn read(output: &str) -> Result<Reported, String> {
         .split_once("schedule lag: avg ")
         .and_then(|(_, rest)| {
             let (_, max) = rest.split_once("(max ")?;
-            max.split_whitespace().next()?.parse::<f64>().ok()
+            max.split(')').next()?.trim().parse::<f64>().ok()
         });
     Ok(Reported {
         transactions: after("number of transactions actually processed:")? as u64,
