@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pgdyno_platform::io::Choice;
 use pgdyno_script::{Names, Slot, Value};
 use pgdyno_wire::Candidate;
 
@@ -122,6 +123,8 @@ pub struct Drive {
     pub clients: usize,
     /// Event loops; more than there are clients are not started.
     pub threads: usize,
+    /// How their sockets are waited for.
+    pub io: Choice,
     /// When the run ends of itself.
     pub until: Until,
     /// Each client has ended after so many transactions even if the time of [`Until::Elapsed`] is not
@@ -190,6 +193,7 @@ impl Default for Drive {
             query_mode: QueryMode::Simple,
             clients: 1,
             threads: 1,
+            io: Choice::Auto,
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
             transactions_max: None,
             warmup: Duration::ZERO,

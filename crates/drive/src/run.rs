@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::SystemTime;
 
-use pgdyno_platform::io::Epoll;
+use pgdyno_platform::io::{Sockets, Used};
 use pgdyno_script::{Counters, Draws, Seeds, Vars};
 
 use crate::client::Client;
@@ -44,6 +44,9 @@ pub enum DriveError {
     /// The operating system did not give what an event loop needs.
     #[error("the event loop cannot work: {0}")]
     EventLoop(#[source] io::Error),
+    /// io_uring was asked for, and cannot be used.
+    #[error("{0}")]
+    NoUring(io::Error),
     /// It makes no sense as it stands.
     #[error("{0}")]
     Invalid(String),
@@ -85,6 +88,10 @@ impl Drive {
             given("default_seed"),
         );
         let counters = Counters::new(&self.names);
+        let (mut sockets, io) = self.io.open(threads).map_err(|error| match error.kind() {
+            io::ErrorKind::Unsupported => DriveError::NoUring(error),
+            _ => DriveError::EventLoop(error),
+        })?;
         let (reports, inbox) = channel();
         thread::scope(|scope| {
             let mut clients = seeds.clients.iter().enumerate();
@@ -135,10 +142,17 @@ impl Drive {
                     reports: reports.clone(),
                     go,
                 };
-                thread::Builder::new()
-                    .name(format!("clients-{index}"))
-                    .spawn_scoped(scope, move || event_loop::run(setup, Epoll::new))
-                    .map_err(DriveError::EventLoop)?;
+                let thread = thread::Builder::new().name(format!("clients-{index}"));
+                // There are as many as threads.
+                let spawned = match &mut sockets {
+                    Sockets::Epoll(loops) => loops
+                        .pop()
+                        .map(|io| thread.spawn_scoped(scope, || event_loop::run(setup, io))),
+                    Sockets::Uring(loops) => loops
+                        .pop()
+                        .map(|io| thread.spawn_scoped(scope, || event_loop::run(setup, io))),
+                };
+                spawned.transpose().map_err(DriveError::EventLoop)?;
                 links.push(Link {
                     start,
                     recycle,
@@ -154,7 +168,7 @@ impl Drive {
                 links,
                 inbox,
             }
-            .collect(control, live)
+            .collect(io, control, live)
         })
     }
 
@@ -232,8 +246,13 @@ struct Collector<'run> {
 }
 
 impl Collector<'_> {
-    fn collect(self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
-        let mut recording = empty_recording(self.drive, self.places);
+    fn collect(
+        self,
+        io: Used,
+        control: &Control,
+        live: &mut dyn Live,
+    ) -> Result<Recording, DriveError> {
+        let mut recording = empty_recording(self.drive, self.places, io);
         recording.connections.initial_us = self.start(&mut recording.events, live)?;
         let Self {
             places,
@@ -409,7 +428,7 @@ fn keep_endpoints(recording: &mut Recording, places: &Places) {
     recording.endpoints.retain(|_| kept.next() == Some(true));
 }
 
-fn empty_recording(drive: &Drive, places: &Places) -> Recording {
+fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
     let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(ScriptRecord::of).collect();
     let phase = || Phase {
         scripts: vec![ScriptInterval::default(); scripts.len()],
@@ -430,6 +449,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
         events: Vec::new(),
         threads: Vec::<ThreadUse>::new(),
         worst: Vec::new(),
+        io: Some(io),
         clients: ClientsEnd {
             total: drive.clients,
             ..ClientsEnd::default()

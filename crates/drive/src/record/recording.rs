@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use pgdyno_platform::io::Used;
+
 use super::{
     Counts, EndpointRecord, Event, Interval, Lags, Latencies, LoopLags, Packed, Reason,
     ScriptInterval, SlowTransaction, Work,
@@ -40,6 +42,8 @@ pub struct Recording {
     pub threads: Vec<ThreadUse>,
     /// The committed transactions of the measured phase that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
+    /// How their sockets were waited for; `None` where nobody has kept it.
+    pub io: Option<Used>,
     /// How the clients ended.
     pub clients: ClientsEnd,
     /// How the run ended.

@@ -7,6 +7,7 @@ use pgdyno_drive::record::End;
 use pgdyno_drive::{Control, Drive, OnConnectionLoss, OnError, QueryMode, Until};
 use pgdyno_platform::host;
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_platform::io::Choice;
 
 use super::Talk;
 use super::json_arg::JsonArg;
@@ -18,6 +19,7 @@ use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
 use crate::plan::duration;
+use crate::plan::io;
 use crate::plan::isolation::Isolation;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
@@ -120,6 +122,11 @@ pub struct RunArgs {
     #[arg(short = 'C', long)]
     pub connect: bool,
 
+    /// How pgdyno waits for its sockets: io_uring where the kernel allows it, else epoll, or one of
+    /// them at any rate. PGDYNO_IO says it where this does not
+    #[arg(long, value_name = "auto|uring|epoll", value_parser = io::parse, default_value = "auto")]
+    pub io: Choice,
+
     /// Where the random numbers come from: the same seed gives the same transactions
     /// [default: from the clock]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
@@ -220,6 +227,7 @@ impl RunArgs {
                 threads: self
                     .threads
                     .map_or_else(host::cpus, |threads| threads as usize),
+                io: self.io,
                 until: counted.unwrap_or(timed),
                 warmup: self.warmup.longest(),
                 rate: self.rate,

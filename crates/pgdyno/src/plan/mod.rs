@@ -7,6 +7,7 @@ pub mod calibrate;
 pub mod duration;
 pub mod experiment;
 pub mod hygiene;
+pub mod io;
 pub mod isolation;
 pub mod prepare;
 pub mod retries;

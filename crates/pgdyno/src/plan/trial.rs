@@ -138,7 +138,7 @@ impl Trial {
         let board = board.map(|board| (board, self.title(prepared)));
         let mut beside = Beside::start(instruments, board, lags, &is_stopping, live);
         let mut watch = warmup::Watch::new(&self, control, &mut beside);
-        let recording = self.drive(prepared).run(control, &mut watch)?;
+        let recording = self.drive(prepared)?.run(control, &mut watch)?;
         let warmup_ended = watch.ended(&recording.measured);
         let observed = beside.end();
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
@@ -179,12 +179,13 @@ impl Trial {
         }
     }
 
-    fn drive(&self, prepared: &Prepared) -> Drive {
+    fn drive(&self, prepared: &Prepared) -> Result<Drive, DriveError> {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
         let target = &prepared.target;
         let reconnects = self.drive.on_connection_loss == OnConnectionLoss::Reconnect;
-        Drive {
+        Ok(Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            io: super::io::asked(self.drive.io).map_err(DriveError::Invalid)?,
             // Clients with an order of their own have all hosts in it.
             tries_other_endpoints: reconnects
                 && !target.load_balances
@@ -194,7 +195,7 @@ impl Trial {
             names: prepared.names.clone(),
             variables: prepared.variables.iter().map(text).collect(),
             ..self.drive.clone()
-        }
+        })
     }
 
     /// The target as clients see it: what only concerns them is in their sessions alone.
@@ -285,6 +286,9 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
         DriveError::Interrupted => Failure::with(Exit::Interrupted(130), error.to_string()),
         DriveError::EventLoop(_) => Failure::new(error.to_string())
             .hint("too many open files? raise the limit (ulimit -n), or use fewer clients"),
+        DriveError::NoUring(_) => {
+            Failure::new(error.to_string()).hint("--io=auto uses epoll where there is no io_uring")
+        }
         DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),
     }
 }

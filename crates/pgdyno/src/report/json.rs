@@ -319,6 +319,7 @@ fn event(event: &Event) -> Value {
 
 fn client_cpu(recording: &Recording) -> Value {
     let (user_us, system_us) = recording.cpu_us();
+    let io = recording.io.as_ref();
     let threads = recording.threads.iter().map(|thread| {
         json!({
             "wall_us": thread.wall_us,
@@ -334,6 +335,8 @@ fn client_cpu(recording: &Recording) -> Value {
         "user_us": user_us,
         "system_us": system_us,
         "us_per_transaction": recording.cpu_us_per_transaction(),
+        "io": io.map(|io| io.backend.name()),
+        "why_not_io_uring": io.and_then(|io| io.why_not_uring.as_deref()),
         "threads": threads.collect::<Vec<_>>(),
     })
 }

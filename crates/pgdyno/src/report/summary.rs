@@ -381,6 +381,9 @@ fn client(recording: &Recording) -> String {
             cpu_us,
             busiest * 100.0
         );
+        if let Some(io) = &recording.io {
+            text += &format!(", {}", io.backend.name());
+        }
         if lag_us > 1000 {
             text += &format!(", late by up to {} ms", figures::ms(lag_us));
         }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{State, Store, endpoints, packed, seconds, stamp, touched, warmup, worst};
+use super::{State, Store, endpoints, engine, packed, seconds, stamp, touched, warmup, worst};
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
@@ -49,6 +49,9 @@ impl Store {
             connecting(connection, number, recording)?;
             threads_used(connection, number, recording)?;
             worst::write(connection, number, recording)?;
+            if let Some(io) = &recording.io {
+                engine::write(connection, number, io)?;
+            }
             endpoints::write(connection, number, recording)
         })
         .map_err(failed)

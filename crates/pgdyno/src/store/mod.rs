@@ -12,6 +12,7 @@ mod begin;
 pub mod command_line;
 mod end;
 mod endpoints;
+mod engine;
 mod exchange;
 mod happened;
 mod keep;

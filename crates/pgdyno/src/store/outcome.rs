@@ -15,7 +15,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
-use super::{State, Store, endpoints, observed, packed, seconds, stamp, touched, warmup, worst};
+use super::{
+    State, Store, endpoints, engine, observed, packed, seconds, stamp, touched, warmup, worst,
+};
 use crate::exit::Failure;
 use crate::observe::Observed;
 use crate::plan::backoff;
@@ -96,6 +98,7 @@ impl Store {
         };
         let (connections, outages) = self.connecting(number)?;
         let threads = self.threads(number)?;
+        let io = engine::read(&self.connection, number)?;
         let endpoints = endpoints::read(&self.connection, number)?;
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
@@ -130,6 +133,7 @@ impl Store {
                 events,
                 threads,
                 worst,
+                io,
                 clients,
                 seconds: Vec::new(),
             })

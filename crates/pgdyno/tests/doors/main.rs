@@ -9,6 +9,7 @@ mod calibrate;
 )]
 mod child;
 mod compare;
+mod engine;
 mod forms;
 mod lab;
 mod load;
