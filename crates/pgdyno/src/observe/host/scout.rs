@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::target::dialect::Dialect;
-use crate::target::locate::{Located, Role};
+use crate::target::locate::Located;
 use crate::target::open::Target;
 
 /// Looks when first asked, which takes as long as connecting does.
