@@ -4,7 +4,7 @@
 
 use super::{
     AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, probes,
-    retries,
+    retries, storage,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -122,4 +122,5 @@ pub const COCKROACHDB: Dialect = Dialect {
     cluster: cluster::COCKROACHDB,
     probes: probes::COCKROACHDB,
     retries: retries::COCKROACHDB,
+    storage: storage::COCKROACHDB,
 };

@@ -9,6 +9,7 @@ mod postgresql;
 mod probes;
 mod product;
 mod retries;
+mod storage;
 mod tables;
 mod yugabytedb;
 
@@ -19,6 +20,7 @@ pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
+pub use storage::{Buffers, Since, Storage};
 pub use tables::{Filling, LoadSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
@@ -85,6 +87,8 @@ pub struct Dialect {
     pub probes: Probes,
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
+    /// What it counts of its storage layer.
+    pub storage: Storage,
 }
 
 /// How a session is given settings when it starts.

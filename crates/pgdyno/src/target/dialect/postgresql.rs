@@ -1,7 +1,7 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries,
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries, storage,
 };
 
 /// PostgreSQL, all supported versions.
@@ -71,4 +71,5 @@ pub const POSTGRESQL: Dialect = Dialect {
     cluster: cluster::POSTGRESQL,
     probes: probes::POSTGRESQL,
     retries: retries::POSTGRESQL,
+    storage: storage::POSTGRESQL,
 };

@@ -2,7 +2,7 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries, storage,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -78,4 +78,5 @@ pub const YUGABYTEDB: Dialect = Dialect {
     cluster: cluster::YUGABYTEDB,
     probes: probes::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
+    storage: storage::YUGABYTEDB,
 };
