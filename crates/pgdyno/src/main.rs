@@ -2,6 +2,7 @@
 
 mod doors;
 mod exit;
+mod observe;
 mod plan;
 mod report;
 mod say;

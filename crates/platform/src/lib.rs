@@ -14,6 +14,7 @@ pub mod host;
 pub mod interrupt;
 pub mod io;
 pub mod limits;
+pub mod proc;
 pub mod process;
 pub mod terminal;
 pub mod user;

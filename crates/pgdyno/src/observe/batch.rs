@@ -1,0 +1,131 @@
+//! What all instruments have read since the last time, on the clock of the trial's seconds:
+//! microseconds since clients began to work, below zero before.
+
+use super::{Gap, Kind, Series, ServerStatement};
+use crate::validity::Note;
+
+/// Some of what was read. Numbers of instruments and series are those of the trial.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// Instruments that were not in a batch before.
+    pub instruments: Vec<InstrumentRow>,
+    /// Series that were not in a batch before.
+    pub series: Vec<NewSeries>,
+    /// Gauges as they were, counters as rates a second.
+    pub samples: Vec<Sample>,
+    /// Before and after; only in the last batch.
+    pub totals: Vec<Total>,
+    /// What was not seen; a gap is told when it begins and, with the same number, when it is over.
+    pub gaps: Vec<Span>,
+    /// What happened.
+    pub events: Vec<ObservedEvent>,
+    /// What the server did by statement, with the instrument's number.
+    pub statements: Vec<(usize, ServerStatement)>,
+    /// Facts, with the instrument's number.
+    pub facts: Vec<(usize, String, serde_json::Value)>,
+    /// CPU time in microseconds of instruments that have ended, by their number.
+    pub cpu: Vec<(usize, u64)>,
+    /// Validity notes.
+    pub notes: Vec<Note>,
+}
+
+/// An instrument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstrumentRow {
+    /// Its number.
+    pub number: usize,
+    /// See [`super::Instrument::name`].
+    pub name: String,
+    /// See [`super::Instrument::source`].
+    pub source: String,
+}
+
+/// A series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewSeries {
+    /// Its number.
+    pub number: usize,
+    /// That of its instrument.
+    pub instrument: usize,
+    /// What it is.
+    pub series: Series,
+    /// How it is taken.
+    pub kind: Kind,
+}
+
+/// One figure. That of a counter is the rate from the reading before until this one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// The number of its series.
+    pub series: usize,
+    /// When it was read.
+    pub at_us: i64,
+    /// In the unit of the series.
+    pub value: f64,
+}
+
+/// How a counter stood, or a size was, before and after.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Total {
+    /// The number of its series.
+    pub series: usize,
+    /// When the first reading was.
+    pub before_at_us: i64,
+    /// What it was.
+    pub before: f64,
+    /// When the last reading was.
+    pub after_at_us: i64,
+    /// What it was. For a counter that was reset: what it would be without.
+    pub after: f64,
+    /// How often a counter was found reset.
+    pub resets: u32,
+}
+
+/// A gap, from when until when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// Its number in the trial.
+    pub number: usize,
+    /// The number of its instrument.
+    pub instrument: usize,
+    /// Which part; empty for all of it.
+    pub label: String,
+    /// Since when; `None` from the beginning.
+    pub from_us: Option<i64>,
+    /// Until when; `None` until the end.
+    pub to_us: Option<i64>,
+    /// Why.
+    pub gap: Gap,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObservedEvent {
+    /// The number of the instrument that saw it.
+    pub instrument: usize,
+    /// When it began.
+    pub at_us: i64,
+    /// For how long, where it has a length.
+    pub length_us: Option<u64>,
+    /// `checkpoint`, `autovacuum`.
+    pub kind: String,
+    /// What, for people.
+    pub text: String,
+}
+
+impl Batch {
+    /// Moves all times.
+    pub(super) fn shift(&mut self, by_us: i64) {
+        let samples = self.samples.iter_mut().map(|sample| &mut sample.at_us);
+        let events = self.events.iter_mut().map(|event| &mut event.at_us);
+        let totals = self.totals.iter_mut();
+        let totals = totals.flat_map(|total| [&mut total.before_at_us, &mut total.after_at_us]);
+        let gaps = self.gaps.iter_mut();
+        let gaps = gaps
+            .flat_map(|gap| [&mut gap.from_us, &mut gap.to_us])
+            .flatten();
+        for time_us in samples.chain(events).chain(totals).chain(gaps) {
+            *time_us += by_us;
+        }
+    }
+}

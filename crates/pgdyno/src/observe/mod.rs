@@ -1,0 +1,29 @@
+//! What the server, the cluster, the host and the client were doing while a trial ran.
+//!
+//! An [`Instrument`] reads one thing (a view of the server, a file of the kernel, an endpoint) on a
+//! thread and connections of its own. [`Watch`] starts them before the clients and ends them after;
+//! what they read goes, on the clock of the trial's seconds, into [`Batch`]es for whatever keeps or
+//! shows it. What an instrument may not or cannot see is a [`Gap`]: never a failure, never a wait.
+//!
+//! Not for: how a product tells something (`target/dialect`), where readings are kept (store), what
+//! they mean for a result (`validity.rs`).
+
+mod batch;
+pub mod catalog;
+mod choose;
+mod gap;
+mod instrument;
+mod readings;
+mod recorder;
+mod series;
+#[cfg(test)]
+pub mod testing;
+mod watch;
+
+pub use batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span, Total};
+pub use choose::{Scene, Wish, choose};
+pub use gap::Gap;
+pub use instrument::Instrument;
+pub use readings::{Readings, ServerStatement};
+pub use series::{Kind, Row, Series};
+pub use watch::Watch;

@@ -1,0 +1,96 @@
+//! For tests of instruments: what they give, without a trial.
+
+use std::time::{Duration, Instant};
+
+use super::recorder::Recorder;
+use super::{Batch, Gap, Instrument, Readings, catalog};
+
+/// An instrument on the workbench: read when the test says so.
+pub struct Bench<I> {
+    /// The instrument.
+    pub instrument: I,
+    recorder: Recorder,
+    began: Instant,
+}
+
+impl<I: Instrument> Bench<I> {
+    /// Nothing is read yet.
+    pub fn new(instrument: I) -> Self {
+        let began = Instant::now();
+        let mut recorder = Recorder::new(began);
+        recorder.instrument(instrument.name().to_owned(), instrument.source());
+        Self {
+            instrument,
+            recorder,
+            began,
+        }
+    }
+
+    fn step(
+        &mut self,
+        of: impl FnOnce(&mut I, &mut Readings) -> Result<(), Gap>,
+    ) -> Result<(), Gap> {
+        // So that rates have a time to be over.
+        std::thread::sleep(Duration::from_millis(1));
+        let mut out = Readings::default();
+        let result = of(&mut self.instrument, &mut out);
+        let told = result.clone();
+        self.recorder.reading(0, out, result, Instant::now());
+        told
+    }
+
+    /// As before the trial.
+    pub fn begin(&mut self) -> Result<(), Gap> {
+        self.step(|instrument, out| instrument.begin(out))
+    }
+
+    /// As once an interval.
+    pub fn read(&mut self) -> Result<(), Gap> {
+        self.step(|instrument, out| instrument.read(out))
+    }
+
+    /// As after the trial; gives all that was read since [`Bench::new`], times from there on.
+    ///
+    /// # Panics
+    /// A series is not in the catalog as it was given.
+    pub fn end(mut self) -> (Result<(), Gap>, Batch) {
+        let result = self.step(|instrument, out| instrument.end(out));
+        self.recorder.end();
+        let batch = self.recorder.take(self.began);
+        for new in &batch.series {
+            let listed = catalog::row(&new.series.name);
+            let is_listed =
+                listed.is_some_and(|row| row.unit == new.series.unit && row.kind == new.kind);
+            assert!(is_listed, "{new:?} is not what the catalog has: {listed:?}");
+        }
+        (result, batch)
+    }
+}
+
+impl Batch {
+    /// The samples of the series of this name and label, in order.
+    pub fn values(&self, name: &str, label: &str) -> Vec<f64> {
+        let number = self.number(name, label);
+        let of = self.samples.iter().filter(|sample| sample.series == number);
+        of.map(|sample| sample.value).collect()
+    }
+
+    /// How much the counter or size of this name and label grew.
+    ///
+    /// # Panics
+    /// There is no such total.
+    pub fn grown(&self, name: &str, label: &str) -> f64 {
+        let number = self.number(name, label);
+        let total = self.totals.iter().find(|total| total.series == number);
+        let total = total.unwrap_or_else(|| panic!("there is no total of {name} {label}"));
+        total.after - total.before
+    }
+
+    fn number(&self, name: &str, label: &str) -> usize {
+        let mut series = self.series.iter();
+        let found = series.find(|new| new.series.name == name && new.series.label == label);
+        found
+            .unwrap_or_else(|| panic!("there is no series {name} {label}"))
+            .number
+    }
+}

@@ -1,0 +1,311 @@
+//! Runs instruments beside a trial: a thread each, started before the clients and ended after them.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pgdyno_platform::cpu_time;
+
+use super::recorder::Recorder;
+use super::{Batch, Gap, Instrument, Readings};
+
+/// Instruments at work. Dropped without [`Watch::end`], it leaves them to themselves.
+pub struct Watch {
+    shared: Arc<Shared>,
+    inbox: Receiver<Report>,
+    recorder: Recorder,
+    instruments: Vec<State>,
+    anchor: Option<Instant>,
+    cpu_us: u64,
+}
+
+/// What is known of an instrument's thread.
+struct State {
+    patience: Duration,
+    has_begun: bool,
+    has_ended: bool,
+}
+
+/// What a thread has to say.
+enum Report {
+    /// A reading, the first or a later one.
+    Reading {
+        instrument: usize,
+        readings: Readings,
+        result: Result<(), Gap>,
+        at: Instant,
+    },
+    /// Nothing more comes of it.
+    Ended { instrument: usize, cpu_us: u64 },
+}
+
+/// What threads wait for.
+#[derive(Default)]
+struct Shared {
+    orders: Mutex<Orders>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Orders {
+    /// When clients began to work.
+    anchor: Option<Instant>,
+    stop: Option<Stop>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// Read a last time.
+    Finish,
+    /// Nobody wants to know any more.
+    Abandon,
+}
+
+impl Watch {
+    /// Starts them, and waits until each has read once, or has had its
+    /// [patience](Instrument::patience).
+    pub fn start(instruments: Vec<Box<dyn Instrument>>) -> Self {
+        let shared = Arc::<Shared>::default();
+        let (reports, inbox) = channel();
+        let mut watch = Self {
+            recorder: Recorder::new(Instant::now()),
+            shared,
+            inbox,
+            instruments: Vec::new(),
+            anchor: None,
+            cpu_us: 0,
+        };
+        for instrument in instruments {
+            watch.spawn(instrument, &reports);
+        }
+        let began = Instant::now();
+        watch.receive(|states| {
+            let pending = states.iter().filter(|state| !state.has_begun);
+            pending.map(|state| began + state.patience).max()
+        });
+        watch
+    }
+
+    fn spawn(&mut self, instrument: Box<dyn Instrument>, reports: &Sender<Report>) {
+        let name = instrument.name().to_owned();
+        let number = self.recorder.instrument(name.clone(), instrument.source());
+        self.instruments.push(State {
+            patience: instrument.patience(),
+            has_begun: false,
+            has_ended: false,
+        });
+        let shared = Arc::clone(&self.shared);
+        let reports = reports.clone();
+        let spawned = thread::Builder::new()
+            // The kernel keeps fifteen bytes.
+            .name(name)
+            .spawn(move || work(number, instrument, &shared, &reports));
+        if let Err(e) = spawned {
+            let gap = Gap::because(format!("there is no thread for it: {e}"));
+            let now = Instant::now();
+            self.recorder
+                .reading(number, Readings::default(), Err(gap), now);
+            self.instruments[number].has_begun = true;
+            self.instruments[number].has_ended = true;
+        }
+    }
+
+    /// Clients have begun to work: times count from here.
+    pub fn begun(&mut self, at: Instant) {
+        self.anchor = Some(at);
+        self.shared.order(|orders| orders.anchor = Some(at));
+    }
+
+    /// What has come since the last time; empty before [`Watch::begun`]. Never waits.
+    pub fn drain(&mut self) -> Batch {
+        let began = cpu_time::thread();
+        self.receive(|_| None);
+        let batch = match self.anchor {
+            Some(anchor) => self.recorder.take(anchor),
+            None => Batch::default(),
+        };
+        self.cpu_us += spent_us(began);
+        batch
+    }
+
+    /// Clients have gone: has all read for the last time, waits for them as long as their
+    /// [patience](Instrument::patience) lasts, and gives what has come since the last
+    /// [`Watch::drain`], with the totals.
+    pub fn end(&mut self) -> Batch {
+        self.shared.order(|orders| orders.stop = Some(Stop::Finish));
+        let began = Instant::now();
+        self.receive(|states| {
+            let pending = states.iter().filter(|state| !state.has_ended);
+            pending.map(|state| began + state.patience).max()
+        });
+        for (number, state) in self.instruments.iter().enumerate() {
+            if state.has_ended {
+                continue;
+            }
+            let gap = Gap::because(format!(
+                "it had not answered {} s after the trial's end",
+                state.patience.as_secs_f64()
+            ));
+            let now = Instant::now();
+            self.recorder
+                .reading(number, Readings::default(), Err(gap), now);
+        }
+        self.recorder.end();
+        self.drain()
+    }
+
+    /// CPU time of the instruments that have ended and of what is made of their readings, in
+    /// microseconds.
+    pub fn cpu_us(&self) -> u64 {
+        self.cpu_us
+    }
+
+    /// Takes what comes, until there is no time to wait for any more; it is told anew after each.
+    fn receive(&mut self, until: impl Fn(&[State]) -> Option<Instant>) {
+        loop {
+            let wait =
+                until(&self.instruments).map(|at| at.saturating_duration_since(Instant::now()));
+            let report = match wait {
+                Some(wait) => self.inbox.recv_timeout(wait),
+                None => self.inbox.recv_timeout(Duration::ZERO),
+            };
+            match report {
+                Ok(report) => self.take(report),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn take(&mut self, report: Report) {
+        match report {
+            Report::Reading {
+                instrument,
+                readings,
+                result,
+                at,
+            } => {
+                self.instruments[instrument].has_begun = true;
+                self.recorder.reading(instrument, readings, result, at);
+            }
+            Report::Ended { instrument, cpu_us } => {
+                self.instruments[instrument].has_begun = true;
+                self.instruments[instrument].has_ended = true;
+                self.recorder.cpu(instrument, cpu_us);
+                self.cpu_us += cpu_us;
+            }
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.order(|orders| {
+            orders.stop.get_or_insert(Stop::Abandon);
+        });
+    }
+}
+
+impl Shared {
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        // Whoever broke held nothing half done.
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn order(&self, change: impl FnOnce(&mut Orders)) {
+        change(&mut self.orders());
+        self.changed.notify_all();
+    }
+
+    /// Waits for the next reading; `Some` when there is to be none.
+    fn wait(&self, begun: Instant, interval: Duration, last: Instant) -> Option<Stop> {
+        let mut orders = self.orders();
+        loop {
+            if orders.stop.is_some() {
+                return orders.stop;
+            }
+            let due = due(orders.anchor.unwrap_or(begun), interval, last);
+            let wait = due.saturating_duration_since(Instant::now());
+            if wait.is_zero() {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(orders, wait);
+            (orders, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The first time after `last` that lies whole intervals after `anchor`; `anchor` itself when it
+/// comes after `last`.
+fn due(anchor: Instant, interval: Duration, last: Instant) -> Instant {
+    let interval = interval.max(Duration::from_millis(1));
+    let Some(past) = last.checked_duration_since(anchor) else {
+        return anchor;
+    };
+    let past = past.as_nanos() / interval.as_nanos();
+    anchor + interval * (past as u32).saturating_add(1)
+}
+
+/// The life of an instrument's thread. When nobody listens any more, it is over.
+fn work(
+    number: usize,
+    mut instrument: Box<dyn Instrument>,
+    shared: &Shared,
+    reports: &Sender<Report>,
+) {
+    let began = cpu_time::thread();
+    let read = |of: &mut dyn FnMut(&mut Readings) -> Result<(), Gap>| {
+        let mut readings = Readings::default();
+        let result = catch_unwind(AssertUnwindSafe(|| of(&mut readings)));
+        let is_sound = result.is_ok();
+        let result = result.unwrap_or_else(|panic| Err(broke(&*panic)));
+        let is_read = result.is_ok();
+        let sent = reports.send(Report::Reading {
+            instrument: number,
+            readings,
+            result,
+            at: Instant::now(),
+        });
+        (is_read, is_sound && sent.is_ok())
+    };
+    let (is_read, mut goes_on) = read(&mut |out| instrument.begin(out));
+    goes_on &= is_read;
+    let begun = Instant::now();
+    let interval = instrument.interval();
+    let mut last = begun;
+    while goes_on {
+        match shared.wait(begun, interval, last) {
+            None => {
+                last = Instant::now();
+                (_, goes_on) = read(&mut |out| instrument.read(out));
+            }
+            Some(Stop::Finish) => {
+                read(&mut |out| instrument.end(out));
+                goes_on = false;
+            }
+            Some(Stop::Abandon) => goes_on = false,
+        }
+    }
+    // It may have connections to close.
+    drop(instrument);
+    let _ = reports.send(Report::Ended {
+        instrument: number,
+        cpu_us: spent_us(began),
+    });
+}
+
+fn broke(panic: &(dyn Any + Send)) -> Gap {
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+    Gap::because(format!(
+        "the instrument broke, which is a mistake in pgdyno: {}",
+        words.unwrap_or("it did not say why")
+    ))
+}
+
+fn spent_us(since: cpu_time::CpuTime) -> u64 {
+    let now = cpu_time::thread();
+    (now - since).total_us()
+}
