@@ -130,6 +130,9 @@ pub struct Drive {
     /// Measured apart, before the figures that count; at most so long, less when
     /// [`crate::Control::end_warmup`] is called in it. `Until` counts from its end.
     pub warmup: Duration,
+    /// The warm-up has connections of its own, which end with it: what a server counts of the others
+    /// is then of the measured time alone.
+    pub warmup_apart: bool,
     /// Transactions a second, over all clients: an open loop. Without it each client starts the
     /// next transaction when the last has ended.
     pub rate: Option<f64>,
@@ -193,6 +196,7 @@ impl Default for Drive {
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
             transactions_max: None,
             warmup: Duration::ZERO,
+            warmup_apart: false,
             rate: None,
             latency_limit: None,
             errors: PGBENCH_RULES,

@@ -12,6 +12,7 @@
 //!
 //! Not here: what a workload is, how a target was named, how results look.
 
+mod apart;
 mod client;
 mod clock;
 mod control;

@@ -51,6 +51,9 @@ pub enum DriveError {
 
 /// Who watches a run. Called by the thread that called [`Drive::run`].
 pub trait Live {
+    /// All clients are connected and none works yet: they begin when this returns, and the clock
+    /// with them.
+    fn ready(&mut self) {}
     /// All clients are connected; the clock runs, by the wall clock since `started`.
     fn begun(&mut self, _started: SystemTime) {}
     /// A second (or the rest of one) is over, all threads together.
@@ -74,6 +77,9 @@ impl Drive {
     /// [`Recording`].
     pub fn run(&self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
         self.check()?;
+        if self.warmup_apart && !self.warmup.is_zero() {
+            return self.run_apart(control, live);
+        }
         let threads = self.threads.min(self.clients);
         let places = Places::of(&self.endpoints);
         let clock = Clock::start();
@@ -243,6 +249,7 @@ impl Collector<'_> {
             ..
         } = self;
         let mut open = BTreeMap::new();
+        live.ready();
         // From here on time counts.
         recording.started = SystemTime::now();
         let begin = clock.now();

@@ -1,5 +1,6 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
+mod accounting;
 mod doors;
 mod exit;
 mod observe;

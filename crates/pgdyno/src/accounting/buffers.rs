@@ -1,6 +1,6 @@
 //! The server's counters over SQL, with statements that its product and version have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,9 @@ use crate::target::admin;
 use crate::target::dialect::{Buffers, Since, Version};
 use crate::target::facts::Fact;
 
-/// How long counters may take to settle when the sessions have gone.
+/// How long the server may take to end sessions whose clients have gone.
+const GONE_MAX: Duration = Duration::from_secs(2);
+/// How long counters may take to settle then.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -46,12 +48,14 @@ impl Asker {
         }
     }
 
-    /// The same when what the sessions did has been counted: they have gone, and the counters rest.
-    pub fn settled(self, session: &mut Session) -> Moment {
+    /// The same when what the sessions did has been counted: those that were not there `before`
+    /// have gone, and the counters rest.
+    pub fn settled(self, session: &mut Session, before: &BTreeSet<String>) -> Moment {
         let begun = Instant::now();
-        while begun.elapsed() < SETTLE_MAX && self.others(session) {
+        while begun.elapsed() < GONE_MAX && !self.others(session).is_subset(before) {
             thread::sleep(LOOK_INTERVAL);
         }
+        let begun = Instant::now();
         let step = match self.version >= self.buffers.current_since {
             true => LOOK_INTERVAL,
             false => Duration::from_millis(self.buffers.stale_ms),
@@ -71,9 +75,10 @@ impl Asker {
         last
     }
 
-    fn others(self, session: &mut Session) -> bool {
-        let count = admin::value(session, self.buffers.other_sessions);
-        count.ok().flatten().is_some_and(|count| count != "0")
+    /// The other client sessions in this database, as far as the server tells.
+    pub fn others(self, session: &mut Session) -> BTreeSet<String> {
+        let rows = admin::rows(session, self.buffers.other_sessions).unwrap_or_default();
+        rows.into_iter().flatten().flatten().collect()
     }
 
     fn database(self, session: &mut Session) -> Fact<BTreeMap<String, u64>> {

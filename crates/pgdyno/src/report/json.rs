@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::accounting;
 use super::figures::{self, PERCENTILES};
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
@@ -61,6 +62,7 @@ pub fn document(outcome: &Outcome) -> Value {
             figures
         }),
         "touched": outcome.touched,
+        "accounting": outcome.accounting.as_ref().map(accounting::json),
         "steadiness": courses(recording).iter().map(steadiness).collect::<Vec<_>>(),
         "reasons": recording.reasons.iter().map(reason).collect::<Vec<_>>(),
         "server_counters": outcome.server_counters,

@@ -7,6 +7,7 @@ use pgdyno_drive::record::{
 use pgdyno_platform::terminal;
 use pgdyno_stats::Steadiness;
 
+use super::accounting;
 use super::figures::{self, PERCENTILES};
 use super::table::Table;
 use crate::plan::steady::courses;
@@ -29,6 +30,7 @@ pub fn text(outcome: &Outcome) -> String {
         totals(outcome),
         latencies(recording, width),
         endpoints(outcome, width),
+        outcome.accounting.as_ref().map_or_else(String::new, accounting::text),
         touched(outcome),
         failures(&recording.measured.all().counts),
         super::retries::text(outcome),

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
-use super::{State, Store, endpoints, packed, seconds, stamp, touched, warmup};
+use super::{State, Store, accounting, endpoints, packed, seconds, stamp, touched, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
@@ -66,6 +66,7 @@ impl Store {
         let recording = self.recording(number)?;
         let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
         let touched = touched::read(&self.connection, number)?;
+        let accounting = accounting::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
             .connection
@@ -76,6 +77,7 @@ impl Store {
                 ..outcome.trial
             },
             touched,
+            accounting,
             warmup_ended,
             ..outcome
         })
@@ -277,6 +279,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         host: json::<StoredHost>(row, "host")?.into(),
         recording,
         touched: None,
+        accounting: None,
         warmup_ended: None,
         notes: json(row, "notes")?,
     })

@@ -57,6 +57,10 @@ pub struct Manifest {
     /// Procedures that scripts call.
     #[serde(default, rename = "procedure")]
     pub procedures: Vec<Procedure>,
+    /// Work units whose buffers are explained after a run. With any, what the storage layer does is
+    /// accounted for.
+    #[serde(default, rename = "explain")]
+    pub explains: Vec<Explain>,
 }
 
 /// Something the user may choose with `--param NAME=VALUE`; a variable in every script of the pack.
@@ -217,6 +221,20 @@ pub struct Procedure {
     /// The file with the statement that creates it, sent as it is; a file `STEM.DIALECT.sql` beside
     /// it takes its place on that dialect.
     pub file: String,
+}
+
+/// What a work unit reads, by EXPLAIN.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explain {
+    /// The operation whose units are counted: what scripts name it in `\\unit` and `\\units`.
+    pub unit: String,
+    /// A script that makes such units, a statement each, with keys of their own: a hundred or more.
+    /// A file `STEM.DIALECT.sql` beside it takes its place on that dialect.
+    pub file: String,
+    /// Statements that sessions of the workload begin with, as far as they concern the plan.
+    #[serde(default)]
+    pub settings: Vec<String>,
 }
 
 fn one() -> Weight {
@@ -420,6 +438,10 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
         return Err("script: every weight is 0, so there is nothing to run".to_owned());
     }
     check_procedures(m)?;
+    no_duplicates("explain", m.explains.iter().map(|e| e.unit.as_str()))?;
+    for e in &m.explains {
+        check_file_name(&format!("explain \"{}\": file = \"{}\"", e.unit, e.file), &e.file)?;
+    }
     no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
     for mix in &m.mixes {
         for script in mix.weights.keys() {

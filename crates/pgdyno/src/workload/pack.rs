@@ -54,7 +54,9 @@ impl Pack {
         let procedures = manifest.procedures.iter().map(|p| ("procedure", &p.file));
         let counts = manifest.params.iter();
         let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
-        for (key, name) in scripts.chain(sql).chain(procedures).chain(counts) {
+        let explains = manifest.explains.iter().map(|e| ("explain", &e.file));
+        let named = scripts.chain(sql).chain(procedures).chain(counts);
+        for (key, name) in named.chain(explains) {
             if !files.contains_key(name) {
                 return Err(fail(format!(
                     "{key}: there is no file \"{name}\" in the pack (there are: {})",

@@ -1,0 +1,111 @@
+//! The arithmetic, and the counters of a real server.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn counters(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
+    pairs.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+pub fn accounting() -> Accounting {
+    let unseen = || "nobody asked".to_owned();
+    Accounting {
+        elapsed_us: 10_000_000,
+        sessions: 2,
+        cpus: Some(4),
+        buffers: Fact::Seen(BufferCounters {
+            database: "d".to_owned(),
+            block_bytes: 8192,
+            before: counters([("blks_hit", 1000), ("blks_read", 500)]),
+            after: counters([("blks_hit", 751_000), ("blks_read", 250_500)]),
+        }),
+        io: Fact::Unseen(unseen()),
+        wal_bytes: Fact::Seen(5_000_000),
+        device: Fact::Seen(DeviceUse {
+            name: "vda".to_owned(),
+            reads: 1000,
+            read_bytes: 8_192_000,
+            writes: 0,
+            written_bytes: 0,
+        }),
+        cpu_us: Fact::Seen(16_000_000),
+        units: vec![Units {
+            kind: "select".to_owned(),
+            count: 3900,
+            rows_each: 255,
+        }],
+        expected: Fact::Seen(Expected {
+            kind: "select".to_owned(),
+            count: 100,
+            mean: 256.0,
+            min: 255,
+            max: 260,
+            plans: vec![("Index Scan".to_owned(), 100)],
+        }),
+        nodes: BTreeMap::new(),
+    }
+}
+
+#[track_caller]
+fn about(value: Option<f64>, want: f64) {
+    let value = value.expect("a figure");
+    assert!((value - want).abs() < want.abs() * 1e-9, "{value}, not {want}");
+}
+
+#[test]
+fn figures_follow_from_what_was_counted() {
+    let it = accounting();
+    assert_eq!(it.logical_reads(), Some(1_000_000));
+    about(it.liops(), 100_000.0);
+    about(it.misses_per_s(), 25_000.0);
+    about(it.hit_ratio(), 0.75);
+    about(it.miss_ratio(), 0.25);
+    about(it.device_reads_per_s(), 100.0);
+    about(it.device_bytes_per_s(), 819_200.0);
+    about(it.device_ratio(), 0.001);
+    about(it.wal_bytes_per_s(), 500_000.0);
+    about(it.cpu_us_per_logical_read(), 16.0);
+    about(it.liops_per_core(), 62_500.0);
+    about(it.cores_busy(), 1.6);
+    about(it.busy_share(), 0.8);
+    about(it.us_per_logical_read(), 20.0);
+    about(it.counted_by_expected(), 1_000_000.0 / (3900.0 * 256.0));
+    about(it.buffers_per_unit(), 1_000_000.0 / 3900.0);
+}
+
+#[test]
+fn what_is_not_known_has_no_figures() {
+    let reset = Accounting {
+        buffers: Fact::Seen(BufferCounters {
+            after: counters([("blks_hit", 1), ("blks_read", 1)]),
+            ..accounting().buffers.seen().unwrap().clone()
+        }),
+        ..accounting()
+    };
+    assert_eq!((reset.liops(), reset.hit_ratio()), (None, None));
+    assert_eq!(reset.cpu_us_per_logical_read(), None);
+    let idle = Accounting {
+        elapsed_us: 0,
+        units: Vec::new(),
+        cpu_us: Fact::Unseen("elsewhere".to_owned()),
+        ..accounting()
+    };
+    assert_eq!((idle.liops(), idle.cores_busy(), idle.liops_per_core()), (None, None, None));
+    assert_eq!((idle.counted_by_expected(), idle.buffers_per_unit()), (None, None));
+    let mut mixed = accounting();
+    mixed.units.push(Units {
+        kind: "update".to_owned(),
+        count: 1,
+        rows_each: 8,
+    });
+    // Whose buffers are whose is not known.
+    assert_eq!(mixed.counted_by_expected(), None);
+}
+
+#[test]
+fn it_is_kept_as_json_and_read_again() {
+    let text = serde_json::to_string(&accounting()).unwrap();
+    let again: Accounting = serde_json::from_str(&text).unwrap();
+    assert_eq!(again, accounting());
+}
