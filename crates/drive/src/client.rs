@@ -8,6 +8,7 @@ mod meta;
 mod outage;
 mod reply;
 mod state;
+mod units;
 
 use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
@@ -22,6 +23,7 @@ use outage::Outage;
 use pgdyno_platform::io::Io;
 use reply::Reply;
 use state::State;
+use units::Units;
 pub(crate) use state::Wait;
 
 /// One client.
@@ -67,6 +69,8 @@ pub(crate) struct Client {
     /// Whether the transaction has failed as soon as it is rolled back.
     is_given_up: bool,
     reply: Reply,
+    /// Its work units that are not booked yet.
+    units: Units,
     /// The time without a connection, while it lasts and is to be ended.
     outage: Option<Outage>,
     /// Whether anything was waited for since the present transaction began.
@@ -116,6 +120,7 @@ impl Client {
             last_cause: None,
             is_given_up: false,
             reply: Reply::default(),
+            units: Units::default(),
             outage: None,
             has_waited: false,
             has_missed: false,
@@ -274,6 +279,7 @@ impl Client {
             self.scheduled = cx.now;
         }
         self.command = 0;
+        self.units.restart();
         self.has_missed = false;
         self.has_waited = false;
         self.state = State::Command;
@@ -320,6 +326,7 @@ impl Client {
         self.trace_sending(cx, statement);
         let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
+        self.units.gather(statement);
         self.statements += 1;
         if !self.in_pipeline {
             link.end_statement(program.mode());
@@ -458,6 +465,7 @@ impl Client {
     /// Sends what the link has gathered and goes on in `next`.
     fn transmit_and<I: Io>(&mut self, cx: &mut Context<'_, I>, next: State) {
         self.state = next;
+        self.units.send(cx.now);
         let Some(link) = &mut self.link else { return };
         if let Err(reason) = link.transmit(&mut cx.io, self.key, &mut cx.sealed) {
             self.lose_connection(cx, reason.as_deref());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pgdyno_script::{Names, Slot, Value};
 use pgdyno_wire::Candidate;
 
-use crate::program::{CompileError, Program};
+use crate::program::{CompileError, Numbers, Program};
 use crate::retry::{Backoff, Retry};
 use crate::rules::{ErrorRule, PGBENCH_RULES};
 
@@ -241,6 +241,19 @@ impl Drive {
         }
     }
 
+    /// The operations whose work units the scripts count, by their numbers.
+    pub(crate) fn operations(&self) -> Vec<String> {
+        let mut operations = Vec::new();
+        let programs = self.scripts.iter().map(|script| &script.program);
+        for (number, name) in programs.flat_map(|program| program.operations()) {
+            if operations.len() <= number {
+                operations.resize(number + 1, String::new());
+            }
+            name.clone_into(&mut operations[number]);
+        }
+        operations
+    }
+
     /// Compiles scripts with their weights, in order; for [`Retry::Savepoint`] with the savepoint's
     /// name.
     ///
@@ -251,9 +264,9 @@ impl Drive {
         mode: QueryMode,
         savepoint: Option<&str>,
     ) -> Result<Vec<Script>, CompileError> {
-        let mut prepared = 0;
+        let mut numbers = Numbers::default();
         let compile = |(script, weight)| {
-            let program = Arc::new(Program::compile(script, mode, savepoint, &mut prepared)?);
+            let program = Arc::new(Program::compile(script, mode, savepoint, &mut numbers)?);
             Ok(Script {
                 program,
                 weight,

@@ -12,6 +12,7 @@ pub(crate) mod reasons;
 mod recorder;
 mod recording;
 mod transaction_log;
+mod units;
 mod work;
 
 pub use endpoint::{EndpointRecord, Event, EventKind};
@@ -27,4 +28,5 @@ pub use recording::{
 };
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
+pub use units::{PackedUnits, Units};
 pub use work::Work;

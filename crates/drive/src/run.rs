@@ -428,6 +428,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
         measured: phase(),
         seconds: Vec::new(),
         scripts,
+        operations: drive.operations(),
         reasons: Vec::new(),
         connections: Connections::default(),
         outages: Outages::default(),

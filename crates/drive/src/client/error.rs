@@ -118,6 +118,7 @@ impl Client {
 
     /// The server says that something went wrong.
     pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
+        self.units.forget();
         let failure = Failure::from_sqlstate(error.sqlstate().unwrap_or_default());
         let cause = cause_of(cx, failure, error.get(b'M').unwrap_or_default());
         if self.reply.is_copying {
@@ -315,6 +316,7 @@ impl Client {
         self.count_error(cx, Then::Retry);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
+        self.units.restart();
         (self.error, self.has_missed) = (None, false);
         (self.tried, self.statements) = (Some(cx.now), 0);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);

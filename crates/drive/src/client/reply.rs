@@ -13,7 +13,7 @@ use super::{Client, State, Wait};
 use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
 use crate::message::Level;
-use crate::program::Program;
+use crate::program::{Program, Work};
 use crate::record::Failure;
 
 /// What of an answer has been seen so far. Rows are kept only while a script asks for values, and
@@ -196,6 +196,7 @@ impl Client {
             tag::READY_FOR_QUERY => match frame.parse() {
                 Ok(Message::ReadyForQuery(status)) => {
                     let has_failed = self.has_failed_answer();
+                    self.units_ready(cx, status);
                     let Some(link) = &mut self.link else {
                         return true;
                     };
@@ -230,6 +231,7 @@ impl Client {
                 }
                 // The number of rows is the last word of a tag that has one.
                 self.has_missed |= frame.body.ends_with(b" 0\0");
+                self.unit_done(cx, frame.body);
                 self.result_ended(cx);
             }
             tag::ERROR_RESPONSE => {
@@ -237,7 +239,12 @@ impl Client {
                     self.server_error(cx, fields);
                 }
             }
-            tag::ROW_DESCRIPTION | tag::DATA_ROW => self.rows(cx, frame),
+            tag::ROW_DESCRIPTION | tag::DATA_ROW => {
+                if frame.tag == tag::DATA_ROW {
+                    self.unit_row(cx, &frame);
+                }
+                self.rows(cx, frame);
+            }
             tag::NOTICE_RESPONSE => {
                 if let Ok(Message::NoticeResponse(fields)) = frame.parse() {
                     cx.say(Level::Debug, ServerError::new(fields).libpq_notice_text());
@@ -380,6 +387,12 @@ impl Client {
     }
 
     fn store_row<I: Io>(&mut self, cx: &mut Context<'_, I>, gset: &Gset) {
+        let work = cx.program(self.script).statement(self.command);
+        let told: &[(String, usize)] = match work.and_then(|statement| statement.units.as_ref()) {
+            Some(Work::Told(told)) => told,
+            _ => &[],
+        };
+        let mut found = 0;
         let columns = Frame {
             tag: tag::ROW_DESCRIPTION,
             body: &self.reply.columns,
@@ -397,6 +410,17 @@ impl Client {
         };
         for (column, value) in columns.flatten().zip(row.flatten()) {
             let name = String::from_utf8_lossy(column.name);
+            if let Some((name, operation)) = told.iter().find(|(told, _)| *told == name) {
+                found += 1;
+                cx.rotate(cx.now);
+                let units = cx.recorder.units(self.script, *operation);
+                // Without a value there was no unit of it.
+                if value.is_some_and(|array| !units.add_told(array)) {
+                    let text = format!("column \"{name}\" does not tell of work units");
+                    return self.gset_error(cx, &text);
+                }
+                continue;
+            }
             match gset.variable(&name, &cx.drive.names) {
                 Ok(Some(slot)) => self.vars.set_text(slot, value.unwrap_or_default()),
                 Ok(None) => {}
@@ -406,6 +430,11 @@ impl Client {
                     return self.gset_error(cx, &text);
                 }
             }
+        }
+        if found < told.len() {
+            let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+            let text = format!("expected columns {}, got {found} of them", names.join(", "));
+            self.gset_error(cx, &text);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
     EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
-    Reasons, StatementTotals, ThreadUse, TransactionLog,
+    Reasons, StatementTotals, ThreadUse, TransactionLog, Units,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -206,6 +206,11 @@ impl Recorder {
     /// Books a pause between tries.
     pub(crate) fn paused(&mut self, script: usize, time: Nanos) {
         self.interval.scripts[script].work.backoff_us += micros(time);
+    }
+
+    /// Work units of an operation.
+    pub(crate) fn units(&mut self, script: usize, operation: usize) -> &mut Units {
+        self.interval.scripts[script].units(operation)
     }
 
     /// Why tries fail on this thread.

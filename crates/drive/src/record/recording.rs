@@ -3,7 +3,8 @@
 use std::time::SystemTime;
 
 use super::{
-    Counts, EndpointRecord, Event, Interval, Latencies, Packed, Reason, ScriptInterval, Work,
+    Counts, EndpointRecord, Event, Interval, Latencies, Packed, PackedUnits, Reason,
+    ScriptInterval, Units, Work,
 };
 use crate::drive::Script;
 
@@ -14,6 +15,8 @@ pub struct Recording {
     pub started: SystemTime,
     /// What was run, in the order that every list by script has.
     pub scripts: Vec<ScriptRecord>,
+    /// The operations whose work units were counted, in the order that lists of units have.
+    pub operations: Vec<String>,
     /// Warm-up, when there was one: never part of the figures.
     pub warmup: Option<Phase>,
     /// The figures.
@@ -167,6 +170,8 @@ pub struct ScriptSecond {
     pub lag: Option<Packed>,
     /// What tries cost.
     pub work: Work,
+    /// Work units by operation.
+    pub units: Vec<PackedUnits>,
 }
 
 impl From<&Interval> for Second {
@@ -178,6 +183,7 @@ impl From<&Interval> for Second {
             response: script.response.as_ref().map(Latencies::pack),
             lag: script.lag.as_ref().map(Latencies::pack),
             work: script.work.clone(),
+            units: script.units.iter().map(Units::pack).collect(),
         };
         Self {
             start_us: interval.start_ns / 1000,
