@@ -11,8 +11,8 @@ use crate::target::admin;
 use crate::target::dialect::Buffers;
 use crate::target::facts::Fact;
 
-/// So many units are explained.
-pub const UNITS: u64 = 100;
+/// A mean of fewer is none.
+const COUNT_MIN: usize = 100;
 
 /// What units are expected to read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub fn of(
     settings: &[String],
     statements: impl IntoIterator<Item = String>,
 ) -> Fact<Expected> {
-    let told = || -> Result<Vec<Explained>, String> {
+    let mut told = || -> Result<Vec<Explained>, String> {
         for setting in settings {
             admin::run(session, setting).map_err(|e| e.to_string())?;
         }
@@ -60,7 +60,6 @@ pub fn of(
         }
         Ok(all)
     };
-    let mut told = told;
     match told() {
         Ok(all) => mean(kind, &all),
         Err(why) => Fact::Unseen(format!("EXPLAIN: {why}")),
@@ -75,6 +74,10 @@ struct Explained {
 }
 
 fn mean(kind: &str, all: &[Explained]) -> Fact<Expected> {
+    if all.len() < COUNT_MIN {
+        let count = all.len();
+        return Fact::Unseen(format!("only {count} units were explained, not {COUNT_MIN}"));
+    }
     let buffers = all.iter().map(|unit| unit.buffers);
     let (Some(min), Some(max)) = (buffers.clone().min(), buffers.clone().max()) else {
         return Fact::Unseen("nothing was explained".to_owned());
@@ -142,15 +145,17 @@ mod tests {
         let unit = explained(UNIT).unwrap();
         assert_eq!(unit.buffers, 258);
         assert_eq!(unit.plan, "Aggregate > Index Scan using slob1_key on slob1");
-        let other = Explained {
+        let other = || Explained {
             buffers: 260,
             plan: "Seq Scan on slob1".to_owned(),
         };
-        let Fact::Seen(expected) = mean("select", &[other, explained(UNIT).unwrap(), unit]) else {
+        let mut all: Vec<Explained> = (0..49).map(|_| other()).collect();
+        all.extend((0..51).map(|_| explained(UNIT).unwrap()));
+        let Fact::Seen(expected) = mean("select", &all) else {
             panic!("nothing");
         };
-        assert!((expected.mean - 776.0 / 3.0).abs() < 1e-9);
-        assert_eq!((expected.min, expected.max, expected.count), (258, 260, 3));
+        assert!((expected.mean - 258.98).abs() < 1e-9);
+        assert_eq!((expected.min, expected.max, expected.count), (258, 260, 100));
         assert!(expected.plan().starts_with("Aggregate"));
         assert_eq!(expected.plans.len(), 2);
     }
@@ -160,6 +165,7 @@ mod tests {
         for json in ["", "[]", "{}", r#"[{"Plan": {"Node Type": "Result"}}]"#] {
             assert!(explained(json).is_err(), "{json}");
         }
-        assert!(mean("select", &[]).seen().is_none());
+        let few = mean("select", &[explained(UNIT).unwrap()]);
+        assert!(matches!(few, Fact::Unseen(why) if why.contains("only 1 units")));
     }
 }

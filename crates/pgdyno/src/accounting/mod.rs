@@ -11,7 +11,7 @@ mod device;
 pub mod expected;
 mod reader;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use device::DeviceUse;
 pub use expected::Expected;
-pub use reader::{Barrier, Reader};
+pub use reader::Reader;
 
 use crate::target::facts::Fact;
 

@@ -33,7 +33,7 @@ struct Server {
 }
 
 /// What was there when all sessions stood and none worked yet.
-pub struct Barrier {
+struct Barrier {
     moment: Fact<Moment>,
     device: Fact<Disk>,
     cpu_us: Fact<u64>,
@@ -79,12 +79,11 @@ impl Reader {
 
     /// The sessions have gone. `elapsed_us` is from the barrier to the end of the last
     /// transaction. `None` when there was no barrier.
-    pub fn after(self, elapsed_us: u64, sessions: u64) -> Option<Accounting> {
-        let barrier = self.barrier?;
+    pub fn after(&mut self, elapsed_us: u64, sessions: u64) -> Option<Accounting> {
+        let barrier = self.barrier.take()?;
         // The device and the CPU before anything that costs them something.
         let device = device::since(barrier.device);
-        let mut server = self.server;
-        let cpu_us = match &server {
+        let cpu_us = match &self.server {
             Fact::Seen(server) => server.cpu_us(),
             Fact::Unseen(why) => Fact::Unseen(why.clone()),
         };
@@ -98,7 +97,7 @@ impl Reader {
                 Fact::Unseen(why),
             )
         };
-        let (buffers, io, wal_bytes) = match (barrier.moment, &mut server) {
+        let (buffers, io, wal_bytes) = match (barrier.moment, &mut self.server) {
             (Fact::Seen(before), Fact::Seen(server)) => {
                 let after = server.asker.settled(&mut server.session, &server.before);
                 let grown = before.until(after, &server.database, server.block_bytes);

@@ -2,7 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use std::path::Path;
+
+use pgdyno_server::{Installation, Options, Server};
+use pgdyno_session::Session;
+
 use super::*;
+use crate::target::dialect::Product;
+use crate::target::facts::{self, Facts};
+use crate::target::open::{self, Target, Wanted};
 
 fn counters(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
@@ -108,4 +116,88 @@ fn it_is_kept_as_json_and_read_again() {
     let text = serde_json::to_string(&accounting()).unwrap();
     let again: Accounting = serde_json::from_str(&text).unwrap();
     assert_eq!(again, accounting());
+}
+
+const ROWS: u64 = 2000;
+
+/// A row a block and an index, as the method wants it.
+fn make_table(session: &mut Session, name: &str) {
+    let sql = format!(
+        "CREATE TABLE {name} (mykey bigint, scratch bigint, filler char(1024)) \
+             WITH (fillfactor = 10); \
+         INSERT INTO {name} SELECT n, n, 'x' FROM generate_series(1, {ROWS}) n \
+             ORDER BY hashint8(n); \
+         CREATE INDEX ON {name} (mykey); ANALYZE {name}; SELECT sum(scratch) FROM {name}"
+    );
+    session.simple_query(&sql).unwrap();
+}
+
+fn unit(table: &str, key: u64, rows: u64) -> String {
+    let last = key + rows - 1;
+    format!("SELECT sum(scratch) FROM {table} WHERE mykey BETWEEN {key} AND {last}")
+}
+
+/// Keys that jump about.
+fn keys(count: u64, rows: u64) -> impl Iterator<Item = u64> {
+    (0..count).map(move |n| n * 7919 % (ROWS - rows) + 1)
+}
+
+fn known(url: &str) -> (Target, Product, Facts) {
+    let target = open::existing(&Wanted::at(url)).unwrap().unwrap();
+    let mut session = target.connect().unwrap();
+    let product = Product::ask(&mut session).unwrap();
+    (target, product, facts::collect(&mut session))
+}
+
+/// What a session's reads come to on this server: counted, and explained.
+fn accounted(server: &Server, table: &str, rows: u64, count: u64) -> Accounting {
+    let (target, product, facts) = known(&server.address().url());
+    let mut session = target.connect().unwrap();
+    make_table(&mut session, table);
+    drop(session);
+    let mut reader = Reader::new(&target, &product, &facts);
+    let mut session = target.connect().unwrap();
+    reader.at_barrier();
+    let begun = std::time::Instant::now();
+    for key in keys(count, rows) {
+        let answer = session.query_one_value(&unit(table, key, rows)).unwrap();
+        assert!(answer.is_some());
+    }
+    let elapsed_us = begun.elapsed().as_micros() as u64;
+    drop(session);
+    let mut it = reader.after(elapsed_us, 1).unwrap();
+    it.units = vec![Units {
+        kind: "select".to_owned(),
+        count,
+        rows_each: rows,
+    }];
+    let buffers = product.dialect.storage.buffers.as_ref().unwrap();
+    let statements = keys(100, rows).map(|key| unit(table, key, rows));
+    let settings = ["SET enable_bitmapscan = off".to_owned()];
+    let session = reader.session().unwrap();
+    it.expected = expected::of(session, buffers, "select", &settings, statements);
+    it
+}
+
+/// The counters that only this test's sessions can have moved agree with EXPLAIN.
+#[track_caller]
+fn agrees(it: &Accounting) {
+    let expected = it.expected.seen().unwrap_or_else(|| panic!("{:?}", it.expected));
+    assert!(expected.plan().contains("Index Scan using"), "{expected:?}");
+    let ratio = it.counted_by_expected().unwrap();
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}: {it:?}");
+    assert!(it.us_per_logical_read().unwrap() > 0.0);
+    assert!(it.wal_bytes.seen().is_some(), "{:?}", it.wal_bytes);
+    assert!(it.cpu_us.seen().is_some(), "{:?}", it.cpu_us);
+}
+
+#[test]
+fn the_servers_count_is_what_explain_tells_of_the_units_that_were_done() {
+    let server = pgdyno_testkit::postgres_with(&["autovacuum=off"]);
+    let it = accounted(&server, "acc_255", 255, 400);
+    agrees(&it);
+    let io = it.io.seen().unwrap_or_else(|| panic!("{:?}", it.io));
+    let hits: u64 = io.iter().map(|row| row.hits).sum();
+    assert!(hits as f64 > 0.9 * it.logical_reads().unwrap() as f64, "{io:?}");
+    assert!(it.device.seen().is_some() || it.device != Fact::default(), "{:?}", it.device);
 }

@@ -12,10 +12,12 @@ use pgdyno_platform::limits;
 use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::account;
 use super::isolation::Isolation;
 use super::prepare::Prepared;
 use super::touched::Touched;
 use super::warmup;
+use crate::accounting::Accounting;
 use crate::exit::{Exit, Failure};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
@@ -74,6 +76,8 @@ pub struct Outcome {
     pub recording: Recording,
     /// What its draws came to, where scripts say which rows they are about.
     pub touched: Option<Touched>,
+    /// What the storage layer did, where the workload is about that.
+    pub accounting: Option<Accounting>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<warmup::Ended>,
     /// What a reader must know.
@@ -93,9 +97,11 @@ impl Trial {
     ) -> Result<Outcome, Failure> {
         let dialect = prepared.product.dialect;
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
-        let mut outcome = self
-            .measure(prepared, control, live)
-            .map_err(|error| explain(&error, prepared))?;
+        let measured = match account::is_due(prepared) {
+            true => account::measure(self, prepared, control, live),
+            false => self.measure(prepared, control, live),
+        };
+        let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
         let recording = &outcome.recording;
         let all_went_well = recording.reasons.is_empty()
             && recording.warmup.is_none()
@@ -139,6 +145,7 @@ impl Trial {
             host,
             recording,
             touched,
+            accounting: None,
             warmup_ended,
             notes,
             trial: self,

@@ -1,0 +1,138 @@
+//! Accounts for what the storage layer does in a trial: reads at the barrier and at the end, counts
+//! the sessions' work units, has some explained, and says where the three do not agree.
+//!
+//! Not for: reading (`accounting/`), words (`report::accounting`).
+
+use std::time::SystemTime;
+
+use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
+use pgdyno_drive::{Control, DriveError, Live, Message};
+
+use super::prepare::Prepared;
+use super::trial::{Outcome, Trial};
+use crate::accounting::{Expected, Reader, Units, expected};
+use crate::target::facts::Fact;
+use crate::validity;
+use crate::workload::explain;
+
+/// Whether the workload is about the storage layer: it says how its work units are explained.
+pub fn is_due(prepared: &Prepared) -> bool {
+    let pack = prepared.workload.pack.as_ref();
+    pack.is_some_and(|pack| !pack.manifest.explains.is_empty())
+}
+
+/// [`Trial::measure`] with an account of it. A warm-up has sessions of its own then, since the
+/// server tells what a session did when it ends.
+///
+/// # Errors
+/// As [`Trial::measure`].
+pub fn measure(
+    mut trial: Trial,
+    prepared: &Prepared,
+    control: &Control,
+    live: &mut dyn Live,
+) -> Result<Outcome, DriveError> {
+    trial.drive.warmup_apart = true;
+    let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
+    let mut at_barrier = AtBarrier {
+        live,
+        reader: &mut reader,
+    };
+    let mut outcome = trial.measure(prepared, control, &mut at_barrier)?;
+    let measured_us = outcome.recording.measured.elapsed_us;
+    let sessions = outcome.trial.drive.clients as u64;
+    if let Some(mut accounting) = reader.after(measured_us, sessions) {
+        accounting.units = units(&outcome.recording);
+        accounting.expected = match control.is_stopping() {
+            true => Fact::Unseen("the run was interrupted".to_owned()),
+            false => explained(&mut reader, prepared, &accounting.units),
+        };
+        outcome.notes.extend(validity::accounting(&accounting));
+        outcome
+            .notes
+            .sort_by_key(|note| std::cmp::Reverse(note.severity));
+        outcome.accounting = Some(accounting);
+    }
+    Ok(outcome)
+}
+
+/// The measured work units, by kind; kinds without any are left out.
+fn units(recording: &Recording) -> Vec<Units> {
+    let all = recording.measured.all();
+    let of = recording.operations.iter().zip(&all.units);
+    let units = of.map(|(kind, units)| {
+        let count = units.count();
+        Units {
+            kind: kind.clone(),
+            count,
+            rows_each: units.rows.checked_div(count).unwrap_or(0),
+        }
+    });
+    units.filter(|units| units.count > 0).collect()
+}
+
+/// What the pack's first kind of unit that was done is expected to read.
+fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<Expected> {
+    let unseen = |why: &str| Fact::Unseen(why.to_owned());
+    let Some(pack) = &prepared.workload.pack else {
+        return unseen("no pack");
+    };
+    let was_done = |unit: &str| units.iter().any(|units| units.kind == unit);
+    let mut explains = pack.manifest.explains.iter();
+    let Some(explain) = explains.find(|explain| was_done(&explain.unit)) else {
+        return unseen("no unit that can be explained was done");
+    };
+    let dialect = prepared.product.dialect;
+    let buffers = match &dialect.storage.buffers {
+        Ok(buffers) => buffers,
+        Err(why) => return unseen(why),
+    };
+    let statements = explain::statements(pack, explain, dialect.name, &prepared.variables);
+    let statements = match statements {
+        Ok(statements) => statements,
+        Err(why) => return Fact::Unseen(why),
+    };
+    match reader.session() {
+        Some(session) => {
+            expected::of(session, buffers, &explain.unit, &explain.settings, statements)
+        }
+        None => unseen("there is no session to ask in"),
+    }
+}
+
+/// Stands before whatever shows a trial, and reads when all sessions stand.
+struct AtBarrier<'a> {
+    live: &'a mut dyn Live,
+    reader: &'a mut Reader,
+}
+
+impl Live for AtBarrier<'_> {
+    fn ready(&mut self) {
+        self.live.ready();
+        self.reader.at_barrier();
+    }
+
+    fn begun(&mut self, started: SystemTime) {
+        self.live.begun(started);
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        self.live.second(interval);
+    }
+
+    fn message(&mut self, message: &Message) {
+        self.live.message(message);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.live.event(event);
+    }
+
+    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
+        self.live.logged(thread, transactions);
+    }
+
+    fn thread_ended(&mut self, thread: usize, at_us: u64) {
+        self.live.thread_ended(thread, at_us);
+    }
+}
