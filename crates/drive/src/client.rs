@@ -6,6 +6,7 @@ mod error;
 mod link;
 mod meta;
 mod outage;
+mod parting;
 mod reply;
 mod state;
 mod units;
@@ -209,6 +210,12 @@ impl Client {
                     if !self.has_waited {
                         return Wait::Turn;
                     }
+                }
+                State::Parting(until) => {
+                    if cx.now < until {
+                        return Wait::Until(until);
+                    }
+                    self.leave(cx);
                 }
                 State::Finished | State::Aborted => return Wait::Ended,
             }
@@ -506,8 +513,7 @@ impl Client {
         }
         // A transaction that is forgotten must not hold up the keys of others.
         self.draws.end();
-        self.disconnect(cx);
-        self.state = State::Finished;
+        self.part(cx);
     }
 
     fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
@@ -526,8 +532,10 @@ impl Client {
             State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {}
             State::Connecting(ref attempt) if attempt.is_before_run() => {}
             State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
+            State::Parting(_) => return self.leave(cx),
             _ => self.book_broken_off(cx, Failure::Interrupted),
         }
         self.finish(cx);
+        self.leave(cx);
     }
 }

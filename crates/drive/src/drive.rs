@@ -176,6 +176,10 @@ pub struct Drive {
     pub on_connection_loss: OnConnectionLoss,
     /// Where the random numbers come from: the same seed gives the same transactions.
     pub seed: i64,
+    /// What each client asks of the server when it has done all it was told to, before it
+    /// disconnects: the server tells its statistics of a session late otherwise. What comes of it
+    /// does not matter.
+    pub last_statement: Option<String>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,
 }
@@ -216,6 +220,7 @@ impl Default for Drive {
             exit_on_abort: false,
             on_connection_loss: OnConnectionLoss::EndClient,
             seed: 0,
+            last_statement: None,
             grace: Duration::from_secs(5),
         }
     }
@@ -241,19 +246,6 @@ impl Drive {
         }
     }
 
-    /// The operations whose work units the scripts count, by their numbers.
-    pub(crate) fn operations(&self) -> Vec<String> {
-        let mut operations = Vec::new();
-        let programs = self.scripts.iter().map(|script| &script.program);
-        for (number, name) in programs.flat_map(|program| program.operations()) {
-            if operations.len() <= number {
-                operations.resize(number + 1, String::new());
-            }
-            name.clone_into(&mut operations[number]);
-        }
-        operations
-    }
-
     /// Compiles scripts with their weights, in order; for [`Retry::Savepoint`] with the savepoint's
     /// name.
     ///
@@ -276,4 +268,17 @@ impl Drive {
         };
         scripts.into_iter().map(compile).collect()
     }
+}
+
+/// The operations whose work units the scripts of a run count, in the order that lists of units have.
+pub fn operations(scripts: &[Script]) -> Vec<String> {
+    let mut operations = Vec::new();
+    let programs = scripts.iter().map(|script| &script.program);
+    for (number, name) in programs.flat_map(|program| program.operations()) {
+        if operations.len() <= number {
+            operations.resize(number + 1, String::new());
+        }
+        name.clone_into(&mut operations[number]);
+    }
+    operations
 }

@@ -14,7 +14,7 @@ use pgdyno_script::{Counters, Draws, Seeds, Vars};
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, micros, nanos};
 use crate::control::Control;
-use crate::drive::{Drive, Setup as Variable};
+use crate::drive::{Drive, Setup as Variable, operations};
 use crate::event_loop::{self, Report, Setup, ThreadEnd};
 use crate::message::{Level, Message};
 use crate::places::Places;
@@ -428,7 +428,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
         measured: phase(),
         seconds: Vec::new(),
         scripts,
-        operations: drive.operations(),
+        operations: operations(&drive.scripts),
         reasons: Vec::new(),
         connections: Connections::default(),
         outages: Outages::default(),

@@ -101,7 +101,7 @@ impl Client {
         match block {
             Some(block) if self.may_retry(cx) => {
                 if let Some(link) = &mut self.link {
-                    link.rollback(&block.rollback);
+                    link.simple(&block.rollback);
                 }
                 self.transmit_and(cx, State::Restoring);
             }
@@ -111,7 +111,7 @@ impl Client {
 
     fn roll_back<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if let Some(link) = &mut self.link {
-            link.rollback("ROLLBACK");
+            link.simple("ROLLBACK");
         }
         self.transmit_and(cx, State::RollingBack);
     }
@@ -467,6 +467,9 @@ impl Client {
     /// The connection is gone in the middle of a transaction; `reason` says how, if there is more
     /// to say than that the server closed it.
     pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
+        if matches!(self.state, State::Parting(_)) {
+            return self.leave(cx);
+        }
         cx.recorder.lost(self.place);
         if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
             let words = self.last_words.take().map(|(_, words)| words);

@@ -67,6 +67,7 @@ impl Client {
         match self.state {
             State::Connecting(_) => self.connecting_closed(cx, error),
             State::Finished | State::Aborted => {}
+            State::Parting(_) => self.leave(cx),
             // As in pgbench it is the next statement that finds out.
             State::Idle => cx.io.close(self.key),
             State::Choose
@@ -118,7 +119,7 @@ impl Client {
         match self.state {
             State::Throttled => Wait::Until(self.scheduled),
             State::Sleeping => Wait::Until(self.sleep_until),
-            State::BackingOff { until, .. } => Wait::Until(until),
+            State::BackingOff { until, .. } | State::Parting(until) => Wait::Until(until),
             State::Finished | State::Aborted => Wait::Ended,
             _ => Wait::Input,
         }
@@ -234,6 +235,7 @@ impl Client {
                 self.unit_done(cx, frame.body);
                 self.result_ended(cx);
             }
+            tag::ERROR_RESPONSE if matches!(self.state, State::Parting(_)) => {}
             tag::ERROR_RESPONSE => {
                 if let Ok(Message::ErrorResponse(fields)) = frame.parse() {
                     self.server_error(cx, fields);
@@ -377,6 +379,7 @@ impl Client {
         (self.reply.has_columns, self.reply.rows, self.reply.is_over) = (false, 0, false);
         let has_failed = self.error.is_some();
         self.state = match self.state {
+            State::Parting(_) => return self.leave(cx),
             State::Preparing => return self.after_preparing(cx),
             State::WaitResult if has_failed => State::Error,
             State::WaitResult => State::EndCommand,

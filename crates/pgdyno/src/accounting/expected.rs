@@ -39,21 +39,20 @@ impl Expected {
     }
 }
 
-/// Runs and explains `statements`; `settings` are statements that the sessions of the trial begin
-/// with. What they change is not kept.
+/// Runs and explains `statements`; a PREPARE among them is run and no unit.
 pub fn of(
     session: &mut Session,
     buffers: &Buffers,
     kind: &str,
-    settings: &[String],
     statements: impl IntoIterator<Item = String>,
 ) -> Fact<Expected> {
     let mut told = || -> Result<Vec<Explained>, String> {
-        for setting in settings {
-            admin::run(session, setting).map_err(|e| e.to_string())?;
-        }
         let mut all = Vec::new();
         for statement in statements {
+            if statement.starts_with("PREPARE ") {
+                admin::run(session, &statement).map_err(|e| e.to_string())?;
+                continue;
+            }
             let sql = buffers.explain.replace("{statement}", &statement);
             let answer = admin::value(session, &sql).map_err(|e| e.to_string())?;
             all.push(explained(&answer.unwrap_or_default())?);

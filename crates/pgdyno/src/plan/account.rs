@@ -93,9 +93,7 @@ fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<
         Err(why) => return Fact::Unseen(why),
     };
     match reader.session() {
-        Some(session) => {
-            expected::of(session, buffers, &explain.unit, &explain.settings, statements)
-        }
+        Some(session) => expected::of(session, buffers, &explain.unit, statements),
         None => unseen("there is no session to ask in"),
     }
 }

@@ -83,7 +83,7 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         ),
     };
     if let Some(pack) = &workload.pack {
-        let values = chosen.or_defaults(pack);
+        let values = with_clients(&chosen.or_defaults(pack), asked);
         workload.make(&values).map_err(usage)?;
         refuse(&workload, None, &values)?;
     }
@@ -96,6 +96,15 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         names,
         given,
     })
+}
+
+/// A pack's scripts and rules also see how many clients there are, unless it has a parameter of this
+/// name.
+fn with_clients(values: &BTreeMap<String, String>, asked: &Trial) -> BTreeMap<String, String> {
+    let mut values = values.clone();
+    let clients = || asked.drive.clients.to_string();
+    values.entry("clients".to_owned()).or_insert_with(clients);
+    values
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -195,6 +204,7 @@ pub fn prepare_on(
                 product.dialect,
                 pack,
                 &workload.needs.procedures,
+                &loaded.variables,
             )?;
             loaded.variables
         }
@@ -216,10 +226,18 @@ pub fn prepare_on(
             variables
         }
     };
+    let mut target = target;
+    if let Some(pack) = &workload.pack {
+        let name = product.dialect.name;
+        let settings = pack.session_settings(name, &variables);
+        let settings = settings.map_err(Failure::new)?;
+        target = target.with_settings(product.dialect, &settings);
+    }
     if workload.pack.is_some() {
         // The tables may have been made with other parameters than nobody's choice.
-        refuse(&workload, Some(product.dialect.name), &variables)?;
-        if workload.make(&variables).map_err(Failure::new)? {
+        let values = with_clients(&variables, asked);
+        refuse(&workload, Some(product.dialect.name), &values)?;
+        if workload.make(&values).map_err(Failure::new)? {
             let usage = |e| Failure::with(Exit::Usage, e);
             let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
             (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;

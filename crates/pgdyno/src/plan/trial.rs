@@ -153,7 +153,6 @@ impl Trial {
     }
 
     fn drive(&self, prepared: &Prepared) -> Drive {
-        let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
         let target = &prepared.target;
         let reconnects = self.drive.on_connection_loss == OnConnectionLoss::Reconnect;
         Drive {
@@ -165,9 +164,29 @@ impl Trial {
             errors: prepared.errors,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
-            variables: prepared.variables.iter().map(text).collect(),
+            variables: self.variables(prepared),
+            last_statement: self.last_statement(prepared),
             ..self.drive.clone()
         }
+    }
+
+    /// What every client begins with: the workload's variables, and for packs how many clients there
+    /// are.
+    fn variables(&self, prepared: &Prepared) -> Vec<(String, Setup)> {
+        let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
+        let mut variables: Vec<_> = prepared.variables.iter().map(text).collect();
+        if prepared.workload.pack.is_some() && !prepared.variables.contains_key("clients") {
+            let clients = self.drive.clients.to_string();
+            variables.push(("clients".to_owned(), Setup::Text(clients)));
+        }
+        variables
+    }
+
+    /// Counters that are read after the trial have all of it in them then.
+    fn last_statement(&self, prepared: &Prepared) -> Option<String> {
+        let (statement, since) = prepared.product.dialect.flush_statistics?;
+        let is_there = prepared.product.known && prepared.product.is_since(since);
+        is_there.then(|| statement.to_owned())
     }
 
     /// The target as clients see it: what only concerns them is in their sessions alone.

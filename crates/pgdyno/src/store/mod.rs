@@ -27,6 +27,7 @@ mod stamp;
 mod tests;
 mod touched;
 mod trials;
+mod units;
 mod uuid;
 mod warmup;
 mod writer;

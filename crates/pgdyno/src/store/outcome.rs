@@ -15,7 +15,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
-use super::{State, Store, accounting, endpoints, packed, seconds, stamp, touched, warmup};
+use super::{
+    State, Store, accounting, endpoints, packed, seconds, stamp, touched, units, warmup,
+};
 use crate::exit::Failure;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
@@ -95,6 +97,7 @@ impl Store {
         };
         let (connections, outages) = self.connecting(number)?;
         let threads = self.threads(number)?;
+        let operations = units::operations(&self.connection, number)?;
         let endpoints = endpoints::read(&self.connection, number)?;
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
@@ -120,6 +123,7 @@ impl Store {
                 },
                 broken_invariant: broken.map(str::to_owned),
                 scripts,
+                operations,
                 statements,
                 reasons,
                 connections,

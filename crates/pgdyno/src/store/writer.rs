@@ -11,7 +11,7 @@ use pgdyno_drive::{Level, Live, Message};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::{State, Store, packed, stamp};
+use super::{State, Store, packed, stamp, units};
 use crate::exit::{Exit, Failure};
 use crate::plan::trial::Outcome;
 
@@ -202,7 +202,10 @@ fn write(connection: &mut Connection, number: i64, jobs: &[Job]) -> rusqlite::Re
                     .prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?)")?
                     .execute(params![number, at_us, kind, text])?;
             }
-            Job::Second(second) => write_second(&transaction, number, second)?,
+            Job::Second(second) => {
+                write_second(&transaction, number, second)?;
+                units::write(&transaction, number, second)?;
+            }
         }
     }
     transaction.commit()
@@ -319,7 +322,9 @@ mod tests {
     use super::*;
     use crate::store::begin::tests::header;
     use crate::store::{Filter, Kind};
-    use pgdyno_drive::record::{Counts, Failure as Reason, Latencies, ScriptSecond, Work};
+    use pgdyno_drive::record::{
+        Counts, Failure as Reason, Latencies, PackedUnits, ScriptSecond, Work,
+    };
 
     fn second(start_us: u64, warmup: bool, latencies_us: &[u64]) -> Job {
         let mut service = Latencies::default();
@@ -342,6 +347,10 @@ mod tests {
                 lost_us: 100,
                 ..Work::default()
             },
+            units: vec![PackedUnits {
+                rows: 255,
+                latencies: service.pack(),
+            }],
         };
         Job::Second(Box::new(Second {
             start_us,

@@ -120,7 +120,7 @@ pub fn load_as_asked(
 ) -> Result<Loaded, Failure> {
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
     let dialect = Product::ask(session).map_err(ask)?.dialect;
-    let found = state::find(session, dialect, pack).map_err(ask)?;
+    let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
     let seen = Seen::of(session, dialect, pack, params, &found)?;
     let replace = match state::judge(pack, &seen.tables, &found) {
         State::Ours(mark) => {
@@ -149,12 +149,14 @@ pub fn load(
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
     let pack = request.pack;
+    let values = request.params.or_defaults(pack);
+    let tables = pack.made_tables(&values).map_err(Failure::new)?;
     if let Some(name) = request
         .drop_tables
         .iter()
-        .find(|n| !pack.tables().iter().any(|t| t.name == **n))
+        .find(|n| !tables.iter().any(|t| t.name == **n))
     {
-        let tables: Vec<_> = pack.tables().iter().map(|t| t.name.as_str()).collect();
+        let tables: Vec<_> = tables.iter().map(|t| t.name.as_str()).collect();
         return Err(Failure::with(
             Exit::Usage,
             format!(
@@ -164,7 +166,7 @@ pub fn load(
             ),
         ));
     }
-    if pack.tables().is_empty() {
+    if tables.is_empty() {
         return Ok(there(request.params.or_defaults(pack), How::NoTables));
     }
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
@@ -188,19 +190,20 @@ pub fn load(
         .params
         .check_on(pack, &product)
         .map_err(|why| Failure::with(Exit::Usage, why))?;
-    let found = state::find(session, product.dialect, pack).map_err(ask)?;
+    let found = state::find(session, product.dialect, pack, &values)?;
     if let Some(loaded) = check(session, product.dialect, request, &found)? {
         return Ok(told(loaded));
     }
     // Only one load at a time; the other one may have changed what is there.
     lock(session, pack, &product)?;
-    let found = state::find(session, product.dialect, pack).map_err(ask)?;
+    let found = state::find(session, product.dialect, pack, &values)?;
     let result = match check(session, product.dialect, request, &found) {
         Ok(None) => {
             let stop = Stop::new(watch.interrupts);
             Load {
                 session,
                 request,
+                tables: &tables,
                 product: &product,
                 watch,
                 stop,
@@ -468,6 +471,8 @@ fn range_done(row: Vec<Option<String>>) -> Option<(String, u64)> {
 struct Load<'s, 'r, 'w, 'p> {
     session: &'s mut Session,
     request: &'r Request<'r>,
+    /// As the parameters have them.
+    tables: &'r [Table],
     product: &'r Product,
     watch: &'w mut Watch<'p>,
     stop: Stop,
@@ -548,13 +553,7 @@ impl Load<'_, '_, '_, '_> {
         if let Some(what) = what {
             return failure.detail(what);
         }
-        let tables: Vec<_> = self
-            .request
-            .pack
-            .tables()
-            .iter()
-            .map(|t| t.name.as_str())
-            .collect();
+        let tables: Vec<_> = self.tables.iter().map(|t| t.name.as_str()).collect();
         failure
             .detail(format!(
                 "left behind, not complete: tables {}",
@@ -578,7 +577,7 @@ impl Load<'_, '_, '_, '_> {
         after_load: &[String],
         reached: &mut Reached,
     ) -> Result<Vec<(String, u64)>, Failure> {
-        let tables = self.request.pack.tables();
+        let tables = self.tables;
         let creating = |e| trouble::server(&e, "could not create the tables");
         self.watch.progress.step("creating tables");
         let in_one = self.facts().transactional_ddl;
@@ -692,7 +691,7 @@ impl Load<'_, '_, '_, '_> {
             goes_on: false,
         };
         let mark = self.mark_for(recipe, mark::State::Loading);
-        let is_all_of_it = found.len() == self.request.pack.tables().len()
+        let is_all_of_it = found.len() == self.tables.len()
             && found.iter().all(|found| found.mark.as_ref() == Some(&mark));
         if is_all_of_it && !self.request.replace && self.request.drop_tables.is_empty() {
             let sql = format!("SELECT filled, row_first FROM {}", resume.record);
@@ -815,9 +814,8 @@ impl Load<'_, '_, '_, '_> {
     }
 
     fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
-        let pack = self.request.pack.tables_pack();
         let comment = quote_literal(&self.mark_for(recipe, state).comment());
-        let tables = pack.manifest.tables.iter();
+        let tables = self.tables.iter();
         tables
             .map(|table| format!("COMMENT ON TABLE {} IS {comment}", table.name))
             .collect()

@@ -61,6 +61,24 @@ pub struct Manifest {
     /// accounted for.
     #[serde(default, rename = "explain")]
     pub explains: Vec<Explain>,
+    /// Settings of the server that the clients' sessions begin with.
+    #[serde(default, rename = "setting")]
+    pub settings: Vec<SessionSetting>,
+}
+
+/// A setting of the server that the clients' sessions begin with.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionSetting {
+    /// Its name.
+    pub name: String,
+    /// Its value, a template.
+    pub value: String,
+    /// Expression over the parameters; the setting is left alone where it does not hold.
+    pub when: Option<String>,
+    /// The dialects that have it; none named: all of them.
+    #[serde(default)]
+    pub only: Vec<String>,
 }
 
 /// Something the user may choose with `--param NAME=VALUE`; a variable in every script of the pack.
@@ -69,6 +87,9 @@ pub struct Manifest {
 pub struct Param {
     /// The variable's name.
     pub name: String,
+    /// Other names that `--param` takes for it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// Value when the user gives none; its type is the parameter's type.
     pub default: Scalar,
     /// One sentence; units included.
@@ -218,7 +239,9 @@ impl From<Mode> for QueryMode {
 pub struct Procedure {
     /// As in SQL, without quotes.
     pub name: String,
-    /// The file with the statement that creates it, sent as it is; a file `STEM.DIALECT.sql` beside
+    /// `NAME FROM TO`: a procedure for each number, which templates know by this name.
+    pub each: Option<String>,
+    /// The file with the statement that creates it; a file `STEM.DIALECT.sql` beside
     /// it takes its place on that dialect.
     pub file: String,
 }
@@ -230,11 +253,9 @@ pub struct Explain {
     /// The operation whose units are counted: what scripts name it in `\\unit` and `\\units`.
     pub unit: String,
     /// A script that makes such units, a statement each, with keys of their own: a hundred or more.
+    /// A PREPARE among them is run and not explained.
     /// A file `STEM.DIALECT.sql` beside it takes its place on that dialect.
     pub file: String,
-    /// Statements that sessions of the workload begin with, as far as they concern the plan.
-    #[serde(default)]
-    pub settings: Vec<String>,
 }
 
 fn one() -> Weight {
@@ -264,6 +285,8 @@ pub struct Mix {
 pub struct Table {
     /// As in SQL, without quotes: it is looked up through the server's search path.
     pub name: String,
+    /// `NAME FROM TO`: a table for each number, which `name` and `rows` know by this name.
+    pub each: Option<String>,
     /// An expression in pgbench's language for the number of rows. Without one the table starts
     /// empty and is the workload's to grow.
     pub rows: Option<String>,
@@ -362,7 +385,9 @@ fn check(m: &Manifest) -> Result<(), String> {
 }
 
 fn check_params(params: &[Param]) -> Result<(), String> {
-    no_duplicates("param", params.iter().map(|p| p.name.as_str()))?;
+    let names = |p: &Param| [std::slice::from_ref(&p.name), &p.aliases].concat();
+    let names: Vec<String> = params.iter().flat_map(names).collect();
+    no_duplicates("param", names.iter().map(String::as_str))?;
     for p in params {
         let at = format!("param \"{}\"", p.name);
         if !pgdyno_script::is_valid_name(&p.name) {
@@ -467,6 +492,13 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
             ));
         }
     }
+    no_duplicates("setting", m.settings.iter().map(|s| s.name.as_str()))?;
+    for setting in &m.settings {
+        let at = format!("setting \"{}\"", setting.name);
+        check_dialects(&at, &setting.only)?;
+        // A custom setting has a dot.
+        setting.name.split('.').try_for_each(|part| check_made_name(&at, part))?;
+    }
     for (i, refusal) in m.refusals.iter().enumerate() {
         let at = format!("refuse number {}", i + 1);
         check_dialects(&at, &refusal.only)?;
@@ -491,10 +523,11 @@ fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
 
 /// What only means something where texts are made from parameters.
 fn check_templates(m: &Manifest) -> Result<(), String> {
-    let each = |t: &Table| t.columns.iter().any(|c| c.each.is_some());
+    let each = |t: &Table| t.each.is_some() || t.columns.iter().any(|c| c.each.is_some());
+    let each_procedure = m.procedures.iter().any(|p| p.each.is_some());
     let what = match m.define.is_empty() {
         false => "define",
-        true if m.tables.iter().any(each) => "each",
+        true if each_procedure || m.tables.iter().any(each) => "each",
         true => return Ok(()),
     };
     match m.templates {
@@ -528,8 +561,17 @@ fn check_procedures(m: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
-/// Without quoting rules a name is one thing in SQL, in messages and in the catalog.
+/// Without quoting rules a name is one thing in SQL, in messages and in the catalog. One that is
+/// made from parameters is checked when it is made.
 fn check_sql_name(at: &str, name: &str) -> Result<(), String> {
+    match name.contains("{{") {
+        true => Ok(()),
+        false => check_made_name(at, name),
+    }
+}
+
+/// What [`check_sql_name`] asks of a name that is complete.
+pub fn check_made_name(at: &str, name: &str) -> Result<(), String> {
     let is_plain = name
         .bytes()
         .enumerate()

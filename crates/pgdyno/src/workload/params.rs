@@ -25,7 +25,7 @@ impl Params {
             let Some((name, value)) = text.split_once('=') else {
                 return Err(format!("--param {text}: it must be NAME=VALUE"));
             };
-            let Some(param) = pack.param(name) else {
+            let Some(param) = pack.param_called(name) else {
                 let names = pack.params();
                 return Err(if names.is_empty() {
                     format!("--param {text}: pack {} has no parameters", pack.name())
@@ -40,7 +40,7 @@ impl Params {
             param
                 .accept(value)
                 .map_err(|why| format!("--param {text}: {why}"))?;
-            params.insert(name.to_owned(), value.to_owned());
+            params.insert(param.name.clone(), value.to_owned());
         }
         let of_mix = mix.and_then(|name| pack.manifest.mixes.iter().find(|m| m.name == name));
         let of_mix = of_mix.into_iter().flat_map(|mix| &mix.params);

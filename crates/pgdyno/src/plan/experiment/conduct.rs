@@ -322,7 +322,7 @@ impl Sweep<'_> {
                 load_s = loaded.elapsed.as_secs_f64();
                 self.learnt.loaded(rows, load_s);
                 before.loaded = Some((rows, load_s));
-                for table in tables.pack.tables() {
+                for table in tables.made.tables() {
                     place.written.remove(&table.name);
                 }
             }
@@ -330,7 +330,7 @@ impl Sweep<'_> {
             self.loaded.0.insert(key, loaded.variables);
         }
 
-        let pack = planned.tables.as_ref().map(|tables| &tables.pack);
+        let pack = planned.tables.as_ref().map(|tables| &tables.made);
         let wanted = &self.plan.experiment.hygiene;
         let record = hygiene::tidy(
             &mut session,

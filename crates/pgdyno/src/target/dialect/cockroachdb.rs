@@ -92,6 +92,8 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a syntax error.
     vacuum: None,
     has_changed: None,
+    // Its counters are the nodes' metrics, not PostgreSQL's views.
+    flush_statistics: None,
     // Captured: a syntax error.
     checkpoint: None,
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.

@@ -72,6 +72,9 @@ pub struct Dialect {
     /// Query that tells `f` when a table has not changed since the last of these; `{literal}` is its
     /// name as a literal. `None` where nobody counts.
     pub has_changed: Option<&'static str>,
+    /// Statement that makes a session hand its statistics over at once, and the first version that
+    /// has it; `None` where there is none.
+    pub flush_statistics: Option<(&'static str, Version)>,
     /// Statement that makes a checkpoint.
     pub checkpoint: Option<&'static str>,
     /// How a session is given settings when it starts.

@@ -67,6 +67,8 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // Documented: VACUUM does nothing.
     vacuum: None,
     has_changed: None,
+    // Its counters are the nodes' metrics, not PostgreSQL's views.
+    flush_statistics: None,
     // Documented: storage is not PostgreSQL's; what CHECKPOINT does is not said.
     checkpoint: None,
     // Inherited from PostgreSQL.
