@@ -24,8 +24,8 @@ use outage::Outage;
 use pgdyno_platform::io::Io;
 use reply::Reply;
 use state::State;
-use units::Units;
 pub(crate) use state::Wait;
+use units::Units;
 
 /// One client.
 #[derive(Debug)]

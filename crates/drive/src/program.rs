@@ -366,9 +366,12 @@ impl Numbers {
         };
         match units {
             Units::One(name) => Work::One(number(name)),
-            Units::Told(names) => {
-                Work::Told(names.iter().map(|name| (name.clone(), number(name))).collect())
-            }
+            Units::Told(names) => Work::Told(
+                names
+                    .iter()
+                    .map(|name| (name.clone(), number(name)))
+                    .collect(),
+            ),
         }
     }
 }

@@ -12,9 +12,8 @@ use crate::event_loop::Context;
 impl Client {
     /// Nothing more is to be run on this connection.
     pub(super) fn part<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        let is_idle = |link: &&mut Link| {
-            link.status() == TransactionStatus::Idle && link.awaited() == 0
-        };
+        let is_idle =
+            |link: &&mut Link| link.status() == TransactionStatus::Idle && link.awaited() == 0;
         let (Some(text), Some(link)) =
             (&cx.drive.last_statement, self.link.as_mut().filter(is_idle))
         else {

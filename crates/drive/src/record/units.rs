@@ -140,7 +140,10 @@ mod tests {
                 units.latencies.percentile_us(percent).unwrap() as f64,
                 exact.percentile_us(percent).unwrap() as f64,
             );
-            assert!((told / exact - 1.0).abs() < 0.012, "{percent}: {told} {exact}");
+            assert!(
+                (told / exact - 1.0).abs() < 0.012,
+                "{percent}: {told} {exact}"
+            );
         }
         let packed = units.pack();
         assert_eq!((packed.rows, packed.unpack().count()), (8, 1006));
@@ -150,7 +153,15 @@ mod tests {
 
     #[test]
     fn what_is_no_array_of_counts_adds_nothing() {
-        for text in ["", "{}", "{1,2}", "{1,2,x}", "{1,2,3,-1}", "{1,2,3,NULL}", "1,2,3"] {
+        for text in [
+            "",
+            "{}",
+            "{1,2}",
+            "{1,2,x}",
+            "{1,2,3,-1}",
+            "{1,2,3,NULL}",
+            "1,2,3",
+        ] {
             let mut units = Units::default();
             assert!(!units.add_told(text.as_bytes()), "{text}");
             assert_eq!(units, Units::default(), "{text}");

@@ -87,8 +87,7 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         workload.make(&values).map_err(usage)?;
         refuse(&workload, None, &values)?;
     }
-    let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
-    let (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
+    let (scripts, names) = compiled(&workload, asked)?;
     Ok(Checked {
         workload,
         chosen,
@@ -105,6 +104,13 @@ fn with_clients(values: &BTreeMap<String, String>, asked: &Trial) -> BTreeMap<St
     let clients = || asked.drive.clients.to_string();
     values.entry("clients".to_owned()).or_insert_with(clients);
     values
+}
+
+/// The scripts, ready to be sent in the mode that they need or the user wants.
+fn compiled(workload: &Workload, asked: &Trial) -> Result<(Vec<Script>, Names), Failure> {
+    let mode = workload.needs.query_mode(asked.query_mode);
+    let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
+    trial::compile(&workload.scripts, mode, asked.drive.retry)
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -161,7 +167,7 @@ pub fn prepare_on(
 ) -> Result<Prepared, Failure> {
     let Checked {
         mut workload,
-        chosen,
+        mut chosen,
         mut scripts,
         mut names,
         given,
@@ -178,6 +184,13 @@ pub fn prepare_on(
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
     // Before anything is loaded for it.
     retries::check(asked, &product)?;
+    if let Some(pack) = &workload.pack {
+        chosen = chosen.on(pack, product.dialect.name);
+        let values = with_clients(&chosen.or_defaults(pack), asked);
+        if workload.make(&values).map_err(Failure::new)? {
+            (scripts, names) = compiled(&workload, asked)?;
+        }
+    }
     if let Some(why) = workload.needs.refused_by(&product) {
         return Err(Failure::new(why));
     }
@@ -238,9 +251,7 @@ pub fn prepare_on(
         let values = with_clients(&variables, asked);
         refuse(&workload, Some(product.dialect.name), &values)?;
         if workload.make(&values).map_err(Failure::new)? {
-            let usage = |e| Failure::with(Exit::Usage, e);
-            let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
-            (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
+            (scripts, names) = compiled(&workload, asked)?;
         }
     }
     let begins = begins(&workload.scripts);

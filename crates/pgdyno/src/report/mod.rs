@@ -14,3 +14,4 @@ pub mod retries;
 pub mod retries_lab;
 pub mod summary;
 pub mod table;
+pub mod units;

@@ -28,6 +28,7 @@ pub fn text(outcome: &Outcome) -> String {
     let parts = [
         heading(outcome),
         totals(outcome),
+        super::units::text(recording, width),
         latencies(recording, width),
         endpoints(outcome, width),
         outcome.accounting.as_ref().map_or_else(String::new, accounting::text),
@@ -280,13 +281,15 @@ fn attempt(table: &mut Table, name: &str, script: &ScriptInterval) {
     }
 }
 
-fn heading_of_latencies(first: &str) -> Vec<String> {
+/// What a table of latencies has over its columns, in milliseconds.
+pub fn heading_of_latencies(first: &str) -> Vec<String> {
     let percentiles = PERCENTILES.map(figures::percentile_name);
     let names = [first, "count", "mean"].map(str::to_owned).into_iter();
     names.chain(percentiles).chain(["max".to_owned()]).collect()
 }
 
-fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
+/// A row of such a table.
+pub fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
     let mean = latencies
         .mean_us()
         .map_or_else(|| "–".to_owned(), |us| format!("{:.3}", us / 1e3));

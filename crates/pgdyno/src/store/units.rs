@@ -12,11 +12,7 @@ use super::packed::{self, whole};
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn begin(
-    connection: &Connection,
-    number: i64,
-    operations: &[String],
-) -> rusqlite::Result<()> {
+pub fn begin(connection: &Connection, number: i64, operations: &[String]) -> rusqlite::Result<()> {
     for (operation, name) in operations.iter().enumerate() {
         connection.execute(
             "INSERT INTO operation VALUES (?, ?, ?)",

@@ -92,6 +92,9 @@ pub struct Param {
     pub aliases: Vec<String>,
     /// Value when the user gives none; its type is the parameter's type.
     pub default: Scalar,
+    /// Values that take its place on some dialects, by their names.
+    #[serde(default)]
+    pub default_on: BTreeMap<String, Scalar>,
     /// One sentence; units included.
     pub help: String,
     /// Smallest value, for numbers.
@@ -431,6 +434,12 @@ fn check_params(params: &[Param]) -> Result<(), String> {
         }
         p.accept(&p.default.to_string())
             .map_err(|why| format!("{at}: default = {}: {why}", p.default))?;
+        let dialects: Vec<String> = p.default_on.keys().cloned().collect();
+        check_dialects(&at, &dialects)?;
+        for (dialect, value) in &p.default_on {
+            p.accept(&value.to_string())
+                .map_err(|why| format!("{at}: default_on: {dialect} = {value}: {why}"))?;
+        }
     }
     Ok(())
 }
@@ -497,7 +506,10 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
         let at = format!("setting \"{}\"", setting.name);
         check_dialects(&at, &setting.only)?;
         // A custom setting has a dot.
-        setting.name.split('.').try_for_each(|part| check_made_name(&at, part))?;
+        setting
+            .name
+            .split('.')
+            .try_for_each(|part| check_made_name(&at, part))?;
     }
     for (i, refusal) in m.refusals.iter().enumerate() {
         let at = format!("refuse number {}", i + 1);
@@ -515,7 +527,7 @@ fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
     match only.iter().find(|name| !dialects.contains(&name.as_str())) {
         None => Ok(()),
         Some(other) => Err(format!(
-            "{at}: only: there is no dialect \"{other}\" (there are: {})",
+            "{at}: there is no dialect \"{other}\" (there are: {})",
             dialects.join(", ")
         )),
     }

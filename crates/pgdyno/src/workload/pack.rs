@@ -199,7 +199,9 @@ impl Pack {
                 made.each = None;
                 made.name = self.made(&place, &table.name, &values)?;
                 let rows = table.rows.as_deref();
-                made.rows = rows.map(|text| self.made(&place, text, &values)).transpose()?;
+                made.rows = rows
+                    .map(|text| self.made(&place, text, &values))
+                    .transpose()?;
                 manifest::check_made_name(&place, &made.name)?;
                 named.push(made);
             }

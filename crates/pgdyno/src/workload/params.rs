@@ -14,6 +14,7 @@ use crate::target::dialect::Product;
 pub struct Params {
     given: BTreeMap<String, String>,
     of_mix: BTreeMap<String, String>,
+    of_dialect: BTreeMap<String, String>,
 }
 
 impl Params {
@@ -49,6 +50,7 @@ impl Params {
             of_mix: of_mix
                 .map(|(name, value)| (name.clone(), value.to_string()))
                 .collect(),
+            of_dialect: BTreeMap::new(),
         };
         let changed = |param: &Param| {
             let given = params.given(&param.name);
@@ -67,6 +69,17 @@ impl Params {
             }
         }
         Ok(params)
+    }
+
+    /// The same on this dialect, where some defaults may be others.
+    pub fn on(mut self, pack: &Pack, dialect: &str) -> Params {
+        let params = pack.params().into_iter();
+        let others = params.filter_map(|p| {
+            let value = p.default_on.get(dialect)?;
+            Some((p.name.clone(), value.to_string()))
+        });
+        self.of_dialect = others.collect();
+        self
     }
 
     /// What is wrong with the parameters that the user gave when the server is this product.
@@ -98,8 +111,9 @@ impl Params {
 
     /// The value of a parameter that neither the user nor the tables determine.
     pub fn default_of(&self, param: &Param) -> String {
-        let of_mix = self.of_mix.get(&param.name).cloned();
-        of_mix.unwrap_or_else(|| param.default.to_string())
+        let of_mix = self.of_mix.get(&param.name);
+        let or_dialect = of_mix.or(self.of_dialect.get(&param.name)).cloned();
+        or_dialect.unwrap_or_else(|| param.default.to_string())
     }
 
     /// Every parameter of the pack with the user's value, the mix's or the default.

@@ -59,7 +59,12 @@ pub fn find(
     values.extend(mark.params.clone());
     let before = self::names(pack, &values)?;
     let known = names.len();
-    names.extend(before.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+    names.extend(
+        before
+            .into_iter()
+            .filter(|name| !names.contains(name))
+            .collect::<Vec<_>>(),
+    );
     match names.len() == known {
         true => Ok(found),
         false => find_named(session, dialect, &names).map_err(ask),

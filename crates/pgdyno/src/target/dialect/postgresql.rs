@@ -53,10 +53,7 @@ pub const POSTGRESQL: Dialect = Dialect {
     ),
     // Documented: monitoring statistics, release notes of 15. Measured on 15: without it a session
     // that stays connected keeps the counts of its last second, mostly, to itself.
-    flush_statistics: Some((
-        "SELECT pg_stat_force_next_flush()",
-        Version::new(15, 0),
-    )),
+    flush_statistics: Some(("SELECT pg_stat_force_next_flush()", Version::new(15, 0))),
     checkpoint: Some("CHECKPOINT"),
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
