@@ -17,7 +17,7 @@ use pgdyno_wire::backend::TransactionStatus;
 use crate::clock::Nanos;
 use crate::event_loop::Context;
 use crate::program::{Prepare, Statement};
-use crate::record::{Cause, Ended, Failure, Outcome};
+use crate::record::{Cause, ClientUnits, Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
 use outage::Outage;
@@ -133,6 +133,15 @@ impl Client {
     /// The run has begun.
     pub(crate) fn begin(&mut self) {
         self.state = State::Choose;
+    }
+
+    pub(crate) fn work_units(&self) -> Option<ClientUnits> {
+        let booked = &self.units.booked;
+        let has_any = !booked.operations.is_empty();
+        has_any.then(|| ClientUnits {
+            client: self.id,
+            ..booked.clone()
+        })
     }
 
     pub(crate) fn is_aborted(&self) -> bool {

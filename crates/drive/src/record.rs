@@ -28,5 +28,5 @@ pub use recording::{
 };
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
-pub use units::{PackedUnits, Units};
+pub use units::{ClientUnits, PackedUnits, Tally, Units};
 pub use work::Work;

@@ -306,6 +306,7 @@ impl Collector<'_> {
             }
         }
         keep_endpoints(&mut recording, places);
+        recording.by_client.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
@@ -371,6 +372,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     }
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
+    recording.by_client.extend(end.by_client);
     recording
         .connections
         .latencies
@@ -439,6 +441,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
             total: drive.clients,
             ..ClientsEnd::default()
         },
+        by_client: Vec::new(),
         end: End::Complete,
         broken_invariant: None,
     }

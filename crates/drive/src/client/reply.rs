@@ -14,7 +14,7 @@ use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
 use crate::message::Level;
 use crate::program::{Program, Work};
-use crate::record::Failure;
+use crate::record::{Failure, Units};
 
 /// What of an answer has been seen so far. Rows are kept only while a script asks for values, and
 /// then as they came, in buffers that are used again.
@@ -416,12 +416,15 @@ impl Client {
             if let Some((name, operation)) = told.iter().find(|(told, _)| *told == name) {
                 found += 1;
                 cx.rotate(cx.now);
-                let units = cx.recorder.units(self.script, *operation);
                 // Without a value there was no unit of it.
-                if value.is_some_and(|array| !units.add_told(array)) {
+                let Some(array) = value else { continue };
+                let mut told = Units::default();
+                if !told.add_told(array) {
                     let text = format!("column \"{name}\" does not tell of work units");
                     return self.gset_error(cx, &text);
                 }
+                cx.recorder.units(self.script, *operation).merge(&told);
+                self.units.booked.add(*operation, told.tally());
                 continue;
             }
             match gset.variable(&name, &cx.drive.names) {

@@ -11,6 +11,7 @@ use super::{Client, State};
 use crate::clock::{Nanos, micros};
 use crate::event_loop::Context;
 use crate::program::{Statement, Work};
+use crate::record::{ClientUnits, Tally};
 
 /// What of a client's units is not booked yet.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub(super) struct Units {
     told_rows: Option<u64>,
     /// Answered in a transaction that is not over.
     open: Vec<Unit>,
+    /// All that were booked.
+    pub(super) booked: ClientUnits,
 }
 
 #[derive(Debug)]
@@ -125,11 +128,20 @@ impl Client {
         last.ended = cx.now;
         self.units.from = cx.now;
         cx.rotate(cx.now);
-        for unit in self.units.open.drain(..) {
+        // Taken out while it is read, and put back with its memory.
+        let mut open = std::mem::take(&mut self.units.open);
+        for unit in open.drain(..) {
             let latency_us = micros(unit.ended.saturating_sub(unit.begun));
             let booked = cx.recorder.units(self.script, unit.operation);
             booked.record(unit.rows, latency_us);
+            let tally = Tally {
+                count: 1,
+                rows: unit.rows,
+                max_us: latency_us,
+            };
+            self.units.booked.add(unit.operation, tally);
         }
+        self.units.open = open;
     }
 }
 

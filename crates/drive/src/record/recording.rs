@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::{
-    Counts, EndpointRecord, Event, Interval, Latencies, Packed, PackedUnits, Reason,
+    ClientUnits, Counts, EndpointRecord, Event, Interval, Latencies, Packed, PackedUnits, Reason,
     ScriptInterval, Units, Work,
 };
 use crate::drive::Script;
@@ -42,6 +42,9 @@ pub struct Recording {
     pub threads: Vec<ThreadUse>,
     /// How the clients ended.
     pub clients: ClientsEnd,
+    /// What each client did of the operations, by its number; empty where there are none. A warm-up
+    /// is in it unless it had connections of its own.
+    pub by_client: Vec<ClientUnits>,
     /// How the run ended.
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.

@@ -16,6 +16,41 @@ pub struct Units {
     pub latencies: Latencies,
 }
 
+/// What one client did of each operation, over the whole run of its connection's drive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientUnits {
+    /// The client's number.
+    pub client: usize,
+    /// The server's process that it met last; 0 where there was none.
+    pub backend_pid: i32,
+    /// By operation; fewer when there are none of the last ones.
+    pub operations: Vec<Tally>,
+}
+
+/// Work units of one operation, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// Rows that they found or changed.
+    pub rows: u64,
+    /// How long the longest took, in microseconds.
+    pub max_us: u64,
+}
+
+impl ClientUnits {
+    /// Adds some of an operation.
+    pub(crate) fn add(&mut self, operation: usize, more: Tally) {
+        if self.operations.len() <= operation {
+            self.operations.resize(operation + 1, Tally::default());
+        }
+        let mine = &mut self.operations[operation];
+        mine.count += more.count;
+        mine.rows += more.rows;
+        mine.max_us = mine.max_us.max(more.max_us);
+    }
+}
+
 /// [`Units`] as they are kept for each second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedUnits {
@@ -35,6 +70,15 @@ impl Units {
     pub fn record(&mut self, rows: u64, latency_us: u64) {
         self.rows += rows;
         self.latencies.record(latency_us);
+    }
+
+    /// The same counted.
+    pub(crate) fn tally(&self) -> Tally {
+        Tally {
+            count: self.count(),
+            rows: self.rows,
+            max_us: self.latencies.max_us(),
+        }
     }
 
     /// Adds another's.

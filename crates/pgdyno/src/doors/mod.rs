@@ -13,6 +13,7 @@ pub mod own_args;
 pub mod pack;
 pub mod pack_args;
 pub mod pgbench;
+pub mod pgio;
 pub mod restore;
 pub mod retry_args;
 pub mod rows_args;
@@ -138,6 +139,9 @@ pub enum Verb {
     Sql(sql::SqlArgs),
     /// Two sets of trials beside each other, with intervals and a verdict
     Compare(compare::CompareArgs),
+    /// pgio's setup and run, from its own pgio.conf, with honest figures (also by that name)
+    #[command(subcommand)]
+    Pgio(pgio::PgioVerb),
     /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
     Pgbench(OldDoor),
     /// The same as YugabyteDB's ysql_bench (also by that name)
@@ -204,6 +208,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Import(args) => exchange::import(&args, cli.talk),
         Verb::Sql(args) => sql::open(&args),
         Verb::Compare(args) => compare::open(&args),
+        Verb::Pgio(verb) => pgio::open(&verb, cli.talk),
         Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
             Exit::Usage,
             "pgbench, ysql_bench and workload come first, with their own options after them",

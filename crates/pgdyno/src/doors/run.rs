@@ -304,7 +304,8 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     Ok(exit(&outcome, interrupts))
 }
 
-fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
+/// What a trial that was run comes to for the shell.
+pub fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
     let recording = &outcome.recording;
     if recording.end == End::Interrupted {
         Exit::Interrupted(interrupts.exit_code().unwrap_or(130))

@@ -122,6 +122,7 @@ impl Store {
                     None => end(&row.get::<_, String>(0)?, &clients),
                 },
                 broken_invariant: broken.map(str::to_owned),
+                by_client: Vec::new(),
                 scripts,
                 operations,
                 statements,

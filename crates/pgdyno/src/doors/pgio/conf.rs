@@ -88,6 +88,73 @@ impl Conf {
         Ok((conf, others))
     }
 
+    /// Sets one parameter as the command line says.
+    ///
+    /// # Errors
+    /// It is no `NAME=VALUE`, pgio has no such parameter, or it does not take this value.
+    pub fn change(&mut self, setting: &str) -> Result<(), Failure> {
+        let usage = |what: String| Failure::with(Exit::Usage, what);
+        let Some((name, value)) = setting.split_once('=') else {
+            let text = format!("\"{setting}\" is no setting: NAME=VALUE is wanted");
+            return Err(usage(text));
+        };
+        let assignment = Assignment {
+            line: 1,
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
+        match self.set(&assignment) {
+            Ok(true) => self.check().map_err(usage),
+            Ok(false) => Err(usage(format!("{name} is none of pgio's settings"))
+                .hint("DBNAME, CONNECT_STRING, SCALE, RUN_TIME, NUM_SCHEMAS, NUM_THREADS, WORK_UNIT, \
+                       UPDATE_WORK_UNIT, UPDATE_PCT, CREATE_BASE_TABLE")),
+            Err(what) => {
+                let what = what.strip_prefix("1: ").unwrap_or(&what).to_owned();
+                Err(usage(what))
+            }
+        }
+    }
+
+    /// What CONNECT_STRING names, as libpq takes it.
+    ///
+    /// # Errors
+    /// It is an option of psql that names no server.
+    pub fn target(&self) -> Result<String, String> {
+        let text = self.connect_string.trim();
+        let quoted = |value: &str| {
+            format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+        };
+        if text.contains("://") || text.contains('=') {
+            return Ok(text.to_owned());
+        }
+        if !text.starts_with('-') {
+            return Ok(format!("dbname={}", quoted(text)));
+        }
+        let mut pairs = Vec::new();
+        let mut words = text.split_whitespace();
+        while let Some(word) = words.next() {
+            let key = match word.get(..2).unwrap_or(word) {
+                "-h" => "host",
+                "-p" => "port",
+                "-U" => "user",
+                "-d" => "dbname",
+                option if option.starts_with('-') => {
+                    return Err(format!("{word} is no option that names a server"));
+                }
+                _ => {
+                    pairs.push(format!("dbname={}", quoted(word)));
+                    continue;
+                }
+            };
+            let value = match &word[2..] {
+                "" => words.next().ok_or(format!("{word} wants a value"))?,
+                value => value,
+            };
+            pairs.push(format!("{key}={}", quoted(value)));
+        }
+        Ok(pairs.join(" "))
+    }
+
     /// Whether pgio has a parameter of this name.
     fn set(&mut self, assignment: &Assignment) -> Result<bool, String> {
         let Assignment { line, name, value } = assignment;
@@ -221,6 +288,39 @@ mod tests {
         assert_eq!(others, ["MINE"]);
         let (conf, _) = Conf::read("c", "CREATE_BASE_TABLE=false SCALE=2t WORK_UNIT=1").unwrap();
         assert!(!conf.recreates && conf.scale.blocks == 1 << 28 && conf.work_unit == 1);
+    }
+
+    #[test]
+    fn a_connect_string_is_what_psql_takes() {
+        let target = |text: &str| Conf { connect_string: text.to_owned(), ..Conf::default() }.target();
+        for (text, want) in [
+            ("pg10", "dbname='pg10'"),
+            ("it's", "dbname='it\\'s'"),
+            ("postgres://a@b/c", "postgres://a@b/c"),
+            ("host=a dbname=b", "host=a dbname=b"),
+            ("-h db1 -p5433 -U me bench", "host='db1' port='5433' user='me' dbname='bench'"),
+            ("-d bench", "dbname='bench'"),
+        ] {
+            assert_eq!(target(text).as_deref(), Ok(want));
+        }
+        assert_eq!(target("-X"), Err("-X is no option that names a server".to_owned()));
+        assert_eq!(target("-h"), Err("-h wants a value".to_owned()));
+    }
+
+    #[test]
+    fn the_command_line_has_the_last_word() {
+        let mut conf = Conf::default();
+        conf.change("SCALE=16384").unwrap();
+        assert_eq!(conf.scale.blocks, 16_384);
+        for (setting, want) in [
+            ("SCALE", "\"SCALE\" is no setting"),
+            ("SCALES=1", "SCALES is none of pgio's settings"),
+            ("SCALE=1", "SCALE=1: this is 1 blocks"),
+            ("WORK_UNIT=16384", "WORK_UNIT=16384 is no part of SCALE=16384"),
+        ] {
+            let failure = conf.clone().change(setting).unwrap_err();
+            assert!(failure.message.starts_with(want), "{failure}");
+        }
     }
 
     #[test]
