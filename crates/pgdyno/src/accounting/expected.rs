@@ -46,7 +46,7 @@ pub fn of(
     kind: &str,
     statements: impl IntoIterator<Item = String>,
 ) -> Fact<Expected> {
-    let mut told = || -> Result<Vec<Explained>, String> {
+    let told = || -> Result<Vec<Explained>, String> {
         let mut all = Vec::new();
         for statement in statements {
             if statement.starts_with("PREPARE ") {

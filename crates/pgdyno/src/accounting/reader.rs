@@ -1,7 +1,6 @@
 //! Reads everything at the barrier and again when the sessions have gone.
 
-use std::collections::BTreeSet;
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_platform::host;
 use pgdyno_platform::proc::disk::Disk;
@@ -37,7 +36,6 @@ struct Barrier {
     moment: Fact<Moment>,
     device: Fact<Disk>,
     cpu_us: Fact<u64>,
-    at: Instant,
 }
 
 impl Reader {
@@ -73,7 +71,6 @@ impl Reader {
             moment,
             device: device::of(&self.facts),
             cpu_us,
-            at: Instant::now(),
         });
     }
 
@@ -118,7 +115,7 @@ impl Reader {
             cpu_us,
             units: Vec::new(),
             expected: Fact::default(),
-            nodes: std::collections::BTreeMap::new(),
+            nodes: BTreeMap::new(),
         })
     }
 

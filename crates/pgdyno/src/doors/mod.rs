@@ -20,6 +20,7 @@ pub mod rows_args;
 pub mod run;
 pub mod server;
 pub mod show;
+pub mod slob;
 pub mod sql;
 pub mod store_args;
 pub mod sweep;
@@ -107,6 +108,9 @@ pub enum Verb {
     /// Which form of a transaction bears contention best on this server
     #[command(subcommand)]
     Lab(lab::LabVerb),
+    /// Random blocks: where the caches end, and what a logical read costs
+    #[command(subcommand)]
+    Slob(slob::SlobVerb),
     /// Put back settings that a sweep which died had changed
     Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables, without running it
@@ -193,6 +197,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sweep(args) => sweep::open(&args, cli.talk),
         Verb::Calibrate(args) => calibrate::open(&args, cli.talk),
         Verb::Lab(verb) => lab::open(&verb, cli.talk),
+        Verb::Slob(verb) => slob::open(&verb, cli.talk),
         Verb::Restore(args) => restore::open(&args, cli.talk),
         Verb::Load(args) => load::open(&args, cli.talk),
         Verb::Target(args) => target::open(&args, cli.talk),

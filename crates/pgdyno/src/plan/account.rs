@@ -3,7 +3,7 @@
 //!
 //! Not for: reading (`accounting/`), words (`report::accounting`).
 
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
 use pgdyno_drive::{Control, DriveError, Live, Message};
@@ -11,6 +11,7 @@ use pgdyno_drive::{Control, DriveError, Live, Message};
 use super::prepare::Prepared;
 use super::trial::{Outcome, Trial};
 use crate::accounting::{Expected, Reader, Units, expected};
+use crate::target::admin;
 use crate::target::facts::Fact;
 use crate::validity;
 use crate::workload::explain;
@@ -34,6 +35,9 @@ pub fn measure(
 ) -> Result<Outcome, DriveError> {
     trial.drive.warmup_apart = true;
     let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
+    if !trial.drive.warmup.is_zero() {
+        read_all(&mut reader, prepared, control);
+    }
     let mut at_barrier = AtBarrier {
         live,
         reader: &mut reader,
@@ -54,6 +58,33 @@ pub fn measure(
         outcome.accounting = Some(accounting);
     }
     Ok(outcome)
+}
+
+/// However large the set is, a trial does not wait longer for it.
+const READ_ALL_MAX: Duration = Duration::from_secs(120);
+
+/// Reads the whole set once, so that what the caches can keep of it is there: random reads alone
+/// would take many times as long to come by every block.
+fn read_all(reader: &mut Reader, prepared: &Prepared, control: &Control) {
+    let pack = prepared.workload.pack.as_ref();
+    let file = pack.and_then(|pack| Some((pack, pack.manifest.read_all.as_deref()?)));
+    let (Some((pack, file)), Some(session)) = (file, reader.session()) else {
+        return;
+    };
+    let dialect = prepared.product.dialect.name;
+    let Ok(statements) = explain::statements(pack, file, dialect, &prepared.variables) else {
+        return;
+    };
+    let begun = Instant::now();
+    for statement in statements {
+        if control.is_stopping() || begun.elapsed() > READ_ALL_MAX {
+            return;
+        }
+        // It only saves time: the warm-up follows in any case.
+        if admin::run(session, &statement).is_err() {
+            return;
+        }
+    }
 }
 
 /// The measured work units, by kind; kinds without any are left out.
@@ -87,7 +118,7 @@ fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<
         Ok(buffers) => buffers,
         Err(why) => return unseen(why),
     };
-    let statements = explain::statements(pack, explain, dialect.name, &prepared.variables);
+    let statements = explain::statements(pack, &explain.file, dialect.name, &prepared.variables);
     let statements = match statements {
         Ok(statements) => statements,
         Err(why) => return Fact::Unseen(why),

@@ -12,6 +12,7 @@ pub mod live;
 pub mod points;
 pub mod retries;
 pub mod retries_lab;
+pub mod slob_sweep;
 pub mod summary;
 pub mod table;
 pub mod units;

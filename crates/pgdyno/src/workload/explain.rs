@@ -1,25 +1,24 @@
-//! Work units to be explained: what a pack's script for it comes to, statement by statement.
+//! Scripts of a pack that are no transactions: what they come to, statement by statement.
 
 use std::collections::BTreeMap;
 
 use pgdyno_script::{Language, Names, Vars};
 
-use super::manifest::Explain;
 use super::pack::Pack;
 use super::recipe;
 
-/// The statements that the script makes, each a work unit with a key of its own.
+/// The statements that this file's script makes.
 ///
 /// # Errors
 /// A mistake in the script, told with its file.
 pub fn statements(
     pack: &Pack,
-    explain: &Explain,
+    file: &str,
     dialect: &str,
     values: &BTreeMap<String, String>,
 ) -> Result<Vec<String>, String> {
     // Pack::new has made sure that the file is there.
-    let Some((file, text)) = pack.sql_file(&explain.file, dialect) else {
+    let Some((file, text)) = pack.sql_file(file, dialect) else {
         return Ok(Vec::new());
     };
     let place = format!("{}/{file}", pack.place);

@@ -57,6 +57,9 @@ pub struct Manifest {
     /// Procedures that scripts call.
     #[serde(default, rename = "procedure")]
     pub procedures: Vec<Procedure>,
+    /// A script that reads all that the work units read, piece by piece: run once before a warm-up
+    /// where the storage layer is accounted for.
+    pub read_all: Option<String>,
     /// Work units whose buffers are explained after a run. With any, what the storage layer does is
     /// accounted for.
     #[serde(default, rename = "explain")]

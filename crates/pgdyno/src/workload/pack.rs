@@ -57,6 +57,8 @@ impl Pack {
         let counts = manifest.params.iter();
         let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
         let explains = manifest.explains.iter().map(|e| ("explain", &e.file));
+        let reads_all = manifest.read_all.iter().map(|file| ("read_all", file));
+        let explains = explains.chain(reads_all);
         let named = scripts.chain(sql).chain(procedures).chain(counts);
         for (key, name) in named.chain(explains) {
             if !files.contains_key(name) {
