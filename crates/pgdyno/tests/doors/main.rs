@@ -1,6 +1,7 @@
 //! The `pgdyno` program as a user meets it, on a real PostgreSQL: command lines in, texts, exit
 //! codes and tables out.
 
+mod accounting;
 mod calibrate;
 #[path = "../e2e/child.rs"]
 #[allow(
@@ -14,6 +15,7 @@ mod lab;
 mod load;
 mod pack;
 mod pgbench;
+mod pgio;
 mod server;
 mod store;
 mod store_verbs;
