@@ -15,6 +15,7 @@ mod load;
 mod pack;
 mod pgbench;
 mod server;
+mod slob;
 mod store;
 mod store_verbs;
 mod support;
