@@ -96,6 +96,9 @@ impl Client {
 
     /// A statement has been executed, says this tag: if it is a unit, it is done.
     pub(super) fn unit_done<I: Io>(&mut self, cx: &Context<'_, I>, tag: &[u8]) {
+        if tag.starts_with(b"ROLLBACK") {
+            return self.units.forget();
+        }
         let Some(operation) = self.unit_operation(cx) else {
             return;
         };

@@ -18,5 +18,6 @@ mod same_statements;
 mod scripted;
 mod support;
 mod tls;
+mod units;
 mod warmup;
 mod words;

@@ -645,6 +645,7 @@ impl Load<'_, '_, '_, '_> {
                 .map_err(|e| trouble::server(&e, "could not create the keys"))?;
         }
         let dialect = self.product.dialect;
+        let settles = self.request.pack.tables_pack().manifest.settles;
         if !dialect.after_load.is_empty() {
             self.watch.progress.step(match dialect.vacuum {
                 Some(_) => "vacuuming",
@@ -652,7 +653,7 @@ impl Load<'_, '_, '_, '_> {
             });
         }
         for table in tables {
-            for statement in dialect.after_load(&table.name) {
+            for statement in dialect.after_load(&table.name, settles) {
                 self.sql(&statement).map_err(|e| {
                     trouble::server(&e, &format!("could not tidy up {}", table.name))
                 })?;
@@ -660,6 +661,14 @@ impl Load<'_, '_, '_, '_> {
         }
         for (table, rows) in &filled {
             self.count(table, *rows)?;
+        }
+        for (table, rows) in &filled {
+            if tables.iter().any(|t| t.row_per_block && t.name == *table) {
+                self.check_blocks(table, *rows)?;
+            }
+        }
+        if settles {
+            self.checkpoint();
         }
         let finishing = |e| trouble::server(&e, "could not finish the load");
         if in_one {
@@ -916,6 +925,49 @@ impl Load<'_, '_, '_, '_> {
             }
         }
         copy.finish().map_err(filling)
+    }
+
+    /// Each row must have a block to itself.
+    fn check_blocks(&mut self, table: &str, rows: u64) -> Result<(), Failure> {
+        let Some(query) = self.product.dialect.rows_and_blocks else {
+            return Ok(());
+        };
+        let query = query.replace("{table}", table);
+        let query = query.replace("{literal}", &quote_literal(table));
+        let counted = admin::rows(self.session, &query)
+            .map_err(|e| trouble::server(&e, &format!("could not count the blocks of {table}")))?;
+        let mut numbers = counted.into_iter().flatten().flatten();
+        let (others, blocks) = (numbers.next(), numbers.next());
+        if others.as_deref() == Some("0") {
+            let blocks: u64 = blocks.and_then(|b| b.parse().ok()).unwrap_or_default();
+            // A COPY takes some blocks in advance and may leave a few of them unused.
+            let empty = match blocks.saturating_sub(rows) {
+                0 => String::new(),
+                empty => format!(", {empty} of them empty"),
+            };
+            let text = format!("{table}: a block to each of {rows} rows ({blocks} blocks{empty})");
+            self.means.push(text);
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "{table} is to have one row in a block, and {} rows share one with others",
+            others.unwrap_or_default()
+        ))
+        .hint("make its rows longer, so that no second one fits (pack slob: --param filler=…)"))
+    }
+
+    /// So that nothing of the load is left to be written later. What is not allowed is told.
+    fn checkpoint(&mut self) {
+        let Some(checkpoint) = self.product.dialect.checkpoint else {
+            return;
+        };
+        self.watch.progress.step("checkpoint");
+        if let Err(e) = self.sql(checkpoint) {
+            let why = e
+                .server()
+                .map_or_else(String::new, |e| format!(": {}", e.message()));
+            self.means.push(format!("without a checkpoint{why}"));
+        }
     }
 
     /// The rows must be there, all of them.

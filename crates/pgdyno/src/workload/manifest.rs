@@ -32,6 +32,10 @@ pub struct Manifest {
     pub schema: Option<String>,
     /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
     pub after_load: Option<String>,
+    /// Whether a load leaves nothing to the first reads: rows are frozen and a checkpoint is made, on
+    /// products that have such things.
+    #[serde(default)]
+    pub settles: bool,
     /// Whether the files and the expressions of rows and columns are made from the parameters
     /// ([`super::template`]).
     #[serde(default)]
@@ -300,6 +304,10 @@ pub struct Table {
     /// same time, and going on where a load was interrupted.
     #[serde(default)]
     pub by_ranges: bool,
+    /// Whether each row must have a block to itself, on products whose tables are made of blocks:
+    /// looked at after the load.
+    #[serde(default)]
+    pub row_per_block: bool,
     /// The columns that must be there and, when `rows` is given, how each is filled.
     pub columns: Vec<Column>,
 }

@@ -17,6 +17,7 @@ mod pack;
 mod pgbench;
 mod pgio;
 mod server;
+mod slob;
 mod store;
 mod store_verbs;
 mod support;

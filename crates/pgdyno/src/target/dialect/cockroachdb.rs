@@ -70,6 +70,9 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: neither VACUUM nor ANALYZE is known to 19.1. The server makes statistics by itself,
     // at a time of its own; made now, they do not come in the middle of a run.
     after_load: &["CREATE STATISTICS pgdyno FROM {table}"],
+    after_settled_load: &["CREATE STATISTICS pgdyno FROM {table}"],
+    // Documented: rows are entries of a store of keys and values.
+    rows_and_blocks: None,
     // Captured: pg_try_advisory_lock answers true whoever else holds the lock, so it is none.
     try_lock: None,
     unlock: None,

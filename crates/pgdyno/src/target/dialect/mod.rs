@@ -45,6 +45,12 @@ pub struct Dialect {
     pub find_table: &'static str,
     /// Statements for each table when its rows and keys are there; `{table}` is its name.
     pub after_load: &'static [&'static str],
+    /// The same for rows that no vacuum shall have to visit again.
+    pub after_settled_load: &'static [&'static str],
+    /// Query about a table that was just loaded: how many rows are not the first of their block, and
+    /// how many blocks it has; `{table}` is its name, `{literal}` the same as a literal. `None` where
+    /// rows do not lie in blocks.
+    pub rows_and_blocks: Option<&'static str>,
     /// Query that takes lock number `{key}` for the session and tells `t` or `f`; `None` when there
     /// is no such lock.
     pub try_lock: Option<&'static str>,
@@ -104,9 +110,13 @@ pub enum AtStart {
 }
 
 impl Dialect {
-    /// The statements for this table when its rows and keys are there.
-    pub fn after_load(&self, table: &str) -> impl Iterator<Item = String> {
-        let statements = self.after_load.iter();
+    /// The statements for this table when its rows and keys are there; `settles`: so that the first
+    /// reads find nothing to be done.
+    pub fn after_load(&self, table: &str, settles: bool) -> impl Iterator<Item = String> {
+        let statements = match settles {
+            true => self.after_settled_load.iter(),
+            false => self.after_load.iter(),
+        };
         statements.map(move |statement| statement.replace("{table}", table))
     }
 }

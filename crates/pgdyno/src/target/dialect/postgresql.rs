@@ -32,6 +32,13 @@ pub const POSTGRESQL: Dialect = Dialect {
         ORDER BY t.name, a.attnum",
     find_table: "SELECT to_regclass({literal})::text",
     after_load: &["VACUUM ANALYZE {table}"],
+    after_settled_load: &["VACUUM (FREEZE, ANALYZE) {table}"],
+    // Documented: ctid is the block's number and the row's place in it, from 1.
+    rows_and_blocks: Some(
+        "SELECT count(*) FILTER (WHERE ctid::text NOT LIKE '%,1)'), \
+            pg_relation_size(to_regclass({literal})) / current_setting('block_size')::bigint \
+         FROM {table}",
+    ),
     try_lock: Some("SELECT pg_try_advisory_lock({key})"),
     unlock: Some("SELECT pg_advisory_unlock({key})"),
     takes_no_writes: "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a standby' \

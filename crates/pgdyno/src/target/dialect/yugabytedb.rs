@@ -48,6 +48,9 @@ pub const YUGABYTEDB: Dialect = Dialect {
     find_table: super::POSTGRESQL.find_table,
     // Documented: VACUUM does nothing and says so; ANALYZE is what counts rows.
     after_load: &["ANALYZE {table}"],
+    after_settled_load: &["ANALYZE {table}"],
+    // Documented: rows are entries of a store of keys and values.
+    rows_and_blocks: None,
     // Documented (advisory locks): there from 2025.1 on; before, asking is an error.
     try_lock: None,
     unlock: None,
