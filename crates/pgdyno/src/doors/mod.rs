@@ -178,6 +178,7 @@ Examples:
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
   pgdyno calibrate postgresql://me@db1/bench  is this infrastructure as fast as it should be
   pgdyno lab retries                          which form of a transaction bears contention best
+  pgdyno slob sweep                           where the caches end, what a logical read costs
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
