@@ -49,10 +49,12 @@ impl Drive {
         recording.warmup = ramp.warmup;
         let its_seconds = std::mem::take(&mut recording.seconds);
         recording.seconds = ramp.seconds.into_iter().filter(|s| s.warmup).collect();
-        recording.seconds.extend(its_seconds.into_iter().map(|mut s| {
-            s.start_us += shift_us;
-            s
-        }));
+        recording
+            .seconds
+            .extend(its_seconds.into_iter().map(|mut s| {
+                s.start_us += shift_us;
+                s
+            }));
         for event in &mut recording.events {
             event.at_us += shift_us;
         }

@@ -371,8 +371,12 @@ impl<I: Io> EventLoop<'_, I> {
         }
         let timeout = self.timeout(limit);
         self.cx.io.wait(timeout)?;
+        // The clock is read for each event as it is: the first one stands for the batch.
+        let mut handed_over = None;
         while let Some((key, event)) = self.cx.io.next(&mut self.buffer) {
             self.cx.now = self.cx.clock.now();
+            let since = *handed_over.get_or_insert(self.cx.now);
+            self.cx.recorder.attended(self.cx.now - since);
             let client = &mut clients[key as usize];
             let wait = match event {
                 Event::Received(length) => client.received(&mut self.cx, &self.buffer[..length]),

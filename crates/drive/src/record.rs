@@ -6,6 +6,7 @@
 
 mod endpoint;
 mod interval;
+mod lag;
 mod latencies;
 mod outcome;
 pub(crate) mod reasons;
@@ -14,9 +15,11 @@ mod recording;
 mod transaction_log;
 mod units;
 mod work;
+mod worst;
 
 pub use endpoint::{EndpointRecord, Event, EventKind};
-pub use interval::{Interval, ScriptInterval};
+pub use interval::{Interval, LoopLags, ScriptInterval};
+pub use lag::Lags;
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};
 pub use reasons::Reason;
@@ -30,3 +33,5 @@ pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
 pub use units::{ClientUnits, PackedUnits, Tally, Units};
 pub use work::Work;
+pub use worst::{SlowTransaction, WORST_COUNT};
+pub(crate) use worst::{Worst, order as order_worst};

@@ -22,7 +22,7 @@ use crate::program::Program;
 use crate::record::{
     ClientsEnd, Connections, End, EndpointRecord, Event, Interval, LoggedTransaction, Outages,
     Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse,
-    TransactionLog, reasons,
+    TransactionLog, order_worst, reasons,
 };
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
@@ -305,6 +305,7 @@ impl Collector<'_> {
                 links[thread].recycle(interval);
             }
         }
+        order_worst(&mut recording.worst);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
@@ -379,6 +380,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
         .merge(&end.finished.connects);
     recording.outages.merge(&end.finished.outages);
     reasons::merge(&mut recording.reasons, end.finished.reasons);
+    recording.worst.extend(end.finished.worst.finish());
     recording.threads.push(end.finished.used);
     let endpoints = recording.endpoints.iter_mut();
     for (mine, theirs) in endpoints.zip(&end.finished.endpoints) {
@@ -437,6 +439,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
         endpoints: endpoints(drive, places),
         events: Vec::new(),
         threads: Vec::<ThreadUse>::new(),
+        worst: Vec::new(),
         clients: ClientsEnd {
             total: drive.clients,
             ..ClientsEnd::default()

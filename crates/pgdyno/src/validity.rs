@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use pgdyno_stats::Steadiness;
 
 use crate::accounting::Accounting;
+use crate::observe::Observed;
 use crate::plan::steady::Course;
 use crate::plan::warmup::Ended;
 use crate::report::accounting as report;
@@ -81,6 +82,8 @@ pub struct Situation<'a> {
     pub courses: &'a [Course],
     /// A warm-up that came to its limit, with its length in microseconds.
     pub warmup_cut_short: Option<(Ended, u64)>,
+    /// What instruments saw.
+    pub observed: Option<&'a Observed>,
 }
 
 const DRIFTS: &str = "not-steady";
@@ -105,6 +108,9 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
         notes.extend(server(facts, s.writes));
         notes.extend(isolation(facts, s.isolation_asked));
         notes.extend(same_node(facts));
+    }
+    if let Some(observed) = s.observed {
+        notes.extend(observed.notes.iter().cloned());
     }
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));

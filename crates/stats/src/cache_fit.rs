@@ -64,9 +64,9 @@ impl CacheFit {
         let from_device = |point: &SetPoint| Some(point.from_device?.min(point.missed));
         let first_us = median(points.iter().filter(|p| p.missed < LEAK).map(|p| p.read_us));
         let second_us = first_us.and_then(|first_us| {
-            let seen = points.iter().filter(|p| {
-                p.missed >= LEAK && from_device(p).is_some_and(|share| share < LEAK)
-            });
+            let seen = points
+                .iter()
+                .filter(|p| p.missed >= LEAK && from_device(p).is_some_and(|share| share < LEAK));
             median(seen.map(|p| first_us + (p.read_us - first_us) / p.missed))
         });
         let device_us = first_us.and_then(|first_us| {
@@ -166,7 +166,9 @@ mod tests {
 
     #[test]
     fn both_ends_and_the_price_of_each_level_are_found() {
-        let sizes = [4000.0, 25.0, 50.0, 100.0, 125.0, 200.0, 400.0, 800.0, 2000.0];
+        let sizes = [
+            4000.0, 25.0, 50.0, 100.0, 125.0, 200.0, 400.0, 800.0, 2000.0,
+        ];
         let fit = CacheFit::new(&sizes.map(point));
         let between = |fits, spills| {
             Some(CacheEnd::Between {
@@ -191,7 +193,10 @@ mod tests {
         let fit = CacheFit::new(&[200.0, 400.0].map(point));
         assert_eq!(fit.first_end, Some(CacheEnd::Below(200.0 * MB)));
         // Without a read that the first cache had, no price can be told apart.
-        assert_eq!((fit.first_us, fit.second_us, fit.device_us), (None, None, None));
+        assert_eq!(
+            (fit.first_us, fit.second_us, fit.device_us),
+            (None, None, None)
+        );
         assert_eq!(CacheFit::new(&[]), CacheFit::default());
     }
 

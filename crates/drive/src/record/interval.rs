@@ -1,6 +1,6 @@
 //! What happened within one second (or what was left of it) on one thread, or on all of them.
 
-use super::{Counts, Latencies, Units, Work};
+use super::{Counts, Lags, Latencies, Units, Work};
 
 /// One script's part of an [`Interval`].
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,15 @@ pub struct ScriptInterval {
     pub units: Vec<Units>,
 }
 
+/// One thread's part of an [`Interval`], whatever it did for which script.
+#[derive(Clone, Debug, Default)]
+pub struct LoopLags {
+    /// The thread's number.
+    pub thread: usize,
+    /// How long what was due waited for it.
+    pub lags: Lags,
+}
+
 /// Everything of one stretch of time, by script.
 #[derive(Clone, Debug, Default)]
 pub struct Interval {
@@ -33,6 +42,8 @@ pub struct Interval {
     pub warmup: bool,
     /// In the order of the scripts.
     pub scripts: Vec<ScriptInterval>,
+    /// By thread, in no order; those that had begun.
+    pub loops: Vec<LoopLags>,
 }
 
 impl Interval {
@@ -45,6 +56,7 @@ impl Interval {
         };
         Self {
             scripts: vec![script; count],
+            loops: vec![LoopLags::default()],
             ..Self::default()
         }
     }
@@ -71,10 +83,13 @@ impl Interval {
         for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
             mine.merge(theirs);
         }
+        self.loops.extend_from_slice(&other.loops);
     }
 
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
+        self.loops.truncate(1);
+        self.loops.iter_mut().for_each(|one| one.lags.clear());
         for script in &mut self.scripts {
             script.counts = Counts::default();
             script.service.clear();

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
     EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
-    Reasons, StatementTotals, ThreadUse, TransactionLog, Units,
+    Reasons, SlowTransaction, StatementTotals, ThreadUse, TransactionLog, Units, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -25,6 +25,7 @@ pub(crate) struct Recorder {
     endpoints: Vec<EndpointRecord>,
     reasons: Reasons,
     log: Option<TransactionLog>,
+    worst: Worst,
     lag_max_ns: Nanos,
     with_rate: bool,
     with_retries: bool,
@@ -51,6 +52,7 @@ pub(crate) struct Finished {
     pub(crate) outages: Outages,
     pub(crate) endpoints: Vec<EndpointRecord>,
     pub(crate) reasons: Vec<Reason>,
+    pub(crate) worst: Worst,
     pub(crate) used: ThreadUse,
 }
 
@@ -78,6 +80,7 @@ impl Recorder {
             endpoints: vec![EndpointRecord::with_rate(with_rate); places],
             reasons: Reasons::default(),
             log,
+            worst: Worst::default(),
             lag_max_ns: 0,
             with_rate,
             with_retries,
@@ -102,6 +105,7 @@ impl Recorder {
         self.warmup_end = begin + warmup;
         self.interval.warmup = warmup > 0;
         self.interval.start_ns = 0;
+        self.interval.clear();
         self.boundary = self.next_boundary(begin);
         self.used = cpu_now();
     }
@@ -134,7 +138,8 @@ impl Recorder {
         if end.outcome != Outcome::Committed {
             return;
         }
-        interval.service.record(micros(end.at - end.begun));
+        let service_us = micros(end.at - end.begun);
+        interval.service.record(service_us);
         let attempt_us = micros(end.at.saturating_sub(end.tried));
         if let Some(attempt) = &mut interval.attempt {
             attempt.record(attempt_us);
@@ -149,6 +154,19 @@ impl Recorder {
             lag.record(micros(end.begun.saturating_sub(end.scheduled)));
         }
         interval.counts.late += u64::from(is_late);
+        let latency_us = if self.with_rate {
+            response_us
+        } else {
+            service_us
+        };
+        if self.worst.takes(latency_us) && !self.interval.warmup {
+            self.worst.keep(SlowTransaction {
+                script,
+                client: end.client,
+                ended_us: micros(end.at.saturating_sub(self.begin)),
+                latency_us,
+            });
+        }
     }
 
     fn log(&mut self, script: usize, end: &Ended) {
@@ -265,6 +283,16 @@ impl Recorder {
     /// Books that the event loop was so late for a deadline.
     pub(crate) fn lagged(&mut self, lag: Nanos) {
         self.lag_max_ns = self.lag_max_ns.max(lag);
+        self.attended(lag);
+    }
+
+    /// Books that something that was due waited so long for its turn.
+    #[inline]
+    pub(crate) fn attended(&mut self, lag: Nanos) {
+        // There is always the one of this thread.
+        if let Some(own) = self.interval.loops.first_mut() {
+            own.lags.record(lag);
+        }
     }
 
     /// Hands over the intervals that have ended by `now`; gives the end of the warm-up if that is
@@ -308,6 +336,7 @@ impl Recorder {
             outages: self.outages,
             endpoints: self.endpoints,
             reasons: self.reasons.finish().collect(),
+            worst: self.worst,
             used,
         }
     }
@@ -318,6 +347,10 @@ impl Recorder {
         }
         let start_ns = self.interval.start_ns;
         let warmup = self.interval.warmup;
+        self.interval
+            .loops
+            .iter_mut()
+            .for_each(|own| own.thread = self.thread);
         self.interval.length_ns = (end - self.begin).saturating_sub(start_ns);
         let next = self.recycled.try_recv().unwrap_or_else(|_| {
             Box::new(Interval::for_scripts(

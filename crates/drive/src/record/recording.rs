@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use super::{
-    ClientUnits, Counts, EndpointRecord, Event, Interval, Latencies, Packed, PackedUnits, Reason,
-    ScriptInterval, Units, Work,
+    ClientUnits, Counts, EndpointRecord, Event, Interval, Lags, Latencies, LoopLags, Packed,
+    PackedUnits, Reason, ScriptInterval, SlowTransaction, Units, Work,
 };
 use crate::drive::Script;
 
@@ -40,6 +40,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// What the threads of the engine used during the measured phase.
     pub threads: Vec<ThreadUse>,
+    /// The committed transactions of the measured phase that took longest, the longest first.
+    pub worst: Vec<SlowTransaction>,
     /// How the clients ended.
     pub clients: ClientsEnd,
     /// What each client did of the operations, by its number; empty where there are none. A warm-up
@@ -113,6 +115,8 @@ pub struct Phase {
     pub elapsed_us: u64,
     /// By script.
     pub scripts: Vec<ScriptInterval>,
+    /// How long what was due waited for its thread, by the threads' numbers.
+    pub lags: Vec<Lags>,
 }
 
 impl Phase {
@@ -140,6 +144,12 @@ impl Phase {
     pub(crate) fn add(&mut self, interval: &Interval) {
         for (mine, theirs) in self.scripts.iter_mut().zip(&interval.scripts) {
             mine.merge(theirs);
+        }
+        for LoopLags { thread, lags } in &interval.loops {
+            if self.lags.len() <= *thread {
+                self.lags.resize_with(thread + 1, Lags::default);
+            }
+            self.lags[*thread].merge(lags);
         }
         self.elapsed_us += interval.length_ns / 1000;
     }

@@ -5,6 +5,7 @@ mod connecting;
 mod control;
 mod endpoints;
 mod ends;
+mod lags;
 mod language;
 mod log;
 mod meta;

@@ -142,7 +142,11 @@ impl Moment {
         const LOOKING_MAX: u64 = 500;
         let reads = |moment: &Moment| {
             let counters = moment.database.seen()?;
-            Some(counters.get("blks_hit")?.saturating_add(*counters.get("blks_read")?))
+            Some(
+                counters
+                    .get("blks_hit")?
+                    .saturating_add(*counters.get("blks_read")?),
+            )
         };
         match (reads(self), reads(before)) {
             (Some(now), Some(then)) => now.saturating_sub(then) <= LOOKING_MAX,
@@ -161,12 +165,14 @@ impl Moment {
                     after,
                 })
             }),
-            io: both(self.io, after.io, |before, after| Fact::Seen(grown_io(&before, after))),
-            wal_bytes: both(self.wal_bytes, after.wal_bytes, |before, after| {
-                match after.checked_sub(before) {
-                    Some(bytes) => Fact::Seen(bytes),
-                    None => Fact::Unseen("the server's counters were reset meanwhile".to_owned()),
-                }
+            io: both(self.io, after.io, |before, after| {
+                Fact::Seen(grown_io(&before, after))
+            }),
+            wal_bytes: both(self.wal_bytes, after.wal_bytes, |before, after| match after
+                .checked_sub(before)
+            {
+                Some(bytes) => Fact::Seen(bytes),
+                None => Fact::Unseen("the server's counters were reset meanwhile".to_owned()),
             }),
         }
     }
@@ -225,18 +231,29 @@ mod tests {
     #[test]
     fn what_has_grown_is_told_and_what_was_reset_is_not() {
         let before = moment(100, 10, 5, &[("client backend", 10), ("checkpointer", 3)]);
-        let after = moment(350, 15, 9, &[
-            ("client backend", 15),
-            ("checkpointer", 3),
-            ("io worker", 2),
-        ]);
+        let after = moment(
+            350,
+            15,
+            9,
+            &[
+                ("client backend", 15),
+                ("checkpointer", 3),
+                ("io worker", 2),
+            ],
+        );
         let grown = before.clone().until(after, "d", 8192);
         let buffers = grown.buffers.seen().unwrap();
-        assert_eq!((buffers.grown("blks_hit"), buffers.grown("blks_read")), (Some(250), Some(5)));
+        assert_eq!(
+            (buffers.grown("blks_hit"), buffers.grown("blks_read")),
+            (Some(250), Some(5))
+        );
         assert_eq!(buffers.grown("no such counter"), None);
         assert_eq!(grown.wal_bytes, Fact::Seen(4));
         let io = grown.io.seen().unwrap();
-        let reads: Vec<_> = io.iter().map(|row| (row.backend.as_str(), row.reads)).collect();
+        let reads: Vec<_> = io
+            .iter()
+            .map(|row| (row.backend.as_str(), row.reads))
+            .collect();
         assert_eq!(reads, [("client backend", 5), ("io worker", 2)]);
         let reset = before.until(moment(3, 0, 0, &[]), "d", 8192);
         assert_eq!(reset.buffers.seen().unwrap().grown("blks_hit"), None);

@@ -114,7 +114,10 @@ mod tests {
     #[test]
     fn counters_that_ran_backwards_are_no_figures() {
         let Some(disk) = read(|_| true) else {
-            pgdyno_testkit::skip!("counters_that_ran_backwards_are_no_figures", "no block device");
+            pgdyno_testkit::skip!(
+                "counters_that_ran_backwards_are_no_figures",
+                "no block device"
+            );
         };
         assert!(since(Fact::Seen(disk.clone())).seen().is_some());
         let reset = disk::Disk {

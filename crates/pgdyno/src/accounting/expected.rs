@@ -75,7 +75,9 @@ struct Explained {
 fn mean(kind: &str, all: &[Explained]) -> Fact<Expected> {
     if all.len() < COUNT_MIN {
         let count = all.len();
-        return Fact::Unseen(format!("only {count} units were explained, not {COUNT_MIN}"));
+        return Fact::Unseen(format!(
+            "only {count} units were explained, not {COUNT_MIN}"
+        ));
     }
     let buffers = all.iter().map(|unit| unit.buffers);
     let (Some(min), Some(max)) = (buffers.clone().min(), buffers.clone().max()) else {
@@ -154,7 +156,10 @@ mod tests {
             panic!("nothing");
         };
         assert!((expected.mean - 258.98).abs() < 1e-9);
-        assert_eq!((expected.min, expected.max, expected.count), (258, 260, 100));
+        assert_eq!(
+            (expected.min, expected.max, expected.count),
+            (258, 260, 100)
+        );
         assert!(expected.plan().starts_with("Aggregate"));
         assert_eq!(expected.plans.len(), 2);
     }

@@ -46,9 +46,9 @@ pub struct Accounting {
     pub units: Vec<Units>,
     /// What a unit is expected to read.
     pub expected: Fact<Expected>,
-    /// Counters of a distributed database under their own names: by name, then by node.
+    /// What the nodes of a distributed database count, under its own names.
     #[serde(default)]
-    pub nodes: BTreeMap<String, BTreeMap<String, f64>>,
+    pub nodes: Vec<NodeFigures>,
 }
 
 /// The counters of the session's database before and after.
@@ -84,6 +84,25 @@ pub struct IoRow {
     pub read_bytes: u64,
     /// Blocks found in the pool.
     pub hits: u64,
+}
+
+/// A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
+/// logical read as PostgreSQL has them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeFigures {
+    /// Its name among what is observed, such as `yb.reads`.
+    pub name: String,
+    /// Its unit, such as `1/s`.
+    pub unit: String,
+    /// The mean over the measured time, by node.
+    pub by_node: BTreeMap<String, f64>,
+}
+
+impl NodeFigures {
+    /// All nodes together.
+    pub fn all(&self) -> f64 {
+        self.by_node.values().sum()
+    }
 }
 
 /// How often the sessions did one kind of work.
@@ -181,7 +200,9 @@ impl Accounting {
     /// The cores that were busy as a share of those that the sessions can keep busy: one each, and
     /// no more than there are. About 1 where nothing but logical reads is done.
     pub fn busy_share(&self) -> Option<f64> {
-        let can = self.cpus.map_or(self.sessions, |cpus| self.sessions.min(cpus));
+        let can = self
+            .cpus
+            .map_or(self.sessions, |cpus| self.sessions.min(cpus));
         (can > 0).then_some(self.cores_busy()? / can as f64)
     }
 
@@ -202,6 +223,18 @@ impl Accounting {
         let due = only.count as f64 * expected.mean;
         let is_due = only.kind == expected.kind && due > 0.0;
         is_due.then_some(self.logical_reads()? as f64 / due)
+    }
+
+    /// How much of a node's figure there was for each unit; of rates, and one kind of units, only.
+    pub fn per_unit(&self, figures: &NodeFigures) -> Option<f64> {
+        let [only] = self.units.as_slice() else {
+            return None;
+        };
+        let units_per_s = self.per_s(only.count).filter(|rate| *rate > 0.0)?;
+        figures
+            .unit
+            .ends_with("/s")
+            .then(|| figures.all() / units_per_s)
     }
 
     /// Buffers for each unit by the server's count; of one kind of units only.

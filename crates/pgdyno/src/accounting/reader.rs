@@ -1,6 +1,6 @@
 //! Reads everything at the barrier and again when the sessions have gone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use pgdyno_platform::host;
 use pgdyno_platform::proc::disk::Disk;
@@ -115,7 +115,7 @@ impl Reader {
             cpu_us,
             units: Vec::new(),
             expected: Fact::default(),
-            nodes: BTreeMap::new(),
+            nodes: Vec::new(),
         })
     }
 

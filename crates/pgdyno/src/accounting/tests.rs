@@ -49,14 +49,17 @@ pub fn accounting() -> Accounting {
             max: 260,
             plans: vec![("Index Scan".to_owned(), 100)],
         }),
-        nodes: BTreeMap::new(),
+        nodes: Vec::new(),
     }
 }
 
 #[track_caller]
 fn about(value: Option<f64>, want: f64) {
     let value = value.expect("a figure");
-    assert!((value - want).abs() < want.abs() * 1e-9, "{value}, not {want}");
+    assert!(
+        (value - want).abs() < want.abs() * 1e-9,
+        "{value}, not {want}"
+    );
 }
 
 #[test]
@@ -97,8 +100,14 @@ fn what_is_not_known_has_no_figures() {
         cpu_us: Fact::Unseen("elsewhere".to_owned()),
         ..accounting()
     };
-    assert_eq!((idle.liops(), idle.cores_busy(), idle.liops_per_core()), (None, None, None));
-    assert_eq!((idle.counted_by_expected(), idle.buffers_per_unit()), (None, None));
+    assert_eq!(
+        (idle.liops(), idle.cores_busy(), idle.liops_per_core()),
+        (None, None, None)
+    );
+    assert_eq!(
+        (idle.counted_by_expected(), idle.buffers_per_unit()),
+        (None, None)
+    );
     let mut mixed = accounting();
     mixed.units.push(Units {
         kind: "update".to_owned(),
@@ -180,7 +189,10 @@ fn accounted(server: &Server, table: &str, rows: u64, count: u64) -> Accounting 
 /// The counters that only this test's sessions can have moved agree with EXPLAIN.
 #[track_caller]
 fn agrees(it: &Accounting) {
-    let expected = it.expected.seen().unwrap_or_else(|| panic!("{:?}", it.expected));
+    let expected = it
+        .expected
+        .seen()
+        .unwrap_or_else(|| panic!("{:?}", it.expected));
     assert!(expected.plan().contains("Index Scan using"), "{expected:?}");
     let ratio = it.counted_by_expected().unwrap();
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}: {it:?}");
@@ -196,6 +208,13 @@ fn the_servers_count_is_what_explain_tells_of_the_units_that_were_done() {
     agrees(&it);
     let io = it.io.seen().unwrap_or_else(|| panic!("{:?}", it.io));
     let hits: u64 = io.iter().map(|row| row.hits).sum();
-    assert!(hits as f64 > 0.9 * it.logical_reads().unwrap() as f64, "{io:?}");
-    assert!(it.device.seen().is_some() || it.device != Fact::default(), "{:?}", it.device);
+    assert!(
+        hits as f64 > 0.9 * it.logical_reads().unwrap() as f64,
+        "{io:?}"
+    );
+    assert!(
+        it.device.seen().is_some() || it.device != Fact::default(),
+        "{:?}",
+        it.device
+    );
 }

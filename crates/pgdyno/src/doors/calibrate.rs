@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Talk;
 use super::json_arg::JsonArg;
+use super::observe_args::ObserveArgs;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
@@ -105,6 +106,10 @@ pub struct CalibrateArgs {
     #[command(flatten)]
     pub pack: PackArgs,
 
+    /// What is observed while trials run.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
+
     /// Where the database is.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -119,7 +124,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CalibrateArgs {
-    fn asked(&self) -> Result<Asked, Failure> {
+    fn asked(&self, talk: Talk) -> Result<Asked, Failure> {
         let mut expectations = Expectations::default();
         for text in &self.expect {
             expectations
@@ -137,6 +142,7 @@ impl CalibrateArgs {
             ));
         }
         Ok(Asked {
+            observe: self.observe.asked(talk)?,
             name: self.name.clone(),
             duration: self.duration,
             params: self.pack.param.clone(),
@@ -162,7 +168,7 @@ impl CalibrateArgs {
 
 /// Does it.
 pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
-    let asked = args.asked()?;
+    let asked = args.asked(talk)?;
     let seen = super::interrupts()?.count();
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {

@@ -204,6 +204,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
         plan,
         Means {
             wanted: args.target.wanted(),
+            observe: Default::default(),
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,

@@ -9,6 +9,7 @@ pub mod lab;
 pub mod load;
 pub mod ls;
 pub mod marks;
+pub mod observe_args;
 pub mod own_args;
 pub mod pack;
 pub mod pack_args;

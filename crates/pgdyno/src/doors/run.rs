@@ -10,6 +10,7 @@ use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
 use super::json_arg::JsonArg;
+use super::observe_args::ObserveArgs;
 use super::pack_args::PackArgs;
 use super::retry_args::RetryArgs;
 use super::store_args::StoreArgs;
@@ -154,6 +155,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub pack: PackArgs,
 
+    /// What is observed meanwhile.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
+
     /// Where the database is.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -223,7 +228,7 @@ impl RunArgs {
         self.pack.param.iter().cloned().chain(loop_in).collect()
     }
 
-    fn trial(&self) -> Result<Trial, Failure> {
+    fn trial(&self, talk: Talk) -> Result<Trial, Failure> {
         let counted = self.transactions.and_then(trial::transactions);
         let timed = Until::Elapsed(self.duration.unwrap_or(DURATION_DEFAULT));
         let mut trial = Trial {
@@ -259,6 +264,7 @@ impl RunArgs {
                 ..trial::native_drive()
             },
             detects_warmup: self.warmup.is_detected(),
+            observe: self.observe.asked(talk)?,
         };
         self.retry.asked()?.apply(&mut trial.drive);
         Ok(trial)
@@ -268,7 +274,7 @@ impl RunArgs {
 /// Does it.
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
-    let trial = args.trial()?;
+    let trial = args.trial(talk)?;
     let interrupts = super::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial, talk.progress(), interrupts)?;

@@ -8,7 +8,7 @@ use super::store_args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::calibrate;
 use crate::report::table::one_line;
-use crate::report::{calibration, json, points, summary};
+use crate::report::{calibration, json, observed, points, summary};
 use crate::say::write_answer;
 use crate::store::{Store, TrialRow};
 
@@ -16,7 +16,8 @@ use crate::store::{Store, TrialRow};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno show 12               the summary that `pgdyno run` printed
+  pgdyno show 12               the summary that `pgdyno run` printed, and what instruments saw
+  pgdyno show 12 --series 'pg.io*'             these series, with all their parts
   pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`
   pgdyno show --experiment article-1           a row a point: median over repeats, percentiles
   pgdyno show --experiment calibrate-db1:5432  a calibration with its verdicts
@@ -29,6 +30,10 @@ pub struct ShowArgs {
     /// The points of an experiment instead: its name, or the first characters of its UUID
     #[arg(long, value_name = "EXPERIMENT", conflicts_with = "trial")]
     pub experiment: Option<String>,
+    /// Show these series only, * for anything in a name: all of their parts, also those that never
+    /// moved
+    #[arg(long, value_name = "NAME", conflicts_with = "experiment")]
+    pub series: Vec<String>,
     /// For programs.
     #[command(flatten)]
     pub json: JsonArg,
@@ -53,7 +58,15 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     if !args.json.replaces_text() {
         let (heading, summary) = (heading(&trial), summary::text(&outcome));
-        write_answer(format_args!("{heading}\n{summary}"))?;
+        let choice = observed::Choice {
+            names: args.series.clone(),
+        };
+        let observed = observed::text(&outcome, &choice, summary::width());
+        let observed = match observed.is_empty() {
+            true => observed,
+            false => format!("\n{observed}"),
+        };
+        write_answer(format_args!("{heading}\n{summary}{observed}"))?;
     }
     let mut document = json::document(&outcome);
     document["stored"] = json!({

@@ -264,7 +264,9 @@ impl SweepArgs {
         let vary = Vary::from(self.vary);
         let usage = |what: String| Failure::with(Exit::Usage, what);
         if vary != Vary::Sessions && self.clients.len() > 1 {
-            return Err(usage("several --clients are for --vary sessions".to_owned()));
+            return Err(usage(
+                "several --clients are for --vary sessions".to_owned(),
+            ));
         }
         let within = room.shared_buffers / 2;
         let (largest, remark) = match vary {
@@ -295,7 +297,9 @@ impl SweepArgs {
                 return Err(usage(format!("--param {text}: it must be NAME=VALUE")));
             };
             if ["scale", "active", "tab_prefix"].contains(&name) {
-                return Err(usage(format!("--param {name}: the sweep chooses it (--max-size)")));
+                return Err(usage(format!(
+                    "--param {name}: the sweep chooses it (--max-size)"
+                )));
             }
             let is_plain = value.parse::<f64>().is_ok_and(f64::is_finite)
                 || ["true", "false"].contains(&value);

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::Talk;
 use super::json_arg::JsonArg;
+use super::observe_args::ObserveArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
@@ -70,6 +71,10 @@ pub struct SweepArgs {
     /// Where trials are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+
+    /// What is observed while trials run.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
 
     /// Where the database is, when the experiment does not say it.
     #[command(flatten)]
@@ -288,10 +293,12 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
     let mut results_to = json_to.lines();
+    let observe = args.observe.asked(talk)?;
     let ended = conduct::conduct(
         &plan,
         Means {
             wanted,
+            observe,
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,

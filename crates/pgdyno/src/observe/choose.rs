@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Instrument;
+use super::host::{self, ThreadLags};
+use super::{Instrument, cluster};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
@@ -18,19 +19,24 @@ pub struct Scene<'a> {
     pub facts: &'a Facts,
     /// Clients that will be at work.
     pub clients: usize,
+    /// Disks of this host that were named; none: the one under the server's data.
+    pub disks: &'a [String],
+    /// Where the engine's event loops leave how late they were.
+    pub lags: &'a ThreadLags,
 }
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] = &[];
+const FAMILIES: &[fn(&Scene<'_>) -> Vec<Box<dyn Instrument>>] =
+    &[host::instruments, cluster::instruments];
 
 /// Which instruments are asked for (`--observe`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Wish {
     /// All that the scene has.
-    #[default]
     Auto,
     /// None.
+    #[default]
     None,
     /// Those of these names or groups (`host`, `pg.io`).
     List(Vec<String>),

@@ -8,22 +8,34 @@
 //! Not for: how a product tells something (`target/dialect`), where readings are kept (store), what
 //! they mean for a result (`validity.rs`).
 
+mod asked;
 mod batch;
+mod beside;
+pub mod board;
 pub mod catalog;
 mod choose;
+pub mod cluster;
 mod gap;
+pub mod host;
 mod instrument;
+pub mod listen;
+mod observed;
+pub mod prometheus;
 mod readings;
 mod recorder;
+pub mod scrape;
 mod series;
 #[cfg(test)]
 pub mod testing;
 mod watch;
 
+pub use asked::Asked;
 pub use batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span, Total};
+pub use beside::{Beside, Onlooker};
 pub use choose::{Scene, Wish, choose};
 pub use gap::Gap;
 pub use instrument::Instrument;
+pub use observed::{Course, Observed};
 pub use readings::{Readings, ServerStatement};
 pub use series::{Kind, Row, Series};
 pub use watch::Watch;

@@ -60,6 +60,16 @@ impl Readings {
         }
     }
 
+    /// Takes over what was read into another.
+    pub fn append(&mut self, other: Readings) {
+        self.values.extend(other.values);
+        self.events.extend(other.events);
+        self.statements.extend(other.statements);
+        self.facts.extend(other.facts);
+        self.notes.extend(other.notes);
+        self.gaps.extend(other.gaps);
+    }
+
     /// What follows was read now. Without it: when the first figure comes in, which is right for
     /// one answer; an instrument that asks several parts calls it before each.
     pub fn now(&mut self) {

@@ -17,7 +17,14 @@ pub(super) struct Recorder {
     series: HashMap<(usize, Series), usize>,
     courses: Vec<Course>,
     gaps: usize,
+    /// Rates are over no less, in microseconds.
+    rate_over_us: i64,
 }
+
+/// The first reading comes before clients begin, and the last after they have gone: both may be a
+/// moment away from another, in which a counter that grows in steps (CPU time does, by a hundredth
+/// of a second) gives a rate that never was. What came in so short a time counts with what follows.
+const RATE_OVER_US: i64 = 100_000;
 
 /// How far an instrument has come.
 #[derive(Default)]
@@ -34,6 +41,9 @@ struct Course {
     total: Total,
     /// The last reading as it came; `after` has what resets took away.
     raw: f64,
+    /// When the last rate was told, and what `after` was then.
+    told_at_us: i64,
+    told: f64,
 }
 
 impl Recorder {
@@ -45,7 +55,14 @@ impl Recorder {
             series: HashMap::new(),
             courses: Vec::new(),
             gaps: 0,
+            rate_over_us: RATE_OVER_US,
         }
+    }
+
+    /// Rates may be over any time: for tests of instruments, which do not wait.
+    #[cfg(test)]
+    pub(super) fn hurries(&mut self) {
+        self.rate_over_us = 0;
     }
 
     /// One more instrument; gives its number.
@@ -167,7 +184,7 @@ impl Recorder {
         let course = &mut self.courses[number];
         let shown = match course.kind {
             Kind::Gauge | Kind::Sparse => Some(read),
-            Kind::Counter => course.rate(at_us, read),
+            Kind::Counter => course.rate(at_us, read, self.rate_over_us),
             Kind::BeforeAfter => None,
         };
         course.go_on(at_us, read);
@@ -215,6 +232,8 @@ impl Course {
         Self {
             kind,
             raw: read,
+            told_at_us: at_us,
+            told: read,
             total: Total {
                 series,
                 before_at_us: at_us,
@@ -226,10 +245,16 @@ impl Course {
         }
     }
 
-    /// How fast a counter grew since it was last read; `None` when no time has passed.
-    fn rate(&self, at_us: i64, read: f64) -> Option<f64> {
-        let past_us = at_us - self.total.after_at_us;
-        (past_us > 0).then(|| self.grown(read) * 1e6 / past_us as f64)
+    /// How fast a counter grew since a rate was told; `None` when not enough time has passed.
+    fn rate(&mut self, at_us: i64, read: f64, over_us: i64) -> Option<f64> {
+        let past_us = at_us - self.told_at_us;
+        if past_us <= 0 || past_us < over_us {
+            return None;
+        }
+        let after = self.total.after + self.grown(read);
+        let grown = after - self.told;
+        (self.told_at_us, self.told) = (at_us, after);
+        Some(grown * 1e6 / past_us as f64)
     }
 
     /// One that fell was reset: it began anew from zero.
@@ -270,6 +295,21 @@ mod tests {
         let mut recorder = Recorder::new(epoch);
         recorder.instrument("pg".to_owned(), String::new());
         recorder
+    }
+
+    #[test]
+    fn a_moment_has_no_rate_and_what_came_in_it_counts_with_what_follows() {
+        let epoch = Instant::now();
+        let mut recorder = recorder(epoch);
+        for (ms, value) in [(0, 0.0), (5, 10.0), (1000, 20.0), (1005, 30.0)] {
+            let at = epoch + Duration::from_millis(ms);
+            read(&mut recorder, at, |out| out.counter(PAGES, value));
+        }
+        recorder.end();
+        let batch = recorder.take(epoch);
+        let rates: Vec<_> = batch.samples.iter().map(|s| (s.at_us, s.value)).collect();
+        assert_eq!(rates, [(1_000_000, 20.0)]);
+        assert_eq!((batch.totals[0].before, batch.totals[0].after), (0.0, 30.0));
     }
 
     #[test]

@@ -12,6 +12,9 @@ use pgdyno_platform::cpu_time;
 use super::recorder::Recorder;
 use super::{Batch, Gap, Instrument, Readings};
 
+/// So often somebody looks whether the run is to stop before it has begun.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Instruments at work. Dropped without [`Watch::end`], it leaves them to themselves.
 pub struct Watch {
     shared: Arc<Shared>,
@@ -66,8 +69,8 @@ enum Stop {
 
 impl Watch {
     /// Starts them, and waits until each has read once, or has had its
-    /// [patience](Instrument::patience).
-    pub fn start(instruments: Vec<Box<dyn Instrument>>) -> Self {
+    /// [patience](Instrument::patience), or the run is to stop.
+    pub fn start(instruments: Vec<Box<dyn Instrument>>, is_stopping: &dyn Fn() -> bool) -> Self {
         let shared = Arc::<Shared>::default();
         let (reports, inbox) = channel();
         let mut watch = Self {
@@ -82,10 +85,19 @@ impl Watch {
             watch.spawn(instrument, &reports);
         }
         let began = Instant::now();
-        watch.receive(|states| {
-            let pending = states.iter().filter(|state| !state.has_begun);
-            pending.map(|state| began + state.patience).max()
-        });
+        while !is_stopping() {
+            let soon = Instant::now() + LOOK_INTERVAL;
+            watch.receive(|states| {
+                let pending = states.iter().filter(|state| !state.has_begun);
+                let until = pending.map(|state| began + state.patience).max();
+                until.map(|until| until.min(soon))
+            });
+            let pending = watch.instruments.iter().filter(|state| !state.has_begun);
+            let patience = pending.map(|state| state.patience).max();
+            if patience.is_none_or(|patience| began.elapsed() >= patience) {
+                break;
+            }
+        }
         watch
     }
 
@@ -308,4 +320,160 @@ fn broke(panic: &(dyn Any + Send)) -> Gap {
 fn spent_us(since: cpu_time::CpuTime) -> u64 {
     let now = cpu_time::thread();
     (now - since).total_us()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::Series;
+
+    const STEPS: Series = Series::new("test.steps", "1/s");
+
+    /// Does what it is told in each of its steps.
+    struct Told<F> {
+        step: F,
+        steps: u32,
+    }
+
+    fn told<F>(step: F) -> Box<dyn Instrument>
+    where
+        F: FnMut(u32, &mut Readings) -> Result<(), Gap> + Send + 'static,
+    {
+        Box::new(Told { step, steps: 0 })
+    }
+
+    impl<F: FnMut(u32, &mut Readings) -> Result<(), Gap> + Send> Instrument for Told<F> {
+        fn name(&self) -> &str {
+            "test.told"
+        }
+        fn source(&self) -> String {
+            "a test".to_owned()
+        }
+        fn interval(&self) -> Duration {
+            Duration::from_millis(5)
+        }
+        fn patience(&self) -> Duration {
+            Duration::from_millis(200)
+        }
+        fn begin(&mut self, out: &mut Readings) -> Result<(), Gap> {
+            (self.step)(0, out)
+        }
+        fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
+            self.steps += 1;
+            (self.step)(self.steps, out)
+        }
+        fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
+            (self.step)(u32::MAX, out)
+        }
+    }
+
+    fn hang() {
+        thread::sleep(Duration::from_secs(3600));
+    }
+
+    /// All batches from the start of clients to their end.
+    fn watched(instrument: Box<dyn Instrument>, is_enough: impl Fn(&Batch) -> bool) -> Batch {
+        let mut watch = Watch::start(vec![instrument], &|| false);
+        watch.begun(Instant::now());
+        let mut all = Batch::default();
+        let began = Instant::now();
+        while !is_enough(&all) && began.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(5));
+            let batch = watch.drain();
+            all.samples.extend(batch.samples);
+            all.gaps.extend(batch.gaps);
+        }
+        let batch = watch.end();
+        all.samples.extend(batch.samples);
+        all.gaps.extend(batch.gaps);
+        all.totals = batch.totals;
+        all.cpu = batch.cpu;
+        all
+    }
+
+    #[test]
+    fn an_instrument_is_read_before_during_and_after() {
+        let instrument = told(|step, out| {
+            out.counter(STEPS, f64::from(step.min(1_000_000)));
+            Ok(())
+        });
+        let all = watched(instrument, |all| all.samples.len() >= 3);
+        let total = all.totals[0];
+        assert_eq!((total.before, total.after), (0.0, 1_000_000.0));
+        assert!(total.before_at_us < 0, "{total:?}");
+        assert!(all.samples.is_sorted_by_key(|sample| sample.at_us));
+        assert_eq!(all.gaps, []);
+        assert_eq!(all.cpu.len(), 1, "its CPU time is known");
+    }
+
+    #[test]
+    fn one_that_cannot_begin_is_a_gap_and_is_asked_nothing_more() {
+        let instrument = told(|step, _| match step {
+            0 => Err(Gap::because("no privilege").remedy("GRANT x")),
+            _ => panic!("asked again"),
+        });
+        let all = watched(instrument, |all| !all.gaps.is_empty());
+        assert_eq!(all.gaps.len(), 1);
+        assert_eq!(all.gaps[0].gap.remedy.as_deref(), Some("GRANT x"));
+    }
+
+    #[test]
+    fn one_that_breaks_is_a_gap() {
+        let instrument = told(|step, _| match step {
+            0 => Ok(()),
+            _ => panic!("nonsense"),
+        });
+        let all = watched(instrument, |all| !all.gaps.is_empty());
+        assert!(
+            all.gaps[0].gap.reason.ends_with("nonsense"),
+            "{:?}",
+            all.gaps
+        );
+    }
+
+    #[test]
+    fn one_that_hangs_keeps_nobody_waiting_for_long() {
+        for hangs_at in [0, 1, u32::MAX] {
+            let instrument = told(move |step, out| {
+                if step == hangs_at {
+                    hang();
+                }
+                out.gauge(STEPS, 1.0);
+                Ok(())
+            });
+            let began = Instant::now();
+            let mut watch = Watch::start(vec![instrument], &|| false);
+            watch.begun(Instant::now());
+            thread::sleep(Duration::from_millis(20));
+            let batch = watch.end();
+            // Far less than the hour that it would take; machines are slow at times.
+            assert!(began.elapsed() < Duration::from_secs(60));
+            let reasons: Vec<_> = batch.gaps.iter().map(|gap| &*gap.gap.reason).collect();
+            assert_eq!(reasons, ["it had not answered 0.2 s after the trial's end"]);
+            assert_eq!(batch.cpu, [], "{hangs_at}: nobody knows what it used");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_to_stop_does_not_wait_for_instruments() {
+        let instrument = told(|_, _| {
+            hang();
+            Ok(())
+        });
+        let watch = Watch::start(vec![instrument], &|| true);
+        assert!(!watch.instruments[0].has_begun);
+    }
+
+    #[test]
+    fn readings_stand_on_the_trials_clock() {
+        let anchor = Instant::now();
+        let after = |ms| anchor + Duration::from_millis(ms);
+        let interval = Duration::from_millis(100);
+        assert_eq!(due(after(50), interval, anchor), after(50));
+        assert_eq!(due(anchor, interval, anchor), after(100));
+        assert_eq!(due(anchor, interval, after(99)), after(100));
+        // Those that were missed are left out.
+        assert_eq!(due(anchor, interval, after(350)), after(400));
+        assert!(due(anchor, Duration::ZERO, after(1)) > after(1));
+    }
 }

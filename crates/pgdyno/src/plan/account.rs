@@ -3,6 +3,7 @@
 //!
 //! Not for: reading (`accounting/`), words (`report::accounting`).
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
@@ -10,7 +11,8 @@ use pgdyno_drive::{Control, DriveError, Live, Message};
 
 use super::prepare::Prepared;
 use super::trial::{Outcome, Trial};
-use crate::accounting::{Expected, Reader, Units, expected};
+use crate::accounting::{Expected, NodeFigures, Reader, Units, expected};
+use crate::observe::{Batch, Observed, Onlooker};
 use crate::target::admin;
 use crate::target::facts::Fact;
 use crate::validity;
@@ -31,7 +33,7 @@ pub fn measure(
     mut trial: Trial,
     prepared: &Prepared,
     control: &Control,
-    live: &mut dyn Live,
+    live: &mut dyn Onlooker,
 ) -> Result<Outcome, DriveError> {
     trial.drive.warmup_apart = true;
     let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
@@ -51,6 +53,8 @@ pub fn measure(
             true => Fact::Unseen("the run was interrupted".to_owned()),
             false => explained(&mut reader, prepared, &accounting.units),
         };
+        let names = prepared.product.dialect.storage.nodes;
+        accounting.nodes = nodes(&outcome.observed, names, &outcome.recording);
         outcome.notes.extend(validity::accounting(&accounting));
         outcome
             .notes
@@ -102,6 +106,44 @@ fn units(recording: &Recording) -> Vec<Units> {
     units.filter(|units| units.count > 0).collect()
 }
 
+/// The means of these series over the measured time, by node. Rates tell of the time before they
+/// were read, so that the first second's are left out.
+fn nodes(observed: &Observed, names: &[&str], recording: &Recording) -> Vec<NodeFigures> {
+    let measured = recording.seconds.iter().filter(|second| !second.warmup);
+    let begun_us = measured.clone().map(|second| second.start_us).min();
+    let from_us = begun_us.map_or(0, |us| us as i64 + 1_000_000);
+    let until_us = measured
+        .map(|second| second.start_us + second.length_us)
+        .max();
+    let until_us = until_us.map_or(0, |us| us as i64 + 500_000);
+    let of_name = |name: &&str| {
+        let courses = observed
+            .series
+            .iter()
+            .filter(|c| c.of.series.name == **name);
+        let mut unit = String::new();
+        let mut by_node = BTreeMap::new();
+        for course in courses {
+            let samples = course
+                .samples
+                .iter()
+                .filter(|(at_us, _)| (from_us..=until_us).contains(at_us));
+            let values: Vec<f64> = samples.map(|(_, value)| *value).collect();
+            if !values.is_empty() {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                by_node.insert(course.of.series.label.clone(), mean);
+                unit = course.of.series.unit.to_string();
+            }
+        }
+        (!by_node.is_empty()).then(|| NodeFigures {
+            name: (**name).to_owned(),
+            unit,
+            by_node,
+        })
+    };
+    names.iter().filter_map(of_name).collect()
+}
+
 /// What the pack's first kind of unit that was done is expected to read.
 fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<Expected> {
     let unseen = |why: &str| Fact::Unseen(why.to_owned());
@@ -131,8 +173,14 @@ fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<
 
 /// Stands before whatever shows a trial, and reads when all sessions stand.
 struct AtBarrier<'a> {
-    live: &'a mut dyn Live,
+    live: &'a mut dyn Onlooker,
     reader: &'a mut Reader,
+}
+
+impl Onlooker for AtBarrier<'_> {
+    fn observed(&mut self, batch: &Batch) {
+        self.live.observed(batch);
+    }
 }
 
 impl Live for AtBarrier<'_> {

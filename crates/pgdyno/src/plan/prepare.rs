@@ -14,6 +14,7 @@ use super::trial::{self, Trial};
 use super::warmup::{By, Ended};
 use super::{retries, steady};
 use crate::exit::{Exit, Failure};
+use crate::observe::Observed;
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
@@ -305,12 +306,17 @@ impl Prepared {
         session: Option<&mut Session>,
         clients: usize,
     ) -> Self {
-        let (facts, few_rows) = match session {
+        let (facts, few_rows, product) = match session {
             Some(session) => (
                 facts::collect(session),
                 contention::few_rows(session, &texts, clients),
+                Product::presumed(session),
             ),
-            None => (Facts::unseen("nobody asked"), Vec::new()),
+            None => (
+                Facts::unseen("nobody asked"),
+                Vec::new(),
+                Product::recognise(""),
+            ),
         };
         let names_of_scripts: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
         Self {
@@ -327,7 +333,7 @@ impl Prepared {
             variables,
             facts,
             isolation_asked: None,
-            product: Product::recognise(""),
+            product,
             errors: PGBENCH_RULES,
             few_rows,
             mismatches: Vec::new(),
@@ -335,9 +341,14 @@ impl Prepared {
         }
     }
 
-    /// The validity notes on a run of this, as far as they can be told: what was recorded, and how
-    /// a warm-up ended whose end was to be found, are known after it.
-    pub fn notes(&self, recording: Option<&Recording>, warmup: Option<Ended>) -> Vec<Note> {
+    /// The validity notes on a run of this, as far as they can be told: what was recorded, how a
+    /// warm-up ended whose end was to be found, and what instruments saw are known after it.
+    pub fn notes(
+        &self,
+        recording: Option<&Recording>,
+        warmup: Option<Ended>,
+        observed: Option<&Observed>,
+    ) -> Vec<Note> {
         let threads = recording.into_iter().flat_map(|r| &r.threads);
         let busiest = threads.map(|thread| thread.wanted_share());
         let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
@@ -356,6 +367,7 @@ impl Prepared {
             busiest_thread_wanted_share: busiest.reduce(f64::max),
             courses: &recording.map(steady::courses).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
+            observed,
         })
     }
 }

@@ -4,8 +4,7 @@ use std::num::NonZeroU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_drive::{
-    Control, Drive, DriveError, Live, OnConnectionLoss, QueryMode, Recording, Retry, Script, Setup,
-    Until,
+    Control, Drive, DriveError, OnConnectionLoss, QueryMode, Recording, Retry, Script, Setup, Until,
 };
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
@@ -19,6 +18,9 @@ use super::touched::Touched;
 use super::warmup;
 use crate::accounting::Accounting;
 use crate::exit::{Exit, Failure};
+use crate::observe::board::Title;
+use crate::observe::host::ThreadLags;
+use crate::observe::{self, Beside, Observed, Onlooker, Scene};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
 use crate::target::facts::{Fact, Facts};
@@ -48,6 +50,8 @@ pub struct Trial {
     pub drive: Drive,
     /// Whether the warm-up ends when the trial is steady; its time in `drive` is the limit then.
     pub detects_warmup: bool,
+    /// What is observed beside it.
+    pub observe: observe::Asked,
 }
 
 /// What a trial came to.
@@ -80,6 +84,8 @@ pub struct Outcome {
     pub accounting: Option<Accounting>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<warmup::Ended>,
+    /// What instruments saw.
+    pub observed: Observed,
     /// What a reader must know.
     pub notes: Vec<Note>,
 }
@@ -93,7 +99,7 @@ impl Trial {
         self,
         prepared: &Prepared,
         control: &Control,
-        live: &mut dyn Live,
+        live: &mut dyn Onlooker,
     ) -> Result<Outcome, Failure> {
         let dialect = prepared.product.dialect;
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
@@ -118,16 +124,30 @@ impl Trial {
         mut self,
         prepared: &Prepared,
         control: &Control,
-        live: &mut dyn Live,
+        live: &mut dyn Onlooker,
     ) -> Result<Outcome, DriveError> {
         self.drive.query_mode = prepared.query_mode();
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let mut watch = warmup::Watch::new(&self, control, live);
+        let lags = ThreadLags::default();
+        let instruments = self.observe.instruments(&Scene {
+            target: &prepared.target,
+            product: &prepared.product,
+            facts: &prepared.facts,
+            clients: self.drive.clients,
+            disks: &self.observe.disks,
+            lags: &lags,
+        });
+        let is_stopping = || control.is_stopping();
+        let board = self.observe.board.clone();
+        let board = board.map(|board| (board, self.title(prepared)));
+        let mut beside = Beside::start(instruments, board, lags, &is_stopping, live);
+        let mut watch = warmup::Watch::new(&self, control, &mut beside);
         let recording = self.drive(prepared).run(control, &mut watch)?;
         let warmup_ended = watch.ended(&recording.measured);
-        let notes = prepared.notes(Some(&recording), warmup_ended);
+        let observed = beside.end();
+        let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
         let touched = Touched::by(prepared, &recording, self.drive.seed);
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
@@ -147,9 +167,23 @@ impl Trial {
             touched,
             accounting: None,
             warmup_ended,
+            observed,
             notes,
             trial: self,
         })
+    }
+
+    /// As others see it while it runs.
+    fn title(&self, prepared: &Prepared) -> Title {
+        let scripts = prepared.scripts.iter();
+        Title {
+            workload: prepared.workload.name.clone(),
+            target: prepared.target.title.clone(),
+            clients: self.drive.clients,
+            scripts: scripts
+                .map(|script| script.program.script().name.clone())
+                .collect(),
+        }
     }
 
     fn drive(&self, prepared: &Prepared) -> Drive {

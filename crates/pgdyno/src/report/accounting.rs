@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::figures;
-use crate::accounting::{Accounting, Expected};
+use crate::accounting::{Accounting, Expected, NodeFigures};
 use crate::target::facts::Fact;
 
 /// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
@@ -30,8 +30,8 @@ pub fn text(accounting: &Accounting) -> String {
     let mut text: String = lines
         .map(|(name, line)| format!("{name:<13}{line}\n"))
         .collect();
-    for (name, of_nodes) in &accounting.nodes {
-        text += &format!("{name:<13}{}\n", nodes(of_nodes.iter()));
+    for figures in &accounting.nodes {
+        text += &format!("{:<20}{}\n", figures.name, nodes(accounting, figures));
     }
     text
 }
@@ -72,11 +72,7 @@ fn misses(it: &Accounting) -> String {
     let others = it.io.seen().into_iter().flatten();
     let others = others.filter(|row| row.backend != "client backend" && row.reads > 0);
     for row in others {
-        line += &format!(
-            "; {} read {}",
-            row.backend,
-            bytes(row.read_bytes as f64)
-        );
+        line += &format!("; {} read {}", row.backend, bytes(row.read_bytes as f64));
     }
     line
 }
@@ -169,15 +165,24 @@ fn plan(it: &Accounting) -> String {
     match expected.plans.as_slice() {
         [(plan, _)] => plan.clone(),
         plans => {
-            let plans = plans.iter().map(|(plan, count)| format!("{plan} ({count})"));
+            let plans = plans
+                .iter()
+                .map(|(plan, count)| format!("{plan} ({count})"));
             plans.collect::<Vec<_>>().join(", ")
         }
     }
 }
 
-fn nodes<'a>(of: impl Iterator<Item = (&'a String, &'a f64)>) -> String {
-    let of = of.map(|(node, per_s)| format!("{node}: {}/s", figures::rate(*per_s)));
-    of.collect::<Vec<_>>().join(", ")
+/// `58.0 on node 1, 58.0 on node 2, 117.0 on node 3: 233.0 1/s, 4.1 for each select`.
+fn nodes(it: &Accounting, of: &NodeFigures) -> String {
+    let by_node = of.by_node.iter();
+    let by_node = by_node.map(|(node, value)| format!("{} on {node}", figures::rate(*value)));
+    let mut line = by_node.collect::<Vec<_>>().join(", ");
+    line += &format!(": {} {}", figures::rate(of.all()), of.unit);
+    if let (Some(each), Some(units)) = (it.per_unit(of), it.units.first()) {
+        line += &format!(", {each:.1} for each {}", units.kind);
+    }
+    line
 }
 
 /// Whether the server's count is as far from what is expected as it must not be: the share, when
@@ -266,13 +271,43 @@ mod tests {
         it.cpu_us = Fact::Unseen("on another host".to_owned());
         it.expected = Fact::Unseen("not asked".to_owned());
         let text = text(&it);
-        assert!(text.contains("LIOPS        not known: no buffer pool"), "{text}");
-        assert!(text.contains("device       not known: on another host"), "{text}");
-        assert!(!text.contains("hit ratio") && !text.contains("EXPLAIN"), "{text}");
+        assert!(
+            text.contains("LIOPS        not known: no buffer pool"),
+            "{text}"
+        );
+        assert!(
+            text.contains("device       not known: on another host"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("hit ratio") && !text.contains("EXPLAIN"),
+            "{text}"
+        );
         let document = json(&it);
         assert!(document["figures"]["liops"].is_null());
         assert_eq!(document["device"]["unseen"], "on another host");
         assert_eq!(json(&accounting())["figures"]["liops"], 100_000.0);
+    }
+
+    #[test]
+    fn nodes_of_a_distributed_database_have_their_own_names() {
+        let mut it = accounting();
+        it.buffers = Fact::Unseen("no buffer pool".to_owned());
+        it.expected = Fact::Unseen("no buffer pool".to_owned());
+        it.elapsed_us = 1_000_000_000;
+        it.units[0].count = 56_493;
+        // The article's figures.
+        let nodes = [("node 1", 58.0), ("node 2", 58.0), ("node 3", 117.0)];
+        it.nodes = vec![NodeFigures {
+            name: "yb.reads".to_owned(),
+            unit: "1/s".to_owned(),
+            by_node: nodes.map(|(node, value)| (node.to_owned(), value)).into(),
+        }];
+        let text = text(&it);
+        let line = "yb.reads            58.0 on node 1, 58.0 on node 2, 117.0 on node 3: 233.0 1/s, \
+                    4.1 for each select";
+        assert!(text.contains(line), "{text}");
+        assert!(!text.contains("logical reads/s"), "{text}");
     }
 
     #[test]

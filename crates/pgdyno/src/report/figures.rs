@@ -60,6 +60,40 @@ pub fn percent(part: u64, whole: u64) -> String {
     }
 }
 
+/// Any quantity in three digits, with a prefix where it is large: `0.0123`, `12.3`, `1.23k`, `45.6M`.
+pub fn quantity(value: f64) -> String {
+    let size = value.abs();
+    if size < 1.0 {
+        // Three digits that count, however small it is.
+        let digits = match size {
+            0.0 => return "0".to_owned(),
+            size => (2.0 - size.log10().floor()).clamp(0.0, 12.0) as usize,
+        };
+        let text = format!("{value:.digits$}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    let prefixes = ["", "k", "M", "G", "T", "P", "E"];
+    let mut value = value;
+    for (index, prefix) in prefixes.iter().enumerate() {
+        // What would be rounded to 1000 has the next prefix.
+        if value.abs() < 999.5 || index + 1 == prefixes.len() {
+            let digits = match value.abs() {
+                size if size < 9.995 => 2,
+                size if size < 99.95 => 1,
+                _ => 0,
+            };
+            let text = format!("{value:.digits$}");
+            let text = match text.contains('.') && prefix.is_empty() {
+                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                false => text,
+            };
+            return format!("{text}{prefix}");
+        }
+        value /= 1000.0;
+    }
+    value.to_string()
+}
+
 /// `10.0 s`, `2 min 5 s`.
 pub fn seconds(seconds: f64) -> String {
     if seconds < 120.0 {
@@ -88,6 +122,20 @@ mod tests {
         assert_eq!(percent(1, 3), "33.33 %");
         assert_eq!(percent(1, 1_000_000), "<0.01 %");
         assert_eq!(percent(0, 5), "0 %");
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.012_345, "0.0123"),
+            (-0.5, "-0.5"),
+            (9.999, "10"),
+            (12.34, "12.3"),
+            (999.6, "1.00k"),
+            (-1234.0, "-1.23k"),
+            (45_600_000.0, "45.6M"),
+            (1e21, "1000E"),
+        ] {
+            assert_eq!(quantity(value), text, "{value}");
+        }
         assert_eq!(seconds(10.0), "10.0 s");
         assert_eq!(seconds(125.4), "2 min 5 s");
     }

@@ -13,6 +13,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::accounting;
 use super::figures::{self, PERCENTILES};
+use super::observed;
 use super::units;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
@@ -80,6 +81,8 @@ pub fn document(outcome: &Outcome) -> Value {
         },
         "endpoints": recording.endpoints.iter().map(endpoint).collect::<Vec<_>>(),
         "events": recording.events.iter().map(event).collect::<Vec<_>>(),
+        "worst": observed::worst(recording),
+        "observed": observed::document(&outcome.observed),
         "clients": {
             "total": recording.clients.total,
             "aborted": recording.clients.aborted,

@@ -1,5 +1,7 @@
-//! What a person sees while a run goes on: a bar with the present figures on a terminal, a line a
-//! second elsewhere. It goes to standard error; the result does not.
+//! What a person sees while a run goes on: a bar with a view of the present figures on a terminal, a
+//! line a second elsewhere. It goes to standard error; the result does not.
+
+mod view;
 
 use std::time::{Duration, SystemTime};
 
@@ -7,12 +9,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 use pgdyno_drive::record::{Event, Interval};
 use pgdyno_drive::{Level, Live, Message, Until};
 
+use pgdyno_platform::terminal;
+
+use self::view::View;
 use super::figures;
+use crate::observe::{Batch, Onlooker};
 use crate::plan::trial::Trial;
 
 /// After so many messages of clients the rest is only counted: a thousand clients that lose their
 /// server all say the same.
 const MESSAGES_MAX: u64 = 20;
+
+/// Where a terminal does not say how wide it is.
+const WIDTH_DEFAULT: usize = 80;
 
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +30,7 @@ pub enum Form {
     Quiet,
     /// A line a second.
     Lines,
-    /// A bar.
+    /// A bar, and a view of what goes on.
     Bar,
 }
 
@@ -59,6 +68,7 @@ pub struct Screen {
     form: Form,
     length: Length,
     bar: Option<ProgressBar>,
+    view: View,
     is_measuring: bool,
     transactions: u64,
     messages: u64,
@@ -73,6 +83,7 @@ impl Screen {
             form,
             length,
             bar: None,
+            view: View::default(),
             is_measuring: false,
             transactions: 0,
             messages: 0,
@@ -107,6 +118,23 @@ impl Screen {
     }
 }
 
+impl Onlooker for Screen {
+    fn observed(&mut self, batch: &Batch) {
+        if let Some(bar) = &self.bar {
+            self.view.observed(batch);
+            bar.set_message(message(&self.view));
+        }
+    }
+}
+
+/// The view below the bar's line.
+fn message(view: &View) -> String {
+    // The last column makes some terminals begin a new line.
+    let width = terminal::width().map_or(WIDTH_DEFAULT, |width| usize::from(width) - 1);
+    let lines = view.lines(width).into_iter();
+    lines.map(|line| format!("\n{line}")).collect()
+}
+
 impl Live for Screen {
     fn begun(&mut self, _started: SystemTime) {
         if self.form != Form::Bar {
@@ -115,9 +143,9 @@ impl Live for Screen {
         let (total, template) = match self.length {
             Length::Time { warmup, measured } => (
                 (warmup + measured).as_secs().max(1),
-                "{elapsed:>4} {bar:30} {eta:>4} left  {msg}",
+                "{elapsed:>4} {bar:30} {eta:>4} left{msg}",
             ),
-            Length::Transactions(count) => (count, "{percent:>3}% {bar:30} {eta:>4} left  {msg}"),
+            Length::Transactions(count) => (count, "{percent:>3}% {bar:30} {eta:>4} left{msg}"),
         };
         let bar = ProgressBar::new(total);
         // The template is a constant that parses; a plain bar is the way out if not.
@@ -133,7 +161,25 @@ impl Live for Screen {
         self.transactions += counts.total();
         let elapsed_s = interval.start_s() + interval.length_s();
         // A rest of a second would show a rate that never was.
-        if interval.length_s() < 0.5 || self.form == Form::Quiet {
+        let is_whole = interval.length_s() >= 0.5;
+        if let Some(bar) = &self.bar {
+            self.view.second(interval, is_whole);
+            // A warm-up may end before its time.
+            if let Length::Time { measured, .. } = self.length
+                && !interval.warmup
+                && !std::mem::replace(&mut self.is_measuring, true)
+            {
+                let end = Duration::from_secs_f64(interval.start_s()) + measured;
+                bar.set_length(end.as_secs().max(1));
+            }
+            bar.set_position(match self.length {
+                Length::Time { .. } => elapsed_s.round() as u64,
+                Length::Transactions(_) => self.transactions,
+            });
+            bar.set_message(message(&self.view));
+            return;
+        }
+        if !is_whole || self.form == Form::Quiet {
             return;
         }
         let mut text = String::new();
@@ -163,24 +209,7 @@ impl Live for Screen {
         if interval.warmup {
             text += "  (warm-up)";
         }
-        match &self.bar {
-            Some(bar) => {
-                // A warm-up may end before its time.
-                if let Length::Time { measured, .. } = self.length
-                    && !interval.warmup
-                    && !std::mem::replace(&mut self.is_measuring, true)
-                {
-                    let end = Duration::from_secs_f64(interval.start_s()) + measured;
-                    bar.set_length(end.as_secs().max(1));
-                }
-                bar.set_position(match self.length {
-                    Length::Time { .. } => elapsed_s.round() as u64,
-                    Length::Transactions(_) => self.transactions,
-                });
-                bar.set_message(text);
-            }
-            None => crate::say::remark!("pgdyno: {elapsed_s:>5.0} s  {text}"),
-        }
+        crate::say::remark!("pgdyno: {elapsed_s:>5.0} s  {text}");
     }
 
     fn event(&mut self, event: &Event) {

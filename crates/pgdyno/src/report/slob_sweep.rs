@@ -49,7 +49,10 @@ impl Results {
             Vary::Reads => &given["params"]["update_pct"],
         };
         let point = self.points.entry(value.as_u64().unwrap_or(0)).or_default();
-        match finished.outcome.filter(|_| finished.state == State::Complete) {
+        match finished
+            .outcome
+            .filter(|_| finished.state == State::Complete)
+        {
             None => point.failed += 1,
             Some(outcome) => {
                 point.accounts.extend(outcome.accounting.clone());
@@ -95,7 +98,9 @@ impl Results {
                 fine(Accounting::us_per_logical_read),
                 fine(Accounting::cpu_us_per_logical_read),
                 fine(Accounting::cores_busy),
-                dash(point.median(Accounting::wal_bytes_per_s), |v| format!("{:.2}", v / 1e6)),
+                dash(point.median(Accounting::wal_bytes_per_s), |v| {
+                    format!("{:.2}", v / 1e6)
+                }),
                 figures::percentile_ms(&point.units, 99.0),
             ]);
         }
@@ -144,7 +149,12 @@ impl Results {
             Some(memory) => format!("memory is {}", size(memory)),
             None => "memory is not known".to_owned(),
         };
-        text += &line("page cache", fit.second_end, fit.second_keeps_bytes, &memory);
+        text += &line(
+            "page cache",
+            fit.second_end,
+            fit.second_keeps_bytes,
+            &memory,
+        );
         let levels = [
             ("shared_buffers", fit.first_us),
             ("the page cache", fit.second_us),
@@ -306,7 +316,10 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
         let json = results.to_json();
-        assert_eq!(json["caches"]["shared_buffers_end"]["fits_bytes"], 64.0 * MB as f64);
+        assert_eq!(
+            json["caches"]["shared_buffers_end"]["fits_bytes"],
+            64.0 * MB as f64
+        );
         assert!(json["points"][3]["liops"].as_f64().unwrap() > 0.0);
         assert!(json["points"][0]["unit_p99_us"].as_u64().is_some());
     }

@@ -21,9 +21,14 @@ const WIDTH_DEFAULT: usize = 110;
 /// More variables than this are not told one by one.
 const VARIABLES_MAX: usize = 12;
 
+/// How wide what is printed may be.
+pub fn width() -> usize {
+    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
+}
+
 /// All of it, ready to be printed.
 pub fn text(outcome: &Outcome) -> String {
-    let width = terminal::width().map_or(WIDTH_DEFAULT, usize::from);
+    let width = width();
     let recording = &outcome.recording;
     let parts = [
         heading(outcome),
@@ -31,12 +36,16 @@ pub fn text(outcome: &Outcome) -> String {
         super::units::text(recording, width),
         latencies(recording, width),
         endpoints(outcome, width),
-        outcome.accounting.as_ref().map_or_else(String::new, accounting::text),
+        outcome
+            .accounting
+            .as_ref()
+            .map_or_else(String::new, accounting::text),
         touched(outcome),
         failures(&recording.measured.all().counts),
         super::retries::text(outcome),
         statements(recording, width),
         client(recording),
+        super::observed::line(&outcome.observed),
         notes(outcome),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());

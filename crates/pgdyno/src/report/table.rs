@@ -43,7 +43,8 @@ impl Table {
     }
 }
 
-fn cut(text: &str, width: usize) -> String {
+/// A text of at most so many characters; one that was longer ends with `…`.
+pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }

@@ -89,7 +89,7 @@ impl TrialHeader {
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
             host: Host::read(),
-            notes: prepared.notes(None, None),
+            notes: prepared.notes(None, None, None),
             command: command_line::of_process(),
             trial: Trial {
                 drive: Drive {
@@ -276,6 +276,7 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
             yes(drive.on_connection_loss == OnConnectionLoss::Reconnect),
         ),
         ("seed", Value::Integer(drive.seed)),
+        ("observe", text(header.trial.observe.wish.to_string())),
         ("pid", Value::Integer(process.pid.into())),
         (
             "pid_started",
@@ -361,6 +362,7 @@ pub mod tests {
                 inject_retries: false,
                 drive: Drive::default(),
                 detects_warmup: false,
+                observe: Default::default(),
             },
             operations: vec!["select".to_owned()],
             scripts: vec![ScriptRecord {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{State, Store, accounting, endpoints, packed, seconds, stamp, touched, warmup};
+use super::{State, Store, accounting, endpoints, packed, seconds, stamp, touched, warmup, worst};
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
@@ -31,6 +31,8 @@ impl Store {
         columns.push(("server_counters".to_owned(), Value::Text(counters)));
         let threads = whole(outcome.threads as u64);
         columns.push(("threads".to_owned(), threads));
+        let cpu_us = outcome.observed.cpu_us().map_or(Value::Null, whole);
+        columns.push(("observers_cpu_us".to_owned(), cpu_us));
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
         self.durably(|connection| {
             update(connection, number, columns)?;
@@ -49,6 +51,7 @@ impl Store {
             reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;
             threads_used(connection, number, recording)?;
+            worst::write(connection, number, recording)?;
             endpoints::write(connection, number, recording)
         })
         .map_err(failed)

@@ -87,7 +87,7 @@ fn endpoint(row: &Row<'_>) -> rusqlite::Result<EndpointRecord> {
 /// What happened to connections, in order.
 pub fn events(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Event>> {
     let mut select = connection
-        .prepare("SELECT at_us, kind, text FROM event WHERE trial = ? ORDER BY at_us, rowid")?;
+        .prepare("SELECT at_us, kind, text FROM event WHERE trial = ? AND source IS NULL ORDER BY at_us, rowid")?;
     let mut rows = select.query([number])?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {

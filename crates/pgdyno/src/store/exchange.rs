@@ -8,7 +8,7 @@ use super::{Store, trouble};
 use crate::exit::{Exit, Failure};
 
 /// What belongs to a trial, each table with a column `trial`.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 19] = [
     "script",
     "second",
     "failure",
@@ -20,6 +20,14 @@ const PARTS: [&str; 11] = [
     "endpoint",
     "event",
     "tag",
+    "instrument",
+    "series",
+    "sample",
+    "total",
+    "gap",
+    "server_statement",
+    "finding",
+    "worst",
 ];
 
 /// What came of copying.

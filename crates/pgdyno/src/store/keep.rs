@@ -3,10 +3,9 @@
 
 use std::path::Path;
 
-use pgdyno_drive::Live;
-
 use super::{Store, TrialHeader, TrialWriter, place};
 use crate::exit::Failure;
+use crate::observe::Onlooker;
 use crate::plan::trial::Outcome;
 
 /// A run that is kept, or not.
@@ -27,7 +26,11 @@ impl Keep {
     }
 
     /// Runs something that `live` watches, and the store with it.
-    pub fn run<T>(&mut self, live: &mut dyn Live, run: impl FnOnce(&mut dyn Live) -> T) -> T {
+    pub fn run<T>(
+        &mut self,
+        live: &mut dyn Onlooker,
+        run: impl FnOnce(&mut dyn Onlooker) -> T,
+    ) -> T {
         match &mut self.0 {
             Some(writer) => run(&mut writer.tee(live)),
             None => run(live),

@@ -16,6 +16,7 @@ mod endpoints;
 mod exchange;
 mod keep;
 mod marks;
+mod observed;
 mod outcome;
 mod packed;
 pub mod place;
@@ -30,6 +31,7 @@ mod trials;
 mod units;
 mod uuid;
 mod warmup;
+mod worst;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -16,9 +16,11 @@ use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
 use super::{
-    State, Store, accounting, endpoints, packed, seconds, stamp, touched, units, warmup,
+    State, Store, accounting, endpoints, observed, packed, seconds, stamp, touched, units, warmup,
+    worst,
 };
 use crate::exit::Failure;
+use crate::observe::Observed;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
@@ -69,6 +71,7 @@ impl Store {
         let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
         let touched = touched::read(&self.connection, number)?;
         let accounting = accounting::read(&self.connection, number)?;
+        let observed = observed::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
             .connection
@@ -81,6 +84,7 @@ impl Store {
             touched,
             accounting,
             warmup_ended,
+            observed,
             ..outcome
         })
     }
@@ -101,6 +105,7 @@ impl Store {
         let endpoints = endpoints::read(&self.connection, number)?;
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
+        let worst = worst::read(&self.connection, number)?;
         let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
                    clients_disconnected, reason FROM trial WHERE number = ?";
         let recording = self.connection.query_row(sql, [number], |row| {
@@ -132,6 +137,7 @@ impl Store {
                 endpoints,
                 events,
                 threads,
+                worst,
                 clients,
                 seconds: Vec::new(),
             })
@@ -265,6 +271,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
                 .unwrap_or(false),
             drive: drive(row)?,
             detects_warmup: false,
+            observe: Default::default(),
         },
         workload: row.get("workload")?,
         pack_sha256: row.get("pack_sha256")?,
@@ -286,6 +293,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         touched: None,
         accounting: None,
         warmup_ended: None,
+        observed: Observed::default(),
         notes: json(row, "notes")?,
     })
 }

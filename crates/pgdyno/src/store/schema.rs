@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("retries.sql"),
     include_str!("endpoints.sql"),
+    include_str!("observed.sql"),
     include_str!("units.sql"),
 ];
 

@@ -11,8 +11,9 @@ use pgdyno_drive::{Level, Live, Message};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::{State, Store, packed, stamp, units};
+use super::{State, Store, observed, packed, stamp, units};
 use crate::exit::{Exit, Failure};
+use crate::observe::{Batch, Onlooker};
 use crate::plan::trial::Outcome;
 
 /// So many events of a trial are kept: a thousand clients that lose their server all say the same.
@@ -22,6 +23,7 @@ const EVENTS_MAX: usize = 1000;
 enum Job {
     Begun(SystemTime),
     Second(Box<Second>),
+    Observed(Box<Batch>),
     Event {
         at_us: u64,
         kind: &'static str,
@@ -73,7 +75,7 @@ impl TrialWriter {
     }
 
     /// Stands before `live`: what it sees is written and passed on.
-    pub fn tee<'a>(&'a mut self, live: &'a mut dyn Live) -> Tee<'a> {
+    pub fn tee<'a>(&'a mut self, live: &'a mut dyn Onlooker) -> Tee<'a> {
         Tee { writer: self, live }
     }
 
@@ -199,13 +201,16 @@ fn write(connection: &mut Connection, number: i64, jobs: &[Job]) -> rusqlite::Re
             Job::Event { at_us, kind, text } => {
                 let at_us = packed::whole(*at_us);
                 transaction
-                    .prepare_cached("INSERT INTO event VALUES (?, ?, ?, ?)")?
+                    .prepare_cached(
+                        "INSERT INTO event (trial, at_us, kind, text) VALUES (?, ?, ?, ?)",
+                    )?
                     .execute(params![number, at_us, kind, text])?;
             }
             Job::Second(second) => {
                 write_second(&transaction, number, second)?;
                 units::write(&transaction, number, second)?;
             }
+            Job::Observed(batch) => observed::write(&transaction, number, batch)?,
         }
     }
     transaction.commit()
@@ -277,7 +282,14 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
 /// Passes all of a run on to whatever shows it, and writes what the store keeps.
 pub struct Tee<'a> {
     writer: &'a mut TrialWriter,
-    live: &'a mut dyn Live,
+    live: &'a mut dyn Onlooker,
+}
+
+impl Onlooker for Tee<'_> {
+    fn observed(&mut self, batch: &Batch) {
+        self.writer.send(Job::Observed(Box::new(batch.clone())));
+        self.live.observed(batch);
+    }
 }
 
 impl Live for Tee<'_> {

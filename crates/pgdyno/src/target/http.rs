@@ -14,6 +14,14 @@ const BYTES_MAX: u64 = 64 << 20;
 /// # Errors
 /// In one line: the address is none, nobody answers, or the answer is not 200.
 pub fn get(address: &str, path: &str) -> Result<String, String> {
+    get_within(address, path, LIMIT)
+}
+
+/// The same within this time, beside what it takes to find the host's address.
+///
+/// # Errors
+/// As [`get`].
+pub fn get_within(address: &str, path: &str, limit: Duration) -> Result<String, String> {
     let Some(place) = address.strip_prefix("http://") else {
         return Err(format!(
             "{address} is no address of the kind http://host:port (https is not supported)"
@@ -25,9 +33,9 @@ pub fn get(address: &str, path: &str) -> Result<String, String> {
     let Some(to) = found.next() else {
         return Err(format!("http://{place}: there is no such host"));
     };
-    let deadline = Instant::now() + LIMIT;
-    let mut stream = TcpStream::connect_timeout(&to, LIMIT).map_err(failed)?;
-    stream.set_write_timeout(Some(LIMIT)).map_err(failed)?;
+    let deadline = Instant::now() + limit;
+    let mut stream = TcpStream::connect_timeout(&to, limit).map_err(failed)?;
+    stream.set_write_timeout(Some(limit)).map_err(failed)?;
     // 1.0: the answer comes in one piece and ends with the connection.
     let request = format!("GET {path} HTTP/1.0\r\nHost: {place}\r\nAccept: */*\r\n\r\n");
     stream.write_all(request.as_bytes()).map_err(failed)?;
@@ -59,7 +67,7 @@ pub fn get(address: &str, path: &str) -> Result<String, String> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::net::TcpListener;
 

@@ -485,7 +485,10 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
     check_procedures(m)?;
     no_duplicates("explain", m.explains.iter().map(|e| e.unit.as_str()))?;
     for e in &m.explains {
-        check_file_name(&format!("explain \"{}\": file = \"{}\"", e.unit, e.file), &e.file)?;
+        check_file_name(
+            &format!("explain \"{}\": file = \"{}\"", e.unit, e.file),
+            &e.file,
+        )?;
     }
     no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
     for mix in &m.mixes {

@@ -8,7 +8,11 @@ use serde_json::Value;
 use crate::support::{Database, Ran, pgdyno, ran};
 
 /// 2,048 blocks of shared_buffers, and nobody else at work.
-const SMALL: [&str; 3] = ["shared_buffers=16MB", "autovacuum=off", "bgwriter_lru_maxpages=0"];
+const SMALL: [&str; 3] = [
+    "shared_buffers=16MB",
+    "autovacuum=off",
+    "bgwriter_lru_maxpages=0",
+];
 
 fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
@@ -39,9 +43,8 @@ fn the_buffer_pools_count_is_what_the_units_are_expected_to_read() {
         (16, "server", 0.5),
         (1, "server", 1.5),
     ] {
-        let args = format!(
-            "-T 1s --param scale=4096 --param work_unit={unit} --loop {in_loop} --seed 7"
-        );
+        let args =
+            format!("-T 1s --param scale=4096 --param work_unit={unit} --loop {in_loop} --seed 7");
         let it = accounting(&database, &args);
         let off = figure(&it, "counted_by_expected") - 1.0;
         assert!(off.abs() < tolerance, "{unit} {in_loop}: {off}: {it:#}");
@@ -73,14 +76,20 @@ fn a_set_that_fits_shows_no_misses_and_one_that_does_not_shows_the_expected_shar
     let index_blocks = 8192.0 / 366.0 + 2.0;
     let missed = (1.0 - (2048.0 - index_blocks) / 8192.0) * (unit - index) / unit;
     let seen = 1.0 - figure(&spills, "hit_ratio");
-    assert!((seen - missed).abs() < 0.03, "{seen}, not {missed}: {spills:#}");
+    assert!(
+        (seen - missed).abs() < 0.03,
+        "{seen}, not {missed}: {spills:#}"
+    );
 }
 
 #[test]
 fn a_mix_with_updates_writes_log_and_is_not_held_against_explain() {
     let server = pgdyno_testkit::postgres_with(&["autovacuum=off"]);
     let database = Database::on(&server, "slob_updates");
-    let it = accounting(&database, "-c 2 -T 1s --param scale=4096 --param update_pct=50");
+    let it = accounting(
+        &database,
+        "-c 2 -T 1s --param scale=4096 --param update_pct=50",
+    );
     assert!(it["figures"]["counted_by_expected"].is_null(), "{it:#}");
     assert!(it["wal_bytes"].as_u64().unwrap() > 0, "{it:#}");
     let kinds: Vec<&str> = it["units"]
@@ -117,12 +126,20 @@ fn the_sweep_finds_where_shared_buffers_ends() {
     let points = document["points"].as_array().unwrap();
     assert!(points.len() >= 7, "{swept:?}");
     let hit = |point: &Value| point["hit_ratio"].as_f64().unwrap();
-    assert!(hit(&points[0]) > 0.99 && hit(&points[points.len() - 1]) < 0.6, "{document:#}");
+    assert!(
+        hit(&points[0]) > 0.99 && hit(&points[points.len() - 1]) < 0.6,
+        "{document:#}"
+    );
     let caches = &document["caches"];
     let fits = caches["shared_buffers_end"]["fits_bytes"].as_f64().unwrap();
-    let spills = caches["shared_buffers_end"]["spills_bytes"].as_f64().unwrap();
+    let spills = caches["shared_buffers_end"]["spills_bytes"]
+        .as_f64()
+        .unwrap();
     let is = f64::from(16 << 20);
-    assert!(fits <= is && spills >= 0.7 * is && spills <= 1.6 * is, "{caches:#}");
+    assert!(
+        fits <= is && spills >= 0.7 * is && spills <= 1.6 * is,
+        "{caches:#}"
+    );
     let keeps = caches["shared_buffers_keeps_bytes"].as_f64().unwrap();
     assert!((keeps / is - 1.0).abs() < 0.15, "{caches:#}");
     // Loaded once, and each trial is in the notebook with its account.
@@ -149,8 +166,22 @@ fn sweeps_of_sessions_and_reads_are_experiments_too() {
     assert_eq!(sessions["points"][1]["trials"][0]["sessions"], 2);
     assert!(sessions["caches"].is_null());
     let printed = database
-        .pgdyno(&["slob", "sweep", "--vary", "reads", "--print", "--param", "redo=heavy"])
-        .expect(0, &["params.update_pct = [0, 5, 10, 25, 50, 100]", "\"redo\" = \"heavy\""]);
+        .pgdyno(&[
+            "slob",
+            "sweep",
+            "--vary",
+            "reads",
+            "--print",
+            "--param",
+            "redo=heavy",
+        ])
+        .expect(
+            0,
+            &[
+                "params.update_pct = [0, 5, 10, 25, 50, 100]",
+                "\"redo\" = \"heavy\"",
+            ],
+        );
     assert!(!printed.stdout.contains("postgresql://"), "{printed:?}");
 }
 
@@ -158,7 +189,10 @@ fn sweeps_of_sessions_and_reads_are_experiments_too() {
 fn what_cannot_be_swept_is_told_before_anything_is_loaded() {
     let database = Database::new("slob_refused");
     for (args, want) in [
-        ("--vary reads -c 1,2", "several --clients are for --vary sessions"),
+        (
+            "--vary reads -c 1,2",
+            "several --clients are for --vary sessions",
+        ),
         ("--param scale=5", "--param scale: the sweep chooses it"),
         ("--max-size 1MB", "the least is 8MB"),
         ("--param nonsense", "it must be NAME=VALUE"),
@@ -167,5 +201,8 @@ fn what_cannot_be_swept_is_told_before_anything_is_loaded() {
         let args: Vec<&str> = args.split_whitespace().collect();
         database.pgdyno(&args).expect(2, &[want]);
     }
-    assert_eq!(database.value("SELECT to_regclass('slob_sweep1') IS NULL"), "t");
+    assert_eq!(
+        database.value("SELECT to_regclass('slob_sweep1') IS NULL"),
+        "t"
+    );
 }

@@ -13,6 +13,7 @@ mod compare;
 mod forms;
 mod lab;
 mod load;
+mod observe;
 mod pack;
 mod pgbench;
 mod pgio;

@@ -28,10 +28,8 @@ fn the_articles_configuration_runs_with_another_size_time_and_server() {
             &database.url,
         );
     fs::write(dir.path().join("pgio.conf"), line).unwrap();
-    pgio(dir.path(), &["run", "--no-store"]).expect(
-        1,
-        &["there is no table pgio1", "pgdyno pgio setup"],
-    );
+    pgio(dir.path(), &["run", "--no-store"])
+        .expect(1, &["there is no table pgio1", "pgdyno pgio setup"]);
     pgio(dir.path(), &["setup"]).expect(0, &["pgio1: 16384 rows each, loaded in "]);
     let run = pgio(dir.path(), &["run", "--no-store"]).expect(
         0,
@@ -49,7 +47,13 @@ fn the_articles_configuration_runs_with_another_size_time_and_server() {
     assert!(run.stdout.starts_with("Date: "), "{run:?}");
     assert!(!run.stdout.contains("WARNING [accounting-off]"), "{run:?}");
     let file = fs::read_to_string(dir.path().join(".pgio_schema_1_1.out")).unwrap();
-    let row: Vec<&str> = file.lines().nth(2).unwrap().split('|').map(str::trim).collect();
+    let row: Vec<&str> = file
+        .lines()
+        .nth(2)
+        .unwrap()
+        .split('|')
+        .map(str::trim)
+        .collect();
     let number = |index: usize| row[index].parse::<u64>().unwrap();
     assert!(number(0) > 0 && number(1) > 0, "{file}");
     assert_eq!((number(1), number(3)), (number(2), 0), "{file}");
@@ -71,10 +75,8 @@ fn pgio_drops_only_what_it_made_and_touches_no_more_than_there_is() {
     database.sql("DROP TABLE pgio1");
     pgio(dir.path(), &["setup"]).expect(0, &["pgio1 to pgio2: 1024 rows each, loaded"]);
     pgio(dir.path(), &["setup", "CREATE_BASE_TABLE=FALSE"]).expect(0, &["there already"]);
-    pgio(dir.path(), &["run", "SCALE=2048"]).expect(
-        1,
-        &["SCALE=2048 is 2048 rows, and pgio1 has 1024"],
-    );
+    pgio(dir.path(), &["run", "SCALE=2048"])
+        .expect(1, &["SCALE=2048 is 2048 rows, and pgio1 has 1024"]);
     let out = dir.path().join("out");
     let out = out.to_str().unwrap();
     pgio(dir.path(), &["run", "--out", out]).expect(2, &["there is no such directory"]);
@@ -98,7 +100,13 @@ fn pgio_drops_only_what_it_made_and_touches_no_more_than_there_is() {
     for (table, session) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
         let file = format!("{out}/.pgio_schema_{table}_{session}.out");
         let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
-        let row: Vec<&str> = text.lines().nth(2).unwrap().split('|').map(str::trim).collect();
+        let row: Vec<&str> = text
+            .lines()
+            .nth(2)
+            .unwrap()
+            .split('|')
+            .map(str::trim)
+            .collect();
         updates += row[7].parse::<u64>().unwrap();
     }
     // Every row that a session says it changed has been changed.

@@ -21,6 +21,7 @@ use super::say::{Kind, Say, Stop, write_all};
 use super::table_info::{self, TableInfo};
 use super::watch::Watch;
 use crate::doors::json_arg::Sink;
+use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{self, Trial};
@@ -302,6 +303,10 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
         inject_retries: false,
         drive,
         detects_warmup: false,
+        observe: match asked.store {
+            Some(_) => observe::Asked::auto(),
+            None => observe::Asked::default(),
+        },
     }
 }
 

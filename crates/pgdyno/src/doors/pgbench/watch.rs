@@ -9,6 +9,7 @@ use super::hdr_log::HdrLog;
 use super::log_files::LogFiles;
 use super::progress::Progress;
 use super::say::{Kind, Say, write_all};
+use crate::observe::Onlooker;
 
 /// Watches a run.
 pub struct Watch<'a> {
@@ -30,6 +31,8 @@ impl Watch<'_> {
         [logs, hdr_log].into_iter().flatten()
     }
 }
+
+impl Onlooker for Watch<'_> {}
 
 impl Live for Watch<'_> {
     fn begun(&mut self, started: SystemTime) {

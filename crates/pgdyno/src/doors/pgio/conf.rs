@@ -105,9 +105,10 @@ impl Conf {
         };
         match self.set(&assignment) {
             Ok(true) => self.check().map_err(usage),
-            Ok(false) => Err(usage(format!("{name} is none of pgio's settings"))
-                .hint("DBNAME, CONNECT_STRING, SCALE, RUN_TIME, NUM_SCHEMAS, NUM_THREADS, WORK_UNIT, \
-                       UPDATE_WORK_UNIT, UPDATE_PCT, CREATE_BASE_TABLE")),
+            Ok(false) => Err(usage(format!("{name} is none of pgio's settings")).hint(
+                "DBNAME, CONNECT_STRING, SCALE, RUN_TIME, NUM_SCHEMAS, NUM_THREADS, WORK_UNIT, \
+                       UPDATE_WORK_UNIT, UPDATE_PCT, CREATE_BASE_TABLE",
+            )),
             Err(what) => {
                 let what = what.strip_prefix("1: ").unwrap_or(&what).to_owned();
                 Err(usage(what))
@@ -121,9 +122,8 @@ impl Conf {
     /// It is an option of psql that names no server.
     pub fn target(&self) -> Result<String, String> {
         let text = self.connect_string.trim();
-        let quoted = |value: &str| {
-            format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
-        };
+        let quoted =
+            |value: &str| format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"));
         if text.contains("://") || text.contains('=') {
             return Ok(text.to_owned());
         }
@@ -161,7 +161,9 @@ impl Conf {
         let wrong = |what: &str| format!("{line}: {name}={value}: {what}");
         let whole = |min: u64, max: u64| match value.parse::<u64>() {
             Ok(number) if (min..=max).contains(&number) => Ok(number),
-            _ => Err(wrong(&format!("a whole number from {min} to {max} is wanted"))),
+            _ => Err(wrong(&format!(
+                "a whole number from {min} to {max} is wanted"
+            ))),
         };
         match name.as_str() {
             "UPDATE_PCT" => self.update_percent = whole(0, 100)?,
@@ -292,18 +294,30 @@ mod tests {
 
     #[test]
     fn a_connect_string_is_what_psql_takes() {
-        let target = |text: &str| Conf { connect_string: text.to_owned(), ..Conf::default() }.target();
+        let target = |text: &str| {
+            Conf {
+                connect_string: text.to_owned(),
+                ..Conf::default()
+            }
+            .target()
+        };
         for (text, want) in [
             ("pg10", "dbname='pg10'"),
             ("it's", "dbname='it\\'s'"),
             ("postgres://a@b/c", "postgres://a@b/c"),
             ("host=a dbname=b", "host=a dbname=b"),
-            ("-h db1 -p5433 -U me bench", "host='db1' port='5433' user='me' dbname='bench'"),
+            (
+                "-h db1 -p5433 -U me bench",
+                "host='db1' port='5433' user='me' dbname='bench'",
+            ),
             ("-d bench", "dbname='bench'"),
         ] {
             assert_eq!(target(text).as_deref(), Ok(want));
         }
-        assert_eq!(target("-X"), Err("-X is no option that names a server".to_owned()));
+        assert_eq!(
+            target("-X"),
+            Err("-X is no option that names a server".to_owned())
+        );
         assert_eq!(target("-h"), Err("-h wants a value".to_owned()));
     }
 
@@ -316,7 +330,10 @@ mod tests {
             ("SCALE", "\"SCALE\" is no setting"),
             ("SCALES=1", "SCALES is none of pgio's settings"),
             ("SCALE=1", "SCALE=1: this is 1 blocks"),
-            ("WORK_UNIT=16384", "WORK_UNIT=16384 is no part of SCALE=16384"),
+            (
+                "WORK_UNIT=16384",
+                "WORK_UNIT=16384 is no part of SCALE=16384",
+            ),
         ] {
             let failure = conf.clone().change(setting).unwrap_err();
             assert!(failure.message.starts_with(want), "{failure}");
@@ -329,15 +346,24 @@ mod tests {
             ("\nSCALE=8K", "c:2: SCALE=8K: a number of blocks"),
             ("SCALE=1M", "this is 128 blocks, and pgio wants 1024"),
             ("SCALE=99999T", "at most 4294967295 blocks"),
-            ("SCALE=18446744073709551615T", "a number of blocks is wanted"),
+            (
+                "SCALE=18446744073709551615T",
+                "a number of blocks is wanted",
+            ),
             ("SCALE=", "a number of blocks is wanted"),
             ("UPDATE_PCT=101", "a whole number from 0 to 100"),
             ("RUN_TIME=1m", "a whole number from 1 to"),
             ("NUM_SCHEMAS=0", "from 1 to 8192"),
             ("CREATE_BASE_TABLE=yes", "TRUE or FALSE"),
             ("CONNECT_STRING=''", "it names no server"),
-            ("WORK_UNIT=1024 SCALE=1024", "c: WORK_UNIT=1024 is no part of"),
-            ("NUM_SCHEMAS=8000 NUM_THREADS=100", "more than 100000 sessions"),
+            (
+                "WORK_UNIT=1024 SCALE=1024",
+                "c: WORK_UNIT=1024 is no part of",
+            ),
+            (
+                "NUM_SCHEMAS=8000 NUM_THREADS=100",
+                "more than 100000 sessions",
+            ),
             ("./runit.sh", "c:1: \"./runit.sh\" is no assignment"),
         ] {
             let failure = Conf::read("c", text).unwrap_err();

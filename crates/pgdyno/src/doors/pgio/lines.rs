@@ -57,7 +57,12 @@ fn date(now: OffsetDateTime) -> String {
 
 /// The counters before and after, and the rates that pgio makes of them. Its clock starts after
 /// the counters are read and theirs does not; here both begin when all sessions stand.
-pub fn tail(conf: &Conf, dbname: &str, [before, after]: [Counters; 2], elapsed: Duration) -> String {
+pub fn tail(
+    conf: &Conf,
+    dbname: &str,
+    [before, after]: [Counters; 2],
+    elapsed: Duration,
+) -> String {
     let grown = |index: usize| {
         let counters: (&Counters, &Counters) = (&before, &after);
         counters.1[index].saturating_sub(counters.0[index])
@@ -131,12 +136,14 @@ impl SessionRow {
             ("update_blk_touch_cnt", self.update_rows.to_string()),
         ];
         let width = |(name, value): &(&str, String)| name.len().max(value.len());
-        let names = columns.iter().map(|c| format!(" {:^w$} ", c.0, w = width(c)));
+        let names = columns
+            .iter()
+            .map(|c| format!(" {:^w$} ", c.0, w = width(c)));
         let lines = columns.iter().map(|c| "-".repeat(width(c) + 2));
-        let values = columns.iter().map(|c| format!(" {:>w$} ", c.1, w = width(c)));
-        let joined = |cells: Vec<String>, between: &str| {
-            cells.join(between).trim_end().to_owned()
-        };
+        let values = columns
+            .iter()
+            .map(|c| format!(" {:>w$} ", c.1, w = width(c)));
+        let joined = |cells: Vec<String>, between: &str| cells.join(between).trim_end().to_owned();
         format!(
             "{}\n{}\n{}\n(1 row)\n\n",
             joined(names.collect(), "|"),
@@ -263,7 +270,16 @@ DBNAME:  pg10. 4 schemas, 1 threads(each). Run time: 10 seconds. RIOPS >196363< 
         assert_eq!(cells(lines[0])[1], "loop_iterations");
         assert_eq!(
             cells(lines[2]),
-            ["4711", "56493", "56493", "0", "00:00:00.0895", "00:00:00", "56493000", "0"]
+            [
+                "4711",
+                "56493",
+                "56493",
+                "0",
+                "00:00:00.0895",
+                "00:00:00",
+                "56493000",
+                "0"
+            ]
         );
         assert_eq!(lines[3], "(1 row)");
         let dir = tempfile::tempdir().unwrap();
@@ -282,9 +298,18 @@ DBNAME:  pg10. 4 schemas, 1 threads(each). Run time: 10 seconds. RIOPS >196363< 
                 "postgres://yb:s3:c/r@et@h:5433/yb",
                 "postgres://yb:***@h:5433/yb",
             ),
-            ("postgres://yb:secret@h:5433/yb", "postgres://yb:***@h:5433/yb"),
-            ("postgres://yb@h/d?password=x&a=1", "postgres://yb@h/d?password=***&a=1"),
-            ("host=h password = 'a\\'b c' user=u", "host=h password = *** user=u"),
+            (
+                "postgres://yb:secret@h:5433/yb",
+                "postgres://yb:***@h:5433/yb",
+            ),
+            (
+                "postgres://yb@h/d?password=x&a=1",
+                "postgres://yb@h/d?password=***&a=1",
+            ),
+            (
+                "host=h password = 'a\\'b c' user=u",
+                "host=h password = *** user=u",
+            ),
             ("host=h password=x", "host=h password=***"),
             ("dbname=password", "dbname=password"),
         ] {

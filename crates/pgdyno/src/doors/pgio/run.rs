@@ -50,6 +50,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         params: params(&conf, rows),
         query_mode: None,
         target: wanted,
+        observe: Default::default(),
         isolation: None,
         inject_retries: false,
         drive: Drive {
@@ -114,7 +115,9 @@ fn loaded_rows(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
     let ask = |e| trouble::server(&e, "could not look for pgio's tables");
     let dialect = Product::ask(session).map_err(ask)?.dialect;
     let table = format!("{PREFIX}1");
-    let find = dialect.find_table.replace("{literal}", &format!("'{table}'"));
+    let find = dialect
+        .find_table
+        .replace("{literal}", &format!("'{table}'"));
     let setup = "make it: pgdyno pgio setup, with the same configuration";
     if admin::value(session, &find).map_err(ask)?.is_none() {
         return Err(Failure::new(format!("there is no table {table}")).hint(setup));

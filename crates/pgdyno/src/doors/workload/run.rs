@@ -8,6 +8,7 @@ use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{Asked, YCSB, tables};
 use crate::exit::Failure;
+use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{Outcome, Trial};
@@ -117,6 +118,10 @@ fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
         inject_retries: false,
         drive: run.drive.clone(),
         detects_warmup: false,
+        observe: match run.store {
+            Some(_) => observe::Asked::auto(),
+            None => observe::Asked::default(),
+        },
     }
 }
 

@@ -8,6 +8,7 @@ use pgdyno_drive::{Level, Live, Message};
 
 use super::format::{Printer, Tick};
 use super::snapshot::HistogramFile;
+use crate::observe::Onlooker;
 
 /// One operation: one script, or several that are the same to cockroach.
 #[derive(Debug)]
@@ -172,6 +173,8 @@ fn operation(script: &str) -> &str {
         name => name,
     }
 }
+
+impl Onlooker for Watch {}
 
 impl Live for Watch {
     fn begun(&mut self, started: SystemTime) {

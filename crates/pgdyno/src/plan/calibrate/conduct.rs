@@ -13,6 +13,7 @@ use super::judge::Judged;
 use super::measure::{Measure, READ, UPDATE};
 use super::{read, server_side};
 use crate::exit::{Exit, Failure};
+use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
@@ -39,6 +40,8 @@ pub enum GoOn {
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Asked {
+    /// What is observed beside trials.
+    pub observe: observe::Asked,
     /// What the experiment is called; named after the target when nothing is said.
     pub name: Option<String>,
     /// How long reads and updates are measured at one client.
@@ -239,7 +242,10 @@ impl Calibration<'_> {
             crate::say::remark!("pgdyno: {}", measure.title());
         }
         let asked = self.asked;
-        let trial = measure.trial(&self.means.wanted, asked.duration, &asked.params);
+        let trial = Trial {
+            observe: asked.observe.clone(),
+            ..measure.trial(&self.means.wanted, asked.duration, &asked.params)
+        };
         let Ready {
             prepared,
             timed,

@@ -131,6 +131,7 @@ impl Measure {
             // What drivers of applications do with a statement that they send often.
             query_mode: Some(QueryMode::Prepared),
             detects_warmup: false,
+            observe: Default::default(),
             drive: Drive {
                 clients,
                 threads: host::cpus().min(clients),

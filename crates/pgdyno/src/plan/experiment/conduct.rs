@@ -16,6 +16,7 @@ use super::plan::Plan;
 use super::point::Rate;
 use super::schedule::{Key, Role, Slot};
 use crate::exit::{Exit, Failure};
+use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
@@ -34,6 +35,8 @@ use crate::workload::progress::Progress;
 pub struct Means<'a> {
     /// The target of points that name none.
     pub wanted: Wanted,
+    /// What is observed beside trials.
+    pub observe: observe::Asked,
     /// Where journals of settings go.
     pub journals: &'a Path,
     /// How a trial is shown.
@@ -245,7 +248,10 @@ impl Sweep<'_> {
             },
             None => self.means.wanted.clone(),
         };
-        let trial = slot.point.trial(wanted, rate, seed);
+        let trial = Trial {
+            observe: self.means.observe.clone(),
+            ..slot.point.trial(wanted, rate, seed)
+        };
         let place = (slot, number as u32 + 1);
         let notebook = self.means.notebook;
         let (prepared, load_s) = match self.make_ready(slot, &trial, before) {

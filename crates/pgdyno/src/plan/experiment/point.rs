@@ -215,6 +215,7 @@ impl Point {
                 ..trial::native_drive()
             },
             detects_warmup: warmup.is_detected(),
+            observe: Default::default(),
         };
         asked.apply(&mut trial.drive);
         trial

@@ -154,8 +154,14 @@ impl SlobSweep {
     /// As TOML.
     pub fn toml(&self) -> String {
         let (name, heading) = match self.vary {
-            Vary::Size => ("slob-size", "How far the caches reach, and what a read costs on each level."),
-            Vary::Sessions => ("slob-sessions", "How logical reads grow with the sessions that make them."),
+            Vary::Size => (
+                "slob-size",
+                "How far the caches reach, and what a read costs on each level.",
+            ),
+            Vary::Sessions => (
+                "slob-sessions",
+                "How logical reads grow with the sessions that make them.",
+            ),
             Vary::Reads => ("slob-reads", "What updates among the reads cost."),
         };
         let mut toml = format!(
@@ -237,11 +243,20 @@ mod tests {
     #[test]
     fn sizes_go_from_a_quarter_of_shared_buffers_to_beyond_memory() {
         let largest = room().largest(None);
-        assert_eq!(largest, Largest { bytes: 24 * GB, remark: None });
+        assert_eq!(
+            largest,
+            Largest {
+                bytes: 24 * GB,
+                remark: None
+            }
+        );
         let sizes = room().sizes(largest.bytes);
         assert_eq!(sizes[..4], [4096, 8192, 12_288, 16_384]);
         assert_eq!(sizes.last(), Some(&(24 * GB / 8192)));
-        assert!(sizes.contains(&(16 * GB / 8192)) && sizes.is_sorted(), "{sizes:?}");
+        assert!(
+            sizes.contains(&(16 * GB / 8192)) && sizes.is_sorted(),
+            "{sizes:?}"
+        );
         assert!(sizes.len() < 24, "{sizes:?}");
     }
 
@@ -251,21 +266,42 @@ mod tests {
             let largest = room.largest(asked);
             (largest.bytes, largest.remark.unwrap_or_default())
         };
-        let full = Room { disk_free: Some(10 * GB), ..room() };
+        let full = Room {
+            disk_free: Some(10 * GB),
+            ..room()
+        };
         let (bytes, why) = told(full, None);
         assert_eq!(bytes, 5 * GB);
-        assert!(why.contains("5 GB in place of 24 GB: it may fill half"), "{why}");
+        assert!(
+            why.contains("5 GB in place of 24 GB: it may fill half"),
+            "{why}"
+        );
         let (bytes, why) = told(room(), Some(GB));
         assert_eq!(bytes, GB);
-        assert!(why.contains("the page cache ends will not be seen"), "{why}");
-        let remote = Room { memory: None, disk_free: None, cpus: None, ..room() };
+        assert!(
+            why.contains("the page cache ends will not be seen"),
+            "{why}"
+        );
+        let remote = Room {
+            memory: None,
+            disk_free: None,
+            cpus: None,
+            ..room()
+        };
         let (bytes, why) = told(remote, None);
         assert_eq!(bytes, GB);
         assert!(why.contains("--max-size"), "{why}");
         assert_eq!(told(remote, Some(3 * GB)), (3 * GB, String::new()));
         // A cap below the ladder leaves what fits under it.
         assert_eq!(room().sizes(GB / 16), [4096, 8192]);
-        assert_eq!(Room { shared_buffers: 0, ..remote }.sizes(1), [1024]);
+        assert_eq!(
+            Room {
+                shared_buffers: 0,
+                ..remote
+            }
+            .sizes(1),
+            [1024]
+        );
     }
 
     #[test]
@@ -285,16 +321,26 @@ mod tests {
         };
         for (vary, trials) in [(Vary::Size, 6), (Vary::Sessions, 4), (Vary::Reads, 8)] {
             let text = sweep(vary).toml();
-            let source = Source { name: "sweep", text: &text };
-            let e = reader::read(source, "", Path::new("")).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            let plan = Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let source = Source {
+                name: "sweep",
+                text: &text,
+            };
+            let e =
+                reader::read(source, "", Path::new("")).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let plan =
+                Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
             assert_eq!(plan.slots.len(), trials, "{text}");
         }
     }
 
     #[test]
     fn sizes_are_written_as_postgresql_writes_them() {
-        for (bytes, want) in [(0, "0 B"), (1536, "1.5 kB"), (GB / 8, "128 MB"), (24 * GB, "24 GB")] {
+        for (bytes, want) in [
+            (0, "0 B"),
+            (1536, "1.5 kB"),
+            (GB / 8, "128 MB"),
+            (24 * GB, "24 GB"),
+        ] {
             assert_eq!(size(bytes), want);
         }
     }

@@ -3,8 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, probes,
-    retries, storage,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, metrics,
+    probes, processes, retries, storage,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -128,4 +128,6 @@ pub const COCKROACHDB: Dialect = Dialect {
     probes: probes::COCKROACHDB,
     retries: retries::COCKROACHDB,
     storage: storage::COCKROACHDB,
+    processes: processes::COCKROACHDB,
+    metrics: metrics::COCKROACHDB,
 };

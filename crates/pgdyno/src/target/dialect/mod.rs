@@ -5,8 +5,10 @@
 mod cluster;
 mod cockroachdb;
 mod feature;
+pub mod metrics;
 mod postgresql;
 mod probes;
+mod processes;
 mod product;
 mod retries;
 mod storage;
@@ -18,6 +20,7 @@ pub use cockroachdb::COCKROACHDB;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
+pub use processes::Processes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use storage::{Buffers, Since, Storage};
@@ -98,6 +101,10 @@ pub struct Dialect {
     pub retries: Retries,
     /// What it counts of its storage layer.
     pub storage: Storage,
+    /// How its processes are known again.
+    pub processes: Processes,
+    /// Where its nodes tell their figures over HTTP.
+    pub metrics: metrics::Metrics,
 }
 
 /// How a session is given settings when it starts.

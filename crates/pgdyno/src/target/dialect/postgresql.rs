@@ -1,7 +1,8 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, probes, retries, storage,
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, metrics, probes,
+    processes, retries, storage,
 };
 
 /// PostgreSQL, all supported versions.
@@ -82,4 +83,6 @@ pub const POSTGRESQL: Dialect = Dialect {
     probes: probes::POSTGRESQL,
     retries: retries::POSTGRESQL,
     storage: storage::POSTGRESQL,
+    processes: processes::POSTGRESQL,
+    metrics: metrics::POSTGRESQL,
 };

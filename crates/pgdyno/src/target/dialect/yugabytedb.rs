@@ -2,7 +2,8 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, probes, retries, storage,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, metrics, probes,
+    processes, retries, storage,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -84,4 +85,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     probes: probes::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
     storage: storage::YUGABYTEDB,
+    processes: processes::YUGABYTEDB,
+    metrics: metrics::YUGABYTEDB,
 };

@@ -1,0 +1,58 @@
+//! How long what is due waits for its thread.
+
+use pgdyno_drive::record::{Event, Interval, Lags};
+use pgdyno_drive::{Control, Drive, Live, Message, Until};
+
+use crate::support::*;
+
+/// What each second says of the threads.
+#[derive(Default)]
+struct Seconds(Vec<(usize, Lags)>);
+
+impl Live for Seconds {
+    fn second(&mut self, interval: &Interval) {
+        let loops = interval.loops.iter();
+        let loops = loops.filter(|_| !interval.warmup);
+        self.0
+            .extend(loops.map(|one| (one.thread, one.lags.clone())));
+    }
+
+    fn event(&mut self, event: &Event) {
+        panic!("{}", event.text);
+    }
+
+    fn message(&mut self, message: &Message) {
+        panic!("{}", message.text);
+    }
+}
+
+#[test]
+fn every_second_tells_of_every_thread_and_the_whole_is_their_sum() {
+    let drive = Drive {
+        clients: 5,
+        threads: 2,
+        warmup: millis(300),
+        until: Until::Elapsed(millis(1_300)),
+        ..drive("select 1;\n\\sleep 1 ms\n")
+    };
+    let mut seconds = Seconds::default();
+    let recording = drive.run(&Control::default(), &mut seconds);
+    let recording = recording.unwrap_or_else(|e| panic!("{e}"));
+    let whole = &recording.measured.lags;
+    assert_eq!(whole.len(), 2);
+    for (thread, lags) in whole.iter().enumerate() {
+        let mut sum = Lags::default();
+        let mut of_thread = 0;
+        for (_, lags) in seconds.0.iter().filter(|(of, _)| *of == thread) {
+            of_thread += 1;
+            sum.merge(lags);
+        }
+        assert!(of_thread >= 2, "{of_thread}");
+        assert_eq!(&sum, lags);
+        // An answer and the end of a sleep for each transaction, and the sleeps end late by a little.
+        assert!(lags.count() >= 20, "{}", lags.count());
+        assert!(lags.max_us() > 0.0);
+    }
+    let both: u64 = whole.iter().map(Lags::count).sum();
+    assert!(both >= counts(&recording).committed);
+}

@@ -1,0 +1,75 @@
+//! The nodes of a distributed database: what each tells of itself over HTTP, in Prometheus' text. Which
+//! figures, under which names, the dialect knows (`target/dialect/metrics`).
+
+mod histogram;
+mod node;
+mod page;
+mod place;
+
+use super::catalog::Chapter;
+use super::{Instrument, Kind, Row, Scene};
+use crate::target::dialect::metrics::{
+    COCKROACHDB_VARS, Metric, Taken, YUGABYTEDB_MASTER, YUGABYTEDB_SQL, YUGABYTEDB_TSERVER,
+};
+
+/// Nodes beyond are left out: each is a request and some fifty figures a second.
+const NODES_MAX: usize = 32;
+
+/// What its instruments give.
+pub const CHAPTERS: [Chapter; 4] = [
+    Chapter {
+        title: "CockroachDB: each node, /_status/vars",
+        rows: &rows(&COCKROACHDB_VARS),
+    },
+    Chapter {
+        title: "YugabyteDB: each node's tablet server (documentation only: never run against one)",
+        rows: &rows(&YUGABYTEDB_TSERVER),
+    },
+    Chapter {
+        title: "YugabyteDB: each node's SQL layer (documentation only)",
+        rows: &rows(&YUGABYTEDB_SQL),
+    },
+    Chapter {
+        title: "YugabyteDB: masters (documentation only)",
+        rows: &rows(&YUGABYTEDB_MASTER),
+    },
+];
+
+const fn rows<const COUNT: usize>(metrics: &[Metric; COUNT]) -> [Row; COUNT] {
+    let mut rows = [row(&metrics[0]); COUNT];
+    let mut at = 1;
+    while at < COUNT {
+        rows[at] = row(&metrics[at]);
+        at += 1;
+    }
+    rows
+}
+
+/// A series as the list has it.
+const fn row(metric: &Metric) -> Row {
+    Row {
+        name: metric.series,
+        unit: metric.unit,
+        kind: match metric.taken {
+            Taken::Counter | Taken::CounterByEnd => Kind::Counter,
+            Taken::Sum | Taken::Largest | Taken::Mean | Taken::P99 => Kind::Gauge,
+        },
+        source: metric.versions,
+        what: metric.what,
+    }
+}
+
+/// One for each page of each node.
+pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
+    let dialect = scene.product.dialect;
+    let places = place::Places::new(scene.target, dialect);
+    let nodes = place::nodes(scene.target, scene.facts);
+    let mut all: Vec<Box<dyn Instrument>> = Vec::new();
+    for page in dialect.metrics.pages {
+        for node in nodes.iter().take(NODES_MAX) {
+            let places = places.clone();
+            all.push(Box::new(node::NodePage::new(page, node.clone(), places)));
+        }
+    }
+    all
+}

@@ -1,0 +1,48 @@
+//! Finds out once where the server is, for all instruments that want to know.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::target::dialect::Dialect;
+use crate::target::locate::{Located, Role};
+use crate::target::open::Target;
+
+/// Looks when first asked, which takes as long as connecting does.
+#[derive(Clone)]
+pub struct Scout(Arc<Inner>);
+
+struct Inner {
+    target: Target,
+    dialect: &'static Dialect,
+    located: OnceLock<Located>,
+}
+
+impl Scout {
+    /// Of this target.
+    pub fn new(target: &Target, dialect: &'static Dialect) -> Self {
+        Self(Arc::new(Inner {
+            target: target.clone(),
+            dialect,
+            located: OnceLock::new(),
+        }))
+    }
+
+    /// Where it is.
+    pub fn located(&self) -> &Located {
+        let Inner {
+            target, dialect, ..
+        } = &*self.0;
+        self.0
+            .located
+            .get_or_init(|| Located::find(target, dialect))
+    }
+
+    /// What it is.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.0.dialect
+    }
+
+    /// What this host is to the run.
+    pub fn role(&self) -> Role {
+        self.located().role()
+    }
+}

@@ -1,0 +1,124 @@
+//! All that instruments saw of one trial, as reports and the notebook have it.
+
+use super::batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Span, Total};
+use super::{Kind, ServerStatement};
+use crate::validity::Note;
+
+/// All of it. Instruments, series and gaps stand at the place of their number.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// The instruments.
+    pub instruments: Vec<InstrumentRow>,
+    /// What each used of the CPU on pgdyno's side, in microseconds; `None` when it did not end in
+    /// time.
+    pub cpu_us: Vec<Option<u64>>,
+    /// What was read.
+    pub series: Vec<Course>,
+    /// What was not seen.
+    pub gaps: Vec<Span>,
+    /// What happened, in its order.
+    pub events: Vec<ObservedEvent>,
+    /// What the server did by statement, with the instrument's number.
+    pub statements: Vec<(usize, ServerStatement)>,
+    /// Facts, with the instrument's number; a name stands once for each.
+    pub facts: Vec<(usize, String, serde_json::Value)>,
+    /// Validity notes that instruments have given.
+    pub notes: Vec<Note>,
+}
+
+/// A series with all that was read of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course {
+    /// What it is.
+    pub of: NewSeries,
+    /// When (microseconds since clients began to work) and what, in its order.
+    pub samples: Vec<(i64, f64)>,
+    /// Before and after.
+    pub total: Option<Total>,
+}
+
+impl Observed {
+    /// Adds what has come.
+    pub fn add(&mut self, batch: Batch) {
+        self.cpu_us
+            .resize(self.instruments.len() + batch.instruments.len(), None);
+        self.instruments.extend(batch.instruments);
+        let courses = batch.series.into_iter().map(|of| Course {
+            of,
+            samples: Vec::new(),
+            total: None,
+        });
+        self.series.extend(courses);
+        for sample in batch.samples {
+            if let Some(course) = self.series.get_mut(sample.series) {
+                course.samples.push((sample.at_us, sample.value));
+            }
+        }
+        for total in batch.totals {
+            if let Some(course) = self.series.get_mut(total.series) {
+                course.total = Some(total);
+            }
+        }
+        for gap in batch.gaps {
+            match self.gaps.get_mut(gap.number) {
+                Some(known) => *known = gap,
+                None => self.gaps.push(gap),
+            }
+        }
+        for (number, cpu_us) in batch.cpu {
+            if let Some(known) = self.cpu_us.get_mut(number) {
+                *known = Some(cpu_us);
+            }
+        }
+        self.events.extend(batch.events);
+        self.events.sort_by_key(|event| event.at_us);
+        self.statements.extend(batch.statements);
+        self.statements.sort_by_key(|(instrument, _)| *instrument);
+        for (instrument, name, value) in batch.facts {
+            self.facts
+                .retain(|(of, known, _)| (*of, known) != (instrument, &name));
+            self.facts.push((instrument, name, value));
+        }
+        self.notes.extend(batch.notes);
+    }
+
+    /// The series of this name, one for each of its labels.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Course> {
+        let series = self.series.iter();
+        series.filter(move |course| course.of.series.name == name)
+    }
+
+    /// The fact of this name, whichever instrument gave it.
+    pub fn fact(&self, name: &str) -> Option<&serde_json::Value> {
+        let mut facts = self.facts.iter();
+        facts.find_map(|(_, known, value)| (known == name).then_some(value))
+    }
+
+    /// The name of an instrument.
+    pub fn instrument(&self, number: usize) -> &str {
+        self.instruments.get(number).map_or("", |row| &row.name)
+    }
+
+    /// CPU time of all instruments on pgdyno's side; `None` when that of one is not known, or there
+    /// was none.
+    pub fn cpu_us(&self) -> Option<u64> {
+        let all: Option<Vec<u64>> = self.cpu_us.iter().copied().collect();
+        all.filter(|all| !all.is_empty())
+            .map(|all| all.into_iter().sum())
+    }
+}
+
+impl Course {
+    /// The mean of what was read within these times; of a series that is [sparse](Kind::Sparse) over
+    /// so many readings. `None` without any.
+    pub fn mean(&self, from_us: i64, to_us: i64, readings: usize) -> Option<f64> {
+        let within = self.samples.iter();
+        let within = within.filter(|(at_us, _)| (from_us..to_us).contains(at_us));
+        let (sum, count) = within.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
+        let count = match self.of.kind {
+            Kind::Sparse => readings.max(count),
+            _ => count,
+        };
+        (count > 0).then(|| sum / count as f64)
+    }
+}

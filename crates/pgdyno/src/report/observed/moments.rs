@@ -1,0 +1,122 @@
+//! What happened when: events, and the transactions that took longest with what went on then.
+
+use super::super::figures;
+use super::super::table::one_line;
+use super::{EVENTS_MAX, Window, rest, top_waits};
+use crate::plan::trial::Outcome;
+
+/// What happened so long before or after a transaction may have to do with it.
+const AROUND_US: i64 = 1_000_000;
+/// So many kinds of waiting are told of a moment.
+const WAITS_MAX: usize = 3;
+
+/// Something that happened: to the server or to connections.
+pub struct Moment<'a> {
+    /// When it began.
+    pub at_us: i64,
+    /// How long it took, where it has a length.
+    pub length_us: Option<u64>,
+    /// What kind of thing.
+    pub kind: &'a str,
+    /// For people.
+    pub text: &'a str,
+}
+
+/// All that happened, in its order.
+pub fn all(outcome: &Outcome) -> Vec<Moment<'_>> {
+    let seen = outcome.observed.events.iter().map(|event| Moment {
+        at_us: event.at_us,
+        length_us: event.length_us,
+        kind: &event.kind,
+        text: &event.text,
+    });
+    let of_connections = outcome.recording.events.iter().map(|event| Moment {
+        at_us: event.at_us as i64,
+        length_us: None,
+        kind: event.kind.word(),
+        text: &event.text,
+    });
+    let mut all: Vec<Moment<'_>> = seen.chain(of_connections).collect();
+    all.sort_by_key(|moment| moment.at_us);
+    all
+}
+
+fn seconds(us: i64) -> String {
+    format!("{:.1}", us as f64 / 1e6)
+}
+
+/// A line each.
+pub fn events(outcome: &Outcome) -> String {
+    let all = all(outcome);
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("events, s since clients began to work\n");
+    for moment in all.iter().take(EVENTS_MAX) {
+        let length = moment
+            .length_us
+            .map_or_else(String::new, |us| format!(", for {} s", seconds(us as i64)));
+        let (kind, words) = (one_line(moment.kind), one_line(moment.text));
+        text += &format!(
+            "{:>8}  {kind:<14}  {words}{length}\n",
+            seconds(moment.at_us)
+        );
+    }
+    text + &rest(all.len(), EVENTS_MAX, "events")
+}
+
+/// The transactions that took longest, each with what went on then.
+pub fn worst(outcome: &Outcome) -> String {
+    let recording = &outcome.recording;
+    if recording.worst.is_empty() {
+        return String::new();
+    }
+    let all = all(outcome);
+    let mut text =
+        String::from("longest transactions, with what happened within a second of them\n");
+    for slow in &recording.worst {
+        let to_us = slow.ended_us as i64;
+        let from_us = to_us - slow.latency_us as i64;
+        let script = recording.scripts.get(slow.script);
+        let script = script.map_or_else(String::new, |script| {
+            format!("{}, ", one_line(&script.name))
+        });
+        text += &format!(
+            "{:>12} ms  from {} to {} s  {script}client {}",
+            figures::ms(slow.latency_us),
+            seconds(from_us),
+            seconds(to_us),
+            slow.client
+        );
+        let around = all.iter().filter(|moment| {
+            let end_us = moment.at_us + moment.length_us.unwrap_or(0) as i64;
+            moment.at_us <= to_us + AROUND_US && end_us >= from_us - AROUND_US
+        });
+        let mut around: Vec<String> = around
+            .map(|moment| format!("{} at {} s", one_line(moment.kind), seconds(moment.at_us)))
+            .collect();
+        let more = around.len().saturating_sub(WAITS_MAX);
+        around.truncate(WAITS_MAX);
+        if more > 0 {
+            around.push(format!("{more} more"));
+        }
+        // Waits are told for whole seconds.
+        let window = Window {
+            from_us: from_us - AROUND_US,
+            to_us: to_us + AROUND_US,
+        };
+        let waits = top_waits(&outcome.observed, window);
+        let waits = waits.iter().take(WAITS_MAX);
+        let waits: Vec<String> = waits
+            .map(|(label, mean)| format!("{} {}", one_line(label), figures::quantity(*mean)))
+            .collect();
+        if !around.is_empty() {
+            text += &format!("; {}", around.join(", "));
+        }
+        if !waits.is_empty() {
+            text += &format!("; waits: {}", waits.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}

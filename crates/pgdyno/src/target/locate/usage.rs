@@ -1,0 +1,171 @@
+//! How much CPU time the processes of a server on this host have used.
+
+use pgdyno_platform::proc::{self, task};
+
+use super::processes::{Proc, Process};
+
+/// Processes that end while they are looked at are looked at again, so often.
+const LOOKS_MAX: usize = 5;
+/// A server's processes are no further below it.
+const DEPTH_MAX: usize = 4;
+
+/// The processes of some servers: those at the top, and all below them.
+pub struct CpuMeter {
+    tops: Vec<Process>,
+    proc: Proc,
+    /// What was told last: CPU time does not go back.
+    told_us: u64,
+}
+
+impl CpuMeter {
+    /// Of these servers; each process is at the top of one.
+    pub fn of(tops: impl IntoIterator<Item = Process>) -> Self {
+        Self {
+            tops: tops.into_iter().collect(),
+            proc: Proc::of_kernel(),
+            told_us: 0,
+        }
+    }
+
+    /// CPU time used so far, in microseconds: by processes that live, and by those that have ended
+    /// and been waited for.
+    ///
+    /// # Errors
+    /// Why it cannot be told, as a clause: a server has ended, or was started anew.
+    pub fn used_us(&mut self) -> Result<u64, String> {
+        let mut all_us = 0u64;
+        for top in &self.tops {
+            all_us = all_us.saturating_add(tree_us(top, &self.proc)?);
+        }
+        // A process that ended just now may be counted neither among those that live nor above it.
+        self.told_us = self.told_us.max(all_us);
+        Ok(self.told_us)
+    }
+}
+
+/// Of one server.
+fn tree_us(top: &Process, proc: &Proc) -> Result<u64, String> {
+    let gone = || {
+        let Process { pid, name, .. } = top;
+        format!("process {pid} ({name}) has ended")
+    };
+    let is_it = |task: &task::Task| task.started_ticks == top.started_ticks;
+    let mut used_us = 0;
+    for _ in 0..LOOKS_MAX {
+        let before = proc.task(top.pid).filter(is_it).ok_or_else(gone)?;
+        used_us = sum_us(&before, proc, DEPTH_MAX);
+        let after = proc.task(top.pid).filter(is_it).ok_or_else(gone)?;
+        if after.children_ticks == before.children_ticks {
+            break;
+        }
+    }
+    Ok(used_us)
+}
+
+fn sum_us(task: &task::Task, proc: &Proc, depth: usize) -> u64 {
+    let mut all_us = own_us(task, proc).saturating_add(micros(task.children_ticks));
+    if depth > 0 {
+        for child in proc.children(task) {
+            all_us = all_us.saturating_add(sum_us(&child, proc, depth - 1));
+        }
+    }
+    all_us
+}
+
+/// To the nanosecond where the scheduler tells, which it does for the first thread; else in ticks.
+fn own_us(task: &task::Task, proc: &Proc) -> u64 {
+    let scheduled = || task::scheduled(&proc.text(task.pid, "schedstat")?);
+    match (task.threads == 1).then(scheduled).flatten() {
+        Some(scheduled) => scheduled.ran_ns / 1000,
+        None => micros(task.ticks()),
+    }
+}
+
+fn micros(ticks: u64) -> u64 {
+    ticks.saturating_mul(1_000_000) / proc::ticks_per_second()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn process(pid: u32) -> Process {
+        let task = Proc::of_kernel().task(pid).expect("it lives");
+        Process {
+            pid,
+            name: task.name,
+            started_ticks: task.started_ticks,
+        }
+    }
+
+    #[test]
+    fn a_server_has_used_what_its_living_and_its_ended_processes_have() {
+        // A shell whose children count and end, and that waits then.
+        let counts = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        let script =
+            format!("sh -c '{counts}'; echo one; read x; sh -c '{counts}; echo two; read y'");
+        let mut shell = Command::new("sh")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh starts");
+        let mut told = shell.stdout.take().expect("a pipe");
+        let mut input = shell.stdin.take().expect("a pipe");
+        let mut line = || {
+            let mut bytes = [0; 4];
+            std::io::Read::read_exact(&mut told, &mut bytes).expect("a line");
+            bytes
+        };
+        assert_eq!(&line(), b"one\n");
+        let top = process(shell.id());
+        let mut meter = CpuMeter::of([top.clone()]);
+        let after_one = meter.used_us().unwrap();
+        assert!(after_one > 10_000, "{after_one}");
+        std::io::Write::write_all(&mut input, b"go\n").unwrap();
+        assert_eq!(&line(), b"two\n");
+        let after_two = meter.used_us().unwrap();
+        assert!(after_two > after_one + 10_000, "{after_one} {after_two}");
+        // Its end is told, and so is another process of its number.
+        let impostor = Process {
+            started_ticks: top.started_ticks - 1,
+            ..top
+        };
+        assert!(CpuMeter::of([impostor]).used_us().is_err());
+        drop(input);
+        shell.wait().expect("ours");
+        let why = meter.used_us().unwrap_err();
+        assert!(why.contains("(sh) has ended"), "{why}");
+    }
+
+    #[test]
+    fn the_time_of_a_session_is_the_servers() {
+        let server = pgdyno_testkit::postgres_with(&[]);
+        let mut meter = CpuMeter::of([process(server.pid())]);
+        let before = meter.used_us().unwrap();
+        let env = pgdyno_session::Env::empty();
+        let given = pgdyno_session::Given::target(server.address().url());
+        let info = pgdyno_session::resolve(&given, &env).unwrap();
+        let candidates = info.candidates().unwrap().list;
+        let mut session = pgdyno_session::Session::connect(&candidates, None).unwrap();
+        let works = "SELECT count(*) FROM generate_series(1, 500000)";
+        session.query_one_value(works).unwrap();
+        let while_it_lives = meter.used_us().unwrap();
+        assert!(
+            while_it_lives > before + 10_000,
+            "{before} {while_it_lives}"
+        );
+        session.close();
+        let begun = std::time::Instant::now();
+        // The postmaster waits for it soon.
+        while Proc::of_kernel().task(server.pid()).unwrap().children_ticks == 0 {
+            assert!(begun.elapsed().as_secs() < 20);
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let mut anew = CpuMeter::of([process(server.pid())]);
+        let after = anew.used_us().unwrap();
+        // Of ended processes, whole ticks are told.
+        assert!(after + 100_000 > while_it_lives, "{while_it_lives} {after}");
+    }
+}
