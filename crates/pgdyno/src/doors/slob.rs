@@ -197,6 +197,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let ended = conduct::conduct(
         &plan,
         Means {
+            observe: Default::default(),
             wanted,
             journals: &journals,
             screen: talk.screen(),

@@ -442,6 +442,16 @@ impl Sweep<'_> {
             figures::percentile_ms(latencies, 50.0),
             figures::percentile_ms(latencies, 99.0),
         );
+        // A transaction of it is a CALL of any length.
+        if let Some(it) = &outcome.accounting
+            && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())
+        {
+            text = format!(
+                "{} LIOPS  hit ratio {:.2} %",
+                figures::rate(liops),
+                ratio * 100.0
+            );
+        }
         let failed = all.counts.failed_total();
         if failed > 0 {
             text += &format!("  {} failed", figures::count(failed));
