@@ -48,6 +48,14 @@ impl Asker {
         }
     }
 
+    /// The same when what was counted before is told: sessions of a warm-up have only just gone.
+    pub fn current(self, session: &mut Session) -> Moment {
+        if self.version < self.buffers.current_since {
+            thread::sleep(Duration::from_millis(2 * self.buffers.stale_ms));
+        }
+        self.now(session)
+    }
+
     /// The same when what the sessions did has been counted: those that were not there `before`
     /// have gone, and the counters rest.
     pub fn settled(self, session: &mut Session, before: &BTreeSet<String>) -> Moment {

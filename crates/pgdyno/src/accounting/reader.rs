@@ -62,7 +62,7 @@ impl Reader {
     pub fn at_barrier(&mut self) {
         let (moment, cpu_us) = match &mut self.server {
             Fact::Seen(server) => {
-                let moment = server.asker.now(&mut server.session);
+                let moment = server.asker.current(&mut server.session);
                 (Fact::Seen(moment), server.cpu_us())
             }
             Fact::Unseen(why) => (Fact::Unseen(why.clone()), Fact::Unseen(why.clone())),

@@ -69,13 +69,17 @@ impl Reader<'_> {
         c
     }
 
+    fn skip(&mut self) {
+        let _ = self.next();
+    }
+
     /// Goes to where the next word begins; its line.
     fn next_word(&mut self) -> Option<usize> {
         loop {
             match self.chars.peek()? {
                 '#' => while self.next().is_some_and(|c| c != '\n') {},
-                ';' => drop(self.next()),
-                c if c.is_whitespace() => drop(self.next()),
+                ';' => self.skip(),
+                c if c.is_whitespace() => self.skip(),
                 _ => return Some(self.line),
             }
         }
@@ -90,7 +94,7 @@ impl Reader<'_> {
             match c {
                 c if c.is_whitespace() || c == ';' => break,
                 '=' if name.is_none() && may_be_name && is_name(&text) => {
-                    drop(self.next());
+                    self.skip();
                     name = Some(std::mem::take(&mut text));
                 }
                 '\'' => {
@@ -103,7 +107,7 @@ impl Reader<'_> {
                 }
                 '\\' => {
                     may_be_name = false;
-                    drop(self.next());
+                    self.skip();
                     // A line that goes on in the next one.
                     text.extend(self.next().filter(|c| *c != '\n'));
                 }
@@ -116,7 +120,7 @@ impl Reader<'_> {
                     return Err(format!("\"{c}\" would have to be executed"));
                 }
                 c => {
-                    drop(self.next());
+                    self.skip();
                     text.push(c);
                 }
             }
@@ -128,7 +132,7 @@ impl Reader<'_> {
     }
 
     fn single_quoted(&mut self, text: &mut String) -> Result<(), String> {
-        drop(self.next());
+        self.skip();
         loop {
             match self.next() {
                 Some('\'') => return Ok(()),
@@ -139,7 +143,7 @@ impl Reader<'_> {
     }
 
     fn double_quoted(&mut self, text: &mut String) -> Result<(), String> {
-        drop(self.next());
+        self.skip();
         loop {
             match self.chars.peek() {
                 Some('$') => self.variable(text)?,
@@ -163,7 +167,7 @@ impl Reader<'_> {
     }
 
     fn variable(&mut self, text: &mut String) -> Result<(), String> {
-        drop(self.next());
+        self.skip();
         let in_braces = self.chars.next_if_eq(&'{').is_some();
         if self.chars.peek() == Some(&'(') {
             return Err(COMMAND.to_owned());
