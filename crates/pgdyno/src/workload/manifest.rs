@@ -212,6 +212,9 @@ pub struct Refusal {
     /// The dialects where it matters; empty: all.
     #[serde(default)]
     pub only: Vec<String>,
+    /// Whether it depends on what the tables were made with: it is looked at when that is known.
+    #[serde(default)]
+    pub of_tables: bool,
 }
 
 /// A query mode by pgbench's name.
