@@ -774,6 +774,36 @@ columns = [{ name = "x", value = ":row" }]
                 "help = \"h\"\nnot_with = \"speed\"",
                 "not_with: there is no param \"speed\"",
             ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\naliases = [\"scale\"]",
+                "param \"scale\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\ndefault_on = { oracle = 2 }",
+                "no dialect \"oracle\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\ndefault_on = { postgresql = 20 }",
+                "default_on: postgresql = 20: it must be at most 10",
+            ),
+            (
+                "[[mix]]",
+                "[[setting]]\nname = \"Work_Mem\"\nvalue = \"1\"\n[[mix]]",
+                "setting \"Work_Mem\": name: use lower-case letters",
+            ),
+            (
+                "[[mix]]",
+                "[[setting]]\nname = \"a\"\nvalue = \"1\"\nonly = [\"oracle\"]\n[[mix]]",
+                "setting \"a\": there is no dialect \"oracle\"",
+            ),
+            (
+                "name = \"t\"",
+                "name = \"t\"\neach = \"i 1 2\"",
+                "each: only with templates = true",
+            ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (
                 "file = \"a.sql\"",
