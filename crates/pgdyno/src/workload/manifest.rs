@@ -32,6 +32,10 @@ pub struct Manifest {
     pub schema: Option<String>,
     /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
     pub after_load: Option<String>,
+    /// Whether each client's last command makes its session hand its statistics over, so that counters
+    /// read after the run have all of it, on products where that takes a command.
+    #[serde(default)]
+    pub flushes_statistics: bool,
     /// Whether a load leaves nothing to the first reads: rows are frozen and a checkpoint is made, on
     /// products that have such things.
     #[serde(default)]
