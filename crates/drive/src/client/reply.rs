@@ -158,6 +158,7 @@ impl Client {
             self.read_frames(cx, &partial, &mut is_complete)
         };
         partial.drain(..used);
+        self.book_units(cx);
         if let Some(link) = &mut self.link {
             link.partial = partial;
         }
@@ -197,7 +198,7 @@ impl Client {
             tag::READY_FOR_QUERY => match frame.parse() {
                 Ok(Message::ReadyForQuery(status)) => {
                     let has_failed = self.has_failed_answer();
-                    self.units_ready(cx, status);
+                    self.units_ready(status);
                     let Some(link) = &mut self.link else {
                         return true;
                     };

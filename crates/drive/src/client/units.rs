@@ -2,7 +2,8 @@
 //!
 //! A unit of a statement counts when its transaction is over: what is rolled back was no work. It
 //! lasts from the answer before (or from sending, when none was awaited) to its own; the last one
-//! of a transaction until the server is ready again, which is after the commit.
+//! of a transaction until the server is ready again, which is after the commit. Answers that come
+//! together share the time that they took.
 
 use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::{Frame, Message, TransactionStatus};
@@ -22,10 +23,14 @@ pub(super) struct Units {
     awaited: u32,
     /// When the unit that is being answered began.
     from: Nanos,
-    /// What the only column of numbers of its answer says.
+    /// What the first column of its answer says.
     told_rows: Option<u64>,
-    /// Answered in a transaction that is not over.
-    open: Vec<Unit>,
+    /// Answered and not booked yet, in order.
+    answered: Vec<Unit>,
+    /// How many of these are of transactions that are over.
+    committed: usize,
+    /// Whether one more of these is since units were timed last.
+    has_committed: bool,
     /// All that were booked.
     pub(super) booked: ClientUnits,
 }
@@ -34,8 +39,8 @@ pub(super) struct Units {
 struct Unit {
     operation: usize,
     rows: u64,
-    begun: Nanos,
-    ended: Nanos,
+    /// How long it took; `None` until all is read that has come with its answer.
+    took: Option<Nanos>,
 }
 
 impl Units {
@@ -54,7 +59,7 @@ impl Units {
 
     /// What was not committed is no work.
     pub(super) fn forget(&mut self) {
-        self.open.clear();
+        self.answered.truncate(self.committed);
         self.told_rows = None;
     }
 
@@ -106,35 +111,49 @@ impl Client {
         let tagged = tag.strip_suffix(b"\0").unwrap_or(tag);
         let tagged = tagged.rsplit(|byte| *byte == b' ').next().and_then(number);
         let rows = units.told_rows.take().or(tagged).unwrap_or(0);
-        let begun = std::mem::replace(&mut units.from, cx.now);
         units.awaited = units.awaited.saturating_sub(1);
-        units.open.push(Unit {
+        units.answered.push(Unit {
             operation,
             rows,
-            begun,
-            ended: cx.now,
+            took: None,
         });
     }
 
-    /// The server is ready: units of a transaction that is over are booked.
-    pub(super) fn units_ready<I: Io>(
-        &mut self,
-        cx: &mut Context<'_, I>,
-        status: TransactionStatus,
-    ) {
-        let Some(last) = self.units.open.last_mut() else {
-            return;
-        };
-        if status != TransactionStatus::Idle {
+    /// The server is ready: units of a transaction that is over are done.
+    pub(super) fn units_ready(&mut self, status: TransactionStatus) {
+        let units = &mut self.units;
+        if status == TransactionStatus::Idle && units.committed < units.answered.len() {
+            units.committed = units.answered.len();
+            units.has_committed = true;
+        }
+    }
+
+    /// All is read that has come: books the units that are done.
+    pub(super) fn book_units<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let units = &mut self.units;
+        if units.answered.is_empty() {
             return;
         }
-        last.ended = cx.now;
-        self.units.from = cx.now;
+        let lasted = cx.now.saturating_sub(units.from);
+        let untimed = units.answered.iter().filter(|unit| unit.took.is_none());
+        let share = lasted.checked_div(untimed.count() as u64);
+        match (share, units.answered.last_mut()) {
+            (None, Some(last)) if units.has_committed => {
+                last.took = last.took.map(|took| took + lasted);
+                units.from = cx.now;
+            }
+            (None, _) => {}
+            (Some(share), _) => {
+                let untimed = units.answered.iter_mut();
+                let untimed = untimed.filter(|unit| unit.took.is_none());
+                untimed.for_each(|unit| unit.took = Some(share));
+                units.from = cx.now;
+            }
+        }
+        units.has_committed = false;
         cx.rotate(cx.now);
-        // Taken out while it is read, and put back with its memory.
-        let mut open = std::mem::take(&mut self.units.open);
-        for unit in open.drain(..) {
-            let latency_us = micros(unit.ended.saturating_sub(unit.begun));
+        for unit in units.answered.drain(..std::mem::take(&mut units.committed)) {
+            let latency_us = micros(unit.took.unwrap_or(0));
             let booked = cx.recorder.units(self.script, unit.operation);
             booked.record(unit.rows, latency_us);
             let tally = Tally {
@@ -142,9 +161,8 @@ impl Client {
                 rows: unit.rows,
                 max_us: latency_us,
             };
-            self.units.booked.add(unit.operation, tally);
+            units.booked.add(unit.operation, tally);
         }
-        self.units.open = open;
     }
 }
 

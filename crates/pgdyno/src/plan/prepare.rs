@@ -185,11 +185,16 @@ pub fn prepare_on(
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
     // Before anything is loaded for it.
     retries::check(asked, &product)?;
-    if let Some(pack) = &workload.pack {
-        chosen = chosen.on(pack, product.dialect.name);
-        let values = with_clients(&chosen.or_defaults(pack), asked);
+    if let Some(pack) = workload.pack.clone() {
+        chosen = chosen.on(&pack, product.dialect.name);
+        let values = with_clients(&chosen.or_defaults(&pack), asked);
         if workload.make(&values).map_err(Failure::new)? {
             (scripts, names) = compiled(&workload, asked)?;
+        }
+        if pack.manifest.refusals.iter().any(|rule| rule.of_tables) {
+            let values = loader::known(&mut session, &pack, &chosen)?;
+            let values = with_clients(&values, asked);
+            refuse(&workload, Some(product.dialect.name), &values)?;
         }
     }
     if let Some(why) = workload.needs.refused_by(&product) {

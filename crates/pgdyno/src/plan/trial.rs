@@ -216,8 +216,11 @@ impl Trial {
         variables
     }
 
-    /// Counters that are read after the trial have all of it in them then.
+    /// For workloads about the server's counters: read after the trial, they have all of it in them
+    /// then.
     fn last_statement(&self, prepared: &Prepared) -> Option<String> {
+        let pack = prepared.workload.pack.as_ref();
+        pack.filter(|pack| pack.manifest.flushes_statistics)?;
         let (statement, since) = prepared.product.dialect.flush_statistics?;
         let is_there = prepared.product.known && prepared.product.is_since(since);
         is_there.then(|| statement.to_owned())

@@ -142,6 +142,23 @@ pub fn load_as_asked(
     load(session, &request, watch)
 }
 
+/// Every parameter as a run would see it: the user's value, that of the tables that are there, or the
+/// default. Loads and checks nothing.
+pub fn known(
+    session: &mut Session,
+    pack: &Pack,
+    params: &Params,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let dialect = Product::ask(session).map_err(ask)?.dialect;
+    let mut values = params.or_defaults(pack);
+    let found = state::find(session, dialect, pack, &values)?;
+    let seen = Seen::of(session, dialect, pack, params, &found)?;
+    let of_tables = seen.values.into_iter();
+    values.extend(of_tables.filter(|(name, _)| params.given(name).is_none()));
+    Ok(values)
+}
+
 /// As [`ensure_loaded`], with the user's leave to drop.
 pub fn load(
     session: &mut Session,

@@ -32,6 +32,10 @@ pub struct Manifest {
     pub schema: Option<String>,
     /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
     pub after_load: Option<String>,
+    /// Whether each client's last command makes its session hand its statistics over, so that counters
+    /// read after the run have all of it, on products where that takes a command.
+    #[serde(default)]
+    pub flushes_statistics: bool,
     /// Whether a load leaves nothing to the first reads: rows are frozen and a checkpoint is made, on
     /// products that have such things.
     #[serde(default)]
@@ -219,6 +223,9 @@ pub struct Refusal {
     /// The dialects where it matters; empty: all.
     #[serde(default)]
     pub only: Vec<String>,
+    /// Whether it depends on what the tables were made with: it is looked at when that is known.
+    #[serde(default)]
+    pub of_tables: bool,
 }
 
 /// A query mode by pgbench's name.
@@ -796,6 +803,36 @@ columns = [{ name = "x", value = ":row" }]
                 "help = \"h\"",
                 "help = \"h\"\nnot_with = \"speed\"",
                 "not_with: there is no param \"speed\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\naliases = [\"scale\"]",
+                "param \"scale\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\ndefault_on = { oracle = 2 }",
+                "no dialect \"oracle\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\ndefault_on = { postgresql = 20 }",
+                "default_on: postgresql = 20: it must be at most 10",
+            ),
+            (
+                "[[mix]]",
+                "[[setting]]\nname = \"Work_Mem\"\nvalue = \"1\"\n[[mix]]",
+                "setting \"Work_Mem\": name: use lower-case letters",
+            ),
+            (
+                "[[mix]]",
+                "[[setting]]\nname = \"a\"\nvalue = \"1\"\nonly = [\"oracle\"]\n[[mix]]",
+                "setting \"a\": there is no dialect \"oracle\"",
+            ),
+            (
+                "name = \"t\"",
+                "name = \"t\"\neach = \"i 1 2\"",
+                "each: only with templates = true",
             ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (

@@ -348,7 +348,7 @@ impl Pack {
     }
 
     /// Why these parameters do not go together; `None` when they do. Without a mix's scripts only
-    /// what always matters is looked at, without a dialect what matters everywhere.
+    /// what always matters is looked at, without a dialect what matters everywhere and whatever the tables are.
     ///
     /// # Errors
     /// A rule with a mistake.
@@ -365,7 +365,12 @@ impl Pack {
                 refusal.scripts.is_empty() || drawn.is_some_and(|drawn| drawn.iter().any(is_drawn));
             let of_dialect = refusal.only.is_empty()
                 || dialect.is_some_and(|name| refusal.only.iter().any(|only| only == name));
-            if of_scripts && of_dialect && expression::condition(&place, &refusal.when, values)? {
+            let is_known = dialect.is_some() || !refusal.of_tables;
+            if of_scripts
+                && of_dialect
+                && is_known
+                && expression::condition(&place, &refusal.when, values)?
+            {
                 let why = self.made(&place, &refusal.why, values)?;
                 return Ok(Some(format!("{}: {why}", self.name())));
             }

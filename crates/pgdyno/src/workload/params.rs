@@ -196,6 +196,29 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_goes_by_its_aliases_too_and_may_have_another_default_on_a_dialect() {
+        let pack = shipped::find("slob").unwrap();
+        let parse = |given: &[&str]| {
+            let given: Vec<_> = given.iter().map(|s| s.to_string()).collect();
+            Params::parse(&pack, None, &given)
+        };
+        let params = parse(&["scale=2000", "tab_rows=3000", "tab_num=2"]).unwrap();
+        assert_eq!(params.given("scale"), Some("3000"));
+        assert_eq!(params.or_defaults(&pack)["schemas"], "2");
+        assert_eq!(params.given("tab_num"), None);
+        let e = parse(&["tab_rows=3"]).unwrap_err();
+        assert_eq!(e, "--param tab_rows=3: it must be at least 1024");
+
+        let loop_on = |params: Params, dialect: &str| {
+            params.on(&pack, dialect).or_defaults(&pack)["loop"].clone()
+        };
+        assert_eq!(loop_on(params.clone(), "postgresql"), "server");
+        assert_eq!(loop_on(params, "cockroachdb"), "client");
+        let given = parse(&["loop=server"]).unwrap();
+        assert_eq!(loop_on(given, "cockroachdb"), "server");
+    }
+
+    #[test]
     fn parameters_that_exclude_each_other_are_not_both_changed() {
         assert!(parse(&["tablets=9", "range_keys=false"]).is_ok());
         let e = parse(&["tablets=9", "range_keys=true"]).unwrap_err();

@@ -35,7 +35,7 @@ fn figure(accounting: &Value, name: &str) -> f64 {
 #[test]
 fn the_buffer_pools_count_is_what_the_units_are_expected_to_read() {
     let server = pgdyno_testkit::postgres_with(&["autovacuum=off"]);
-    let database = Database::on(&server, "slob_counts");
+    let database = Database::on(&server, "acc_counts");
     for (unit, in_loop, tolerance) in [
         (255, "server", 0.02),
         (255, "client", 0.02),
@@ -59,7 +59,7 @@ fn the_buffer_pools_count_is_what_the_units_are_expected_to_read() {
 #[test]
 fn a_set_that_fits_shows_no_misses_and_one_that_does_not_shows_the_expected_share() {
     let server = pgdyno_testkit::postgres_with(&SMALL);
-    let database = Database::on(&server, "slob_fits");
+    let database = Database::on(&server, "acc_fits");
     let with = |active: u64| {
         let args = format!("-T 2s --warmup 2s --param scale=8192 --param active={active}");
         accounting(&database, &args)
@@ -85,7 +85,7 @@ fn a_set_that_fits_shows_no_misses_and_one_that_does_not_shows_the_expected_shar
 #[test]
 fn a_mix_with_updates_writes_log_and_is_not_held_against_explain() {
     let server = pgdyno_testkit::postgres_with(&["autovacuum=off"]);
-    let database = Database::on(&server, "slob_updates");
+    let database = Database::on(&server, "acc_updates");
     let it = accounting(
         &database,
         "-c 2 -T 1s --param scale=4096 --param update_pct=50",
@@ -104,7 +104,7 @@ fn a_mix_with_updates_writes_log_and_is_not_held_against_explain() {
 #[test]
 fn the_sweep_finds_where_shared_buffers_ends() {
     let server = pgdyno_testkit::postgres_with(&SMALL);
-    let database = Database::on(&server, "slob_sweep");
+    let database = Database::on(&server, "acc_sweep");
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("store").display().to_string();
     let sweep = "slob sweep --max-size 48MB -T 1s --warmup 1s --seed 3 --store";
@@ -153,7 +153,7 @@ fn the_sweep_finds_where_shared_buffers_ends() {
 #[test]
 fn sweeps_of_sessions_and_reads_are_experiments_too() {
     let server = pgdyno_testkit::postgres_with(&SMALL);
-    let database = Database::on(&server, "slob_vary");
+    let database = Database::on(&server, "acc_vary");
     let swept = |args: &str| {
         let args = format!("slob sweep --json -q -T 1s --warmup 1s --max-size 8MB {args}");
         let dir = tempfile::tempdir().unwrap();
@@ -187,7 +187,7 @@ fn sweeps_of_sessions_and_reads_are_experiments_too() {
 
 #[test]
 fn what_cannot_be_swept_is_told_before_anything_is_loaded() {
-    let database = Database::new("slob_refused");
+    let database = Database::new("sweep_refused");
     for (args, want) in [
         (
             "--vary reads -c 1,2",
