@@ -30,7 +30,9 @@ pub mod testing;
 mod watch;
 
 pub use asked::Asked;
-pub use batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span, Total};
+#[cfg(test)]
+pub use batch::Sample;
+pub use batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Span, Total};
 pub use beside::{Beside, Onlooker};
 pub use choose::{Scene, Wish, choose};
 pub use gap::Gap;
