@@ -17,7 +17,7 @@ use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
 use crate::record::{
-    Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
+    ClientUnits, Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
 };
 use crate::run::DriveError;
 use crate::schedule::Schedule;
@@ -55,6 +55,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) at: Nanos,
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
+    pub(crate) by_client: Vec<ClientUnits>,
     /// The event loop itself broke.
     pub(crate) error: Option<std::io::Error>,
 }
@@ -438,6 +439,7 @@ impl<I: Io> EventLoop<'_, I> {
                 .iter()
                 .filter(|client| client.is_disconnected)
                 .count(),
+            by_client: clients.iter().filter_map(Client::work_units).collect(),
             error,
             at: self.cx.now,
             finished: self.cx.recorder.finish(self.cx.now),

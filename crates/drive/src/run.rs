@@ -14,7 +14,7 @@ use pgdyno_script::{Counters, Draws, Seeds, Vars};
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, micros, nanos};
 use crate::control::Control;
-use crate::drive::{Drive, Setup as Variable};
+use crate::drive::{Drive, Setup as Variable, operations};
 use crate::event_loop::{self, Report, Setup, ThreadEnd};
 use crate::message::{Level, Message};
 use crate::places::Places;
@@ -54,6 +54,9 @@ pub enum DriveError {
 
 /// Who watches a run. Called by the thread that called [`Drive::run`].
 pub trait Live {
+    /// All clients are connected and none works yet: they begin when this returns, and the clock
+    /// with them.
+    fn ready(&mut self) {}
     /// All clients are connected; the clock runs, by the wall clock since `started`.
     fn begun(&mut self, _started: SystemTime) {}
     /// A second (or the rest of one) is over, all threads together.
@@ -77,6 +80,9 @@ impl Drive {
     /// [`Recording`].
     pub fn run(&self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
         self.check()?;
+        if self.warmup_apart && !self.warmup.is_zero() {
+            return self.run_apart(control, live);
+        }
         let threads = self.threads.min(self.clients);
         let places = Places::of(&self.endpoints);
         let clock = Clock::start();
@@ -262,6 +268,7 @@ impl Collector<'_> {
             ..
         } = self;
         let mut open = BTreeMap::new();
+        live.ready();
         // From here on time counts.
         recording.started = SystemTime::now();
         let begin = clock.now();
@@ -319,6 +326,7 @@ impl Collector<'_> {
         }
         order_worst(&mut recording.worst);
         keep_endpoints(&mut recording, places);
+        recording.by_client.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
@@ -384,6 +392,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     }
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
+    recording.by_client.extend(end.by_client);
     recording
         .connections
         .latencies
@@ -442,6 +451,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
         measured: phase(),
         seconds: Vec::new(),
         scripts,
+        operations: operations(&drive.scripts),
         reasons: Vec::new(),
         connections: Connections::default(),
         outages: Outages::default(),
@@ -454,6 +464,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
             total: drive.clients,
             ..ClientsEnd::default()
         },
+        by_client: Vec::new(),
         end: End::Complete,
         broken_invariant: None,
     }

@@ -21,5 +21,6 @@ mod scripted;
 mod sockets;
 mod support;
 mod tls;
+mod units;
 mod warmup;
 mod words;

@@ -1,6 +1,7 @@
 //! What is to be measured: trials, and the way from a trial to its outcome. Doors make trials;
 //! nothing here knows how they were typed.
 
+pub mod account;
 pub mod backoff;
 pub mod brake;
 pub mod calibrate;

@@ -8,6 +8,7 @@
 //!
 //! Not for: figures over several trials (plan), how anything looks (report).
 
+mod accounting;
 mod begin;
 pub mod command_line;
 mod end;
@@ -29,6 +30,7 @@ mod stamp;
 mod tests;
 mod touched;
 mod trials;
+mod units;
 mod uuid;
 mod warmup;
 mod worst;
