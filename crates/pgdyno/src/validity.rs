@@ -3,6 +3,8 @@
 //!
 //! Not for: finding out (`target/facts.rs`, `target/contention.rs`), printing (report).
 
+mod server;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -82,6 +84,8 @@ pub struct Situation<'a> {
     pub warmup_cut_short: Option<(Ended, u64)>,
     /// What instruments saw.
     pub observed: Option<&'a Observed>,
+    /// When what is measured began, in microseconds since clients began to work.
+    pub measured_from_us: i64,
 }
 
 const DRIFTS: &str = "not-steady";
@@ -109,6 +113,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     }
     if let Some(observed) = s.observed {
         notes.extend(observed.notes.iter().cloned());
+        notes.extend(server::cache_warming(observed, s.measured_from_us));
     }
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));

@@ -30,7 +30,8 @@ struct Build {
     about_bytes: u64,
 }
 
-const BUILDS: [Build; 2] = [
+/// The first of an architecture is the one that pgdyno runs; the others are for comparing versions.
+const BUILDS: [Build; 7] = [
     Build {
         arch: "x86_64",
         version: "18.6.0",
@@ -45,6 +46,41 @@ const BUILDS: [Build; 2] = [
                  9736ac7a8028c473d7fe3228faa495825b9bf0b043d8b5a843468c35f4a80f56",
         about_bytes: 12_000_000,
     },
+    Build {
+        arch: "x86_64",
+        version: "17.11.0",
+        sha512: "8a6fda3090d62bb8ef6a936f6ec2a5d0f5a6775cc45d89ac70908a42efe27348\
+                 48f80cd1380bca03d222dd8a7f6ca4194edb84589f927e39a52c139b688956e3",
+        about_bytes: 12_000_000,
+    },
+    Build {
+        arch: "x86_64",
+        version: "16.15.0",
+        sha512: "d2e37c31846268aae01c82d6854be07bafeb1cd606c7aff1132a27d02e6c6282\
+                 bc4c223b2de724c4ff55f47d9d0a2fdd1ceeb8aaf0722d91b9fac2e52f12e616",
+        about_bytes: 12_000_000,
+    },
+    Build {
+        arch: "x86_64",
+        version: "15.19.0",
+        sha512: "adfb8d9a7e0cc6452de739112b868888b35b667ad66b809bf3d4f8ab95d5d580\
+                 dc3504e4e4ad15ec2086e668707c20298f916dc3c67acf47005e0371aa90395a",
+        about_bytes: 12_000_000,
+    },
+    Build {
+        arch: "x86_64",
+        version: "14.24.0",
+        sha512: "8a531b40e5d3b83565e138568490e21b058891c0f6ac8d76152c68fbb107501b\
+                 cfa968d4bebc0b9d5f2e074a2ca5359c2a09ce4f98dbcdf9d28a5633d5e55bb1",
+        about_bytes: 12_000_000,
+    },
+    Build {
+        arch: "x86_64",
+        version: "13.23.0",
+        sha512: "3259aaef3407516ba614ff2cebfc47af688d7fc705ee08edcb3c9c9042676e3e\
+                 de56860976834d820b51f492ccdfbb279ab59886b1eb453f7a68659ff18012d5",
+        about_bytes: 12_000_000,
+    },
 ];
 
 /// A download that has not ended by then never will.
@@ -53,15 +89,18 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Name of the list of files in an unpacked build.
 const MANIFEST: &str = "pgdyno-manifest";
 
-/// The directory of the programs of this machine's build: from the cache, or fetched into it.
+/// The directory of the programs of this machine's build, of this major version if one is named:
+/// from the cache, or fetched into it.
 pub(crate) fn cached_or_fetched(
+    major: Option<u32>,
     cache: &Cache,
     passed_over: PassedOver,
     interrupted: fn() -> bool,
     on_step: &mut dyn FnMut(Step),
 ) -> Result<PathBuf> {
     let arch = std::env::consts::ARCH;
-    let Some(build) = BUILDS.iter().find(|build| build.arch == arch) else {
+    let wanted = |build: &&Build| build.arch == arch && major.is_none_or(|m| build.is_of(m));
+    let Some(build) = BUILDS.iter().find(wanted) else {
         return Err(Error::NoBuild { arch, passed_over });
     };
     let shelf = cache.directory("postgresql")?;
@@ -80,6 +119,11 @@ pub(crate) fn cached_or_fetched(
 }
 
 impl Build {
+    fn is_of(&self, major: u32) -> bool {
+        let of_this = self.version.split('.').next();
+        of_this.is_some_and(|text| text.parse() == Ok(major))
+    }
+
     fn place(&self, shelf: &Path) -> PathBuf {
         shelf.join(format!("{}-{}", self.version, self.arch))
     }
@@ -288,6 +332,17 @@ mod tests {
             sha512: Box::leak(sha2_512::hash(bytes).expect("hashes").into_boxed_str()),
             about_bytes: 1,
         }
+    }
+
+    #[test]
+    fn a_major_version_is_found_by_its_number() {
+        let of = |major| {
+            let mut builds = BUILDS.iter().filter(|build| build.is_of(major));
+            builds.next().map(|build| build.version)
+        };
+        assert_eq!(of(13), Some("13.23.0"));
+        assert_eq!(of(18), Some("18.6.0"));
+        assert_eq!((of(1), of(180)), (None, None));
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Installation {
         if let Some(found) = found {
             return Ok(found);
         }
-        Installation::pinned(account, cache, passed_over, interrupted, on_step)
+        Installation::pinned(None, account, cache, passed_over, interrupted, on_step)
     }
 
     /// The pinned build that pgdyno fetches, from the cache if it is there: the same on every
@@ -91,17 +91,35 @@ impl Installation {
         interrupted: fn() -> bool,
         on_step: &mut dyn FnMut(Step),
     ) -> Result<Installation> {
-        Installation::pinned(account, cache, PassedOver::default(), interrupted, on_step)
+        let none = PassedOver::default();
+        Installation::pinned(None, account, cache, none, interrupted, on_step)
+    }
+
+    /// The pinned build of this major version, for comparing versions: from the cache if it is
+    /// there, else fetched.
+    ///
+    /// # Errors
+    /// When there is none for this machine, or it cannot be fetched or run.
+    pub fn fetched_major(
+        major: u32,
+        account: &Account,
+        cache: &Cache,
+        interrupted: fn() -> bool,
+        on_step: &mut dyn FnMut(Step),
+    ) -> Result<Installation> {
+        let none = PassedOver::default();
+        Installation::pinned(Some(major), account, cache, none, interrupted, on_step)
     }
 
     fn pinned(
+        major: Option<u32>,
         account: &Account,
         cache: &Cache,
         passed_over: PassedOver,
         interrupted: fn() -> bool,
         on_step: &mut dyn FnMut(Step),
     ) -> Result<Installation> {
-        let bindir = download::cached_or_fetched(cache, passed_over, interrupted, on_step)?;
+        let bindir = download::cached_or_fetched(major, cache, passed_over, interrupted, on_step)?;
         match probe(&bindir, account) {
             Ok(version) => Ok(Installation {
                 bindir,

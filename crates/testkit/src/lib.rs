@@ -19,6 +19,7 @@ mod proxy;
 mod skips;
 mod stock;
 mod tools;
+mod versions;
 
 pub use delay::DelayingProxy;
 pub use messages::{Connection, Kind, Message};
@@ -27,3 +28,4 @@ pub use proxy::{RecordingProxy, Upstream};
 pub use skips::record_skip;
 pub use stock::{stock_bindir, stock_pgbench};
 pub use tools::tools_dir;
+pub use versions::{MAJORS, installation_of, postgres_of, postgres_of_with};

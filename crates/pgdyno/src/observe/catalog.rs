@@ -1,19 +1,20 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
 //! `--scrape` are named by whoever is scraped.
 
-use super::{Row, cluster, host};
+use super::{Row, cluster, host, postgresql};
 
 /// A chapter of the list.
 #[derive(Debug, Clone, Copy)]
 pub struct Chapter {
     /// What it is about, as its heading says.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the document's alone"))]
     pub title: &'static str,
     /// Its series.
     pub rows: &'static [Row],
 }
 
 /// Those of each family of instruments, in the order of the document.
-const FAMILIES: &[&[Chapter]] = &[&host::CHAPTERS, &cluster::CHAPTERS];
+const FAMILIES: &[&[Chapter]] = &[&postgresql::CHAPTERS, &host::CHAPTERS, &cluster::CHAPTERS];
 
 /// All chapters, in the order of the document.
 pub fn chapters() -> impl Iterator<Item = &'static Chapter> {

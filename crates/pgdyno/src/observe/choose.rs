@@ -27,7 +27,11 @@ pub struct Scene<'a> {
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
 /// be of use. What is not to be had is a gap of an instrument, not a missing instrument.
-const FAMILIES: &[Family] = &[host::instruments, cluster::instruments];
+const FAMILIES: &[Family] = &[
+    super::postgresql::instruments,
+    host::instruments,
+    cluster::instruments,
+];
 
 type Family = fn(&Scene<'_>) -> Instruments;
 /// Instruments that have not begun.

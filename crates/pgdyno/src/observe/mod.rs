@@ -20,6 +20,7 @@ pub mod host;
 mod instrument;
 pub mod listen;
 mod observed;
+pub mod postgresql;
 pub mod prometheus;
 mod readings;
 mod recorder;

@@ -339,6 +339,7 @@ impl Prepared {
             courses: &recording.map(steady::courses).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,
+            measured_from_us: i64::try_from(warmup_us.unwrap_or(0)).unwrap_or(i64::MAX),
         })
     }
 }

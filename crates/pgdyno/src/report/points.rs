@@ -9,6 +9,7 @@ mod json;
 #[cfg(test)]
 mod tests;
 mod text;
+mod uneven;
 mod varied;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ pub struct Point {
     pub trials: Vec<TrialRow>,
     /// What is noted of those that were not steady, by their place in `trials`.
     pub unsteady: Vec<(usize, Note)>,
+    /// What is noted of the repeats together: what happened in some and not in others.
+    pub uneven: Vec<Note>,
     /// Those that do not count, with the reason.
     pub left_out: Vec<(TrialRow, String)>,
     /// Which latencies the percentiles are of: response times under a rate, else service times.
@@ -136,6 +139,7 @@ impl Point {
             title,
             varied,
             workload,
+            uneven: uneven::notes(store, &counted)?,
             trials: counted,
             unsteady,
             left_out,

@@ -13,6 +13,7 @@ pub mod command_line;
 mod end;
 mod endpoints;
 mod exchange;
+mod happened;
 mod keep;
 mod marks;
 mod observed;

@@ -88,6 +88,7 @@ impl Point {
             "retries": self.total(|trial| trial.retries),
             "outliers": outliers.collect::<Vec<_>>(),
             "unsteady": unsteady.collect::<Vec<_>>(),
+            "uneven": self.uneven,
             "left_out": left_out.collect::<Vec<_>>(),
         })
     }

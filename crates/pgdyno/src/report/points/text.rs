@@ -61,6 +61,15 @@ impl Summary {
             }
         }
         for point in &self.points {
+            for note in &point.uneven {
+                let place = match self.points.len() {
+                    1 => String::new(),
+                    _ => format!("{}: ", point.title),
+                };
+                lines.push(format!("uneven    {place}{}", one_line(&note.sentence)));
+            }
+        }
+        for point in &self.points {
             for (trial, why) in &point.left_out {
                 let place = self.place(point, trial);
                 lines.push(format!("left out  trial {}{place}: {why}", trial.number));

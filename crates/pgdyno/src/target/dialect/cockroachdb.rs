@@ -4,7 +4,7 @@
 
 use super::{
     AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, metrics,
-    probes, processes, retries,
+    probes, processes, retries, server_views,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -121,6 +121,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     ],
     cluster: cluster::COCKROACHDB,
     probes: probes::COCKROACHDB,
+    server_views: server_views::COCKROACHDB,
     retries: retries::COCKROACHDB,
     processes: processes::COCKROACHDB,
     metrics: metrics::COCKROACHDB,

@@ -11,6 +11,7 @@ mod probes;
 mod processes;
 mod product;
 mod retries;
+mod server_views;
 mod tables;
 mod yugabytedb;
 
@@ -22,6 +23,7 @@ pub use probes::Probes;
 pub use processes::Processes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
+pub use server_views::ServerView;
 pub use tables::{Filling, LoadSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
@@ -86,6 +88,8 @@ pub struct Dialect {
     pub cluster: Cluster,
     /// What it tells of the parts of a commit.
     pub probes: Probes,
+    /// What instruments can read of it over SQL.
+    pub server_views: &'static [ServerView],
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
     /// How its processes are known again.

@@ -2,7 +2,7 @@
 
 use super::{
     AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, metrics, probes,
-    processes, retries,
+    processes, retries, server_views,
 };
 
 /// PostgreSQL, all supported versions.
@@ -71,6 +71,7 @@ pub const POSTGRESQL: Dialect = Dialect {
     ],
     cluster: cluster::POSTGRESQL,
     probes: probes::POSTGRESQL,
+    server_views: server_views::POSTGRESQL,
     retries: retries::POSTGRESQL,
     processes: processes::POSTGRESQL,
     metrics: metrics::POSTGRESQL,

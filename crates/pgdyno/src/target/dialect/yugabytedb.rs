@@ -3,7 +3,7 @@
 
 use super::{
     AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, metrics, probes,
-    processes, retries,
+    processes, retries, server_views,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -78,6 +78,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     lacks: &[],
     cluster: cluster::YUGABYTEDB,
     probes: probes::YUGABYTEDB,
+    server_views: server_views::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
     processes: processes::YUGABYTEDB,
     metrics: metrics::YUGABYTEDB,

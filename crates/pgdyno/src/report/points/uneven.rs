@@ -1,0 +1,71 @@
+//! What the server did in some repeats of a point and not in others: a reason for them to differ that
+//! is none of what varies.
+
+use std::borrow::Cow;
+
+use crate::exit::Failure;
+use crate::store::{Store, TrialRow};
+use crate::validity::{Note, Severity};
+
+/// Kinds of events, each with its note's code, what happened, and what to do about it.
+const KINDS: [(&str, &str, &str, &str); 2] = [
+    (
+        "checkpoint",
+        "checkpoint-in-some-repeats",
+        "a checkpoint",
+        "measure long enough for several (checkpoint_timeout), or have one made before each trial \
+         and keep the trial shorter than the time to the next",
+    ),
+    (
+        "autovacuum",
+        "autovacuum-in-some-repeats",
+        "autovacuum",
+        "vacuum between trials (a sweep does so), or measure long enough for it to come in each",
+    ),
+];
+
+/// The notes on these repeats of one point. Those that nobody watched are left out.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn notes(store: &Store, trials: &[TrialRow]) -> Result<Vec<Note>, Failure> {
+    let mut notes = Vec::new();
+    for (kind, code, what, remedy) in KINDS {
+        let mut with = Vec::new();
+        let mut without = Vec::new();
+        for trial in trials {
+            match store.happened(trial.number, kind, "pg.events")? {
+                Some(0) => without.push(trial),
+                Some(_) => with.push(trial),
+                None => {}
+            }
+        }
+        if with.is_empty() || without.is_empty() {
+            continue;
+        }
+        notes.push(Note {
+            code: Cow::Borrowed(code),
+            severity: Severity::Warning,
+            sentence: format!(
+                "{what} fell into {} and not into {}",
+                named(&with),
+                named(&without)
+            ),
+            remedy: remedy.to_owned(),
+        });
+    }
+    Ok(notes)
+}
+
+/// `trials 3 and 7`.
+fn named(trials: &[&TrialRow]) -> String {
+    let numbers: Vec<String> = trials
+        .iter()
+        .map(|trial| trial.number.to_string())
+        .collect();
+    match numbers.split_last() {
+        Some((last, [])) => format!("trial {last}"),
+        Some((last, others)) => format!("trials {} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
