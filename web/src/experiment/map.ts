@@ -88,7 +88,7 @@ function grid(plane: Plane, caption: string, cell: (line: number, x: number) => 
           h(
             'tr',
             {},
-            h('th', { scope: 'row' }, line === null ? '' : index === 0 ? `${line.title} ${line.values[index]!}` : line.values[index]!, sizes[index] !== undefined && sizes[index] !== null && h('span', { class: 'sub' }, h('br'), bytesText(sizes[index]))),
+            line === null ? h('td', {}) : h('th', { scope: 'row' }, index === 0 ? `${line.title} ${line.values[index]!}` : line.values[index]!, sizes[index] !== undefined && sizes[index] !== null && h('span', { class: 'sub' }, h('br'), bytesText(sizes[index]))),
             ...x.values.map((_, i) => h('td', {}, cell(index, i))),
           ),
         ),

@@ -46,7 +46,8 @@ export function trialLink(number: number, text = String(number)): Child {
 export function goTo(id: string, bus: Bus | null): void {
   const target = document.getElementById(id);
   if (target === null) return;
-  const plot = target.querySelector<HTMLElement>('.plot[tabindex]') ?? target;
+  // The content as a whole begins with its title, not with its first chart.
+  const plot = (target.tagName === 'MAIN' ? null : target.querySelector<HTMLElement>('.plot[tabindex]')) ?? target;
   target.scrollIntoView({ block: 'start' });
   if (plot === target && !target.hasAttribute('tabindex')) target.setAttribute('tabindex', '-1');
   plot.focus({ preventScroll: true });

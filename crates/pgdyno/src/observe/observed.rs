@@ -91,6 +91,12 @@ impl Observed {
         series.filter(move |course| course.of.series.name == name)
     }
 
+    /// The fact of this name, whichever instrument gave it.
+    pub fn fact(&self, name: &str) -> Option<&serde_json::Value> {
+        let mut facts = self.facts.iter();
+        facts.find_map(|(_, known, value)| (known == name).then_some(value))
+    }
+
     /// The name of an instrument.
     pub fn instrument(&self, number: usize) -> &str {
         self.instruments.get(number).map_or("", |row| &row.name)

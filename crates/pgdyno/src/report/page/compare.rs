@@ -118,7 +118,7 @@ fn of_pair(
         "latency": if kind == Kind::Response { "response" } else { "service" },
         "a": of_side(store, &pair.a, kind)?,
         "b": of_side(store, &pair.b, kind)?,
-        "differences": figures.iter().map(|one| difference(one, gates)).collect::<Vec<_>>(),
+        "differences": figures.iter().map(|one| difference(one, pair, gates)).collect::<Vec<_>>(),
     }))
 }
 
@@ -168,7 +168,7 @@ fn of_side(store: &Store, trials: &[&TrialRow], kind: Kind) -> Result<Value, Fai
     }))
 }
 
-fn difference((metric, result): &Compared, gate: Option<&str>) -> Value {
+fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) -> Value {
     let name = metric.figure.name;
     let is_time = name.starts_with('p');
     let mut told = json!({
@@ -183,8 +183,9 @@ fn difference((metric, result): &Compared, gate: Option<&str>) -> Value {
         Ok(comparison) => {
             let ratio = comparison.ratio.as_ref();
             let interval = ratio.and_then(|ratio| ratio.interval);
-            told["a"] = spread(&comparison.a);
-            told["b"] = spread(&comparison.b);
+            let each = |trials: &[&TrialRow]| trials.iter().map(|t| metric.of(t)).collect();
+            told["a"] = spread(&comparison.a, each(&pair.a));
+            told["b"] = spread(&comparison.b, each(&pair.b));
             told["change"] = json!(ratio.map(|ratio| ratio.estimate - 1.0));
             told["change_interval"] = json!(interval.map(|i| [i.low - 1.0, i.high - 1.0]));
             told["p"] = json!(comparison.p);
@@ -213,14 +214,15 @@ fn relative_limit(gate: &str, figure: &str) -> Option<f64> {
     })
 }
 
-fn spread(summary: &Summary) -> Value {
+/// With the figure of each repeat, in the order of the trials.
+fn spread(summary: &Summary, each: Vec<Option<f64>>) -> Value {
     json!({
         "n": summary.n,
         "median": summary.median,
         "min": summary.min,
         "max": summary.max,
         "interval": summary.interval.map(|interval| [interval.low, interval.high]),
-        "values": [],
+        "values": each,
     })
 }
 

@@ -1,0 +1,146 @@
+/** For everyone: axe, the keyboard alone, light and dark, small windows, paper. */
+
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { test } from 'node:test';
+import { alike, axe, made, opened, picture, seeAll, until } from './open.mjs';
+
+const PAGES = ['trial', 'experiment', 'compare'];
+const color = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+for (const name of PAGES) {
+  for (const colorScheme of ['light', 'dark']) {
+    test(`axe finds nothing: ${name}, ${colorScheme}`, async () => {
+      await opened(
+        name,
+        async (page) => {
+          await seeAll(page);
+          assert.deepEqual(await axe(page), []);
+        },
+        { colorScheme },
+      );
+    });
+  }
+
+  for (const width of [1024, 390]) {
+    test(`nothing is wider than the window: ${name}, ${width} px`, async () => {
+      await opened(
+        name,
+        async (page) => {
+          await seeAll(page);
+          const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+          assert.equal(wider, 0);
+        },
+        { width },
+      );
+    });
+  }
+
+  test(`it goes to paper: ${name}`, async () => {
+    await opened(
+      name,
+      async (page) => {
+        const paper = await page.pdf({ format: 'A4', landscape: true });
+        assert.equal(paper.subarray(0, 5).toString(), '%PDF-');
+        const pages = paper.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length ?? 0;
+        assert.ok(pages >= 2, `${pages} pages`);
+        await until(() => page.evaluate(() => document.documentElement.classList.contains('printing')), (printing) => !printing);
+      },
+      { colorScheme: 'dark' },
+    );
+  });
+}
+
+test('the page has the colours that the system has, and those that are chosen', async () => {
+  await opened(
+    'trial',
+    async (page) => {
+      await page.locator('#throughput-plot').scrollIntoViewIfNeeded();
+      await page.locator('#throughput canvas').first().waitFor();
+      assert.equal(await color(page), 'rgb(18, 23, 28)');
+      const dark = await picture(page.locator('#throughput-plot'));
+      await page.getByRole('button', { name: 'Light', exact: true }).click();
+      await until(() => color(page), (now) => now === 'rgb(255, 255, 255)');
+      await until(() => picture(page.locator('#throughput-plot')), (now) => !alike(now, dark));
+      await page.getByRole('button', { name: 'Dark', exact: true }).click();
+      await page.emulateMedia({ colorScheme: 'light' });
+      await until(() => color(page), (now) => now === 'rgb(18, 23, 28)');
+      await page.getByRole('button', { name: 'Auto', exact: true }).click();
+      await until(() => color(page), (now) => now === 'rgb(255, 255, 255)');
+    },
+    { colorScheme: 'dark' },
+  );
+});
+
+/** What has the focus: tag, words, and whether it can be seen that it has. */
+const focus = (page) =>
+  page.evaluate(() => {
+    const at = document.activeElement;
+    const style = getComputedStyle(at);
+    return {
+      tag: at.tagName,
+      id: at.id,
+      words: (at.getAttribute('aria-label') ?? at.textContent ?? '').trim(),
+      ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1.5,
+      small: at.getClientRects().length > 0 && at.getBoundingClientRect().height < 12,
+    };
+  });
+
+test('everything can be reached with Tab, has a name and shows that it has the focus', async () => {
+  for (const name of PAGES) {
+    await opened(name, async (page) => {
+      const wanted = await page.evaluate(
+        () => [...document.querySelectorAll('a[href], button:not(:disabled), [tabindex="0"], summary')].filter((element) => element.checkVisibility({ visibilityProperty: true })).length,
+      );
+      let reached = 0;
+      for (let press = 0; press < wanted + 5; press += 1) {
+        await page.keyboard.press('Tab');
+        const at = await focus(page);
+        if (at.tag === 'BODY') break;
+        reached += 1;
+        assert.ok(at.words !== '', `${name}: ${at.tag} ${at.id} has no name`);
+        assert.ok(at.ring, `${name}: ${at.tag} “${at.words.slice(0, 60)}” does not show the focus`);
+      }
+      assert.ok(reached >= wanted, `${name}: ${reached} of ${wanted} reached`);
+    });
+  }
+});
+
+test('the keyboard alone goes to the content, to a section, zooms, moves the cursor and opens a statement', async () => {
+  await opened('trial', async (page) => {
+    const range = () => page.locator('.timebar-range').innerText();
+    await page.keyboard.press('Tab');
+    assert.match((await focus(page)).words, /content/);
+    await page.keyboard.press('Enter');
+    await until(() => focus(page), (at) => at.id === 'main');
+    await page.locator('nav a', { hasText: 'Over time' }).focus();
+    await page.keyboard.press('Enter');
+    await until(() => focus(page), (at) => /^Throughput/.test(at.words));
+    const whole = await range();
+    await page.keyboard.press('+');
+    await until(range, (now) => now !== whole);
+    const values = () => page.locator('#throughput .legend').innerText();
+    const zoomed = await values();
+    await page.keyboard.press('ArrowRight');
+    await page.locator('#throughput .cursor-line').waitFor({ state: 'visible' });
+    await page.keyboard.press('Home');
+    await until(values, (now) => now !== zoomed);
+    await page.keyboard.press('Escape');
+    await until(range, (now) => now === whole);
+    const statement = page.locator('#statements button.sql').nth(1);
+    await statement.focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await statement.getAttribute('aria-expanded'), 'true');
+    const legend = page.locator('#throughput .legend button').first();
+    await legend.focus();
+    await page.keyboard.press('Space');
+    assert.equal(await legend.getAttribute('aria-pressed'), 'false');
+  });
+});
+
+test('a report without its data is small enough to be mailed', () => {
+  for (const name of PAGES) {
+    const { size } = statSync(made.pages[name].file);
+    assert.ok(size < 5_000_000, `${name}: ${size} bytes`);
+  }
+});

@@ -1,0 +1,85 @@
+/**
+ * Makes the reports that the tests look at: real trials of pgdyno on a PostgreSQL of its own, small
+ * ones. `node make.mjs PGDYNO DIRECTORY`; made.json says what is where.
+ */
+
+import { spawn } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Pgdyno } from './pgdyno.mjs';
+
+/** Runs when it is read as HTML. */
+export const HOSTILE = '</script><img src=x onerror="hacked=1">';
+
+const [program, directory] = process.argv.slice(2).map((path) => resolve(path));
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory, { recursive: true });
+const at = (name) => join(directory, name);
+const store = at('notebook.sqlite');
+const pgdyno = new Pgdyno(program, store);
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** What stands in the notebook last. */
+const newest = () => pgdyno.sql('SELECT max(number) AS number FROM trial')[0].number;
+
+/** A checkpoint in the middle of the run, conflicts, a schedule: something on every chart. */
+async function fullTrial(url) {
+  writeFileSync(at('checkpoint.sql'), 'CHECKPOINT;\n');
+  pgdyno.run('load', 'tpcb', '--param', 'scale=2', '--url', url);
+  const args = ['-c', '6', '-j', '2', '-T', '8', '--warmup', '2', '-R', '150', '--isolation', 'serializable', '--retry', 'restart', '--max-tries', '0'];
+  const child = spawn(program, ['run', '-q', 'tpcb', ...args, '--url', url], { env: pgdyno.env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const trial = new Promise((done, failed) => child.on('exit', (code) => (code === 0 ? done() : failed(new Error(`the trial: exit ${code}`)))));
+  await pause(5000);
+  pgdyno.run('run', at('checkpoint.sql'), '-t', '1', '--no-store', '--observe', 'none', '--url', url);
+  await trial;
+  return newest();
+}
+
+/** Every text that a user or a server can put into the notebook is hostile. */
+function hostileTrial(url) {
+  const good = at('<img src=x onerror="hacked=1">.sql');
+  const bad = at('fails.sql');
+  writeFileSync(good, `SELECT '${HOSTILE}', :client_id;\n`);
+  writeFileSync(bad, `SELECT '${HOSTILE}'::integer;\n`);
+  pgdyno.run('run', good, bad, '-c', '2', '-t', '40', '--continue-on-error', '--note', HOSTILE, '--url', `${url}&application_name=${encodeURIComponent(HOSTILE)}`);
+  const number = newest();
+  pgdyno.run('exclude', String(number), '--reason', HOSTILE);
+  return number;
+}
+
+/** Two points of five repeats: enough for a comparison with a verdict. */
+function experiment(url) {
+  const file = at('experiment.toml');
+  writeFileSync(
+    file,
+    `name = ${JSON.stringify(`clients ${HOSTILE}`)}\nworkload = "select-only"\nduration = "1s"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nclients = [1, 3]\n`,
+  );
+  pgdyno.run('sweep', file, '--url', url);
+  return pgdyno.sql('SELECT max(number) AS number, name FROM experiment')[0];
+}
+
+const made = { program, store, hostile: HOSTILE, pages: {} };
+const report = (page, facts, ...args) => {
+  made.pages[page] = { file: at(`${page}.html`), ...facts };
+  pgdyno.run(...args.map((arg) => (arg === 'FILE' ? at(`${page}.html`) : arg)));
+};
+
+try {
+  const url = pgdyno.startServer('fsync=off', 'log_checkpoints=on', 'cluster_name=<img src=x onerror="hacked=1">');
+  const full = await fullTrial(url);
+  report('trial', { trial: full }, 'report', String(full), '-o', 'FILE');
+  await pgdyno.interrupted(3500, 'run', 'tpcb', '-c', '2', '-T', '60', '--url', url);
+  const aborted = newest();
+  report('aborted', { trial: aborted }, 'report', String(aborted), '-o', 'FILE');
+  const hostile = hostileTrial(url);
+  report('hostile', { trial: hostile }, 'report', String(hostile), '-o', 'FILE');
+  const { number, name } = experiment(url);
+  report('experiment', { experiment: number }, 'report', name, '-o', 'FILE');
+  const trials = (clients) => pgdyno.sql(`SELECT number FROM trial WHERE experiment = ${number} AND clients = ${clients} ORDER BY number`).map((row) => row.number);
+  const [a, b] = [trials(1), trials(3)];
+  report('compare', { a, b }, 'compare', a.join(','), b.join(','), '--html', 'FILE');
+  writeFileSync(at('made.json'), JSON.stringify(made, null, 2));
+} finally {
+  pgdyno.end();
+}
