@@ -5,7 +5,7 @@ test: ## formatting, lints and all tests; fetches what the tests need
 	@scripts/test
 
 .PHONY: bench
-bench: ## pgdyno beside stock pgbench in turn; writes bench/RESULTS.md (bench/README.md tells how to read it)
+bench: ## pgdyno beside its peers in turn; writes bench/RESULTS.md (bench/README.md tells how to read it)
 	@scripts/bench
 
 .PHONY: conformance

@@ -2,7 +2,7 @@
 
 use crate::measure::Run;
 
-/// A figure that both programs of a row are compared by.
+/// A figure that the programs of a row are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
     /// User and system CPU time per transaction.
@@ -16,6 +16,16 @@ pub enum Figure {
     /// Transactions divided by the time the process lived, connecting taken off: what a program
     /// cannot embellish.
     OutsideThroughput,
+    /// Mean latency of a transaction (pgbench tells no median).
+    Latency,
+    /// How late transactions started on average, by the schedule.
+    LagMean,
+    /// And at worst.
+    LagWorst,
+    /// From the program's start to its end.
+    Wall,
+    /// The most memory that the process had.
+    PeakMemory,
 }
 
 impl Figure {
@@ -26,6 +36,11 @@ impl Figure {
         Figure::SystemCpu,
         Figure::Throughput,
         Figure::OutsideThroughput,
+        Figure::Latency,
+        Figure::LagMean,
+        Figure::LagWorst,
+        Figure::Wall,
+        Figure::PeakMemory,
     ];
 
     /// As shown, with its unit.
@@ -36,10 +51,15 @@ impl Figure {
             Figure::SystemCpu => "… system",
             Figure::Throughput => "transactions/s, own report",
             Figure::OutsideThroughput => "… from outside",
+            Figure::Latency => "latency, µs, mean",
+            Figure::LagMean => "schedule lag, µs, mean",
+            Figure::LagWorst => "schedule lag, µs, worst",
+            Figure::Wall => "wall time, s",
+            Figure::PeakMemory => "peak memory, MiB",
         }
     }
 
-    /// Of one run, in the unit of its name.
+    /// Of one run, in the unit of its name; NaN where the program does not tell.
     pub fn of(self, run: &Run) -> f64 {
         let transactions = run.reported.transactions as f64;
         match self {
@@ -48,6 +68,11 @@ impl Figure {
             Figure::SystemCpu => run.cpu.system_us as f64 / transactions,
             Figure::Throughput => run.reported.transactions_per_s,
             Figure::OutsideThroughput => transactions / (run.wall_s - run.reported.connecting_s),
+            Figure::Latency => run.reported.latency_us,
+            Figure::LagMean => run.reported.lag_us.0,
+            Figure::LagWorst => run.reported.lag_us.1,
+            Figure::Wall => run.wall_s,
+            Figure::PeakMemory => run.peak_bytes as f64 / f64::from(1 << 20),
         }
     }
 }
@@ -108,9 +133,12 @@ mod tests {
                 failed: 0,
                 transactions_per_s: 50.0,
                 connecting_s: 1.0,
+                latency_us: 7.0,
+                lag_us: (8.0, 9.0),
             },
             cpu: CpuTime { user_us, system_us },
             wall_s: 5.0,
+            peak_bytes: 3 << 20,
         }
     }
 
@@ -118,7 +146,8 @@ mod tests {
     fn each_figure_is_what_its_name_says() {
         let run = run(300, 700);
         let figures: Vec<f64> = Figure::ALL.iter().map(|figure| figure.of(&run)).collect();
-        assert_eq!(figures, [10.0, 3.0, 7.0, 50.0, 25.0]);
+        let expected = [10.0, 3.0, 7.0, 50.0, 25.0, 7.0, 8.0, 9.0, 5.0, 3.0];
+        assert_eq!(figures, expected);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Puts pgdyno beside its peers: the same work on the same server, program after program in turn,
 //! and what each of them costs. Not for measuring servers: that is pgdyno's own trade.
 
+mod bare;
 mod figures;
 mod measure;
 mod programs;
@@ -9,6 +10,8 @@ mod rows;
 mod runner;
 mod server;
 mod settings;
+mod stub;
+mod wire;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,6 +41,12 @@ fn main() -> ExitCode {
 }
 
 fn bench() -> Result<(), Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first() {
+        Some((verb, rest)) if verb == "bare" => return bare::open(rest),
+        Some((verb, [socket])) if verb == "stub" => return stub::open(Path::new(socket)),
+        _ => {}
+    }
     let Some(results) = std::env::args_os().nth(1) else {
         return Err("usage: pgdyno-bench RESULTS-FILE (`make bench` runs it)".into());
     };
@@ -46,7 +55,8 @@ fn bench() -> Result<(), Error> {
     let programs = programs::Programs::find()?;
     let server = server::Bed::prepare(&programs)?;
     let mut measured = Vec::new();
-    for row in rows::ROWS {
+    let is_wanted = |row: &&rows::Row| row.name.contains(&settings.only);
+    for row in rows::ROWS.iter().filter(is_wanted) {
         measured.push(runner::in_turn(row, &programs, &server, &settings)?);
     }
     let report = report::Report {

@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 use std::process::{Child, ExitStatus, Stdio};
-use std::time::Instant;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use pgdyno_platform::child::{Signal, die_with_parent};
 use pgdyno_platform::cpu_time::{self, CpuTime};
@@ -10,6 +12,7 @@ use pgdyno_platform::cpu_time::{self, CpuTime};
 use crate::Error;
 use crate::programs::{Program, Reported};
 use crate::rows::Job;
+use crate::server::Bed;
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +23,15 @@ pub struct Run {
     pub cpu: CpuTime,
     /// From before it was started until it had ended, in seconds.
     pub wall_s: f64,
+    /// The most memory that the process itself had, in bytes.
+    pub peak_bytes: u64,
 }
 
 impl Run {
     /// `program` does `job`, and nothing else is started meanwhile.
-    pub fn of(program: &dyn Program, job: &Job, url: &str, seconds: u32) -> Result<Self, Error> {
+    pub fn of(program: &dyn Program, job: &Job, bed: &Bed, seconds: u32) -> Result<Self, Error> {
         let name = program.name();
-        let mut command = program.command(job, url, seconds);
+        let mut command = program.command(job, bed, seconds);
         // The URL says it all; what the user's environment says would differ by program.
         for (variable, _) in std::env::vars_os() {
             let text = variable.to_string_lossy();
@@ -44,9 +49,11 @@ impl Run {
         let begun = Instant::now();
         let child = command.spawn();
         let child = child.map_err(|e| format!("cannot start {name}: {e}"))?;
+        let peak = PeakMemory::of(child.id());
         let (status, output, errors) = wait(child)?;
         let wall_s = begun.elapsed().as_secs_f64();
         let cpu = cpu_time::ended_children() - cpu_before;
+        let peak_bytes = peak.end();
 
         if !status.success() {
             return Err(format!("{name} failed ({status}): {}", errors.trim()).into());
@@ -64,8 +71,47 @@ impl Run {
             reported,
             cpu,
             wall_s,
+            peak_bytes,
         })
     }
+}
+
+/// Looks at a process's memory now and then: the kernel's own high-water mark, which is gone with it.
+struct PeakMemory {
+    ended: Sender<()>,
+    watch: JoinHandle<u64>,
+}
+
+impl PeakMemory {
+    const INTERVAL: Duration = Duration::from_millis(50);
+
+    fn of(pid: u32) -> Self {
+        let (ended, end) = channel();
+        let watch = std::thread::spawn(move || {
+            let mut peak = 0;
+            while end.recv_timeout(Self::INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                peak = high_water_mark(pid).unwrap_or(0).max(peak);
+            }
+            peak
+        });
+        Self { ended, watch }
+    }
+
+    fn end(self) -> u64 {
+        drop(self.ended);
+        // The thread only reads.
+        self.watch.join().unwrap_or(0)
+    }
+}
+
+/// `VmHWM` of proc(5), in bytes.
+fn high_water_mark(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let mark = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = mark.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 /// Waits for the end of the program; what it wrote to standard output and standard error.
@@ -85,4 +131,15 @@ fn read(pipe: Option<impl Read>) -> String {
         let _ = pipe.read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_this_process_has_a_high_water_mark() {
+        assert!(high_water_mark(std::process::id()).unwrap() > 1 << 20);
+        assert_eq!(high_water_mark(u32::MAX), None);
+    }
 }

@@ -1,14 +1,18 @@
 //! The programs that are compared: how each is told to do a job, and how to read what it says
 //! afterwards. What a program costs it is not asked: the runner measures that.
 
+mod bare;
+mod go_ycsb;
 mod pgbench;
 mod pgdyno;
+mod sysbench;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Error;
-use crate::rows::{Job, Peer};
+use crate::rows::{Job, Peer, Workload};
+use crate::server::Bed;
 
 /// One of the compared programs.
 pub trait Program {
@@ -18,8 +22,13 @@ pub trait Program {
     /// What it says when asked for its version.
     fn version(&self) -> &str;
 
-    /// The command that does `job` on the server at `url` for so many seconds.
-    fn command(&self, job: &Job, url: &str, seconds: u32) -> Command;
+    /// The command that does `job` on the bed for so many seconds.
+    fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command;
+
+    /// What it needs on the bed for a kind of work: commands, in order.
+    fn prepare(&self, _workload: Workload, _bed: &Bed) -> Vec<Command> {
+        Vec::new()
+    }
 
     /// Reads what the command printed to standard output.
     fn read(&self, output: &str) -> Result<Reported, String>;
@@ -36,6 +45,10 @@ pub struct Reported {
     pub transactions_per_s: f64,
     /// How long connecting took, in seconds.
     pub connecting_s: f64,
+    /// Mean latency in microseconds; NaN where it is not told.
+    pub latency_us: f64,
+    /// How late transactions started by the schedule, mean and worst, in microseconds; NaN likewise.
+    pub lag_us: (f64, f64),
 }
 
 /// All of them.
@@ -44,6 +57,12 @@ pub struct Programs {
     pub pgdyno: pgdyno::Pgdyno,
     /// Stock pgbench.
     pub pgbench: pgbench::Pgbench,
+    /// sysbench, or why it is not there.
+    pub sysbench: Result<sysbench::Sysbench, String>,
+    /// go-ycsb, likewise.
+    pub go_ycsb: Result<go_ycsb::GoYcsb, String>,
+    /// The loops that do nothing but send and receive.
+    pub bare: [bare::Bare; 2],
     /// The directory of stock PostgreSQL's programs, the server's among them.
     pub bindir: PathBuf,
 }
@@ -67,16 +86,45 @@ impl Programs {
         Ok(Self {
             pgdyno: pgdyno::Pgdyno::at(ours)?,
             pgbench: pgbench::Pgbench::at(bindir.join("pgbench"))?,
+            sysbench: sysbench::Sysbench::find(),
+            go_ycsb: go_ycsb::GoYcsb::find(),
+            bare: bare::Bare::both()?,
             bindir,
         })
     }
 
-    /// The program that is meant.
-    pub fn peer(&self, peer: Peer) -> &dyn Program {
+    /// The program that is meant, or why it is not there.
+    pub fn peer(&self, peer: Peer) -> Result<&dyn Program, &str> {
         match peer {
-            Peer::Pgbench => &self.pgbench,
+            Peer::Pgbench => Ok(&self.pgbench),
+            Peer::Sysbench => self
+                .sysbench
+                .as_ref()
+                .map(|it| it as _)
+                .map_err(|e| e.as_str()),
+            Peer::GoYcsb => self
+                .go_ycsb
+                .as_ref()
+                .map(|it| it as _)
+                .map_err(|e| e.as_str()),
         }
     }
+}
+
+/// The program of this name: what the variable names, or what is found on PATH.
+fn find(variable: &str, name: &str) -> Result<PathBuf, String> {
+    if let Some(path) = std::env::var_os(variable) {
+        let path = PathBuf::from(path);
+        return match path.is_file() {
+            true => Ok(path),
+            false => Err(format!("{variable} names no file: {}", path.display())),
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|directory| directory.join(name));
+    places
+        .find(|place| place.is_file())
+        .ok_or_else(|| format!("no {name} on PATH, and {variable} names none"))
 }
 
 /// The first line that `program` prints when called with `argument`.
@@ -89,4 +137,16 @@ fn version_line(program: &Path, argument: &str) -> Result<String, Error> {
     }
     let said = String::from_utf8_lossy(&output.stdout);
     Ok(said.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_is_not_there_is_named_with_the_way_to_name_it() {
+        let missing = find("BENCH_TEST_NOBODY", "no-such-program").unwrap_err();
+        assert!(missing.contains("no-such-program") && missing.contains("BENCH_TEST_NOBODY"));
+        assert!(find("BENCH_TEST_NOBODY", "sh").unwrap().ends_with("sh"));
+    }
 }

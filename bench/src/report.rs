@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use crate::figures::{Compared, Figure};
 use crate::measure::Run;
 use crate::programs::{Program, Programs};
+use crate::rows::{Bound, Goal, Peer};
 use crate::runner::Measured;
 use crate::settings::Settings;
 
@@ -25,19 +26,48 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Every row and figure: medians and ratio. Markdown, aligned so that it reads well as it is.
+    /// Every goal: medians, ratio, and whether it is met. Markdown, aligned so that it reads well as
+    /// it is.
     pub fn table(&self) -> String {
-        let mut cells =
-            vec![["row", "figure", "pgdyno", "peer", "ratio", "ratio by round"].map(str::to_owned)];
+        let header = [
+            "row",
+            "figure",
+            "pgdyno",
+            "peer",
+            "ratio",
+            "goal",
+            "met",
+            "ratio by round",
+            "bare loops",
+        ];
+        let mut cells = vec![header.map(str::to_owned)];
         for measured in self.rows {
+            for goal in measured.row.goals {
+                cells.push(goal_cells(measured, *goal));
+            }
+        }
+        markdown(&cells)
+    }
+
+    /// What the figures consist of, and those that nobody has a goal for.
+    fn parts(&self) -> String {
+        let header = ["row", "figure", "pgdyno", "peer", "ratio", "ratio by round"];
+        let mut cells = vec![header.map(str::to_owned)];
+        for measured in self.rows {
+            let Some((peer, theirs)) = &measured.theirs else {
+                continue;
+            };
             for figure in Figure::ALL {
-                let compared = Compared::new(*figure, &measured.ours, &measured.theirs);
+                let compared = Compared::new(*figure, &measured.ours, theirs);
                 let (low, high) = compared.ratio_range;
+                if compared.ratio.is_nan() {
+                    continue;
+                }
                 cells.push([
                     measured.row.name.to_owned(),
                     figure.name().to_owned(),
                     number(compared.ours),
-                    format!("{} {}", measured.peer, number(compared.theirs)),
+                    format!("{peer} {}", number(compared.theirs)),
                     format!("{:.2}", compared.ratio),
                     format!("{low:.2} – {high:.2}"),
                 ]);
@@ -57,12 +87,17 @@ impl Report<'_> {
             "transactions/s",
             "connecting s",
             "wall s",
+            "peak MiB",
         ];
         let mut cells = vec![header.map(str::to_owned)];
         for measured in self.rows {
-            for (ours, theirs) in measured.ours.iter().zip(&measured.theirs) {
-                for (name, run) in [("pgdyno", ours), (measured.peer, theirs)] {
-                    cells.push(run_cells(measured.row.name, name, run));
+            let mut programs = vec![("pgdyno", &measured.ours)];
+            programs.extend(measured.theirs.iter().map(|(name, runs)| (*name, runs)));
+            programs.extend(measured.bare.iter().map(|(name, runs)| (*name, runs)));
+            for round in 0..measured.ours.len() {
+                for (name, runs) in &programs {
+                    let run = runs.get(round);
+                    cells.extend(run.map(|run| run_cells(measured.row.name, name, run)));
                 }
             }
         }
@@ -82,7 +117,12 @@ impl Report<'_> {
             "<!-- Written by `make bench`; not to be edited. bench/README.md tells how to read it. -->\n\
              # pgdyno beside its peers\n\n",
         );
-        let Settings { seconds, rounds } = self.settings;
+        let Settings {
+            seconds,
+            rounds,
+            memory_seconds,
+            ..
+        } = self.settings;
         let facts = [
             ("date", OffsetDateTime::now_utc().date().to_string()),
             ("CPU", host.cpu_model.unwrap_or_else(unknown)),
@@ -90,23 +130,80 @@ impl Report<'_> {
             ("kernel", host.kernel.unwrap_or_else(unknown)),
             ("pgdyno", self.programs.pgdyno.version().to_owned()),
             ("pgbench", self.programs.pgbench.version().to_owned()),
+            ("sysbench", version(self.programs.peer(Peer::Sysbench))),
+            ("go-ycsb", version(self.programs.peer(Peer::GoYcsb))),
             ("server", self.server.clone()),
             (
                 "runs",
-                format!("{rounds} rounds of {seconds} s for each program and row, in turn"),
+                format!(
+                    "{rounds} rounds of {seconds} s for each program and row, in turn; memory: one \
+                     of {memory_seconds} s"
+                ),
             ),
         ];
         for (name, fact) in facts {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "- {name}: {fact}");
         }
-        let (table, runs) = (self.table(), self.runs());
-        let _ = write!(text, "\n{table}\n## Every run\n\n{runs}");
+        let (table, parts, runs) = (self.table(), self.parts(), self.runs());
+        let _ = write!(
+            text,
+            "\n{table}\n## All figures\n\n{parts}\n## Every run\n\n{runs}"
+        );
         text
     }
 }
 
-fn run_cells(row: &str, program: &str, run: &Run) -> [String; 8] {
+fn version(program: Result<&dyn Program, &str>) -> String {
+    match program {
+        Ok(program) => program.version().to_owned(),
+        Err(why) => format!("not measured: {why}"),
+    }
+}
+
+fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
+    let figure = goal.figure;
+    let (name, bound) = (figure.name().to_owned(), goal.bound.text());
+    let row = measured.row.name.to_owned();
+    let dash = || "–".to_owned();
+    let is_measured = !measured.ours.is_empty();
+    let no_theirs = Vec::new();
+    let (peer, theirs) = match &measured.theirs {
+        Some((peer, theirs)) => (*peer, theirs),
+        None => ("", &no_theirs),
+    };
+    let compared = Compared::new(figure, &measured.ours, theirs);
+    let (low, high) = compared.ratio_range;
+    let has_peer = !theirs.is_empty();
+    let bare = measured.bare.iter().map(|(name, runs)| {
+        let ratio = Compared::new(figure, runs, theirs).ratio;
+        format!("{} {ratio:.2}", name.trim_start_matches("bare "))
+    });
+    let bare: Vec<String> = bare.collect();
+    let is_told = |told: bool, text: String| if told { text } else { dash() };
+    let is_alone = matches!(goal.bound, Bound::Most(_));
+    let met = match goal.bound.holds(compared.ours, compared.ratio) {
+        true => "yes",
+        false => "no",
+    };
+    let theirs = match &measured.missing {
+        Some(why) => why.clone(),
+        None => is_told(has_peer, format!("{peer} {}", number(compared.theirs))),
+    };
+    [
+        row,
+        name,
+        is_told(is_measured, number(compared.ours)),
+        theirs,
+        is_told(has_peer, format!("{:.2}", compared.ratio)),
+        bound,
+        is_told(is_measured && (has_peer || is_alone), met.to_owned()),
+        is_told(has_peer, format!("{low:.2} – {high:.2}")),
+        is_told(!bare.is_empty(), bare.join(", ")),
+    ]
+}
+
+fn run_cells(row: &str, program: &str, run: &Run) -> [String; 9] {
     [
         row.to_owned(),
         program.to_owned(),
@@ -116,6 +213,7 @@ fn run_cells(row: &str, program: &str, run: &Run) -> [String; 8] {
         number(run.reported.transactions_per_s),
         format!("{:.3}", run.reported.connecting_s),
         format!("{:.3}", run.wall_s),
+        format!("{:.1}", run.peak_bytes as f64 / f64::from(1 << 20)),
     ]
 }
 

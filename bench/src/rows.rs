@@ -1,30 +1,170 @@
-//! What is compared. A new row is a new line here; a new kind of work is a new [`Workload`] that
-//! the programs learn to do.
+//! What is compared, and what is hoped for. A new row is a new line here; a new kind of work is a new
+//! [`Workload`] that the programs learn to do.
+
+use crate::figures::Figure;
 
 /// The rows, in the order in which they are measured and shown.
 pub const ROWS: &[Row] = &[
-    select_only("select-only, prepared, 1 client", 1),
-    select_only("select-only, prepared, 8 clients", 8),
-    select_only("select-only, prepared, 64 clients", 64),
-    tpcb("tpcb, prepared, 8 clients", QueryMode::Prepared, 8),
-    tpcb("tpcb, simple, 8 clients", QueryMode::Simple, 8),
+    Row {
+        goals: &[
+            at_most(Figure::Cpu, 0.55),
+            at_least(Figure::Throughput, 1.10),
+        ],
+        bare: true,
+        ..select_only(
+            "select-only, prepared, 64 clients, Unix socket",
+            64,
+            Via::Socket,
+        )
+    },
+    Row {
+        goals: &[
+            at_most(Figure::Cpu, 0.60),
+            at_least(Figure::Throughput, 1.10),
+        ],
+        bare: true,
+        ..select_only(
+            "select-only, prepared, 64 clients, TCP loopback",
+            64,
+            Via::Tcp,
+        )
+    },
+    Row {
+        goals: &[at_most(Figure::Cpu, 0.75)],
+        bare: true,
+        ..select_only(
+            "select-only, prepared, 8 clients, Unix socket",
+            8,
+            Via::Socket,
+        )
+    },
+    Row {
+        goals: &[at_most(Figure::Cpu, 0.90), at_most(Figure::Latency, 1.0)],
+        bare: true,
+        ..select_only(
+            "select-only, prepared, 1 client, Unix socket",
+            1,
+            Via::Socket,
+        )
+    },
+    tpcb("tpcb-like, prepared, 8 clients", QueryMode::Prepared),
+    tpcb("tpcb-like, simple, 8 clients", QueryMode::Simple),
+    Row {
+        name: "1,000 connections, 2,000 transactions/s by --rate",
+        peer: Some(Peer::Pgbench),
+        job: Job {
+            rate: Some(2000),
+            ..SELECT_ONLY.of(1000)
+        },
+        goals: &[
+            at_most(Figure::Cpu, 0.20),
+            at_most(Figure::LagMean, 0.1),
+            at_most(Figure::LagWorst, 0.1),
+        ],
+        bare: false,
+    },
+    Row {
+        name: "a server that answers at once, 64 clients, one thread",
+        peer: Some(Peer::Pgbench),
+        job: Job {
+            via: Via::Stub,
+            workload: Workload::Script,
+            ..SELECT_ONLY.of(64)
+        },
+        goals: &[at_least(Figure::Throughput, 1.9)],
+        bare: false,
+    },
+    Row {
+        name: "YCSB B, 16 clients, TCP",
+        peer: Some(Peer::GoYcsb),
+        job: Job {
+            via: Via::Tcp,
+            workload: Workload::YcsbB,
+            ..SELECT_ONLY.of(16)
+        },
+        goals: &[at_most(Figure::Cpu, 0.30)],
+        bare: false,
+    },
+    Row {
+        name: "point select, 64 clients, TCP",
+        peer: Some(Peer::Sysbench),
+        job: Job {
+            via: Via::Tcp,
+            workload: Workload::PointSelect,
+            ..SELECT_ONLY.of(64)
+        },
+        goals: &[at_most(Figure::Cpu, 0.60)],
+        bare: false,
+    },
+    Row {
+        name: "whole -i -I dtgvp, scale 50",
+        peer: Some(Peer::Pgbench),
+        job: Job {
+            workload: Workload::Load,
+            ..SELECT_ONLY.of(1)
+        },
+        goals: &[at_most(Figure::Wall, 0.95)],
+        bare: false,
+    },
+    Row {
+        name: "1,000 clients with per-second histograms",
+        peer: None,
+        job: Job {
+            workload: Workload::Memory,
+            ..SELECT_ONLY.of(1000)
+        },
+        goals: &[Goal {
+            figure: Figure::PeakMemory,
+            bound: Bound::Most(64.0),
+        }],
+        bare: false,
+    },
 ];
 
 /// One comparison.
+#[derive(Clone, Copy)]
 pub struct Row {
     /// As shown.
     pub name: &'static str,
-    /// With whom.
-    pub peer: Peer,
+    /// With whom; none: only what pgdyno itself needs.
+    pub peer: Option<Peer>,
     /// What both do.
     pub job: Job,
+    /// What is hoped for.
+    pub goals: &'static [Goal],
+    /// Whether the bare loop does it too.
+    pub bare: bool,
+}
+
+/// What a figure is hoped to be.
+#[derive(Clone, Copy)]
+pub struct Goal {
+    /// Which one.
+    pub figure: Figure,
+    /// And what.
+    pub bound: Bound,
+}
+
+/// A bound of a figure.
+#[derive(Clone, Copy)]
+pub enum Bound {
+    /// pgdyno's by the peer's is no more than this.
+    RatioAtMost(f64),
+    /// pgdyno's by the peer's is no less than this.
+    RatioAtLeast(f64),
+    /// pgdyno's alone is no more than this.
+    Most(f64),
 }
 
 /// With whom pgdyno is compared.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     /// Stock pgbench 18.
     Pgbench,
+    /// sysbench.
+    Sysbench,
+    /// go-ycsb.
+    GoYcsb,
 }
 
 /// The work of one run, in terms that every program has.
@@ -38,15 +178,40 @@ pub struct Job {
     pub clients: u32,
     /// Threads that drive them.
     pub threads: u32,
+    /// How the server is reached.
+    pub via: Via,
+    /// Transactions a second by schedule.
+    pub rate: Option<u32>,
 }
 
 /// Which transactions.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Workload {
     /// pgbench's select-only script.
     SelectOnly,
     /// pgbench's TPC-B-like script.
     Tpcb,
+    /// The select-only statement as a script file: pgbench asks the server nothing then.
+    Script,
+    /// YCSB's mix B: 95 % reads, 5 % updates.
+    YcsbB,
+    /// One row of sysbench's table by its key.
+    PointSelect,
+    /// Making and filling pgbench's tables.
+    Load,
+    /// Select-only for longer.
+    Memory,
+}
+
+/// How the server is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// Its Unix socket.
+    Socket,
+    /// TCP on 127.0.0.1.
+    Tcp,
+    /// Not at all: the stub answers, on a Unix socket.
+    Stub,
 }
 
 /// How statements travel.
@@ -68,24 +233,93 @@ impl QueryMode {
     }
 }
 
-const fn select_only(name: &'static str, clients: u32) -> Row {
-    let job = Job {
-        workload: Workload::SelectOnly,
-        mode: QueryMode::Prepared,
-        clients,
-        threads: 1,
-    };
-    let peer = Peer::Pgbench;
-    Row { name, peer, job }
+const SELECT_ONLY: Job = Job {
+    workload: Workload::SelectOnly,
+    mode: QueryMode::Prepared,
+    clients: 1,
+    threads: 1,
+    via: Via::Socket,
+    rate: None,
+};
+
+impl Job {
+    const fn of(self, clients: u32) -> Self {
+        Self { clients, ..self }
+    }
 }
 
-const fn tpcb(name: &'static str, mode: QueryMode, clients: u32) -> Row {
-    let job = Job {
-        workload: Workload::Tpcb,
-        mode,
-        clients,
-        threads: 1,
-    };
-    let peer = Peer::Pgbench;
-    Row { name, peer, job }
+const fn at_most(figure: Figure, ratio: f64) -> Goal {
+    let bound = Bound::RatioAtMost(ratio);
+    Goal { figure, bound }
+}
+
+const fn at_least(figure: Figure, ratio: f64) -> Goal {
+    let bound = Bound::RatioAtLeast(ratio);
+    Goal { figure, bound }
+}
+
+const fn select_only(name: &'static str, clients: u32, via: Via) -> Row {
+    Row {
+        name,
+        peer: Some(Peer::Pgbench),
+        job: Job {
+            via,
+            ..SELECT_ONLY.of(clients)
+        },
+        goals: &[],
+        bare: false,
+    }
+}
+
+const TPCB_GOALS: &[Goal] = &[at_most(Figure::Cpu, 0.75)];
+
+const fn tpcb(name: &'static str, mode: QueryMode) -> Row {
+    Row {
+        name,
+        peer: Some(Peer::Pgbench),
+        job: Job {
+            workload: Workload::Tpcb,
+            mode,
+            ..SELECT_ONLY.of(8)
+        },
+        goals: TPCB_GOALS,
+        bare: false,
+    }
+}
+
+impl Bound {
+    /// As shown.
+    pub fn text(self) -> String {
+        match self {
+            Bound::RatioAtMost(ratio) => format!("≤ {ratio:.2} ×"),
+            Bound::RatioAtLeast(ratio) => format!("≥ {ratio:.2} ×"),
+            Bound::Most(value) => format!("≤ {value}"),
+        }
+    }
+
+    /// Whether it is kept.
+    pub fn holds(self, ours: f64, ratio: f64) -> bool {
+        match self {
+            Bound::RatioAtMost(bound) => ratio <= bound,
+            Bound::RatioAtLeast(bound) => ratio >= bound,
+            Bound::Most(bound) => ours <= bound,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_kept_up_to_itself() {
+        assert!(
+            Bound::RatioAtMost(0.5).holds(9.0, 0.5) && !Bound::RatioAtMost(0.5).holds(0.1, 0.51)
+        );
+        assert!(
+            Bound::RatioAtLeast(1.1).holds(0.0, 1.1) && !Bound::RatioAtLeast(1.1).holds(9.0, 1.0)
+        );
+        assert!(Bound::Most(64.0).holds(64.0, 9.0) && !Bound::Most(64.0).holds(65.0, 0.1));
+        assert!(!Bound::RatioAtMost(0.5).holds(1.0, f64::NAN));
+    }
 }

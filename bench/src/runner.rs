@@ -4,66 +4,132 @@
 use pgdyno_platform::interrupt::Interrupts;
 
 use crate::Error;
-use crate::figures::Figure;
 use crate::measure::Run;
-use crate::programs::Programs;
-use crate::rows::Row;
-use crate::server::Bed;
+use crate::programs::{Program, Programs};
+use crate::rows::{Row, Workload};
+use crate::server::{Bed, must_succeed};
 use crate::settings::Settings;
 
 /// The first run of each program in a row only warms up server and CPU, and is so long.
 const WARM_UP_SECONDS: u32 = 1;
 
+/// The memory row's: histograms of so many seconds, unless `BENCH_MEMORY_SECONDS` says otherwise.
+pub const MEMORY_SECONDS: u32 = 20;
+
 /// A row's runs, in the order of the rounds.
 pub struct Measured {
     /// Which row.
     pub row: &'static Row,
-    /// What the peer is called.
-    pub peer: &'static str,
     /// pgdyno's runs.
     pub ours: Vec<Run>,
-    /// The peer's runs, as many.
-    pub theirs: Vec<Run>,
+    /// What the peer is called, and its runs, as many; nothing where there is none.
+    pub theirs: Option<(&'static str, Vec<Run>)>,
+    /// Those of the bare loops, where they do the row too.
+    pub bare: Vec<(&'static str, Vec<Run>)>,
+    /// Why there is no peer though there ought to be.
+    pub missing: Option<String>,
 }
 
 /// Measures `row`, telling each run as it ends.
 pub fn in_turn(
     row: &'static Row,
     programs: &Programs,
-    server: &Bed,
+    bed: &Bed,
     settings: &Settings,
 ) -> Result<Measured, Error> {
-    let (ours, theirs) = (
-        &programs.pgdyno as &dyn crate::programs::Program,
-        programs.peer(row.peer),
-    );
-    let url = server.url();
-    let mut measured = Measured {
-        row,
-        peer: theirs.name(),
-        ours: Vec::new(),
-        theirs: Vec::new(),
+    let (peer, missing) = match row.peer.map(|peer| programs.peer(peer)) {
+        None => (None, None),
+        Some(Ok(peer)) => (Some(peer), None),
+        Some(Err(why)) => {
+            println!("{}: {why}", row.name);
+            (None, Some(why.to_owned()))
+        }
     };
-    for round in 0..=settings.rounds {
-        for (program, runs) in [(ours, &mut measured.ours), (theirs, &mut measured.theirs)] {
+    if missing.is_some() && row.job.workload == Workload::PointSelect {
+        // The peer makes the table.
+        return Ok(Measured::nothing(row, missing));
+    }
+    let bare = programs.bare.iter().filter(|_| row.bare);
+    let turn: Vec<&dyn Program> = [Some(&programs.pgdyno as &dyn Program), peer]
+        .into_iter()
+        .flatten()
+        .chain(bare.map(|loop_| loop_ as &dyn Program))
+        .collect();
+    let mut runs: Vec<Vec<Run>> = turn.iter().map(|_| Vec::new()).collect();
+    if let Err(error) = take_turns(row, &turn, &mut runs, bed, settings) {
+        if Interrupts::install()?.count() > 0 {
+            return Err(error);
+        }
+        // What one row lacks is no reason to lose the others.
+        println!("{}: {error}", row.name);
+        return Ok(Measured::nothing(row, Some(error.to_string())));
+    }
+    let mut named = turn.iter().map(|program| program.name()).zip(runs);
+    let (_, ours) = named.next().unwrap_or_default();
+    let theirs = if peer.is_some() { named.next() } else { None };
+    Ok(Measured {
+        row,
+        ours,
+        theirs,
+        bare: named.collect(),
+        missing,
+    })
+}
+
+fn take_turns(
+    row: &Row,
+    turn: &[&dyn Program],
+    runs: &mut [Vec<Run>],
+    bed: &Bed,
+    settings: &Settings,
+) -> Result<(), Error> {
+    for program in turn {
+        for mut command in program.prepare(row.job.workload, bed) {
+            must_succeed(&mut command)?;
+        }
+    }
+    let (seconds, rounds) = settings.of(&row.job);
+    let warms_up =
+        row.job.rate.is_none() && !matches!(row.job.workload, Workload::Load | Workload::Memory);
+    for round in 0..=rounds {
+        for (program, runs) in turn.iter().zip(&mut *runs) {
             if Interrupts::install()?.count() > 0 {
                 return Err("interrupted".into());
             }
             if round == 0 {
-                Run::of(program, &row.job, &url, WARM_UP_SECONDS)?;
+                if warms_up {
+                    Run::of(*program, &row.job, bed, WARM_UP_SECONDS)?;
+                }
                 continue;
             }
-            let run = Run::of(program, &row.job, &url, settings.seconds)?;
+            let run = Run::of(*program, &row.job, bed, seconds)?;
+            if row.job.workload == Workload::Load {
+                bed.check_load()?;
+            }
+            let goals = row.goals.iter().map(|goal| {
+                let (name, value) = (goal.figure.name(), goal.figure.of(&run));
+                format!(", {name} {value:.2}")
+            });
             println!(
-                "{}, round {round} of {}: {:<8}{:>8.2} µs of CPU a transaction, {:>9.1} transactions/s",
+                "{}, round {round} of {rounds}: {}{}",
                 row.name,
-                settings.rounds,
                 program.name(),
-                Figure::Cpu.of(&run),
-                Figure::Throughput.of(&run),
+                goals.collect::<String>()
             );
             runs.push(run);
         }
     }
-    Ok(measured)
+    Ok(())
+}
+
+impl Measured {
+    fn nothing(row: &'static Row, missing: Option<String>) -> Self {
+        Self {
+            row,
+            ours: Vec::new(),
+            theirs: None,
+            bare: Vec::new(),
+            missing,
+        }
+    }
 }

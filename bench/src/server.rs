@@ -1,16 +1,34 @@
 //! What all programs work on: one server, started for the bench and ended with it, and one load
 //! of tables.
 
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use pgdyno_platform::child::{Signal, die_with_parent};
 use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_server::{Cache, Options, Server};
+use pgdyno_server::{Cache, Listen, Options, Server};
 
 use crate::Error;
 use crate::programs::Programs;
+use crate::rows::Via;
+
+/// The row's load, and where it goes: a database of its own.
+pub const LOAD_SCALE: u32 = 50;
+/// See [`LOAD_SCALE`].
+pub const LOAD_DATABASE: &str = "load";
 
 /// More branches than any row has tpcb clients, so that they do not queue for one row.
 const SCALE: u32 = 20;
+
+/// Rows of pgbench_accounts.
+pub const ACCOUNTS: u32 = SCALE * 100_000;
+
+/// pgbench's select-only transaction, as a file.
+const SELECT_ONLY: &str =
+    "\\set aid random(1, 2000000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
+/// sysbench's point select.
+const POINT_SELECT: &str = "\\set id random(1, 100000)\nSELECT c FROM sbtest1 WHERE id = :id;\n";
 
 /// What makes runs of a few seconds comparable; durability is PostgreSQL's own: all on. The tables
 /// fit into shared_buffers, and neither a checkpoint nor autovacuum falls into one program's run
@@ -20,13 +38,21 @@ const SETTINGS: &[(&str, &str)] = &[
     ("max_wal_size", "16GB"),
     ("checkpoint_timeout", "1d"),
     ("autovacuum", "off"),
+    ("max_connections", "1200"),
 ];
 
 /// A loaded server. Dropped, it is stopped and its data are removed; it dies with this process in
 /// any case.
 pub struct Bed {
     server: Server,
+    stub: Stub,
+    /// Scripts and the stub's socket.
+    directory: PathBuf,
+    psql: PathBuf,
 }
+
+/// The server that answers at once, a process of its own that ends with the bed.
+struct Stub(Child);
 
 impl Bed {
     /// Starts the server and loads the tables.
@@ -37,23 +63,103 @@ impl Bed {
         let options = Options {
             bindir: Some(programs.bindir.clone()),
             settings: settings.collect::<Result<_, _>>()?,
+            listen: Listen::Loopback(0),
             cache: Some(Cache::at(&pgdyno_testkit::tools_dir().join("cache"))?),
             interrupted: || Interrupts::install().is_ok_and(|interrupts| interrupts.count() > 0),
             ..Options::default()
         };
         let server = Server::start(&options, &mut |step| eprintln!("bench: {step}"))?;
-        let bed = Self { server };
+        let directory = std::env::temp_dir().join(format!("pgdyno-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&directory)?;
+        std::fs::write(directory.join("select-only.sql"), SELECT_ONLY)?;
+        std::fs::write(directory.join("point-select.sql"), POINT_SELECT)?;
+        let bed = Self {
+            server,
+            stub: Stub::start(&stub_socket(&directory))?,
+            directory,
+            psql: programs.bindir.join("psql"),
+        };
         eprintln!("bench: loading pgbench's tables, scale {SCALE}");
-        must_succeed(&mut programs.pgbench.load(&bed.url(), SCALE))?;
-        let mut psql = Command::new(programs.bindir.join("psql"));
-        psql.args(["--no-psqlrc", "--quiet", "--dbname", &bed.url()]);
-        must_succeed(psql.args(["--command", "CHECKPOINT"]))?;
+        must_succeed(&mut programs.pgbench.load(&bed.url(Via::Socket), SCALE))?;
+        must_succeed(&mut bed.sql("CHECKPOINT"))?;
+        must_succeed(&mut bed.create_database(LOAD_DATABASE))?;
         Ok(bed)
     }
 
-    /// Where it is reached: a Unix socket.
-    pub fn url(&self) -> String {
-        self.server.address().url()
+    /// Where it is reached in this way.
+    pub fn url(&self, via: Via) -> String {
+        let address = self.server.address();
+        match via {
+            Via::Socket => address.url(),
+            Via::Tcp => address.loopback_url().unwrap_or_default(),
+            Via::Stub => format!(
+                "postgresql://postgres@/postgres?host={}",
+                self.directory.display()
+            ),
+        }
+    }
+
+    /// Another of its databases.
+    pub fn url_of_database(&self, name: &str) -> String {
+        self.url(Via::Socket)
+            .replace("/postgres?", &format!("/{name}?"))
+    }
+
+    /// The Unix socket.
+    pub fn socket(&self, via: Via) -> PathBuf {
+        match via {
+            Via::Stub => stub_socket(&self.directory),
+            Via::Socket | Via::Tcp => self.server.address().socket_path(),
+        }
+    }
+
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.server.address().port
+    }
+
+    /// The select-only script.
+    pub fn script(&self) -> PathBuf {
+        self.directory.join("select-only.sql")
+    }
+
+    /// sysbench's point select as a script.
+    pub fn point_select(&self) -> PathBuf {
+        self.directory.join("point-select.sql")
+    }
+
+    /// What makes a database.
+    pub fn create_database(&self, name: &str) -> Command {
+        self.sql(&format!("CREATE DATABASE {name}"))
+    }
+
+    /// What has psql execute a statement.
+    pub fn sql(&self, sql: &str) -> Command {
+        let mut command = Command::new(&self.psql);
+        command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
+        command.args(["--dbname", &self.url(Via::Socket), "--command", sql]);
+        command
+    }
+
+    /// Whether every page of the loaded tables is all-visible, else which are not.
+    pub fn check_load(&self) -> Result<(), Error> {
+        let sql = "SELECT string_agg(relname, ', ') FROM pg_class WHERE relkind = 'r' \
+                   AND relname LIKE 'pgbench%' AND relallvisible <> relpages";
+        let mut command = Command::new(&self.psql);
+        command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
+        let url = self.url_of_database(LOAD_DATABASE);
+        let output = command
+            .args(["--dbname", &url, "--command", sql])
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        match (output.status.success(), said.trim()) {
+            (true, "") => Ok(()),
+            (true, tables) => Err(format!("not all pages are all-visible: {tables}").into()),
+            (false, _) => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                Err(format!("psql failed: {said}").into())
+            }
+        }
     }
 
     /// What it is, for the results.
@@ -63,7 +169,7 @@ impl Bed {
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         format!(
-            "PostgreSQL {} on the same machine, Unix socket, scale {SCALE}, {}{}",
+            "PostgreSQL {} on the same machine, scale {SCALE}, {}{}",
             self.server.version(),
             settings.join(" "),
             if self.server.data_in_memory() {
@@ -75,7 +181,38 @@ impl Bed {
     }
 }
 
-fn must_succeed(command: &mut Command) -> Result<(), Error> {
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let _ = self.stub.0.kill();
+        let _ = self.stub.0.wait();
+        // What is left in the temporary directory harms nobody.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+impl Stub {
+    fn start(socket: &Path) -> Result<Self, Error> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("stub").arg(socket).stdin(Stdio::null());
+        die_with_parent(&mut command, Signal::Kill);
+        let child = command.stdout(Stdio::null()).spawn()?;
+        let begun = Instant::now();
+        while !socket.exists() {
+            if begun.elapsed() > Duration::from_secs(10) {
+                return Err("the stub server did not begin to listen".into());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(Self(child))
+    }
+}
+
+fn stub_socket(directory: &Path) -> PathBuf {
+    directory.join(".s.PGSQL.5432")
+}
+
+/// Runs a command whose failure ends the bench.
+pub fn must_succeed(command: &mut Command) -> Result<(), Error> {
     let output = command.stdin(Stdio::null()).output();
     let program = command.get_program().to_string_lossy().into_owned();
     let output = output.map_err(|e| format!("cannot run {program}: {e}"))?;

@@ -6,6 +6,7 @@ use std::process::Command;
 use super::{Program, Reported, version_line};
 use crate::Error;
 use crate::rows::{Job, Workload};
+use crate::server::{Bed, LOAD_DATABASE, LOAD_SCALE};
 
 /// pgbench 18 as its makers build it.
 pub struct Pgbench {
@@ -41,37 +42,88 @@ impl Program for Pgbench {
         &self.version
     }
 
-    fn command(&self, job: &Job, url: &str, seconds: u32) -> Command {
-        let builtin = match job.workload {
-            Workload::SelectOnly => "select-only",
-            Workload::Tpcb => "tpcb-like",
-        };
+    fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command {
         let mut command = Command::new(&self.path);
-        command
-            // pgdyno vacuums nothing before a run either.
-            .arg("--no-vacuum")
-            .arg(format!("--builtin={builtin}"))
-            .arg(format!("--protocol={}", job.mode.name()))
-            .arg(format!("--client={}", job.clients))
-            .arg(format!("--jobs={}", job.threads))
-            .arg(format!("--time={seconds}"))
-            .arg(url);
+        command.args(arguments(job, bed, seconds));
         command
     }
 
     fn read(&self, output: &str) -> Result<Reported, String> {
-        let after = |label: &str| {
-            let line = output.lines().find_map(|line| line.strip_prefix(label));
-            let word = line.and_then(|rest| rest.split_whitespace().next());
-            word.and_then(|word| word.parse::<f64>().ok())
-                .ok_or_else(|| format!("pgbench did not print a number after {label:?}"))
-        };
-        Ok(Reported {
-            transactions: after("number of transactions actually processed:")? as u64,
-            failed: after("number of failed transactions:")? as u64,
-            transactions_per_s: after("tps =")?,
-            connecting_s: after("initial connection time =")? / 1e3,
-        })
+        // Its initialization reports on standard error.
+        if output.is_empty() {
+            return Ok(loaded());
+        }
+        read(output)
+    }
+}
+
+/// What pgbench, and pgdyno by that name, are called with.
+pub fn arguments(job: &Job, bed: &Bed, seconds: u32) -> Vec<String> {
+    if job.workload == Workload::Load {
+        let scale = format!("--scale={LOAD_SCALE}");
+        let options = ["--initialize", "--quiet", "--init-steps=dtgvp", &scale];
+        let mut arguments: Vec<String> = options.map(str::to_owned).into();
+        arguments.push(bed.url_of_database(LOAD_DATABASE));
+        return arguments;
+    }
+    let work = match job.workload {
+        Workload::Tpcb => "--builtin=tpcb-like".to_owned(),
+        Workload::Script => format!("--file={}", bed.script().display()),
+        _ => "--builtin=select-only".to_owned(),
+    };
+    let mut arguments = vec![
+        // pgdyno vacuums nothing before a run either.
+        "--no-vacuum".to_owned(),
+        work,
+        format!("--protocol={}", job.mode.name()),
+        format!("--client={}", job.clients),
+        format!("--jobs={}", job.threads),
+        format!("--time={seconds}"),
+    ];
+    arguments.extend(job.rate.map(|rate| format!("--rate={rate}")));
+    arguments.push(bed.url(job.via));
+    arguments
+}
+
+/// What pgbench prints.
+pub fn read(output: &str) -> Result<Reported, String> {
+    let number = |label: &str| {
+        let line = output.lines().find_map(|line| line.strip_prefix(label));
+        let word = line.and_then(|rest| rest.split_whitespace().next());
+        word.and_then(|word| word.parse::<f64>().ok())
+    };
+    let after = |label: &str| {
+        number(label).ok_or_else(|| format!("pgbench did not print a number after {label:?}"))
+    };
+    let us = |label: &str| number(label).map_or(f64::NAN, |ms| ms * 1e3);
+    let lag_max = output
+        .split_once("schedule lag: avg ")
+        .and_then(|(_, rest)| {
+            let (_, max) = rest.split_once("(max ")?;
+            max.split(')').next()?.trim().parse::<f64>().ok()
+        });
+    Ok(Reported {
+        transactions: after("number of transactions actually processed:")? as u64,
+        failed: after("number of failed transactions:")? as u64,
+        transactions_per_s: after("tps =")?,
+        connecting_s: after("initial connection time =")? / 1e3,
+        latency_us: us("latency average ="),
+        lag_us: (
+            us("rate limit schedule lag: avg"),
+            lag_max.map_or(f64::NAN, |ms| ms * 1e3),
+        ),
+    })
+}
+
+/// What a run of the initialization comes to: one transaction of its own.
+pub fn loaded() -> Reported {
+    Reported {
+        transactions: 1,
+        failed: 0,
+        transactions_per_s: f64::NAN,
+        connecting_s: 0.0,
+        latency_us: f64::NAN,
+        lag_us: (f64::NAN, f64::NAN),
     }
 }
 
@@ -90,7 +142,8 @@ mod tests {
     fn its_report_is_read() {
         let said = "number of transactions actually processed: 86974\n\
                     number of failed transactions: 2 (0.002%)\n\
-                    latency average = 0.181 ms\n\
+                    latency average = 0.25 ms\n\
+                    rate limit schedule lag: avg 0.5 (max 24.25) ms\n\
                     initial connection time = 37.500 ms\n\
                     tps = 44225.791853 (without initial connection time)\n";
         let read = Reported {
@@ -98,6 +151,8 @@ mod tests {
             failed: 2,
             transactions_per_s: 44225.791853,
             connecting_s: 0.0375,
+            latency_us: 250.0,
+            lag_us: (500.0, 24250.0),
         };
         assert_eq!(pgbench().read(said), Ok(read));
     }

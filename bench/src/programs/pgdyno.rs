@@ -5,9 +5,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Program, Reported, version_line};
+use super::{Program, Reported, pgbench, version_line};
 use crate::Error;
 use crate::rows::{Job, Workload};
+use crate::server::Bed;
 
 /// pgdyno as built beside this program.
 pub struct Pgdyno {
@@ -42,34 +43,62 @@ impl Program for Pgdyno {
         &self.version
     }
 
-    fn command(&self, job: &Job, url: &str, seconds: u32) -> Command {
-        let pack = match job.workload {
-            Workload::SelectOnly => "select-only",
-            Workload::Tpcb => "tpcb",
-        };
+    fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command {
         let mut command = Command::new(&self.path);
+        let pack = match job.workload {
+            // Works on what pgbench works on, in pgbench's way.
+            Workload::Load | Workload::Script => {
+                command
+                    .arg("pgbench")
+                    .args(pgbench::arguments(job, bed, seconds));
+                return command;
+            }
+            Workload::SelectOnly | Workload::Memory => "select-only".to_owned(),
+            Workload::Tpcb => "tpcb".to_owned(),
+            Workload::YcsbB => "ycsb".to_owned(),
+            Workload::PointSelect => bed.point_select().display().to_string(),
+        };
         command
-            .args(["run", pack, "--quiet", "--json", "--no-store"])
+            .args(["run", &pack, "--quiet", "--json", "--no-store"])
             .arg(format!("--query-mode={}", job.mode.name()))
             .arg(format!("--clients={}", job.clients))
             .arg(format!("--threads={}", job.threads))
             .arg(format!("--duration={seconds}s"))
-            .arg(format!("--url={url}"));
+            .arg(format!("--url={}", bed.url(job.via)));
+        if job.workload == Workload::YcsbB {
+            let rows = format!("recordcount={}", super::go_ycsb::ROWS);
+            command.args(["--mix", "b", "--param", &rows]);
+        }
+        if let Some(rate) = job.rate {
+            command.arg(format!("--rate={rate}"));
+        }
         command
     }
 
     fn read(&self, output: &str) -> Result<Reported, String> {
+        if output.is_empty() {
+            return Ok(pgbench::loaded());
+        }
+        if !output.starts_with('{') {
+            return pgbench::read(output);
+        }
         let result: Value =
             serde_json::from_str(output).map_err(|e| format!("pgdyno printed no JSON: {e}"))?;
+        let found = |pointer: &str| result.pointer(pointer).and_then(Value::as_f64);
         let at = |pointer: &str| {
-            let value = result.pointer(pointer).and_then(Value::as_f64);
-            value.ok_or_else(|| format!("pgdyno's JSON has no number at {pointer}"))
+            found(pointer).ok_or_else(|| format!("pgdyno's JSON has no number at {pointer}"))
         };
+        let if_told = |pointer: &str| found(pointer).unwrap_or(f64::NAN);
         Ok(Reported {
             transactions: at("/measured/committed")? as u64,
             failed: (at("/measured/failed")? + at("/measured/unknown")?) as u64,
             transactions_per_s: at("/measured/goodput_per_s")?,
             connecting_s: at("/connections/initial_us")? / 1e6,
+            latency_us: if_told("/measured/service/mean_us"),
+            lag_us: (
+                if_told("/measured/schedule_lag/mean_us"),
+                if_told("/measured/schedule_lag/max_us"),
+            ),
         })
     }
 }
@@ -88,12 +117,15 @@ mod tests {
     #[test]
     fn its_result_is_read() {
         let said = r#"{"connections": {"initial_us": 36831}, "measured":
-            {"committed": 79655, "failed": 1, "unknown": 2, "goodput_per_s": 39611.5}}"#;
+            {"committed": 79655, "failed": 1, "unknown": 2, "goodput_per_s": 39611.5,
+            "service": {"mean_us": 25.5}, "schedule_lag": {"mean_us": 3.0, "max_us": 40}}}"#;
         let read = Reported {
             transactions: 79655,
             failed: 3,
             transactions_per_s: 39611.5,
             connecting_s: 0.036831,
+            latency_us: 25.5,
+            lag_us: (3.0, 40.0),
         };
         assert_eq!(pgdyno().read(said), Ok(read));
     }
@@ -102,6 +134,6 @@ mod tests {
     fn a_missing_figure_is_named() {
         let error = pgdyno().read("{}").expect_err("nothing in it");
         assert!(error.contains("/measured/committed"), "{error}");
-        assert!(pgdyno().read("").is_err());
+        assert!(pgdyno().read("{").is_err());
     }
 }

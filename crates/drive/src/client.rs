@@ -6,8 +6,10 @@ mod error;
 mod link;
 mod meta;
 mod outage;
+mod parting;
 mod reply;
 mod state;
+mod units;
 
 use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
@@ -15,7 +17,7 @@ use pgdyno_wire::backend::TransactionStatus;
 use crate::clock::Nanos;
 use crate::event_loop::Context;
 use crate::program::{Prepare, Statement};
-use crate::record::{Cause, Ended, Failure, Outcome};
+use crate::record::{Cause, ClientUnits, Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
 use outage::Outage;
@@ -23,6 +25,7 @@ use pgdyno_platform::io::Io;
 use reply::Reply;
 use state::State;
 pub(crate) use state::Wait;
+use units::Units;
 
 /// One client.
 #[derive(Debug)]
@@ -67,6 +70,8 @@ pub(crate) struct Client {
     /// Whether the transaction has failed as soon as it is rolled back.
     is_given_up: bool,
     reply: Reply,
+    /// Its work units that are not booked yet.
+    units: Units,
     /// The time without a connection, while it lasts and is to be ended.
     outage: Option<Outage>,
     /// Whether anything was waited for since the present transaction began.
@@ -116,6 +121,7 @@ impl Client {
             last_cause: None,
             is_given_up: false,
             reply: Reply::default(),
+            units: Units::default(),
             outage: None,
             has_waited: false,
             has_missed: false,
@@ -127,6 +133,15 @@ impl Client {
     /// The run has begun.
     pub(crate) fn begin(&mut self) {
         self.state = State::Choose;
+    }
+
+    pub(crate) fn work_units(&self) -> Option<ClientUnits> {
+        let booked = &self.units.booked;
+        let has_any = !booked.operations.is_empty();
+        has_any.then(|| ClientUnits {
+            client: self.id,
+            ..booked.clone()
+        })
     }
 
     pub(crate) fn is_aborted(&self) -> bool {
@@ -205,6 +220,12 @@ impl Client {
                         return Wait::Turn;
                     }
                 }
+                State::Parting(until) => {
+                    if cx.now < until {
+                        return Wait::Until(until);
+                    }
+                    self.leave(cx);
+                }
                 State::Finished | State::Aborted => return Wait::Ended,
             }
         }
@@ -274,6 +295,7 @@ impl Client {
             self.scheduled = cx.now;
         }
         self.command = 0;
+        self.units.restart();
         self.has_missed = false;
         self.has_waited = false;
         self.state = State::Command;
@@ -320,6 +342,7 @@ impl Client {
         self.trace_sending(cx, statement);
         let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
+        self.units.gather(statement);
         self.statements += 1;
         if !self.in_pipeline {
             link.end_statement(program.mode());
@@ -458,6 +481,7 @@ impl Client {
     /// Sends what the link has gathered and goes on in `next`.
     fn transmit_and<I: Io>(&mut self, cx: &mut Context<'_, I>, next: State) {
         self.state = next;
+        self.units.send(cx.now);
         let Some(link) = &mut self.link else { return };
         if let Err(reason) = link.transmit(&mut cx.io, self.key, &mut cx.sealed) {
             self.lose_connection(cx, reason.as_deref());
@@ -498,8 +522,7 @@ impl Client {
         }
         // A transaction that is forgotten must not hold up the keys of others.
         self.draws.end();
-        self.disconnect(cx);
-        self.state = State::Finished;
+        self.part(cx);
     }
 
     fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
@@ -518,8 +541,10 @@ impl Client {
             State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {}
             State::Connecting(ref attempt) if attempt.is_before_run() => {}
             State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
+            State::Parting(_) => return self.leave(cx),
             _ => self.book_broken_off(cx, Failure::Interrupted),
         }
         self.finish(cx);
+        self.leave(cx);
     }
 }

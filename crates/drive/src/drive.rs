@@ -4,10 +4,11 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pgdyno_platform::io::Choice;
 use pgdyno_script::{Names, Slot, Value};
 use pgdyno_wire::Candidate;
 
-use crate::program::{CompileError, Program};
+use crate::program::{CompileError, Numbers, Program};
 use crate::retry::{Backoff, Retry};
 use crate::rules::{ErrorRule, PGBENCH_RULES};
 
@@ -122,6 +123,8 @@ pub struct Drive {
     pub clients: usize,
     /// Event loops; more than there are clients are not started.
     pub threads: usize,
+    /// How their sockets are waited for.
+    pub io: Choice,
     /// When the run ends of itself.
     pub until: Until,
     /// Each client has ended after so many transactions even if the time of [`Until::Elapsed`] is not
@@ -130,6 +133,9 @@ pub struct Drive {
     /// Measured apart, before the figures that count; at most so long, less when
     /// [`crate::Control::end_warmup`] is called in it. `Until` counts from its end.
     pub warmup: Duration,
+    /// The warm-up has connections of its own, which end with it: what a server counts of the others
+    /// is then of the measured time alone.
+    pub warmup_apart: bool,
     /// Transactions a second, over all clients: an open loop. Without it each client starts the
     /// next transaction when the last has ended.
     pub rate: Option<f64>,
@@ -173,6 +179,10 @@ pub struct Drive {
     pub on_connection_loss: OnConnectionLoss,
     /// Where the random numbers come from: the same seed gives the same transactions.
     pub seed: i64,
+    /// What each client asks of the server when it has done all it was told to, before it
+    /// disconnects: the server tells its statistics of a session late otherwise. What comes of it
+    /// does not matter.
+    pub last_statement: Option<String>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,
 }
@@ -190,9 +200,11 @@ impl Default for Drive {
             query_mode: QueryMode::Simple,
             clients: 1,
             threads: 1,
+            io: Choice::Auto,
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
             transactions_max: None,
             warmup: Duration::ZERO,
+            warmup_apart: false,
             rate: None,
             latency_limit: None,
             errors: PGBENCH_RULES,
@@ -212,6 +224,7 @@ impl Default for Drive {
             exit_on_abort: false,
             on_connection_loss: OnConnectionLoss::EndClient,
             seed: 0,
+            last_statement: None,
             grace: Duration::from_secs(5),
         }
     }
@@ -247,9 +260,9 @@ impl Drive {
         mode: QueryMode,
         savepoint: Option<&str>,
     ) -> Result<Vec<Script>, CompileError> {
-        let mut prepared = 0;
+        let mut numbers = Numbers::default();
         let compile = |(script, weight)| {
-            let program = Arc::new(Program::compile(script, mode, savepoint, &mut prepared)?);
+            let program = Arc::new(Program::compile(script, mode, savepoint, &mut numbers)?);
             Ok(Script {
                 program,
                 weight,
@@ -259,4 +272,17 @@ impl Drive {
         };
         scripts.into_iter().map(compile).collect()
     }
+}
+
+/// The operations whose work units the scripts of a run count, in the order that lists of units have.
+pub fn operations(scripts: &[Script]) -> Vec<String> {
+    let mut operations = Vec::new();
+    let programs = scripts.iter().map(|script| &script.program);
+    for (number, name) in programs.flat_map(|program| program.operations()) {
+        if operations.len() <= number {
+            operations.resize(number + 1, String::new());
+        }
+        name.clone_into(&mut operations[number]);
+    }
+    operations
 }

@@ -17,7 +17,7 @@ use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
 use crate::record::{
-    Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
+    ClientUnits, Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
 };
 use crate::run::DriveError;
 use crate::schedule::Schedule;
@@ -55,6 +55,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) at: Nanos,
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
+    pub(crate) by_client: Vec<ClientUnits>,
     /// The event loop itself broke.
     pub(crate) error: Option<std::io::Error>,
 }
@@ -205,18 +206,8 @@ impl<'run, I: Io> Context<'run, I> {
     }
 }
 
-/// Runs one thread's clients from connecting to the end. The sockets' backend is made here because
-/// it belongs to the thread that uses it.
-pub(crate) fn run<I: Io>(setup: Setup<'_>, new_io: fn() -> std::io::Result<I>) {
-    let io = match new_io() {
-        Ok(io) => io,
-        Err(error) => {
-            let _ = setup
-                .reports
-                .send(Report::Connected(Err(DriveError::EventLoop(error))));
-            return;
-        }
-    };
+/// Runs one thread's clients from connecting to the end.
+pub(crate) fn run<I: Io>(setup: Setup<'_>, io: I) {
     setup.control.wakes(io.waker());
     let Setup {
         drive,
@@ -391,9 +382,7 @@ impl<I: Io> EventLoop<'_, I> {
                 return Ok(());
             }
         }
-        if self.cx.deadlines.next().is_some() || self.cx.recorder.boundary < Nanos::MAX {
-            self.cx.now = self.cx.clock.now();
-        }
+        self.cx.now = self.cx.clock.now();
         while let Some((index, at)) = self.cx.deadlines.due(self.cx.now) {
             self.cx.recorder.lagged(self.cx.now - at);
             let wait = clients[index as usize].due(&mut self.cx);
@@ -418,9 +407,8 @@ impl<I: Io> EventLoop<'_, I> {
             .flatten()
             .min()
             .filter(|at| *at < Nanos::MAX)?;
-        Some(Duration::from_nanos(
-            next.saturating_sub(self.cx.clock.now()),
-        ))
+        // Read at the end of the last turn, or since.
+        Some(Duration::from_nanos(next.saturating_sub(self.cx.now)))
     }
 
     fn note(&mut self, index: u32, wait: Wait) {
@@ -451,6 +439,7 @@ impl<I: Io> EventLoop<'_, I> {
                 .iter()
                 .filter(|client| client.is_disconnected)
                 .count(),
+            by_client: clients.iter().filter_map(Client::work_units).collect(),
             error,
             at: self.cx.now,
             finished: self.cx.recorder.finish(self.cx.now),

@@ -12,6 +12,7 @@
 //!
 //! Not here: what a workload is, how a target was named, how results look.
 
+mod apart;
 mod client;
 mod clock;
 mod control;
@@ -30,7 +31,9 @@ mod savepoint;
 mod schedule;
 
 pub use control::Control;
-pub use drive::{Drive, OnConnectionLoss, OnError, OnLastTry, QueryMode, Script, Setup, Until};
+pub use drive::{
+    Drive, OnConnectionLoss, OnError, OnLastTry, QueryMode, Script, Setup, Until, operations,
+};
 pub use message::{Level, Message};
 pub use program::{CompileError, Program};
 pub use record::Recording;

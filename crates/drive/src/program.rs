@@ -1,7 +1,7 @@
 //! A script made ready to run: commands in order, jumps resolved, messages built as far as they
 //! can be without values.
 
-use pgdyno_script::{EvalError, Expr, Gset, Op, Piece, Slot, Sql, Vars};
+use pgdyno_script::{EvalError, Expr, Gset, Op, Piece, Slot, Sql, Units, Vars};
 use pgdyno_wire::frontend;
 
 use crate::drive::QueryMode;
@@ -44,10 +44,30 @@ pub(crate) struct Statement {
     body: Body,
     /// Where results go, if anywhere.
     pub(crate) gset: Option<Gset>,
+    /// The work units that it does.
+    pub(crate) units: Option<Work>,
     /// What it does to the transaction block.
     pub(crate) effects: Effects,
     /// How many answers of ROLLBACK it asks for; `None` when that cannot be told.
     pub(crate) rollbacks: Option<u32>,
+}
+
+/// The work units of a statement, their operations by number among all of the run.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// It is one.
+    One(usize),
+    /// The server tells of them in columns of these names.
+    Told(Vec<(String, usize)>),
+}
+
+/// What the scripts of a run count together.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    /// Prepared statements.
+    prepared: usize,
+    /// Operations whose work units are counted.
+    operations: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -73,8 +93,7 @@ enum Body {
 }
 
 impl Program {
-    /// Makes the messages for one query mode. `prepared` counts prepared statements over all
-    /// scripts of a run. With a savepoint's name, the script is made ready for
+    /// Makes the messages for one query mode. `numbers` goes on over all scripts of a run. With a savepoint's name, the script is made ready for
     /// [`crate::Retry::Savepoint`].
     ///
     /// # Errors
@@ -84,7 +103,7 @@ impl Program {
         script: pgdyno_script::Script,
         mode: QueryMode,
         savepoint: Option<&str>,
-        prepared: &mut usize,
+        numbers: &mut Numbers,
     ) -> Result<Self, CompileError> {
         let (script, block) = match savepoint {
             None => (script, None),
@@ -121,8 +140,8 @@ impl Program {
                 }
                 QueryMode::Prepared => {
                     let (numbered, slots) = sql.numbered().map_err(|e| failed(e.to_string()))?;
-                    let number = *prepared;
-                    *prepared += 1;
+                    let number = numbers.prepared;
+                    numbers.prepared += 1;
                     let name = Prepare::name_of(number);
                     let mut message = Vec::new();
                     frontend::parse(&mut message, &name, numbered.as_bytes(), &[])
@@ -142,6 +161,7 @@ impl Program {
                 prepare,
                 body,
                 gset: sql.gset.clone(),
+                units: sql.units.as_ref().map(|units| numbers.work(units)),
                 effects,
                 rollbacks: effects::rollbacks(&sql.text),
             }));
@@ -152,6 +172,22 @@ impl Program {
             statements,
             mode,
             block,
+        })
+    }
+
+    /// The operations whose work units it counts, by number among all of the run.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (usize, &str)> {
+        let commands = self.script.commands.iter().zip(&self.statements);
+        commands.flat_map(|(command, statement)| {
+            let named: Vec<(usize, &str)> = match (&command.op, statement) {
+                (Op::Sql(sql), Some(statement)) => match (&sql.units, &statement.units) {
+                    (Some(Units::One(name)), Some(Work::One(number))) => vec![(*number, name)],
+                    (_, Some(Work::Told(told))) => told.iter().map(|(n, i)| (*i, &**n)).collect(),
+                    _ => Vec::new(),
+                },
+                _ => Vec::new(),
+            };
+            named
         })
     }
 
@@ -317,6 +353,27 @@ fn bound(before: Vec<u8>, name: &str, parameters: Vec<Slot>) -> Body {
     let _ = frontend::bind(&mut message, "", &name, |_| {});
     message.extend_from_slice(&after);
     Body::Fixed(message)
+}
+
+impl Numbers {
+    fn work(&mut self, units: &Units) -> Work {
+        let mut number = |name: &String| {
+            let known = self.operations.iter().position(|known| known == name);
+            known.unwrap_or_else(|| {
+                self.operations.push(name.clone());
+                self.operations.len() - 1
+            })
+        };
+        match units {
+            Units::One(name) => Work::One(number(name)),
+            Units::Told(names) => Work::Told(
+                names
+                    .iter()
+                    .map(|name| (name.clone(), number(name)))
+                    .collect(),
+            ),
+        }
+    }
 }
 
 impl Prepare {

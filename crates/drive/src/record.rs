@@ -13,6 +13,7 @@ pub(crate) mod reasons;
 mod recorder;
 mod recording;
 mod transaction_log;
+mod units;
 mod work;
 mod worst;
 
@@ -30,6 +31,7 @@ pub use recording::{
 };
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
+pub use units::{ClientUnits, PackedUnits, Tally, Units};
 pub use work::Work;
 pub use worst::{SlowTransaction, WORST_COUNT};
 pub(crate) use worst::{Worst, order as order_worst};

@@ -8,13 +8,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::SystemTime;
 
-use pgdyno_platform::io::Epoll;
+use pgdyno_platform::io::{Sockets, Used};
 use pgdyno_script::{Counters, Draws, Seeds, Vars};
 
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, micros, nanos};
 use crate::control::Control;
-use crate::drive::{Drive, Setup as Variable};
+use crate::drive::{Drive, Setup as Variable, operations};
 use crate::event_loop::{self, Report, Setup, ThreadEnd};
 use crate::message::{Level, Message};
 use crate::places::Places;
@@ -44,6 +44,9 @@ pub enum DriveError {
     /// The operating system did not give what an event loop needs.
     #[error("the event loop cannot work: {0}")]
     EventLoop(#[source] io::Error),
+    /// io_uring was asked for, and cannot be used.
+    #[error("{0}")]
+    NoUring(io::Error),
     /// It makes no sense as it stands.
     #[error("{0}")]
     Invalid(String),
@@ -51,6 +54,9 @@ pub enum DriveError {
 
 /// Who watches a run. Called by the thread that called [`Drive::run`].
 pub trait Live {
+    /// All clients are connected and none works yet: they begin when this returns, and the clock
+    /// with them.
+    fn ready(&mut self) {}
     /// All clients are connected; the clock runs, by the wall clock since `started`.
     fn begun(&mut self, _started: SystemTime) {}
     /// A second (or the rest of one) is over, all threads together.
@@ -74,6 +80,9 @@ impl Drive {
     /// [`Recording`].
     pub fn run(&self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
         self.check()?;
+        if self.warmup_apart && !self.warmup.is_zero() {
+            return self.run_apart(control, live);
+        }
         let threads = self.threads.min(self.clients);
         let places = Places::of(&self.endpoints);
         let clock = Clock::start();
@@ -85,6 +94,10 @@ impl Drive {
             given("default_seed"),
         );
         let counters = Counters::new(&self.names);
+        let (mut sockets, io) = self.io.open(threads).map_err(|error| match error.kind() {
+            io::ErrorKind::Unsupported => DriveError::NoUring(error),
+            _ => DriveError::EventLoop(error),
+        })?;
         let (reports, inbox) = channel();
         thread::scope(|scope| {
             let mut clients = seeds.clients.iter().enumerate();
@@ -135,10 +148,17 @@ impl Drive {
                     reports: reports.clone(),
                     go,
                 };
-                thread::Builder::new()
-                    .name(format!("clients-{index}"))
-                    .spawn_scoped(scope, move || event_loop::run(setup, Epoll::new))
-                    .map_err(DriveError::EventLoop)?;
+                let thread = thread::Builder::new().name(format!("clients-{index}"));
+                // There are as many as threads.
+                let spawned = match &mut sockets {
+                    Sockets::Epoll(loops) => loops
+                        .pop()
+                        .map(|io| thread.spawn_scoped(scope, || event_loop::run(setup, io))),
+                    Sockets::Uring(loops) => loops
+                        .pop()
+                        .map(|io| thread.spawn_scoped(scope, || event_loop::run(setup, io))),
+                };
+                spawned.transpose().map_err(DriveError::EventLoop)?;
                 links.push(Link {
                     start,
                     recycle,
@@ -154,7 +174,7 @@ impl Drive {
                 links,
                 inbox,
             }
-            .collect(control, live)
+            .collect(io, control, live)
         })
     }
 
@@ -232,8 +252,13 @@ struct Collector<'run> {
 }
 
 impl Collector<'_> {
-    fn collect(self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
-        let mut recording = empty_recording(self.drive, self.places);
+    fn collect(
+        self,
+        io: Used,
+        control: &Control,
+        live: &mut dyn Live,
+    ) -> Result<Recording, DriveError> {
+        let mut recording = empty_recording(self.drive, self.places, io);
         recording.connections.initial_us = self.start(&mut recording.events, live)?;
         let Self {
             places,
@@ -243,6 +268,7 @@ impl Collector<'_> {
             ..
         } = self;
         let mut open = BTreeMap::new();
+        live.ready();
         // From here on time counts.
         recording.started = SystemTime::now();
         let begin = clock.now();
@@ -300,6 +326,7 @@ impl Collector<'_> {
         }
         order_worst(&mut recording.worst);
         keep_endpoints(&mut recording, places);
+        recording.by_client.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
@@ -365,6 +392,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     }
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
+    recording.by_client.extend(end.by_client);
     recording
         .connections
         .latencies
@@ -409,7 +437,7 @@ fn keep_endpoints(recording: &mut Recording, places: &Places) {
     recording.endpoints.retain(|_| kept.next() == Some(true));
 }
 
-fn empty_recording(drive: &Drive, places: &Places) -> Recording {
+fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
     let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(ScriptRecord::of).collect();
     let phase = || Phase {
         scripts: vec![ScriptInterval::default(); scripts.len()],
@@ -423,6 +451,7 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
         measured: phase(),
         seconds: Vec::new(),
         scripts,
+        operations: operations(&drive.scripts),
         reasons: Vec::new(),
         connections: Connections::default(),
         outages: Outages::default(),
@@ -430,10 +459,12 @@ fn empty_recording(drive: &Drive, places: &Places) -> Recording {
         events: Vec::new(),
         threads: Vec::<ThreadUse>::new(),
         worst: Vec::new(),
+        io: Some(io),
         clients: ClientsEnd {
             total: drive.clients,
             ..ClientsEnd::default()
         },
+        by_client: Vec::new(),
         end: End::Complete,
         broken_invariant: None,
     }

@@ -1,5 +1,6 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
+mod accounting;
 mod diagnose;
 mod doors;
 mod exit;
@@ -12,6 +13,7 @@ mod target;
 mod validity;
 mod workload;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -21,7 +23,7 @@ fn main() -> ExitCode {
     if let Some(done) = old_door() {
         return done;
     }
-    let cli = doors::Cli::parse();
+    let cli = doors::Cli::parse_from(arguments());
     match doors::open(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -29,6 +31,16 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// The command line; a program that was called pgio is `pgdyno pgio`.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let name = arguments.first().map(|argv0| argv0.to_string_lossy());
+    if name.is_some_and(|argv0| pgbench::program_name(&argv0) == doors::pgio::NAME) {
+        arguments.insert(1, doors::pgio::NAME.into());
+    }
+    arguments
 }
 
 /// `pgdyno pgbench …`, or the same by the name that the program was called: command lines that are

@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use pgdyno_stats::Steadiness;
 
+use crate::accounting::Accounting;
 use crate::observe::Observed;
 use crate::plan::steady::Course;
 use crate::plan::warmup::Ended;
+use crate::report::accounting as report;
 use crate::target::facts::{Fact, Facts};
 use crate::target::locate::Role;
 
@@ -119,6 +121,39 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     }
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
+    notes
+}
+
+/// What there is to note of the storage layer's account.
+pub fn accounting(it: &Accounting) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if let (Some(off), Some(expected)) = (report::is_off(it), it.expected.seen()) {
+        notes.push(note(
+            "accounting-off",
+            Severity::Warning,
+            format!(
+                "the server counted {:.1} % {} logical reads than {} {}s of {:.1} buffers each are",
+                off.abs() * 100.0,
+                if off > 0.0 { "more" } else { "fewer" },
+                it.units.first().map_or(0, |units| units.count),
+                expected.kind,
+                expected.mean,
+            ),
+            "look who else is at work in this database, and whether the plan is the one explained",
+        ));
+    }
+    if let Some(expected) = it.expected.seen().filter(|e| !report::is_by_index(e)) {
+        notes.push(note(
+            "not-by-index",
+            Severity::Serious,
+            format!(
+                "a work unit is not a walk through the index, row by row, but {}: the reads are \
+                 not random ones",
+                expected.plan()
+            ),
+            "make the statistics anew (ANALYZE), or look which planner settings the server has",
+        ));
+    }
     notes
 }
 

@@ -1,16 +1,22 @@
 //! Sockets as seen by an event loop: a small trait that readiness (epoll) and completion (io_uring)
-//! both fit, and the epoll backend.
+//! both fit, and the two backends.
 //!
 //! The trait speaks of bytes that have arrived and bytes to be sent, never of readiness, so that a
-//! completion-based backend needs no change above it. A backend belongs to one thread; only its
+//! completion-based backend (io_uring) needs no change above it. A backend belongs to one thread; only its
 //! [`Waker`] may be used from another.
 
+mod backend;
 mod epoll;
 mod socket;
+#[cfg(test)]
+mod tests;
+mod uring;
 mod waker;
 
+pub use backend::{Backend, Choice, Sockets, Used};
 pub use epoll::Epoll;
 pub use socket::{Socket, TcpOptions, connect_tcp, connect_unix};
+pub use uring::Uring;
 pub use waker::Waker;
 
 use std::io;

@@ -8,6 +8,7 @@
 
 pub mod address;
 pub mod child;
+pub mod clock;
 pub mod cpu_time;
 pub mod file_system;
 pub mod host;

@@ -46,7 +46,7 @@ pub use prng::Prng;
 pub use script::{Command, Op, Script};
 pub use seeds::{SeedChoice, SeedError, Seeds, ThreadSeeds};
 pub use shell::{ShellArgs, ShellWord, Sleep};
-pub use sql::{Gset, GsetKind, MAX_PARAMETERS, Piece, Sql};
+pub use sql::{Gset, GsetKind, MAX_PARAMETERS, Piece, Sql, Units};
 pub use value::{DebugOutput, Text, Value};
 pub use vars::{MAX_TEXT_BYTES, Vars, write_int};
 pub use ycsb::KeyFormat;

@@ -5,7 +5,7 @@ use crate::expr::token::{self, continuation, is_blank};
 use crate::statements::{Scanner, Stop};
 use crate::{
     Command, Expr, For, Gset, GsetKind, Language, Names, Op, Script, ScriptError, ScriptErrorKind,
-    ShellArgs, Sleep, Sql, is_valid_name,
+    ShellArgs, Sleep, Sql, Units, is_valid_name,
 };
 
 /// The most words a meta command may have, its name included.
@@ -396,6 +396,7 @@ impl<'a> Parser<'a, '_> {
             }
             "gset" => self.gset(meta, GsetKind::Gset).map(|()| None),
             "aset" => self.gset(meta, GsetKind::Aset).map(|()| None),
+            "unit" | "units" if self.language.is_pgdyno() => self.units(meta, name).map(|()| None),
             _ => Err(self.error(meta, "invalid command", None)),
         }
     }
@@ -426,6 +427,39 @@ impl<'a> Parser<'a, '_> {
             source_line: None,
             kind: ScriptErrorKind::Syntax,
         })
+    }
+
+    /// Attaches a `\unit` or `\units` to the statement before it.
+    fn units(&mut self, meta: &Meta<'_>, name: &str) -> Result<(), ScriptError> {
+        let names = &meta.words[1..];
+        if names.is_empty() {
+            return Err(self.error(meta, "missing argument", None));
+        }
+        if name == "unit" && names.len() > 1 {
+            return Err(self.error(meta, "too many arguments", None));
+        }
+        if let Some(at) = names.iter().position(|name| !is_valid_name(name)) {
+            let about = Some((&*names[at], meta.offsets[at + 1]));
+            return Err(self.error(meta, "invalid name of an operation", about));
+        }
+        let has_statement = match self.commands.last_mut().map(|command| &mut command.op) {
+            Some(Op::Sql(sql)) if sql.gset.is_none() && sql.units.is_none() => {
+                sql.units = Some(match name {
+                    "unit" => Units::One(names[0].clone()),
+                    _ => Units::Told(names.to_vec()),
+                });
+                sql.gset = (name == "units").then(|| Gset {
+                    kind: GsetKind::Gset,
+                    prefix: String::new(),
+                });
+                true
+            }
+            _ => false,
+        };
+        match has_statement {
+            true => Ok(()),
+            false => Err(self.error(meta, "it must follow an SQL command", None)),
+        }
     }
 
     /// Checks the words of `\sleep`; gives the unit, if there is one.

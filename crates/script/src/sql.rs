@@ -63,6 +63,16 @@ impl Gset {
     }
 }
 
+/// Work units that a statement does: what a workload counts when a transaction is not it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Units {
+    /// `\unit NAME`: each execution is a unit of this operation.
+    One(String),
+    /// `\units NAME…`: the server has done units of these operations and tells of them in the
+    /// columns of these names; the other columns become variables, as with `\gset`.
+    Told(Vec<String>),
+}
+
 /// An SQL command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sql {
@@ -72,6 +82,8 @@ pub struct Sql {
     pub pieces: Vec<Piece>,
     /// The `\gset` or `\aset` behind it.
     pub gset: Option<Gset>,
+    /// The `\unit` or `\units` behind it.
+    pub units: Option<Units>,
     /// The variables that are mentioned inside quotes or comments, where no text can be pasted.
     quoted: Vec<Slot>,
 }
@@ -83,6 +95,7 @@ impl Sql {
             pieces,
             text,
             gset: None,
+            units: None,
             quoted,
         }
     }

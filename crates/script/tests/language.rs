@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pgdyno_script::{Counters, Draws, Language, Names, Op, Prng, Value, Vars};
+use pgdyno_script::{Counters, Draws, Language, Names, Op, Prng, Units, Value, Vars};
 
 /// A client of one script, and what it would send.
 struct Client {
@@ -529,4 +529,53 @@ fn clients_share_a_counter_and_read_what_is_settled() {
     );
     assert_eq!(counters.find("rows").unwrap().settled(), 2);
     assert!(counters.find("cols").is_none());
+}
+
+#[test]
+fn work_units_belong_to_the_statement_before_them() {
+    let parse = |text: &str| {
+        let mut names = Names::new();
+        Language::Pgdyno.parse("s.sql", text, &mut names)
+    };
+    let script = parse("SELECT 1 \\unit read\nCALL x() \\units read write\nSELECT 2;\n").unwrap();
+    let units = script.commands.iter().map(|command| match &command.op {
+        Op::Sql(sql) => (sql.units.clone(), sql.gset.is_some()),
+        other => panic!("{other:?}"),
+    });
+    let told = vec!["read".to_owned(), "write".to_owned()];
+    assert_eq!(
+        units.collect::<Vec<_>>(),
+        [
+            (Some(Units::One("read".to_owned())), false),
+            (Some(Units::Told(told)), true),
+            (None, false),
+        ]
+    );
+    for (text, want) in [
+        ("SELECT 1 \\unit\n", "missing argument in command \"unit\""),
+        (
+            "SELECT 1 \\units\n",
+            "missing argument in command \"units\"",
+        ),
+        ("SELECT 1 \\unit a b\n", "too many arguments"),
+        (
+            "SELECT 1 \\units a b-c\n",
+            "invalid name of an operation (b-c)",
+        ),
+        ("\\unit a\n", "it must follow an SQL command"),
+        (
+            "SELECT 1 \\gset\n\\units a\n",
+            "it must follow an SQL command",
+        ),
+        (
+            "SELECT 1 \\unit a\n\\unit b\n",
+            "it must follow an SQL command",
+        ),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(want), "{text}: {error}");
+        // To pgbench there is no such command.
+        let error = pgdyno_script::parse("s.sql", text, &mut Names::new()).unwrap_err();
+        assert!(error.to_string().contains("invalid command"), "{error}");
+    }
 }

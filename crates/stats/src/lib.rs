@@ -9,6 +9,7 @@
 //! the formulas in one place, with their sources.
 
 mod bootstrap;
+mod cache_fit;
 mod compare;
 pub mod gate;
 mod knee;
@@ -25,6 +26,7 @@ mod warmup;
 mod words;
 
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
+pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
 pub use compare::{
     CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Verdict,
     compare,

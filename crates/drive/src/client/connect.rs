@@ -192,6 +192,7 @@ impl Client {
                 for notice in &established.notices {
                     cx.say(Level::Debug, notice.libpq_notice_text());
                 }
+                self.units.booked.backend_pid = established.backend_pid;
                 self.link = Some(Link::new(established));
                 if is_before_run {
                     self.state = State::Idle;

@@ -101,7 +101,7 @@ impl Client {
         match block {
             Some(block) if self.may_retry(cx) => {
                 if let Some(link) = &mut self.link {
-                    link.rollback(&block.rollback);
+                    link.simple(&block.rollback);
                 }
                 self.transmit_and(cx, State::Restoring);
             }
@@ -111,13 +111,14 @@ impl Client {
 
     fn roll_back<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if let Some(link) = &mut self.link {
-            link.rollback("ROLLBACK");
+            link.simple("ROLLBACK");
         }
         self.transmit_and(cx, State::RollingBack);
     }
 
     /// The server says that something went wrong.
     pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
+        self.units.forget();
         let failure = Failure::from_sqlstate(error.sqlstate().unwrap_or_default());
         let cause = cause_of(cx, failure, error.get(b'M').unwrap_or_default());
         if self.reply.is_copying {
@@ -315,6 +316,7 @@ impl Client {
         self.count_error(cx, Then::Retry);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
+        self.units.restart();
         (self.error, self.has_missed) = (None, false);
         (self.tried, self.statements) = (Some(cx.now), 0);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
@@ -465,6 +467,9 @@ impl Client {
     /// The connection is gone in the middle of a transaction; `reason` says how, if there is more
     /// to say than that the server closed it.
     pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
+        if matches!(self.state, State::Parting(_)) {
+            return self.leave(cx);
+        }
         cx.recorder.lost(self.place);
         if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
             let words = self.last_words.take().map(|(_, words)| words);

@@ -161,8 +161,8 @@ impl Link {
         self.awaited += 1;
     }
 
-    /// Gathers a ROLLBACK, or one to a savepoint, in the simple protocol.
-    pub(super) fn rollback(&mut self, text: &str) {
+    /// Gathers a statement that has nothing to do with the script, in the simple protocol.
+    pub(super) fn simple(&mut self, text: &str) {
         frontend::query(&mut self.batch, text.as_bytes());
         self.awaited += 1;
     }

@@ -13,8 +13,8 @@ use super::{Client, State, Wait};
 use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
 use crate::message::Level;
-use crate::program::Program;
-use crate::record::Failure;
+use crate::program::{Program, Work};
+use crate::record::{Failure, Units};
 
 /// What of an answer has been seen so far. Rows are kept only while a script asks for values, and
 /// then as they came, in buffers that are used again.
@@ -67,6 +67,7 @@ impl Client {
         match self.state {
             State::Connecting(_) => self.connecting_closed(cx, error),
             State::Finished | State::Aborted => {}
+            State::Parting(_) => self.leave(cx),
             // As in pgbench it is the next statement that finds out.
             State::Idle => cx.io.close(self.key),
             State::Choose
@@ -118,7 +119,7 @@ impl Client {
         match self.state {
             State::Throttled => Wait::Until(self.scheduled),
             State::Sleeping => Wait::Until(self.sleep_until),
-            State::BackingOff { until, .. } => Wait::Until(until),
+            State::BackingOff { until, .. } | State::Parting(until) => Wait::Until(until),
             State::Finished | State::Aborted => Wait::Ended,
             _ => Wait::Input,
         }
@@ -157,6 +158,7 @@ impl Client {
             self.read_frames(cx, &partial, &mut is_complete)
         };
         partial.drain(..used);
+        self.book_units(cx);
         if let Some(link) = &mut self.link {
             link.partial = partial;
         }
@@ -196,6 +198,7 @@ impl Client {
             tag::READY_FOR_QUERY => match frame.parse() {
                 Ok(Message::ReadyForQuery(status)) => {
                     let has_failed = self.has_failed_answer();
+                    self.units_ready(status);
                     let Some(link) = &mut self.link else {
                         return true;
                     };
@@ -230,14 +233,21 @@ impl Client {
                 }
                 // The number of rows is the last word of a tag that has one.
                 self.has_missed |= frame.body.ends_with(b" 0\0");
+                self.unit_done(cx, frame.body);
                 self.result_ended(cx);
             }
+            tag::ERROR_RESPONSE if matches!(self.state, State::Parting(_)) => {}
             tag::ERROR_RESPONSE => {
                 if let Ok(Message::ErrorResponse(fields)) = frame.parse() {
                     self.server_error(cx, fields);
                 }
             }
-            tag::ROW_DESCRIPTION | tag::DATA_ROW => self.rows(cx, frame),
+            tag::ROW_DESCRIPTION | tag::DATA_ROW => {
+                if frame.tag == tag::DATA_ROW {
+                    self.unit_row(cx, &frame);
+                }
+                self.rows(cx, frame);
+            }
             tag::NOTICE_RESPONSE => {
                 if let Ok(Message::NoticeResponse(fields)) = frame.parse() {
                     cx.say(Level::Debug, ServerError::new(fields).libpq_notice_text());
@@ -370,6 +380,7 @@ impl Client {
         (self.reply.has_columns, self.reply.rows, self.reply.is_over) = (false, 0, false);
         let has_failed = self.error.is_some();
         self.state = match self.state {
+            State::Parting(_) => return self.leave(cx),
             State::Preparing => return self.after_preparing(cx),
             State::WaitResult if has_failed => State::Error,
             State::WaitResult => State::EndCommand,
@@ -380,6 +391,12 @@ impl Client {
     }
 
     fn store_row<I: Io>(&mut self, cx: &mut Context<'_, I>, gset: &Gset) {
+        let work = cx.program(self.script).statement(self.command);
+        let told: &[(String, usize)] = match work.and_then(|statement| statement.units.as_ref()) {
+            Some(Work::Told(told)) => told,
+            _ => &[],
+        };
+        let mut found = 0;
         let columns = Frame {
             tag: tag::ROW_DESCRIPTION,
             body: &self.reply.columns,
@@ -397,6 +414,20 @@ impl Client {
         };
         for (column, value) in columns.flatten().zip(row.flatten()) {
             let name = String::from_utf8_lossy(column.name);
+            if let Some((name, operation)) = told.iter().find(|(told, _)| *told == name) {
+                found += 1;
+                cx.rotate(cx.now);
+                // Without a value there was no unit of it.
+                let Some(array) = value else { continue };
+                let mut told = Units::default();
+                if !told.add_told(array) {
+                    let text = format!("column \"{name}\" does not tell of work units");
+                    return self.gset_error(cx, &text);
+                }
+                cx.recorder.units(self.script, *operation).merge(&told);
+                self.units.booked.add(*operation, told.tally());
+                continue;
+            }
             match gset.variable(&name, &cx.drive.names) {
                 Ok(Some(slot)) => self.vars.set_text(slot, value.unwrap_or_default()),
                 Ok(None) => {}
@@ -406,6 +437,11 @@ impl Client {
                     return self.gset_error(cx, &text);
                 }
             }
+        }
+        if found < told.len() {
+            let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+            let text = format!("expected columns {}, got {found} of them", names.join(", "));
+            self.gset_error(cx, &text);
         }
     }
 

@@ -80,6 +80,9 @@ pub(super) enum State {
     /// transaction waited for nothing; then `Choose`, or `Finished`, or `Aborted` when the script
     /// has left a transaction block open.
     EndTransaction,
+    /// Has done all it was told to do, and waits for the answer to its last statement, no longer than
+    /// until then. Then `Finished`, also when the connection breaks.
+    Parting(Nanos),
     /// Did all it was told to do. The connection is closed.
     Finished,
     /// Ended before its time. The connection is closed.

@@ -1,6 +1,6 @@
 //! What happened within one second (or what was left of it) on one thread, or on all of them.
 
-use super::{Counts, Lags, Latencies, Work};
+use super::{Counts, Lags, Latencies, Units, Work};
 
 /// One script's part of an [`Interval`].
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,9 @@ pub struct ScriptInterval {
     pub lag: Option<Latencies>,
     /// What tries cost.
     pub work: Work,
+    /// Work units, by the operations of [`super::Recording::operations`]; fewer when there are none
+    /// of the last ones.
+    pub units: Vec<Units>,
 }
 
 /// One thread's part of an [`Interval`], whatever it did for which script.
@@ -94,6 +97,7 @@ impl Interval {
             script.response.iter_mut().for_each(Latencies::clear);
             script.lag.iter_mut().for_each(Latencies::clear);
             script.work = Work::default();
+            script.units.iter_mut().for_each(Units::clear);
         }
     }
 }
@@ -107,6 +111,17 @@ impl ScriptInterval {
         merge_optional(&mut self.response, other.response.as_ref());
         merge_optional(&mut self.lag, other.lag.as_ref());
         self.work.merge(&other.work);
+        for (operation, theirs) in other.units.iter().enumerate() {
+            self.units(operation).merge(theirs);
+        }
+    }
+
+    /// The units of this operation.
+    pub(crate) fn units(&mut self, operation: usize) -> &mut Units {
+        if self.units.len() <= operation {
+            self.units.resize_with(operation + 1, Units::default);
+        }
+        &mut self.units[operation]
     }
 }
 

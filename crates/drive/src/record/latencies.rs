@@ -35,6 +35,24 @@ impl Latencies {
         self.max_us = self.max_us.max(latency_us);
     }
 
+    /// Adds latencies that somebody else has counted by size, in microseconds each with how many;
+    /// their sum and the longest are told exactly.
+    pub fn record_counted(
+        &mut self,
+        counted: impl Iterator<Item = (u64, u64)>,
+        sum_us: u64,
+        max_us: u64,
+    ) {
+        for (latency_us, count) in counted {
+            let histogram = self.histogram.get_or_insert_with(empty);
+            histogram.saturating_record_n(latency_us, count);
+            let square = u128::from(latency_us) * u128::from(latency_us);
+            self.sum_squares_us2 += square * u128::from(count);
+        }
+        self.sum_us += sum_us;
+        self.max_us = self.max_us.max(max_us);
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, Histogram::len)

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
     EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
-    Reasons, SlowTransaction, StatementTotals, ThreadUse, TransactionLog, Worst,
+    Reasons, SlowTransaction, StatementTotals, ThreadUse, TransactionLog, Units, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -224,6 +224,11 @@ impl Recorder {
     /// Books a pause between tries.
     pub(crate) fn paused(&mut self, script: usize, time: Nanos) {
         self.interval.scripts[script].work.backoff_us += micros(time);
+    }
+
+    /// Work units of an operation.
+    pub(crate) fn units(&mut self, script: usize, operation: usize) -> &mut Units {
+        self.interval.scripts[script].units(operation)
     }
 
     /// Why tries fail on this thread.

@@ -2,9 +2,11 @@
 
 use std::time::SystemTime;
 
+use pgdyno_platform::io::Used;
+
 use super::{
-    Counts, EndpointRecord, Event, Interval, Lags, Latencies, LoopLags, Packed, Reason,
-    ScriptInterval, SlowTransaction, Work,
+    ClientUnits, Counts, EndpointRecord, Event, Interval, Lags, Latencies, LoopLags, Packed,
+    PackedUnits, Reason, ScriptInterval, SlowTransaction, Units, Work,
 };
 use crate::drive::Script;
 
@@ -15,6 +17,8 @@ pub struct Recording {
     pub started: SystemTime,
     /// What was run, in the order that every list by script has.
     pub scripts: Vec<ScriptRecord>,
+    /// The operations whose work units were counted, in the order that lists of units have.
+    pub operations: Vec<String>,
     /// Warm-up, when there was one: never part of the figures.
     pub warmup: Option<Phase>,
     /// The figures.
@@ -40,8 +44,13 @@ pub struct Recording {
     pub threads: Vec<ThreadUse>,
     /// The committed transactions of the measured phase that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
+    /// How their sockets were waited for; `None` where nobody has kept it.
+    pub io: Option<Used>,
     /// How the clients ended.
     pub clients: ClientsEnd,
+    /// What each client did of the operations, by its number; empty where there are none. A warm-up
+    /// is in it unless it had connections of its own.
+    pub by_client: Vec<ClientUnits>,
     /// How the run ended.
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.
@@ -178,6 +187,8 @@ pub struct ScriptSecond {
     pub lag: Option<Packed>,
     /// What tries cost.
     pub work: Work,
+    /// Work units by operation.
+    pub units: Vec<PackedUnits>,
 }
 
 impl From<&Interval> for Second {
@@ -189,6 +200,7 @@ impl From<&Interval> for Second {
             response: script.response.as_ref().map(Latencies::pack),
             lag: script.lag.as_ref().map(Latencies::pack),
             work: script.work.clone(),
+            units: script.units.iter().map(Units::pack).collect(),
         };
         Self {
             start_us: interval.start_ns / 1000,

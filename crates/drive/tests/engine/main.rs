@@ -1,4 +1,5 @@
-//! The engine against a real PostgreSQL. One program, so that all tests share one server.
+//! The engine against a real PostgreSQL. One program, so that all tests share one server. The engine
+//! chooses how it waits for sockets: io_uring where there is one. `engine_epoll` tries the other.
 
 mod commit;
 mod connecting;
@@ -17,7 +18,9 @@ mod rate;
 mod retries;
 mod same_statements;
 mod scripted;
+mod sockets;
 mod support;
 mod tls;
+mod units;
 mod warmup;
 mod words;

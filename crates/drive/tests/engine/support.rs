@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use pgdyno_drive::record::{Counts, Event, Failure, Interval, LoggedTransaction};
 use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Recording, Until};
+use pgdyno_platform::io::Choice;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 use pgdyno_wire::{Addr, Candidate, Login};
@@ -107,6 +108,14 @@ pub fn wait_until(session: &mut Session, query: &str) {
     }
 }
 
+/// How sockets are waited for in this program.
+pub fn io() -> Choice {
+    match env!("CARGO_CRATE_NAME") {
+        "engine_epoll" => Choice::Epoll,
+        _ => Choice::Auto,
+    }
+}
+
 /// A drive of one script, in simple mode, one client.
 pub fn drive(script: &str) -> Drive {
     mix(&[(script, 1)], QueryMode::Simple)
@@ -130,6 +139,7 @@ pub fn mix(scripts: &[(&str, u64)], mode: QueryMode) -> Drive {
         query_mode: mode,
         seed: 1,
         until: transactions(1),
+        io: io(),
         ..Drive::new(named("engine"), scripts, names)
     }
 }

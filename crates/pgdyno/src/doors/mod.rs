@@ -14,6 +14,7 @@ pub mod own_args;
 pub mod pack;
 pub mod pack_args;
 pub mod pgbench;
+pub mod pgio;
 pub mod report;
 pub mod restore;
 pub mod retry_args;
@@ -21,6 +22,7 @@ pub mod rows_args;
 pub mod run;
 pub mod server;
 pub mod show;
+pub mod slob;
 pub mod sql;
 pub mod store_args;
 pub mod sweep;
@@ -109,6 +111,9 @@ pub enum Verb {
     /// Which form of a transaction bears contention best on this server
     #[command(subcommand)]
     Lab(lab::LabVerb),
+    /// Random blocks: where the caches end, and what a logical read costs
+    #[command(subcommand)]
+    Slob(slob::SlobVerb),
     /// Put back settings that a sweep which died had changed
     Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables, without running it
@@ -143,6 +148,9 @@ pub enum Verb {
     Report(report::ReportArgs),
     /// Two sets of trials beside each other, with intervals and a verdict
     Compare(compare::CompareArgs),
+    /// pgio's setup and run, from its own pgio.conf, with honest figures (also by that name)
+    #[command(subcommand)]
+    Pgio(pgio::PgioVerb),
     /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
     Pgbench(OldDoor),
     /// The same as YugabyteDB's ysql_bench (also by that name)
@@ -175,6 +183,7 @@ Examples:
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
   pgdyno calibrate postgresql://me@db1/bench  is this infrastructure as fast as it should be
   pgdyno lab retries                          which form of a transaction bears contention best
+  pgdyno slob sweep                           where the caches end, what a logical read costs
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
   pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
@@ -195,6 +204,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sweep(args) => sweep::open(&args, cli.talk),
         Verb::Calibrate(args) => calibrate::open(&args, cli.talk),
         Verb::Lab(verb) => lab::open(&verb, cli.talk),
+        Verb::Slob(verb) => slob::open(&verb, cli.talk),
         Verb::Restore(args) => restore::open(&args, cli.talk),
         Verb::Load(args) => load::open(&args, cli.talk),
         Verb::Target(args) => target::open(&args, cli.talk),
@@ -211,6 +221,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args),
         Verb::Compare(args) => compare::open(&args),
+        Verb::Pgio(verb) => pgio::open(&verb, cli.talk),
         Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
             Exit::Usage,
             "pgbench, ysql_bench and workload come first, with their own options after them",

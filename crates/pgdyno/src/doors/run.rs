@@ -7,6 +7,7 @@ use pgdyno_drive::record::End;
 use pgdyno_drive::{Control, Drive, OnConnectionLoss, OnError, QueryMode, Until};
 use pgdyno_platform::host;
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_platform::io::Choice;
 
 use super::Talk;
 use super::json_arg::JsonArg;
@@ -18,6 +19,7 @@ use super::target_args::TargetArgs;
 use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
 use crate::plan::duration;
+use crate::plan::io;
 use crate::plan::isolation::Isolation;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
@@ -43,6 +45,7 @@ Examples:
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
   pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
+  pgdyno run slob -c 2 --loop client             random blocks; see pgdyno pack show slob
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
   pgdyno run tpcb -c 12 --url postgresql://me@db1,db2,db3/bench --reconnect
   pgdyno run tpcb --json=result.json             everything measured, for programs
@@ -58,6 +61,11 @@ pub struct RunArgs {
     /// One of the workload's mixes, instead of its scripts' own weights
     #[arg(long, value_name = "NAME")]
     pub mix: Option<String>,
+
+    /// Where the workload's loop runs, if it can do either (slob): in the server, so that neither
+    /// client nor network is in the way, or in the client [default: server, where it can]
+    #[arg(long = "loop", value_enum, value_name = "WHERE")]
+    pub loop_in: Option<LoopIn>,
 
     /// Clients that run at the same time, each on a connection of its own
     #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -120,6 +128,11 @@ pub struct RunArgs {
     #[arg(short = 'C', long)]
     pub connect: bool,
 
+    /// How pgdyno waits for its sockets: io_uring where the kernel allows it, else epoll, or one of
+    /// them at any rate. PGDYNO_IO says it where this does not
+    #[arg(long, value_name = "auto|uring|epoll", value_parser = io::parse, default_value = "auto")]
+    pub io: Choice,
+
     /// Where the random numbers come from: the same seed gives the same transactions
     /// [default: from the clock]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
@@ -156,6 +169,15 @@ pub struct RunArgs {
     /// Where the database is.
     #[command(flatten)]
     pub target: TargetArgs,
+}
+
+/// Where a workload's loop runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LoopIn {
+    /// A procedure of the server does work units for a while
+    Server,
+    /// The client sends each one
+    Client,
 }
 
 /// The query modes by pgbench's names.
@@ -204,13 +226,22 @@ impl RunArgs {
         Keep::begin(self.store.store.as_deref(), &header)
     }
 
+    /// The pack's parameters: `--loop` is one that has an option of its own.
+    fn params(&self) -> Vec<String> {
+        let loop_in = self.loop_in.map(|loop_in| match loop_in {
+            LoopIn::Server => "loop=server".to_owned(),
+            LoopIn::Client => "loop=client".to_owned(),
+        });
+        self.pack.param.iter().cloned().chain(loop_in).collect()
+    }
+
     fn trial(&self, talk: Talk) -> Result<Trial, Failure> {
         let counted = self.transactions.and_then(trial::transactions);
         let timed = Until::Elapsed(self.duration.unwrap_or(DURATION_DEFAULT));
         let mut trial = Trial {
             workload: self.workload.clone(),
             mix: self.mix.clone(),
-            params: self.pack.param.clone(),
+            params: self.params(),
             target: self.target.wanted(),
             query_mode: self.query_mode.map(Mode::into),
             isolation: self.isolation,
@@ -220,6 +251,7 @@ impl RunArgs {
                 threads: self
                     .threads
                     .map_or_else(host::cpus, |threads| threads as usize),
+                io: self.io,
                 until: counted.unwrap_or(timed),
                 warmup: self.warmup.longest(),
                 rate: self.rate,
@@ -286,7 +318,8 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     Ok(exit(&outcome, interrupts))
 }
 
-fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
+/// What a trial that was run comes to for the shell.
+pub fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
     let recording = &outcome.recording;
     if recording.end == End::Interrupted {
         Exit::Interrupted(interrupts.exit_code().unwrap_or(130))

@@ -68,3 +68,21 @@ fn numbers(text: &str) -> Result<Option<Vec<i64>>, Failure> {
     }
     Ok(Some(numbers))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_are_named_by_numbers_and_ranges() {
+        assert_eq!(numbers("3-5,9").unwrap(), Some(vec![3, 4, 5, 9]));
+        assert_eq!(numbers("before").unwrap(), None);
+        for wrong in ["3-", "5-3", ",", "1--2", "1-999999999"] {
+            let failure = numbers(wrong).unwrap_err();
+            assert!(
+                failure.to_string().contains("no list of trials"),
+                "{failure}"
+            );
+        }
+    }
+}

@@ -75,6 +75,10 @@ impl Drop for Beside<'_> {
 }
 
 impl Live for Beside<'_> {
+    fn ready(&mut self) {
+        self.live.ready();
+    }
+
     fn begun(&mut self, started: SystemTime) {
         self.watch.begun(Instant::now());
         if let Some((board, title)) = &self.board {

@@ -1,12 +1,14 @@
 //! What is to be measured: trials, and the way from a trial to its outcome. Doors make trials;
 //! nothing here knows how they were typed.
 
+pub mod account;
 pub mod backoff;
 pub mod brake;
 pub mod calibrate;
 pub mod duration;
 pub mod experiment;
 pub mod hygiene;
+pub mod io;
 pub mod isolation;
 pub mod prepare;
 pub mod retries;

@@ -84,12 +84,11 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         ),
     };
     if let Some(pack) = &workload.pack {
-        let values = chosen.or_defaults(pack);
+        let values = with_clients(&chosen.or_defaults(pack), asked);
         workload.make(&values).map_err(usage)?;
         refuse(&workload, None, &values)?;
     }
-    let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
-    let (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
+    let (scripts, names) = compiled(&workload, asked)?;
     Ok(Checked {
         workload,
         chosen,
@@ -97,6 +96,22 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
         names,
         given,
     })
+}
+
+/// A pack's scripts and rules also see how many clients there are, unless it has a parameter of this
+/// name.
+fn with_clients(values: &BTreeMap<String, String>, asked: &Trial) -> BTreeMap<String, String> {
+    let mut values = values.clone();
+    let clients = || asked.drive.clients.to_string();
+    values.entry("clients".to_owned()).or_insert_with(clients);
+    values
+}
+
+/// The scripts, ready to be sent in the mode that they need or the user wants.
+fn compiled(workload: &Workload, asked: &Trial) -> Result<(Vec<Script>, Names), Failure> {
+    let mode = workload.needs.query_mode(asked.query_mode);
+    let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
+    trial::compile(&workload.scripts, mode, asked.drive.retry)
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -153,7 +168,7 @@ pub fn prepare_on(
 ) -> Result<Prepared, Failure> {
     let Checked {
         mut workload,
-        chosen,
+        mut chosen,
         mut scripts,
         mut names,
         given,
@@ -170,6 +185,18 @@ pub fn prepare_on(
         .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
     // Before anything is loaded for it.
     retries::check(asked, &product)?;
+    if let Some(pack) = workload.pack.clone() {
+        chosen = chosen.on(&pack, product.dialect.name);
+        let values = with_clients(&chosen.or_defaults(&pack), asked);
+        if workload.make(&values).map_err(Failure::new)? {
+            (scripts, names) = compiled(&workload, asked)?;
+        }
+        if pack.manifest.refusals.iter().any(|rule| rule.of_tables) {
+            let values = loader::known(&mut session, &pack, &chosen)?;
+            let values = with_clients(&values, asked);
+            refuse(&workload, Some(product.dialect.name), &values)?;
+        }
+    }
     if let Some(why) = workload.needs.refused_by(&product) {
         return Err(Failure::new(why));
     }
@@ -196,6 +223,7 @@ pub fn prepare_on(
                 product.dialect,
                 pack,
                 &workload.needs.procedures,
+                &loaded.variables,
             )?;
             loaded.variables
         }
@@ -217,13 +245,19 @@ pub fn prepare_on(
             variables
         }
     };
+    let mut target = target;
+    if let Some(pack) = &workload.pack {
+        let name = product.dialect.name;
+        let settings = pack.session_settings(name, &variables);
+        let settings = settings.map_err(Failure::new)?;
+        target = target.with_settings(product.dialect, &settings);
+    }
     if workload.pack.is_some() {
         // The tables may have been made with other parameters than nobody's choice.
-        refuse(&workload, Some(product.dialect.name), &variables)?;
-        if workload.make(&variables).map_err(Failure::new)? {
-            let usage = |e| Failure::with(Exit::Usage, e);
-            let mode = workload.needs.query_mode(asked.query_mode).map_err(usage)?;
-            (scripts, names) = trial::compile(&workload.scripts, mode, asked.drive.retry)?;
+        let values = with_clients(&variables, asked);
+        refuse(&workload, Some(product.dialect.name), &values)?;
+        if workload.make(&values).map_err(Failure::new)? {
+            (scripts, names) = compiled(&workload, asked)?;
         }
     }
     let begins = begins(&workload.scripts);

@@ -2,7 +2,7 @@
 //! measured of a second depends on the trial's pace: in a closed loop its throughput; under a rate,
 //! where throughput is that of the schedule, response times too.
 
-use pgdyno_drive::record::{Interval, Recording, Second};
+use pgdyno_drive::record::{Interval, Recording, Second, Units};
 use pgdyno_stats::{Steadiness, steadiness};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ const SECOND_MIN_S: f64 = 0.999;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
-    /// Committed transactions a second.
+    /// Committed transactions a second; where a workload counts work units, units.
     Throughput,
     /// The mean response time of the committed transactions that ended in it, in microseconds; none
     /// of a second in which none did.
@@ -42,7 +42,11 @@ impl Figure {
     pub fn of_interval(self, interval: &Interval) -> Option<f64> {
         let scripts = interval.scripts.iter().map(|script| {
             let response_us = script.response.as_ref().map(|response| response.sum_us());
-            (script.counts.committed, response_us.unwrap_or(0))
+            Done {
+                committed: script.counts.committed,
+                units: script.units.iter().map(Units::count).sum(),
+                response_us: response_us.unwrap_or(0),
+            }
         });
         self.of(interval.length_s(), scripts)
     }
@@ -51,22 +55,39 @@ impl Figure {
     fn of_second(self, second: &Second) -> Option<f64> {
         let scripts = second.scripts.iter().map(|script| {
             let response_us = script.response.as_ref().map(|response| response.sum_us());
-            (script.counts.committed, response_us.unwrap_or(0))
+            let units = script.units.iter();
+            Done {
+                committed: script.counts.committed,
+                units: units.map(|units| units.unpack().count()).sum(),
+                response_us: response_us.unwrap_or(0),
+            }
         });
         self.of(second.length_us as f64 / 1e6, scripts)
     }
 
-    fn of(self, length_s: f64, scripts: impl Iterator<Item = (u64, u64)>) -> Option<f64> {
+    fn of(self, length_s: f64, scripts: impl Iterator<Item = Done>) -> Option<f64> {
         if length_s < SECOND_MIN_S {
             return None;
         }
-        let (committed, response_us) =
-            scripts.fold((0, 0), |all, script| (all.0 + script.0, all.1 + script.1));
+        let all = scripts.fold(Done::default(), |all, script| Done {
+            committed: all.committed + script.committed,
+            units: all.units + script.units,
+            response_us: all.response_us + script.response_us,
+        });
         Some(match self {
-            Self::Throughput => committed as f64 / length_s,
-            Self::ResponseTime => response_us as f64 / committed as f64,
+            Self::Throughput if all.units > 0 => all.units as f64 / length_s,
+            Self::Throughput => all.committed as f64 / length_s,
+            Self::ResponseTime => all.response_us as f64 / all.committed as f64,
         })
     }
+}
+
+/// What a script did in a second.
+#[derive(Debug, Clone, Copy, Default)]
+struct Done {
+    committed: u64,
+    units: u64,
+    response_us: u64,
 }
 
 /// What the seconds of the measured time tell of a figure.
@@ -103,4 +124,23 @@ pub fn courses(recording: &Recording) -> Vec<Course> {
         }
     };
     figures.map(course).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_of_units_where_they_are_counted() {
+        let done = |units| Done {
+            committed: 4,
+            units,
+            response_us: 400,
+        };
+        let figure = |figure: Figure, units| figure.of(2.0, [done(units), done(units)].into_iter());
+        assert_eq!(figure(Figure::Throughput, 0), Some(4.0));
+        assert_eq!(figure(Figure::Throughput, 500), Some(500.0));
+        assert_eq!(figure(Figure::ResponseTime, 500), Some(100.0));
+        assert_eq!(Figure::Throughput.of(0.5, [done(1)].into_iter()), None);
+    }
 }

@@ -11,10 +11,12 @@ use pgdyno_platform::limits;
 use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::account;
 use super::isolation::Isolation;
 use super::prepare::Prepared;
 use super::touched::Touched;
 use super::warmup;
+use crate::accounting::Accounting;
 use crate::exit::{Exit, Failure};
 use crate::observe::board::Title;
 use crate::observe::host::ThreadLags;
@@ -78,6 +80,8 @@ pub struct Outcome {
     pub recording: Recording,
     /// What its draws came to, where scripts say which rows they are about.
     pub touched: Option<Touched>,
+    /// What the storage layer did, where the workload is about that.
+    pub accounting: Option<Accounting>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<warmup::Ended>,
     /// What instruments saw.
@@ -99,9 +103,11 @@ impl Trial {
     ) -> Result<Outcome, Failure> {
         let dialect = prepared.product.dialect;
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
-        let mut outcome = self
-            .measure(prepared, control, live)
-            .map_err(|error| explain(&error, prepared))?;
+        let measured = match account::is_due(prepared) {
+            true => account::measure(self, prepared, control, live),
+            false => self.measure(prepared, control, live),
+        };
+        let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
         let recording = &outcome.recording;
         let all_went_well = recording.reasons.is_empty()
             && recording.warmup.is_none()
@@ -138,7 +144,7 @@ impl Trial {
         let board = board.map(|board| (board, self.title(prepared)));
         let mut beside = Beside::start(instruments, board, lags, &is_stopping, live);
         let mut watch = warmup::Watch::new(&self, control, &mut beside);
-        let recording = self.drive(prepared).run(control, &mut watch)?;
+        let recording = self.drive(prepared)?.run(control, &mut watch)?;
         let warmup_ended = watch.ended(&recording.measured);
         let observed = beside.end();
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
@@ -159,6 +165,7 @@ impl Trial {
             host,
             recording,
             touched,
+            accounting: None,
             warmup_ended,
             observed,
             notes,
@@ -179,12 +186,12 @@ impl Trial {
         }
     }
 
-    fn drive(&self, prepared: &Prepared) -> Drive {
-        let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
+    fn drive(&self, prepared: &Prepared) -> Result<Drive, DriveError> {
         let target = &prepared.target;
         let reconnects = self.drive.on_connection_loss == OnConnectionLoss::Reconnect;
-        Drive {
+        Ok(Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            io: super::io::asked(self.drive.io).map_err(DriveError::Invalid)?,
             // Clients with an order of their own have all hosts in it.
             tries_other_endpoints: reconnects
                 && !target.load_balances
@@ -192,9 +199,32 @@ impl Trial {
             errors: prepared.errors,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
-            variables: prepared.variables.iter().map(text).collect(),
+            variables: self.variables(prepared),
+            last_statement: self.last_statement(prepared),
             ..self.drive.clone()
+        })
+    }
+
+    /// What every client begins with: the workload's variables, and for packs how many clients there
+    /// are.
+    fn variables(&self, prepared: &Prepared) -> Vec<(String, Setup)> {
+        let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
+        let mut variables: Vec<_> = prepared.variables.iter().map(text).collect();
+        if prepared.workload.pack.is_some() && !prepared.variables.contains_key("clients") {
+            let clients = self.drive.clients.to_string();
+            variables.push(("clients".to_owned(), Setup::Text(clients)));
         }
+        variables
+    }
+
+    /// For workloads about the server's counters: read after the trial, they have all of it in them
+    /// then.
+    fn last_statement(&self, prepared: &Prepared) -> Option<String> {
+        let pack = prepared.workload.pack.as_ref();
+        pack.filter(|pack| pack.manifest.flushes_statistics)?;
+        let (statement, since) = prepared.product.dialect.flush_statistics?;
+        let is_there = prepared.product.known && prepared.product.is_since(since);
+        is_there.then(|| statement.to_owned())
     }
 
     /// The target as clients see it: what only concerns them is in their sessions alone.
@@ -285,6 +315,9 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
         DriveError::Interrupted => Failure::with(Exit::Interrupted(130), error.to_string()),
         DriveError::EventLoop(_) => Failure::new(error.to_string())
             .hint("too many open files? raise the limit (ulimit -n), or use fewer clients"),
+        DriveError::NoUring(_) => {
+            Failure::new(error.to_string()).hint("--io=auto uses epoll where there is no io_uring")
+        }
         DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),
     }
 }

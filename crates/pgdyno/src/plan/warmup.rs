@@ -133,6 +133,10 @@ impl<'a> Watch<'a> {
 }
 
 impl Live for Watch<'_> {
+    fn ready(&mut self) {
+        self.live.ready();
+    }
+
     fn begun(&mut self, started: SystemTime) {
         self.live.begun(started);
     }

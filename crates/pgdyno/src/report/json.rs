@@ -3,16 +3,18 @@
 
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{
-    Counts, End, EndpointRecord, Event, Latencies, Phase, Reason, Recording, ScriptInterval,
-    Second, StatementRecord, StatementTotals, Work,
+    Counts, End, EndpointRecord, Event, Latencies, PackedUnits, Phase, Reason, Recording,
+    ScriptInterval, Second, StatementRecord, StatementTotals, Units, Work,
 };
 use pgdyno_stats::Steadiness;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::accounting;
 use super::figures::{self, PERCENTILES};
 use super::observed;
+use super::units;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::steady::{Course, courses};
@@ -63,6 +65,7 @@ pub fn document(outcome: &Outcome) -> Value {
             figures
         }),
         "touched": outcome.touched,
+        "accounting": outcome.accounting.as_ref().map(accounting::json),
         "steadiness": courses(recording).iter().map(steadiness).collect::<Vec<_>>(),
         "reasons": recording.reasons.iter().map(reason).collect::<Vec<_>>(),
         "server_counters": outcome.server_counters,
@@ -171,7 +174,12 @@ fn steadiness(course: &Course) -> Value {
 }
 
 fn phase(recording: &Recording, phase: &Phase) -> Value {
-    let mut all = script(&phase.all(), phase.elapsed_us);
+    let units = |interval: &ScriptInterval| {
+        units::json(&recording.operations, &interval.units, phase.elapsed_us)
+    };
+    let of_all = phase.all();
+    let mut all = script(&of_all, phase.elapsed_us);
+    all.insert("units".to_owned(), units(&of_all));
     all.insert("elapsed_us".to_owned(), json!(phase.elapsed_us));
     let scripts = recording
         .scripts
@@ -179,6 +187,7 @@ fn phase(recording: &Recording, phase: &Phase) -> Value {
         .zip(&phase.scripts)
         .map(|(record, interval)| {
             let mut figures = script(interval, phase.elapsed_us);
+            figures.insert("units".to_owned(), units(interval));
             figures.insert("name".to_owned(), json!(record.name));
             figures.insert("weight".to_owned(), json!(record.weight));
             Value::Object(figures)
@@ -319,6 +328,7 @@ fn event(event: &Event) -> Value {
 
 fn client_cpu(recording: &Recording) -> Value {
     let (user_us, system_us) = recording.cpu_us();
+    let io = recording.io.as_ref();
     let threads = recording.threads.iter().map(|thread| {
         json!({
             "wall_us": thread.wall_us,
@@ -334,6 +344,8 @@ fn client_cpu(recording: &Recording) -> Value {
         "user_us": user_us,
         "system_us": system_us,
         "us_per_transaction": recording.cpu_us_per_transaction(),
+        "io": io.map(|io| io.backend.name()),
+        "why_not_io_uring": io.and_then(|io| io.why_not_uring.as_deref()),
         "threads": threads.collect::<Vec<_>>(),
     })
 }
@@ -353,6 +365,9 @@ fn second(recording: &Recording, second: &Second) -> Value {
                 .map(|packed| latency(&packed.unpack()));
             map.insert("response".to_owned(), json!(response));
             map.insert("work".to_owned(), work(&script.work));
+            let done: Vec<Units> = script.units.iter().map(PackedUnits::unpack).collect();
+            let done = units::json(&recording.operations, &done, second.length_us);
+            map.insert("units".to_owned(), done);
             Value::Object(map)
         });
     json!({

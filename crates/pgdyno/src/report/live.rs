@@ -182,7 +182,14 @@ impl Live for Screen {
         if !is_whole || self.form == Form::Quiet {
             return;
         }
-        let mut text = format!(
+        let mut text = String::new();
+        let units = all.units.iter().map(|units| (units.count(), units.rows));
+        let units = units.reduce(|(a, b), (c, d)| (a + c, b + d));
+        if let Some((units, rows)) = units.filter(|(units, _)| *units > 0) {
+            let rate = |number: u64| figures::rate(number as f64 / interval.length_s());
+            text += &format!("{} units/s  {} rows/s  ", rate(units), rate(rows));
+        }
+        text += &format!(
             "{} tx/s  p50 {}  p99 {} ms",
             figures::rate(counts.committed as f64 / interval.length_s()),
             figures::percentile_ms(&all.service, 50.0),

@@ -7,6 +7,7 @@ use pgdyno_drive::record::{
 use pgdyno_platform::terminal;
 use pgdyno_stats::Steadiness;
 
+use super::accounting;
 use super::figures::{self, PERCENTILES};
 use super::table::Table;
 use crate::plan::steady::courses;
@@ -32,8 +33,13 @@ pub fn text(outcome: &Outcome) -> String {
     let parts = [
         heading(outcome),
         totals(outcome),
+        super::units::text(recording, width),
         latencies(recording, width),
         endpoints(outcome, width),
+        outcome
+            .accounting
+            .as_ref()
+            .map_or_else(String::new, accounting::text),
         touched(outcome),
         failures(&recording.measured.all().counts),
         super::retries::text(outcome),
@@ -285,13 +291,15 @@ fn attempt(table: &mut Table, name: &str, script: &ScriptInterval) {
     }
 }
 
-fn heading_of_latencies(first: &str) -> Vec<String> {
+/// What a table of latencies has over its columns, in milliseconds.
+pub fn heading_of_latencies(first: &str) -> Vec<String> {
     let percentiles = PERCENTILES.map(figures::percentile_name);
     let names = [first, "count", "mean"].map(str::to_owned).into_iter();
     names.chain(percentiles).chain(["max".to_owned()]).collect()
 }
 
-fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
+/// A row of such a table.
+pub fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
     let mean = latencies
         .mean_us()
         .map_or_else(|| "–".to_owned(), |us| format!("{:.3}", us / 1e3));
@@ -381,6 +389,9 @@ fn client(recording: &Recording) -> String {
             cpu_us,
             busiest * 100.0
         );
+        if let Some(io) = &recording.io {
+            text += &format!(", {}", io.backend.name());
+        }
         if lag_us > 1000 {
             text += &format!(", late by up to {} ms", figures::ms(lag_us));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use pgdyno_drive::record::ScriptRecord;
-use pgdyno_drive::{Drive, OnConnectionLoss, OnError, Until};
+use pgdyno_drive::{Drive, OnConnectionLoss, OnError, Until, operations};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::process::Identity;
 use rusqlite::types::Value;
@@ -12,7 +12,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, uuid, warmup};
+use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid, warmup};
 use crate::exit::Failure;
 use crate::plan::backoff;
 use crate::plan::prepare::Prepared;
@@ -67,6 +67,8 @@ pub struct TrialHeader {
     pub trial: Trial,
     /// What it runs.
     pub scripts: Vec<ScriptRecord>,
+    /// The operations whose work units these count.
+    pub operations: Vec<String>,
 }
 
 impl TrialHeader {
@@ -97,6 +99,7 @@ impl TrialHeader {
                 ..trial.clone()
             },
             scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
+            operations: operations(&prepared.scripts),
         }
     }
 
@@ -126,6 +129,7 @@ impl TrialHeader {
                 ..trial.clone()
             },
             scripts: Vec::new(),
+            operations: Vec::new(),
         }
     }
 }
@@ -196,6 +200,7 @@ fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusq
             )?;
         }
     }
+    units::begin(&transaction, number, &header.operations)?;
     if header.trial.detects_warmup {
         warmup::asked(&transaction, number)?;
     }
@@ -359,6 +364,7 @@ pub mod tests {
                 detects_warmup: false,
                 observe: Default::default(),
             },
+            operations: vec!["select".to_owned()],
             scripts: vec![ScriptRecord {
                 name: "one".to_owned(),
                 weight: 1,

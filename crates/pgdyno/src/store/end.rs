@@ -9,7 +9,9 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{State, Store, endpoints, packed, seconds, stamp, touched, warmup, worst};
+use super::{
+    State, Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst,
+};
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
@@ -41,6 +43,9 @@ impl Store {
                 let elapsed_us = phase.map_or(0, |phase| phase.elapsed_us);
                 warmup::ended(connection, number, elapsed_us, ended)?;
             }
+            if let Some(it) = &outcome.accounting {
+                accounting::write(connection, number, it)?;
+            }
             if let Some(touched) = &outcome.touched {
                 touched::write(connection, number, touched)?;
             }
@@ -49,6 +54,9 @@ impl Store {
             connecting(connection, number, recording)?;
             threads_used(connection, number, recording)?;
             worst::write(connection, number, recording)?;
+            if let Some(io) = &recording.io {
+                engine::write(connection, number, io)?;
+            }
             endpoints::write(connection, number, recording)
         })
         .map_err(failed)

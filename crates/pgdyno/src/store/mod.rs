@@ -8,10 +8,12 @@
 //!
 //! Not for: figures over several trials (plan), how anything looks (report).
 
+mod accounting;
 mod begin;
 pub mod command_line;
 mod end;
 mod endpoints;
+mod engine;
 mod exchange;
 mod happened;
 mod keep;
@@ -28,6 +30,7 @@ mod stamp;
 mod tests;
 mod touched;
 mod trials;
+mod units;
 mod uuid;
 mod warmup;
 mod worst;

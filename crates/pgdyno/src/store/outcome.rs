@@ -15,7 +15,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
-use super::{State, Store, endpoints, observed, packed, seconds, stamp, touched, warmup, worst};
+use super::{
+    State, Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units,
+    warmup, worst,
+};
 use crate::exit::Failure;
 use crate::observe::Observed;
 use crate::plan::backoff;
@@ -67,6 +70,7 @@ impl Store {
         let recording = self.recording(number)?;
         let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
         let touched = touched::read(&self.connection, number)?;
+        let accounting = accounting::read(&self.connection, number)?;
         let observed = observed::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
@@ -78,6 +82,7 @@ impl Store {
                 ..outcome.trial
             },
             touched,
+            accounting,
             warmup_ended,
             observed,
             ..outcome
@@ -96,6 +101,8 @@ impl Store {
         };
         let (connections, outages) = self.connecting(number)?;
         let threads = self.threads(number)?;
+        let io = engine::read(&self.connection, number)?;
+        let operations = units::operations(&self.connection, number)?;
         let endpoints = endpoints::read(&self.connection, number)?;
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
@@ -121,7 +128,9 @@ impl Store {
                     None => end(&row.get::<_, String>(0)?, &clients),
                 },
                 broken_invariant: broken.map(str::to_owned),
+                by_client: Vec::new(),
                 scripts,
+                operations,
                 statements,
                 reasons,
                 connections,
@@ -130,6 +139,7 @@ impl Store {
                 events,
                 threads,
                 worst,
+                io,
                 clients,
                 seconds: Vec::new(),
             })
@@ -283,6 +293,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         host: json::<StoredHost>(row, "host")?.into(),
         recording,
         touched: None,
+        accounting: None,
         warmup_ended: None,
         observed: Observed::default(),
         notes: json(row, "notes")?,

@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("retries.sql"),
     include_str!("endpoints.sql"),
     include_str!("observed.sql"),
+    include_str!("units.sql"),
 ];
 
 /// The version that this pgdyno reads and writes (`PRAGMA user_version`).

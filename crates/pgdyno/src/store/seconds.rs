@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{
-    Counts, Failure as Reason, Latencies, Phase, ScriptInterval, ScriptSecond, Second, Work,
+    Counts, Failure as Reason, Latencies, PackedUnits, Phase, ScriptInterval, ScriptSecond, Second,
+    Work,
 };
 use rusqlite::{Connection, Row};
 
-use super::{Store, packed};
+use super::{Store, packed, units};
 use crate::exit::Failure;
 
 /// Which latencies of transactions.
@@ -83,10 +84,13 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
     )?;
     let mut rows = select.query([number])?;
     let mut seconds: Vec<Second> = Vec::new();
+    let mut units = units::read(connection, number)?;
     while let Some(row) = rows.next()? {
         let (start_us, warmup) = (row.get(0)?, row.get(3)?);
         let failed = failures.remove(&(start_us, warmup, row.get(1)?));
-        let script = script(row, failed.unwrap_or_default())?;
+        let mut script = script(row, failed.unwrap_or_default())?;
+        let units = units.remove(&(start_us, warmup, row.get(1)?));
+        script.units = units.unwrap_or_default();
         let same = |last: &&mut Second| last.start_us == start_us && last.warmup == warmup;
         match seconds.last_mut().filter(same) {
             Some(last) => last.scripts.push(script),
@@ -138,6 +142,7 @@ fn script(row: &Row<'_>, failed: Failures) -> rusqlite::Result<ScriptSecond> {
         lag: packed::read(row, 18)?,
         attempt: packed::read(row, 22)?,
         work: work(row, 26)?,
+        units: Vec::new(),
     })
 }
 
@@ -182,6 +187,7 @@ pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
                 response: script.response.as_ref().map(|packed| packed.unpack()),
                 lag: script.lag.as_ref().map(|packed| packed.unpack()),
                 work: script.work.clone(),
+                units: script.units.iter().map(PackedUnits::unpack).collect(),
             });
         }
     }

@@ -11,7 +11,7 @@ use pgdyno_drive::{Level, Live, Message};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::{State, Store, observed, packed, stamp};
+use super::{State, Store, observed, packed, stamp, units};
 use crate::exit::{Exit, Failure};
 use crate::observe::{Batch, Onlooker};
 use crate::plan::trial::Outcome;
@@ -206,7 +206,10 @@ fn write(connection: &mut Connection, number: i64, jobs: &[Job]) -> rusqlite::Re
                     )?
                     .execute(params![number, at_us, kind, text])?;
             }
-            Job::Second(second) => write_second(&transaction, number, second)?,
+            Job::Second(second) => {
+                write_second(&transaction, number, second)?;
+                units::write(&transaction, number, second)?;
+            }
             Job::Observed(batch) => observed::write(&transaction, number, batch)?,
         }
     }
@@ -331,7 +334,9 @@ mod tests {
     use super::*;
     use crate::store::begin::tests::header;
     use crate::store::{Filter, Kind};
-    use pgdyno_drive::record::{Counts, Failure as Reason, Latencies, ScriptSecond, Work};
+    use pgdyno_drive::record::{
+        Counts, Failure as Reason, Latencies, PackedUnits, ScriptSecond, Work,
+    };
 
     fn second(start_us: u64, warmup: bool, latencies_us: &[u64]) -> Job {
         let mut service = Latencies::default();
@@ -354,6 +359,10 @@ mod tests {
                 lost_us: 100,
                 ..Work::default()
             },
+            units: vec![PackedUnits {
+                rows: 255,
+                latencies: service.pack(),
+            }],
         };
         Job::Second(Box::new(Second {
             start_us,

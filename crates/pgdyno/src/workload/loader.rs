@@ -120,7 +120,7 @@ pub fn load_as_asked(
 ) -> Result<Loaded, Failure> {
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
     let dialect = Product::ask(session).map_err(ask)?.dialect;
-    let found = state::find(session, dialect, pack).map_err(ask)?;
+    let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
     let seen = Seen::of(session, dialect, pack, params, &found)?;
     let replace = match state::judge(pack, &seen.tables, &found) {
         State::Ours(mark) => {
@@ -142,6 +142,23 @@ pub fn load_as_asked(
     load(session, &request, watch)
 }
 
+/// Every parameter as a run would see it: the user's value, that of the tables that are there, or the
+/// default. Loads and checks nothing.
+pub fn known(
+    session: &mut Session,
+    pack: &Pack,
+    params: &Params,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let dialect = Product::ask(session).map_err(ask)?.dialect;
+    let mut values = params.or_defaults(pack);
+    let found = state::find(session, dialect, pack, &values)?;
+    let seen = Seen::of(session, dialect, pack, params, &found)?;
+    let of_tables = seen.values.into_iter();
+    values.extend(of_tables.filter(|(name, _)| params.given(name).is_none()));
+    Ok(values)
+}
+
 /// As [`ensure_loaded`], with the user's leave to drop.
 pub fn load(
     session: &mut Session,
@@ -149,12 +166,14 @@ pub fn load(
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
     let pack = request.pack;
+    let values = request.params.or_defaults(pack);
+    let tables = pack.made_tables(&values).map_err(Failure::new)?;
     if let Some(name) = request
         .drop_tables
         .iter()
-        .find(|n| !pack.tables().iter().any(|t| t.name == **n))
+        .find(|n| !tables.iter().any(|t| t.name == **n))
     {
-        let tables: Vec<_> = pack.tables().iter().map(|t| t.name.as_str()).collect();
+        let tables: Vec<_> = tables.iter().map(|t| t.name.as_str()).collect();
         return Err(Failure::with(
             Exit::Usage,
             format!(
@@ -164,7 +183,7 @@ pub fn load(
             ),
         ));
     }
-    if pack.tables().is_empty() {
+    if tables.is_empty() {
         return Ok(there(request.params.or_defaults(pack), How::NoTables));
     }
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
@@ -188,19 +207,20 @@ pub fn load(
         .params
         .check_on(pack, &product)
         .map_err(|why| Failure::with(Exit::Usage, why))?;
-    let found = state::find(session, product.dialect, pack).map_err(ask)?;
+    let found = state::find(session, product.dialect, pack, &values)?;
     if let Some(loaded) = check(session, product.dialect, request, &found)? {
         return Ok(told(loaded));
     }
     // Only one load at a time; the other one may have changed what is there.
     lock(session, pack, &product)?;
-    let found = state::find(session, product.dialect, pack).map_err(ask)?;
+    let found = state::find(session, product.dialect, pack, &values)?;
     let result = match check(session, product.dialect, request, &found) {
         Ok(None) => {
             let stop = Stop::new(watch.interrupts);
             Load {
                 session,
                 request,
+                tables: &tables,
                 product: &product,
                 watch,
                 stop,
@@ -468,6 +488,8 @@ fn range_done(row: Vec<Option<String>>) -> Option<(String, u64)> {
 struct Load<'s, 'r, 'w, 'p> {
     session: &'s mut Session,
     request: &'r Request<'r>,
+    /// As the parameters have them.
+    tables: &'r [Table],
     product: &'r Product,
     watch: &'w mut Watch<'p>,
     stop: Stop,
@@ -548,13 +570,7 @@ impl Load<'_, '_, '_, '_> {
         if let Some(what) = what {
             return failure.detail(what);
         }
-        let tables: Vec<_> = self
-            .request
-            .pack
-            .tables()
-            .iter()
-            .map(|t| t.name.as_str())
-            .collect();
+        let tables: Vec<_> = self.tables.iter().map(|t| t.name.as_str()).collect();
         failure
             .detail(format!(
                 "left behind, not complete: tables {}",
@@ -578,7 +594,7 @@ impl Load<'_, '_, '_, '_> {
         after_load: &[String],
         reached: &mut Reached,
     ) -> Result<Vec<(String, u64)>, Failure> {
-        let tables = self.request.pack.tables();
+        let tables = self.tables;
         let creating = |e| trouble::server(&e, "could not create the tables");
         self.watch.progress.step("creating tables");
         let in_one = self.facts().transactional_ddl;
@@ -646,6 +662,7 @@ impl Load<'_, '_, '_, '_> {
                 .map_err(|e| trouble::server(&e, "could not create the keys"))?;
         }
         let dialect = self.product.dialect;
+        let settles = self.request.pack.tables_pack().manifest.settles;
         if !dialect.after_load.is_empty() {
             self.watch.progress.step(match dialect.vacuum {
                 Some(_) => "vacuuming",
@@ -653,7 +670,7 @@ impl Load<'_, '_, '_, '_> {
             });
         }
         for table in tables {
-            for statement in dialect.after_load(&table.name) {
+            for statement in dialect.after_load(&table.name, settles) {
                 self.sql(&statement).map_err(|e| {
                     trouble::server(&e, &format!("could not tidy up {}", table.name))
                 })?;
@@ -661,6 +678,14 @@ impl Load<'_, '_, '_, '_> {
         }
         for (table, rows) in &filled {
             self.count(table, *rows)?;
+        }
+        for (table, rows) in &filled {
+            if tables.iter().any(|t| t.row_per_block && t.name == *table) {
+                self.check_blocks(table, *rows)?;
+            }
+        }
+        if settles {
+            self.checkpoint();
         }
         let finishing = |e| trouble::server(&e, "could not finish the load");
         if in_one {
@@ -692,7 +717,7 @@ impl Load<'_, '_, '_, '_> {
             goes_on: false,
         };
         let mark = self.mark_for(recipe, mark::State::Loading);
-        let is_all_of_it = found.len() == self.request.pack.tables().len()
+        let is_all_of_it = found.len() == self.tables.len()
             && found.iter().all(|found| found.mark.as_ref() == Some(&mark));
         if is_all_of_it && !self.request.replace && self.request.drop_tables.is_empty() {
             let sql = format!("SELECT filled, row_first FROM {}", resume.record);
@@ -815,9 +840,8 @@ impl Load<'_, '_, '_, '_> {
     }
 
     fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
-        let pack = self.request.pack.tables_pack();
         let comment = quote_literal(&self.mark_for(recipe, state).comment());
-        let tables = pack.manifest.tables.iter();
+        let tables = self.tables.iter();
         tables
             .map(|table| format!("COMMENT ON TABLE {} IS {comment}", table.name))
             .collect()
@@ -918,6 +942,49 @@ impl Load<'_, '_, '_, '_> {
             }
         }
         copy.finish().map_err(filling)
+    }
+
+    /// Each row must have a block to itself.
+    fn check_blocks(&mut self, table: &str, rows: u64) -> Result<(), Failure> {
+        let Some(query) = self.product.dialect.rows_and_blocks else {
+            return Ok(());
+        };
+        let query = query.replace("{table}", table);
+        let query = query.replace("{literal}", &quote_literal(table));
+        let counted = admin::rows(self.session, &query)
+            .map_err(|e| trouble::server(&e, &format!("could not count the blocks of {table}")))?;
+        let mut numbers = counted.into_iter().flatten().flatten();
+        let (others, blocks) = (numbers.next(), numbers.next());
+        if others.as_deref() == Some("0") {
+            let blocks: u64 = blocks.and_then(|b| b.parse().ok()).unwrap_or_default();
+            // A COPY takes some blocks in advance and may leave a few of them unused.
+            let empty = match blocks.saturating_sub(rows) {
+                0 => String::new(),
+                empty => format!(", {empty} of them empty"),
+            };
+            let text = format!("{table}: a block to each of {rows} rows ({blocks} blocks{empty})");
+            self.means.push(text);
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "{table} is to have one row in a block, and {} rows share one with others",
+            others.unwrap_or_default()
+        ))
+        .hint("make its rows longer, so that no second one fits (pack slob: --param filler=…)"))
+    }
+
+    /// So that nothing of the load is left to be written later. What is not allowed is told.
+    fn checkpoint(&mut self) {
+        let Some(checkpoint) = self.product.dialect.checkpoint else {
+            return;
+        };
+        self.watch.progress.step("checkpoint");
+        if let Err(e) = self.sql(checkpoint) {
+            let why = e
+                .server()
+                .map_or_else(String::new, |e| format!(": {}", e.message()));
+            self.means.push(format!("without a checkpoint{why}"));
+        }
     }
 
     /// The rows must be there, all of them.

@@ -32,6 +32,14 @@ pub struct Manifest {
     pub schema: Option<String>,
     /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
     pub after_load: Option<String>,
+    /// Whether each client's last command makes its session hand its statistics over, so that counters
+    /// read after the run have all of it, on products where that takes a command.
+    #[serde(default)]
+    pub flushes_statistics: bool,
+    /// Whether a load leaves nothing to the first reads: rows are frozen and a checkpoint is made, on
+    /// products that have such things.
+    #[serde(default)]
+    pub settles: bool,
     /// Whether the files and the expressions of rows and columns are made from the parameters
     /// ([`super::template`]).
     #[serde(default)]
@@ -57,6 +65,31 @@ pub struct Manifest {
     /// Procedures that scripts call.
     #[serde(default, rename = "procedure")]
     pub procedures: Vec<Procedure>,
+    /// A script that reads all that the work units read, piece by piece: run once before a warm-up
+    /// where the storage layer is accounted for.
+    pub read_all: Option<String>,
+    /// Work units whose buffers are explained after a run. With any, what the storage layer does is
+    /// accounted for.
+    #[serde(default, rename = "explain")]
+    pub explains: Vec<Explain>,
+    /// Settings of the server that the clients' sessions begin with.
+    #[serde(default, rename = "setting")]
+    pub settings: Vec<SessionSetting>,
+}
+
+/// A setting of the server that the clients' sessions begin with.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionSetting {
+    /// Its name.
+    pub name: String,
+    /// Its value, a template.
+    pub value: String,
+    /// Expression over the parameters; the setting is left alone where it does not hold.
+    pub when: Option<String>,
+    /// The dialects that have it; none named: all of them.
+    #[serde(default)]
+    pub only: Vec<String>,
 }
 
 /// Something the user may choose with `--param NAME=VALUE`; a variable in every script of the pack.
@@ -65,8 +98,14 @@ pub struct Manifest {
 pub struct Param {
     /// The variable's name.
     pub name: String,
+    /// Other names that `--param` takes for it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// Value when the user gives none; its type is the parameter's type.
     pub default: Scalar,
+    /// Values that take its place on some dialects, by their names.
+    #[serde(default)]
+    pub default_on: BTreeMap<String, Scalar>,
     /// One sentence; units included.
     pub help: String,
     /// Smallest value, for numbers.
@@ -184,6 +223,9 @@ pub struct Refusal {
     /// The dialects where it matters; empty: all.
     #[serde(default)]
     pub only: Vec<String>,
+    /// Whether it depends on what the tables were made with: it is looked at when that is known.
+    #[serde(default)]
+    pub of_tables: bool,
 }
 
 /// A query mode by pgbench's name.
@@ -214,8 +256,22 @@ impl From<Mode> for QueryMode {
 pub struct Procedure {
     /// As in SQL, without quotes.
     pub name: String,
-    /// The file with the statement that creates it, sent as it is; a file `STEM.DIALECT.sql` beside
+    /// `NAME FROM TO`: a procedure for each number, which templates know by this name.
+    pub each: Option<String>,
+    /// The file with the statement that creates it; a file `STEM.DIALECT.sql` beside
     /// it takes its place on that dialect.
+    pub file: String,
+}
+
+/// What a work unit reads, by EXPLAIN.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explain {
+    /// The operation whose units are counted: what scripts name it in `\\unit` and `\\units`.
+    pub unit: String,
+    /// A script that makes such units, a statement each, with keys of their own: a hundred or more.
+    /// A PREPARE among them is run and not explained.
+    /// A file `STEM.DIALECT.sql` beside it takes its place on that dialect.
     pub file: String,
 }
 
@@ -246,6 +302,8 @@ pub struct Mix {
 pub struct Table {
     /// As in SQL, without quotes: it is looked up through the server's search path.
     pub name: String,
+    /// `NAME FROM TO`: a table for each number, which `name` and `rows` know by this name.
+    pub each: Option<String>,
     /// An expression in pgbench's language for the number of rows. Without one the table starts
     /// empty and is the workload's to grow.
     pub rows: Option<String>,
@@ -253,6 +311,10 @@ pub struct Table {
     /// same time, and going on where a load was interrupted.
     #[serde(default)]
     pub by_ranges: bool,
+    /// Whether each row must have a block to itself, on products whose tables are made of blocks:
+    /// looked at after the load.
+    #[serde(default)]
+    pub row_per_block: bool,
     /// The columns that must be there and, when `rows` is given, how each is filled.
     pub columns: Vec<Column>,
 }
@@ -344,7 +406,9 @@ fn check(m: &Manifest) -> Result<(), String> {
 }
 
 fn check_params(params: &[Param]) -> Result<(), String> {
-    no_duplicates("param", params.iter().map(|p| p.name.as_str()))?;
+    let names = |p: &Param| [std::slice::from_ref(&p.name), &p.aliases].concat();
+    let names: Vec<String> = params.iter().flat_map(names).collect();
+    no_duplicates("param", names.iter().map(String::as_str))?;
     for p in params {
         let at = format!("param \"{}\"", p.name);
         if !pgdyno_script::is_valid_name(&p.name) {
@@ -388,6 +452,12 @@ fn check_params(params: &[Param]) -> Result<(), String> {
         }
         p.accept(&p.default.to_string())
             .map_err(|why| format!("{at}: default = {}: {why}", p.default))?;
+        let dialects: Vec<String> = p.default_on.keys().cloned().collect();
+        check_dialects(&at, &dialects)?;
+        for (dialect, value) in &p.default_on {
+            p.accept(&value.to_string())
+                .map_err(|why| format!("{at}: default_on: {dialect} = {value}: {why}"))?;
+        }
     }
     Ok(())
 }
@@ -420,6 +490,13 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
         return Err("script: every weight is 0, so there is nothing to run".to_owned());
     }
     check_procedures(m)?;
+    no_duplicates("explain", m.explains.iter().map(|e| e.unit.as_str()))?;
+    for e in &m.explains {
+        check_file_name(
+            &format!("explain \"{}\": file = \"{}\"", e.unit, e.file),
+            &e.file,
+        )?;
+    }
     no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
     for mix in &m.mixes {
         for script in mix.weights.keys() {
@@ -445,6 +522,16 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
             ));
         }
     }
+    no_duplicates("setting", m.settings.iter().map(|s| s.name.as_str()))?;
+    for setting in &m.settings {
+        let at = format!("setting \"{}\"", setting.name);
+        check_dialects(&at, &setting.only)?;
+        // A custom setting has a dot.
+        setting
+            .name
+            .split('.')
+            .try_for_each(|part| check_made_name(&at, part))?;
+    }
     for (i, refusal) in m.refusals.iter().enumerate() {
         let at = format!("refuse number {}", i + 1);
         check_dialects(&at, &refusal.only)?;
@@ -461,7 +548,7 @@ fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
     match only.iter().find(|name| !dialects.contains(&name.as_str())) {
         None => Ok(()),
         Some(other) => Err(format!(
-            "{at}: only: there is no dialect \"{other}\" (there are: {})",
+            "{at}: there is no dialect \"{other}\" (there are: {})",
             dialects.join(", ")
         )),
     }
@@ -469,10 +556,11 @@ fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
 
 /// What only means something where texts are made from parameters.
 fn check_templates(m: &Manifest) -> Result<(), String> {
-    let each = |t: &Table| t.columns.iter().any(|c| c.each.is_some());
+    let each = |t: &Table| t.each.is_some() || t.columns.iter().any(|c| c.each.is_some());
+    let each_procedure = m.procedures.iter().any(|p| p.each.is_some());
     let what = match m.define.is_empty() {
         false => "define",
-        true if m.tables.iter().any(each) => "each",
+        true if each_procedure || m.tables.iter().any(each) => "each",
         true => return Ok(()),
     };
     match m.templates {
@@ -506,8 +594,17 @@ fn check_procedures(m: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
-/// Without quoting rules a name is one thing in SQL, in messages and in the catalog.
+/// Without quoting rules a name is one thing in SQL, in messages and in the catalog. One that is
+/// made from parameters is checked when it is made.
 fn check_sql_name(at: &str, name: &str) -> Result<(), String> {
+    match name.contains("{{") {
+        true => Ok(()),
+        false => check_made_name(at, name),
+    }
+}
+
+/// What [`check_sql_name`] asks of a name that is complete.
+pub fn check_made_name(at: &str, name: &str) -> Result<(), String> {
     let is_plain = name
         .bytes()
         .enumerate()
@@ -706,6 +803,36 @@ columns = [{ name = "x", value = ":row" }]
                 "help = \"h\"",
                 "help = \"h\"\nnot_with = \"speed\"",
                 "not_with: there is no param \"speed\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\naliases = [\"scale\"]",
+                "param \"scale\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\ndefault_on = { oracle = 2 }",
+                "no dialect \"oracle\"",
+            ),
+            (
+                "help = \"h\"",
+                "help = \"h\"\ndefault_on = { postgresql = 20 }",
+                "default_on: postgresql = 20: it must be at most 10",
+            ),
+            (
+                "[[mix]]",
+                "[[setting]]\nname = \"Work_Mem\"\nvalue = \"1\"\n[[mix]]",
+                "setting \"Work_Mem\": name: use lower-case letters",
+            ),
+            (
+                "[[mix]]",
+                "[[setting]]\nname = \"a\"\nvalue = \"1\"\nonly = [\"oracle\"]\n[[mix]]",
+                "setting \"a\": there is no dialect \"oracle\"",
+            ),
+            (
+                "name = \"t\"",
+                "name = \"t\"\neach = \"i 1 2\"",
+                "each: only with templates = true",
             ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (

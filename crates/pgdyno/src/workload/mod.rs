@@ -1,6 +1,7 @@
 //! The workload: packs and script files, what the user chose of them, and their tables.
 
 mod counting;
+pub mod explain;
 mod expression;
 pub mod filling;
 pub mod folder;

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::manifest::{self, Manifest, ManifestError, Mix, Param, ScriptEntry, Table, Weight};
+use super::manifest::{
+    self, Manifest, ManifestError, Mix, Param, Procedure, ScriptEntry, Table, Weight,
+};
 use super::mix::WeightedScript;
 use super::needs::Needs;
 use super::template::{self, Context};
@@ -54,7 +56,11 @@ impl Pack {
         let procedures = manifest.procedures.iter().map(|p| ("procedure", &p.file));
         let counts = manifest.params.iter();
         let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
-        for (key, name) in scripts.chain(sql).chain(procedures).chain(counts) {
+        let explains = manifest.explains.iter().map(|e| ("explain", &e.file));
+        let reads_all = manifest.read_all.iter().map(|file| ("read_all", file));
+        let explains = explains.chain(reads_all);
+        let named = scripts.chain(sql).chain(procedures).chain(counts);
+        for (key, name) in named.chain(explains) {
             if !files.contains_key(name) {
                 return Err(fail(format!(
                     "{key}: there is no file \"{name}\" in the pack (there are: {})",
@@ -137,6 +143,12 @@ impl Pack {
         self.params().into_iter().find(|p| p.name == name)
     }
 
+    /// The parameter of this name or alias.
+    pub fn param_called(&self, name: &str) -> Option<&Param> {
+        let is_it = |p: &&Param| p.name == name || p.aliases.iter().any(|alias| alias == name);
+        self.params().into_iter().find(is_it)
+    }
+
     /// The text of a file named by the manifest, in its variant for `dialect` if there is one:
     /// beside `schema.sql` that is `schema.cockroachdb.sql`. Also the name of the file taken.
     pub fn sql_file(&self, name: &str, dialect: &str) -> Option<(String, &str)> {
@@ -167,42 +179,133 @@ impl Pack {
         template::expand(place, text, context).map(Into::into)
     }
 
-    /// The tables with the columns that these parameters give them.
+    /// The same pack with the tables that these parameters give it; their columns are as they were.
+    ///
+    /// # Errors
+    /// A mistake in a template, or a name that no table can have.
+    pub fn with_tables(mut self, values: &BTreeMap<String, String>) -> Result<Pack, String> {
+        if let Some(base) = self.base.take() {
+            self.base = Some(Box::new(base.with_tables(values)?));
+        }
+        self.manifest.tables = self.named_tables(values)?;
+        Ok(self)
+    }
+
+    /// This pack's own tables by the names that these parameters give them.
+    fn named_tables(&self, values: &BTreeMap<String, String>) -> Result<Vec<Table>, String> {
+        let mut named = Vec::new();
+        for table in &self.manifest.tables {
+            let place = self.place_of("table", &table.name);
+            for values in self.each(&place, table.each.as_deref(), values)? {
+                let mut made = table.clone();
+                made.each = None;
+                made.name = self.made(&place, &table.name, &values)?;
+                let rows = table.rows.as_deref();
+                made.rows = rows
+                    .map(|text| self.made(&place, text, &values))
+                    .transpose()?;
+                manifest::check_made_name(&place, &made.name)?;
+                named.push(made);
+            }
+        }
+        Ok(named)
+    }
+
+    /// The tables that these parameters give the pack, with their columns.
     pub fn made_tables(&self, values: &BTreeMap<String, String>) -> Result<Vec<Table>, String> {
         let pack = self.tables_pack();
-        let tables = pack.manifest.tables.iter();
-        tables
-            .map(|table| {
-                let mut made = table.clone();
-                made.columns.clear();
-                for column in &table.columns {
-                    let place = format!(
-                        "{}/pack.toml: table \"{}\": column \"{}\"",
-                        pack.place, table.name, column.name
-                    );
-                    let mut values = values.clone();
-                    let (name, from, to) = match &column.each {
-                        None => (None, 0, 0),
-                        Some(each) => {
-                            let (name, from, to) = template::range(&place, each, &values)?;
-                            (Some(name), from, to)
-                        }
-                    };
-                    for number in from..=to {
-                        if let Some(name) = &name {
-                            values.insert(name.clone(), number.to_string());
-                        }
-                        let made_text = |text: &str| pack.made(&place, text, &values);
-                        let mut column = column.clone();
-                        column.each = None;
-                        column.name = made_text(&column.name)?;
-                        column.value = column.value.as_deref().map(made_text).transpose()?;
-                        made.columns.push(column);
-                    }
+        let mut tables = pack.named_tables(values)?;
+        for table in &mut tables {
+            for column in std::mem::take(&mut table.columns) {
+                let place = pack.place_of("table", &table.name);
+                let place = format!("{place}: column \"{}\"", column.name);
+                for values in pack.each(&place, column.each.as_deref(), values)? {
+                    let made_text = |text: &str| pack.made(&place, text, &values);
+                    let mut made = column.clone();
+                    made.each = None;
+                    made.name = made_text(&column.name)?;
+                    made.value = column.value.as_deref().map(made_text).transpose()?;
+                    table.columns.push(made);
                 }
-                Ok(made)
-            })
-            .collect()
+            }
+        }
+        Ok(tables)
+    }
+
+    /// The procedures of these that the parameters give the pack, each with the statement that
+    /// creates it on this dialect.
+    ///
+    /// # Errors
+    /// A mistake in a template, or a name that no procedure can have.
+    pub fn made_procedures(
+        &self,
+        needed: &[Procedure],
+        dialect: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<(String, String)>, String> {
+        let mut procedures = Vec::new();
+        for procedure in needed {
+            // Pack::new has made sure that the file is there.
+            let Some((file, text)) = self.sql_file(&procedure.file, dialect) else {
+                continue;
+            };
+            let place = self.place_of("procedure", &procedure.name);
+            for values in self.each(&place, procedure.each.as_deref(), values)? {
+                let name = self.made(&place, &procedure.name, &values)?;
+                manifest::check_made_name(&place, &name)?;
+                let text = self.made(&format!("{}/{file}", self.place), text, &values)?;
+                procedures.push((name, text));
+            }
+        }
+        Ok(procedures)
+    }
+
+    /// The settings that the clients' sessions begin with on this dialect.
+    ///
+    /// # Errors
+    /// A mistake in a condition or a template.
+    pub fn session_settings(
+        &self,
+        dialect: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let mut settings = BTreeMap::new();
+        for setting in &self.manifest.settings {
+            let place = self.place_of("setting", &setting.name);
+            let holds = match &setting.when {
+                Some(when) => expression::condition(&place, when, values)?,
+                None => true,
+            };
+            let is_here = setting.only.is_empty() || setting.only.iter().any(|d| d == dialect);
+            if holds && is_here {
+                let value = self.made(&place, &setting.value, values)?;
+                settings.insert(setting.name.clone(), value);
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The values with the loop's variable, once for each of its numbers; without a loop once.
+    fn each(
+        &self,
+        place: &str,
+        each: Option<&str>,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<BTreeMap<String, String>>, String> {
+        let Some(each) = each else {
+            return Ok(vec![values.clone()]);
+        };
+        let (name, from, to) = template::range(place, each, values)?;
+        let with = |number: i64| {
+            let mut values = values.clone();
+            values.insert(name.clone(), number.to_string());
+            values
+        };
+        Ok((from..=to).map(with).collect())
+    }
+
+    fn place_of(&self, what: &str, name: &str) -> String {
+        format!("{}/{}: {what} \"{name}\"", self.place, manifest::FILE_NAME)
     }
 
     /// The scripts with their own weights or those of a mix, for these parameters; scripts of weight
@@ -245,7 +348,7 @@ impl Pack {
     }
 
     /// Why these parameters do not go together; `None` when they do. Without a mix's scripts only
-    /// what always matters is looked at, without a dialect what matters everywhere.
+    /// what always matters is looked at, without a dialect what matters everywhere and whatever the tables are.
     ///
     /// # Errors
     /// A rule with a mistake.
@@ -262,7 +365,12 @@ impl Pack {
                 refusal.scripts.is_empty() || drawn.is_some_and(|drawn| drawn.iter().any(is_drawn));
             let of_dialect = refusal.only.is_empty()
                 || dialect.is_some_and(|name| refusal.only.iter().any(|only| only == name));
-            if of_scripts && of_dialect && expression::condition(&place, &refusal.when, values)? {
+            let is_known = dialect.is_some() || !refusal.of_tables;
+            if of_scripts
+                && of_dialect
+                && is_known
+                && expression::condition(&place, &refusal.when, values)?
+            {
                 let why = self.made(&place, &refusal.why, values)?;
                 return Ok(Some(format!("{}: {why}", self.name())));
             }

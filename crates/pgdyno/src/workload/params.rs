@@ -14,6 +14,7 @@ use crate::target::dialect::Product;
 pub struct Params {
     given: BTreeMap<String, String>,
     of_mix: BTreeMap<String, String>,
+    of_dialect: BTreeMap<String, String>,
 }
 
 impl Params {
@@ -25,7 +26,7 @@ impl Params {
             let Some((name, value)) = text.split_once('=') else {
                 return Err(format!("--param {text}: it must be NAME=VALUE"));
             };
-            let Some(param) = pack.param(name) else {
+            let Some(param) = pack.param_called(name) else {
                 let names = pack.params();
                 return Err(if names.is_empty() {
                     format!("--param {text}: pack {} has no parameters", pack.name())
@@ -40,7 +41,7 @@ impl Params {
             param
                 .accept(value)
                 .map_err(|why| format!("--param {text}: {why}"))?;
-            params.insert(name.to_owned(), value.to_owned());
+            params.insert(param.name.clone(), value.to_owned());
         }
         let of_mix = mix.and_then(|name| pack.manifest.mixes.iter().find(|m| m.name == name));
         let of_mix = of_mix.into_iter().flat_map(|mix| &mix.params);
@@ -49,6 +50,7 @@ impl Params {
             of_mix: of_mix
                 .map(|(name, value)| (name.clone(), value.to_string()))
                 .collect(),
+            of_dialect: BTreeMap::new(),
         };
         let changed = |param: &Param| {
             let given = params.given(&param.name);
@@ -67,6 +69,17 @@ impl Params {
             }
         }
         Ok(params)
+    }
+
+    /// The same on this dialect, where some defaults may be others.
+    pub fn on(mut self, pack: &Pack, dialect: &str) -> Params {
+        let params = pack.params().into_iter();
+        let others = params.filter_map(|p| {
+            let value = p.default_on.get(dialect)?;
+            Some((p.name.clone(), value.to_string()))
+        });
+        self.of_dialect = others.collect();
+        self
     }
 
     /// What is wrong with the parameters that the user gave when the server is this product.
@@ -98,8 +111,9 @@ impl Params {
 
     /// The value of a parameter that neither the user nor the tables determine.
     pub fn default_of(&self, param: &Param) -> String {
-        let of_mix = self.of_mix.get(&param.name).cloned();
-        of_mix.unwrap_or_else(|| param.default.to_string())
+        let of_mix = self.of_mix.get(&param.name);
+        let or_dialect = of_mix.or(self.of_dialect.get(&param.name)).cloned();
+        or_dialect.unwrap_or_else(|| param.default.to_string())
     }
 
     /// Every parameter of the pack with the user's value, the mix's or the default.
@@ -179,6 +193,29 @@ mod tests {
         assert_eq!(on("scale=9", cockroachdb), Ok(()));
         assert_eq!(on("tablets=9", "PostgreSQL 15.12-YB-2025.2.2.2-b0"), Ok(()));
         assert!(on("tablets=9", postgresql).is_err());
+    }
+
+    #[test]
+    fn a_parameter_goes_by_its_aliases_too_and_may_have_another_default_on_a_dialect() {
+        let pack = shipped::find("slob").unwrap();
+        let parse = |given: &[&str]| {
+            let given: Vec<_> = given.iter().map(|s| s.to_string()).collect();
+            Params::parse(&pack, None, &given)
+        };
+        let params = parse(&["scale=2000", "tab_rows=3000", "tab_num=2"]).unwrap();
+        assert_eq!(params.given("scale"), Some("3000"));
+        assert_eq!(params.or_defaults(&pack)["schemas"], "2");
+        assert_eq!(params.given("tab_num"), None);
+        let e = parse(&["tab_rows=3"]).unwrap_err();
+        assert_eq!(e, "--param tab_rows=3: it must be at least 1024");
+
+        let loop_on = |params: Params, dialect: &str| {
+            params.on(&pack, dialect).or_defaults(&pack)["loop"].clone()
+        };
+        assert_eq!(loop_on(params.clone(), "postgresql"), "server");
+        assert_eq!(loop_on(params, "cockroachdb"), "client");
+        let given = parse(&["loop=server"]).unwrap();
+        assert_eq!(loop_on(given, "cockroachdb"), "server");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Makes the procedures be there that a workload's scripts call: creates what is missing, replaces
 //! pgdyno's own when its text is another one, and never touches what somebody else made.
 
+use std::collections::BTreeMap;
+
 use pgdyno_session::{Error, Session, quote_ident, quote_literal};
 use sha2::{Digest, Sha256};
 
@@ -11,7 +13,7 @@ use crate::exit::Failure;
 use crate::target::dialect::Dialect;
 use crate::target::{admin, trouble};
 
-/// Sees to each procedure of `needed`, in the schema where the session creates what it creates.
+/// Sees to each procedure of `needed` as the parameters have it, in the schema where the session creates what it creates.
 ///
 /// # Errors
 /// Something of that name is there which pgdyno did not make, or the server refuses.
@@ -20,14 +22,12 @@ pub fn ensure(
     dialect: &Dialect,
     pack: &Pack,
     needed: &[Procedure],
+    values: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
-    for procedure in needed {
-        // Pack::new has made sure that the file is there.
-        let Some((_, text)) = pack.sql_file(&procedure.file, dialect.name) else {
-            continue;
-        };
+    let made = pack.made_procedures(needed, dialect.name, values);
+    for (name, text) in &made.map_err(Failure::new)? {
         let one = One {
-            name: &procedure.name,
+            name,
             text,
             mark: ProcedureMark {
                 pack: pack.name().to_owned(),

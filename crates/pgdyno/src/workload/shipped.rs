@@ -52,6 +52,8 @@ pub fn find(name: &str) -> Result<Pack, ManifestError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::params::Params;
+    use crate::workload::recipe::Recipe;
 
     #[test]
     fn every_shipped_pack_is_sound_and_named_like_its_folder() {
@@ -86,6 +88,76 @@ mod tests {
         assert_eq!(pack.tables().len(), 4);
         assert!(pack.param("scale").is_some());
         assert_ne!(pack.content_hash(), find("tpcb").unwrap().content_hash());
+    }
+
+    #[test]
+    fn slob_has_a_form_for_each_product() {
+        let pack = find("slob").unwrap();
+        let given = [
+            "tab_num=2",
+            "scan_blocks=7",
+            "ind_tablets=3",
+            "tab_tablets=4",
+        ];
+        let given = given.map(str::to_owned);
+        let params = Params::parse(&pack, None, &given).unwrap();
+        let made = |dialect: &str| {
+            let values = params.clone().on(&pack, dialect).or_defaults(&pack);
+            let recipe = Recipe::new(&pack, dialect, &values).unwrap();
+            let tables: Vec<(String, u64)> = recipe
+                .tables
+                .iter()
+                .map(|t| (t.name.clone(), t.rows))
+                .collect();
+            assert_eq!(
+                tables,
+                [("slob1", 16_384), ("slob2", 16_384), ("slob_scan", 7)]
+                    .map(|(name, rows)| (name.to_owned(), rows))
+            );
+            let procedures = &pack.manifest.procedures;
+            let procedures = pack.made_procedures(procedures, dialect, &values).unwrap();
+            assert_eq!(procedures[1].0, "pgdyno_slob2");
+            (
+                recipe.schema().unwrap().join("\n"),
+                recipe.after_load().unwrap().join("\n"),
+                procedures[1].1.clone(),
+                values["loop"].clone(),
+            )
+        };
+        let (schema, keys, procedure, loop_in) = made("postgresql");
+        assert!(schema.contains("slob2 (mykey bigint") && schema.contains("fillfactor = 10"));
+        assert!(
+            keys.ends_with("CREATE INDEX slob2_mykey ON slob2 (mykey);"),
+            "{keys}"
+        );
+        assert!(procedure.contains("<> 'read committed';") && !procedure.contains("{{"));
+        assert!(procedure.contains("FROM slob1 WHERE") && procedure.contains("FROM slob2 WHERE"));
+        assert_eq!(loop_in, "server");
+
+        let (schema, keys, procedure, loop_in) = made("yugabytedb");
+        assert!(schema.contains("SPLIT INTO 4 TABLETS") && !schema.contains("fillfactor"));
+        let ranges = "ON slob2 (mykey ASC) SPLIT AT VALUES ((5462), (10923));";
+        assert!(keys.ends_with(ranges), "{keys}");
+        assert!(procedure.contains("is_protected CONSTANT boolean := true;"));
+        assert_eq!(loop_in, "server");
+
+        let (schema, keys, _, loop_in) = made("cockroachdb");
+        assert!(
+            schema.contains("INDEX slob2_mykey (mykey)") && keys.is_empty(),
+            "{schema}"
+        );
+        assert_eq!(loop_in, "client");
+        let (on, off) = (
+            pack.session_settings("postgresql", &params.or_defaults(&pack))
+                .unwrap(),
+            pack.session_settings("cockroachdb", &params.or_defaults(&pack))
+                .unwrap(),
+        );
+        assert_eq!(on["plan_cache_mode"], "force_generic_plan");
+        assert!(on.len() == 4 && off.is_empty());
+        let planner = Params::parse(&pack, None, &["plan=planner".to_owned()]).unwrap();
+        let planner = pack.session_settings("postgresql", &planner.or_defaults(&pack));
+        assert!(planner.unwrap().is_empty());
     }
 
     #[test]

@@ -8,8 +8,9 @@ use pgdyno_session::{Session, quote_literal};
 use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
-use crate::target::admin;
+use crate::exit::Failure;
 use crate::target::dialect::Dialect;
+use crate::target::{admin, trouble};
 
 /// One of the pack's tables as the server has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,21 +38,54 @@ pub enum State {
     Unusable(String),
 }
 
-/// Looks up the pack's tables through the session's search path.
+/// Looks up the tables that the pack has with these parameters, and those that it had with the
+/// parameters that their marks tell, through the session's search path.
+///
+/// # Errors
+/// The parameters make no tables, or the server does not answer.
 pub fn find(
     session: &mut Session,
     dialect: &Dialect,
     pack: &Pack,
+    values: &BTreeMap<String, String>,
+) -> Result<Vec<Found>, Failure> {
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let mut names = names(pack, values)?;
+    let found = find_named(session, dialect, &names).map_err(ask)?;
+    let Some(mark) = found.iter().find_map(|found| found.mark.as_ref()) else {
+        return Ok(found);
+    };
+    let mut values = values.clone();
+    values.extend(mark.params.clone());
+    let before = self::names(pack, &values)?;
+    let known = names.len();
+    names.extend(
+        before
+            .into_iter()
+            .filter(|name| !names.contains(name))
+            .collect::<Vec<_>>(),
+    );
+    match names.len() == known {
+        true => Ok(found),
+        false => find_named(session, dialect, &names).map_err(ask),
+    }
+}
+
+fn names(pack: &Pack, values: &BTreeMap<String, String>) -> Result<Vec<String>, Failure> {
+    let tables = pack.made_tables(values).map_err(Failure::new)?;
+    Ok(tables.into_iter().map(|table| table.name).collect())
+}
+
+fn find_named(
+    session: &mut Session,
+    dialect: &Dialect,
+    names: &[String],
 ) -> Result<Vec<Found>, pgdyno_session::Error> {
-    if pack.tables().is_empty() {
+    if names.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<_> = pack
-        .tables()
-        .iter()
-        .map(|t| quote_literal(&t.name))
-        .collect();
-    let query = dialect.find_tables.replace("{names}", &names.join(", "));
+    let literals: Vec<_> = names.iter().map(|name| quote_literal(name)).collect();
+    let query = dialect.find_tables.replace("{names}", &literals.join(", "));
     let mut found: Vec<Found> = Vec::new();
     for row in admin::rows(session, &query)? {
         let mut row = row.into_iter();
@@ -69,7 +103,7 @@ pub fn find(
         }
     }
     // In the pack's order.
-    let place = |found: &Found| pack.tables().iter().position(|t| t.name == found.name);
+    let place = |found: &Found| names.iter().position(|name| *name == found.name);
     found.sort_by_key(place);
     Ok(found)
 }

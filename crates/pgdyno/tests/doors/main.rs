@@ -1,6 +1,7 @@
 //! The `pgdyno` program as a user meets it, on a real PostgreSQL: command lines in, texts, exit
 //! codes and tables out.
 
+mod accounting;
 mod calibrate;
 #[path = "../e2e/child.rs"]
 #[allow(
@@ -9,13 +10,17 @@ mod calibrate;
 )]
 mod child;
 mod compare;
+mod engine;
 mod forms;
 mod lab;
 mod load;
 mod observe;
+mod observe_host;
 mod pack;
 mod pgbench;
+mod pgio;
 mod server;
+mod slob;
 mod store;
 mod store_verbs;
 mod support;

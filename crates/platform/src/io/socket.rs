@@ -5,12 +5,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, socket_with, sockopt,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, socket_with,
+    socketpair, sockopt,
 };
 
 /// A non-blocking stream socket on its way to a server, or already there.
@@ -118,7 +120,30 @@ pub fn connect_unix(path: &Path) -> io::Result<Socket> {
     })
 }
 
+impl From<UnixStream> for Socket {
+    /// One that stands.
+    fn from(stream: UnixStream) -> Self {
+        Self {
+            fd: stream.into(),
+            connecting: false,
+        }
+    }
+}
+
 impl Socket {
+    /// Two that are connected with each other, the second as the operating system knows it.
+    pub(super) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let (near, far) = socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+        let connecting = false;
+        Ok((
+            Self {
+                fd: near,
+                connecting,
+            },
+            far,
+        ))
+    }
+
     /// Whether the connection is still being made.
     pub fn is_connecting(&self) -> bool {
         self.connecting

@@ -199,8 +199,8 @@ pub fn as_loaded(
 /// be loaded that nobody asked for.
 pub fn must_be_there(session: &mut Session, product: &Product) -> Result<(), Failure> {
     let pack = pack()?;
-    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
-    let found = state::find(session, product.dialect, &pack).map_err(ask)?;
+    let values = Params::default().or_defaults(&pack);
+    let found = state::find(session, product.dialect, &pack, &values)?;
     let hint = "make and fill it: workload init ycsb [flags] [URL...]";
     if found.is_empty() {
         return Err(Failure::new("relation \"usertable\" does not exist").hint(hint));

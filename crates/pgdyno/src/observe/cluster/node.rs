@@ -41,13 +41,12 @@ impl NodePage {
             .node
             .label
             .replace(|c: char| !c.is_ascii_alphanumeric(), "");
-        let (host, _) = self
-            .node
-            .address
-            .rsplit_once(':')
-            .unwrap_or((&self.node.address, ""));
         let Page { port, path, .. } = self.page;
-        gap.remedy(format!("--scrape {name}=http://{host}:{port}{path}"))
+        let address = match self.node.address.rsplit_once(':') {
+            Some((host, _)) if self.address.is_empty() => format!("http://{host}:{port}"),
+            _ => self.address.clone(),
+        };
+        gap.remedy(format!("--scrape {name}={address}{path}"))
     }
 
     /// Whether the page is that of the node.

@@ -1,7 +1,7 @@
 //! `host.cpu`: what the CPUs did, what the server's processes used of them where they are here, and
 //! what neither they nor pgdyno did.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pgdyno_platform::cpu_time;
 use pgdyno_platform::proc::{self, cgroup, cpu, pressure};
@@ -205,6 +205,11 @@ impl Instrument for Cpu {
         "/proc/stat, /proc/pressure".to_owned()
     }
 
+    // Finding the server takes a connection; at the end its processes may be ending by the hundred.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(3)
+    }
+
     fn begin(&mut self, out: &mut Readings) -> Result<(), Gap> {
         let located = self.scout.located();
         out.fact("host.role", located.role().word());
@@ -305,7 +310,6 @@ fn throttling() -> Option<std::path::PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn state(at_s: u64, busy_s: f64, steal_s: f64, own_s: Option<f64>) -> (Duration, State) {
         let state = State {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::target::dialect::Dialect;
-use crate::target::locate::{Located, Role};
+use crate::target::locate::Located;
 use crate::target::open::Target;
 
 /// Looks when first asked, which takes as long as connecting does.
@@ -39,10 +39,5 @@ impl Scout {
     /// What it is.
     pub fn dialect(&self) -> &'static Dialect {
         self.0.dialect
-    }
-
-    /// What this host is to the run.
-    pub fn role(&self) -> Role {
-        self.located().role()
     }
 }

@@ -13,8 +13,9 @@ use crate::target::open::Endpoint;
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
 pub const MARK: &str = "/* pgdyno observer */";
 
+/// Behind the first word: from 18 on the statistics leave out what stands before it.
 fn marked(sql: &str) -> String {
-    format!("{MARK} {sql}")
+    sql.replacen(' ', &format!(" {MARK} "), 1)
 }
 
 /// How long a connection may take.

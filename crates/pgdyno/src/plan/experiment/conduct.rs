@@ -328,7 +328,7 @@ impl Sweep<'_> {
                 load_s = loaded.elapsed.as_secs_f64();
                 self.learnt.loaded(rows, load_s);
                 before.loaded = Some((rows, load_s));
-                for table in tables.pack.tables() {
+                for table in tables.made.tables() {
                     place.written.remove(&table.name);
                 }
             }
@@ -336,7 +336,7 @@ impl Sweep<'_> {
             self.loaded.0.insert(key, loaded.variables);
         }
 
-        let pack = planned.tables.as_ref().map(|tables| &tables.pack);
+        let pack = planned.tables.as_ref().map(|tables| &tables.made);
         let wanted = &self.plan.experiment.hygiene;
         let record = hygiene::tidy(
             &mut session,
@@ -442,6 +442,16 @@ impl Sweep<'_> {
             figures::percentile_ms(latencies, 50.0),
             figures::percentile_ms(latencies, 99.0),
         );
+        // A transaction of it is a CALL of any length.
+        if let Some(it) = &outcome.accounting
+            && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())
+        {
+            text = format!(
+                "{} LIOPS  hit ratio {:.2} %",
+                figures::rate(liops),
+                ratio * 100.0
+            );
+        }
         let failed = all.counts.failed_total();
         if failed > 0 {
             text += &format!("  {} failed", figures::count(failed));

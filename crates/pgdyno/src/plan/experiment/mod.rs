@@ -17,6 +17,7 @@ pub mod presets;
 pub mod reader;
 pub mod retries_lab;
 pub mod schedule;
+pub mod slob_sweep;
 mod suggest;
 pub mod toml_text;
 

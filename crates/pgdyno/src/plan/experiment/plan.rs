@@ -50,6 +50,8 @@ pub struct Planned {
 pub struct Tables {
     /// The pack that makes them.
     pub pack: Pack,
+    /// The same pack with the tables that these parameters give it.
+    pub made: Pack,
     /// What the experiment says about them.
     pub chosen: Params,
     /// The parameters among these that make the tables what they are.
@@ -158,7 +160,7 @@ fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
             // What the pack does not know is a variable of the scripts.
             let known = trial.params.iter().filter(|text| {
                 let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
-                pack.param(name).is_some()
+                pack.param_called(name).is_some()
             });
             let known: Vec<String> = known.cloned().collect();
             let chosen = Params::parse(&pack, None, &known).map_err(Failure::new)?;
@@ -177,7 +179,8 @@ fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
 fn of_pack(pack: Pack, chosen: Params) -> Result<Tables, Failure> {
     // The dialect only decides about the text of the schema, which is not looked at here.
     let name = dialect::POSTGRESQL.name;
-    let recipe = Recipe::new(pack.tables_pack(), name, &chosen.or_defaults(&pack));
+    let values = chosen.or_defaults(&pack);
+    let recipe = Recipe::new(pack.tables_pack(), name, &values);
     let recipe = recipe.map_err(Failure::new)?;
     let made_with = chosen.all_given();
     let made_with = made_with.filter(|(name, _)| recipe.params.contains_key(*name));
@@ -185,6 +188,7 @@ fn of_pack(pack: Pack, chosen: Params) -> Result<Tables, Failure> {
     Ok(Tables {
         made_with: made_with.collect(),
         rows: recipe.tables.iter().map(|table| table.rows).sum(),
+        made: pack.clone().with_tables(&values).map_err(Failure::new)?,
         pack,
         chosen,
     })

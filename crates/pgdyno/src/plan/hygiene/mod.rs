@@ -15,6 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::target::dialect::Dialect;
 use crate::target::{admin, trouble};
 use crate::workload::pack::Pack;
+use crate::workload::params::Params;
 use crate::workload::state;
 use crate::workload::stop::{Canceller, Stop};
 
@@ -179,7 +180,8 @@ impl Tidying<'_> {
         let mut tables: Vec<String> = Vec::new();
         let mut growing: Vec<String> = Vec::new();
         if let Some(pack) = pack {
-            let found = state::find(self.session, self.dialect, pack).map_err(looking)?;
+            let values = Params::default().or_defaults(pack);
+            let found = state::find(self.session, self.dialect, pack, &values)?;
             for found in found {
                 let starts_empty = pack
                     .tables()

@@ -215,6 +215,52 @@ fn a_trial_that_was_not_steady_counts_and_is_named_and_other_notes_are_not() {
 }
 
 #[test]
+fn what_the_server_did_in_some_repeats_only_is_noted_where_somebody_watched() {
+    let filled = Filled::new();
+    let trials = [1, 2, 3, 4].map(|repeat| filled.trial(1, repeat, 100.0, (2000, 5_000)));
+    let run = |sql: &str, number: i64| filled.raw.execute(sql, [number]).unwrap();
+    let events = |number: i64, kind: &str, at_us: i64| {
+        let sql =
+            "INSERT INTO event (trial, at_us, kind, text, length_us) VALUES (?, ?, ?, '', 10)";
+        filled
+            .raw
+            .execute(sql, params![number, at_us, kind])
+            .unwrap();
+    };
+    // Nobody watched the last one, and the one before it only in part.
+    for number in &trials[..3] {
+        run(
+            "INSERT INTO instrument VALUES (?, 0, 'pg.events', '', 0)",
+            *number,
+        );
+        run(
+            "INSERT INTO gap VALUES (?, 0, 0, 'autovacuum', NULL, NULL, '', NULL)",
+            *number,
+        );
+    }
+    run(
+        "INSERT INTO gap VALUES (?, 1, 0, '', NULL, NULL, '', NULL)",
+        trials[2],
+    );
+    events(trials[0], "autovacuum", 5);
+    events(trials[1], "autovacuum", 5);
+    events(trials[1], "checkpoint", 5);
+    // Over before the measured part.
+    events(trials[0], "checkpoint", -100);
+    let summary = filled.summary();
+    let text = summary.text();
+    let told = "a checkpoint fell into trial 2 and not into trial 1";
+    assert!(text.contains(&format!("uneven    {told}\n")), "{text}");
+    assert!(!text.contains("uneven    autovacuum"), "{text}");
+    let uneven = &summary.to_json()["points"][0]["uneven"];
+    assert_eq!(uneven[0]["code"], "checkpoint-in-some-repeats");
+    assert_eq!(
+        (&uneven[0]["sentence"], uneven.as_array().unwrap().len()),
+        (&json!(told), 1)
+    );
+}
+
+#[test]
 fn trials_of_another_content_of_the_pack_are_no_repeats() {
     let filled = Filled::new();
     filled.trial(1, 1, 100.0, (2000, 5_000));

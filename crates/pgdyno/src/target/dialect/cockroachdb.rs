@@ -4,7 +4,7 @@
 
 use super::{
     AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, metrics,
-    probes, processes, retries, server_views,
+    probes, processes, retries, server_views, storage,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -70,6 +70,9 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: neither VACUUM nor ANALYZE is known to 19.1. The server makes statistics by itself,
     // at a time of its own; made now, they do not come in the middle of a run.
     after_load: &["CREATE STATISTICS pgdyno FROM {table}"],
+    after_settled_load: &["CREATE STATISTICS pgdyno FROM {table}"],
+    // Documented: rows are entries of a store of keys and values.
+    rows_and_blocks: None,
     // Captured: pg_try_advisory_lock answers true whoever else holds the lock, so it is none.
     try_lock: None,
     unlock: None,
@@ -92,6 +95,8 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a syntax error.
     vacuum: None,
     has_changed: None,
+    // Its counters are the nodes' metrics, not PostgreSQL's views.
+    flush_statistics: None,
     // Captured: a syntax error.
     checkpoint: None,
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
@@ -123,6 +128,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     probes: probes::COCKROACHDB,
     server_views: server_views::COCKROACHDB,
     retries: retries::COCKROACHDB,
+    storage: storage::COCKROACHDB,
     processes: processes::COCKROACHDB,
     metrics: metrics::COCKROACHDB,
 };

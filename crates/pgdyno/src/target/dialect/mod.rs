@@ -12,6 +12,7 @@ mod processes;
 mod product;
 mod retries;
 mod server_views;
+mod storage;
 mod tables;
 mod yugabytedb;
 
@@ -24,6 +25,7 @@ pub use processes::Processes;
 pub use product::{Product, Version};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use server_views::ServerView;
+pub use storage::{Buffers, Since, Storage};
 pub use tables::{Filling, LoadSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
@@ -48,6 +50,12 @@ pub struct Dialect {
     pub find_table: &'static str,
     /// Statements for each table when its rows and keys are there; `{table}` is its name.
     pub after_load: &'static [&'static str],
+    /// The same for rows that no vacuum shall have to visit again.
+    pub after_settled_load: &'static [&'static str],
+    /// Query about a table that was just loaded: how many rows are not the first of their block, and
+    /// how many blocks it has; `{table}` is its name, `{literal}` the same as a literal. `None` where
+    /// rows do not lie in blocks.
+    pub rows_and_blocks: Option<&'static str>,
     /// Query that takes lock number `{key}` for the session and tells `t` or `f`; `None` when there
     /// is no such lock.
     pub try_lock: Option<&'static str>,
@@ -75,6 +83,9 @@ pub struct Dialect {
     /// Query that tells `f` when a table has not changed since the last of these; `{literal}` is its
     /// name as a literal. `None` where nobody counts.
     pub has_changed: Option<&'static str>,
+    /// Statement that makes a session hand its statistics over at once, and the first version that
+    /// has it; `None` where there is none.
+    pub flush_statistics: Option<(&'static str, Version)>,
     /// Statement that makes a checkpoint.
     pub checkpoint: Option<&'static str>,
     /// How a session is given settings when it starts.
@@ -92,6 +103,8 @@ pub struct Dialect {
     pub server_views: &'static [ServerView],
     /// What it does about transactions that are to be tried again.
     pub retries: Retries,
+    /// What it counts of its storage layer.
+    pub storage: Storage,
     /// How its processes are known again.
     pub processes: Processes,
     /// Where its nodes tell their figures over HTTP.
@@ -108,9 +121,13 @@ pub enum AtStart {
 }
 
 impl Dialect {
-    /// The statements for this table when its rows and keys are there.
-    pub fn after_load(&self, table: &str) -> impl Iterator<Item = String> {
-        let statements = self.after_load.iter();
+    /// The statements for this table when its rows and keys are there; `settles`: so that the first
+    /// reads find nothing to be done.
+    pub fn after_load(&self, table: &str, settles: bool) -> impl Iterator<Item = String> {
+        let statements = match settles {
+            true => self.after_settled_load.iter(),
+            false => self.after_load.iter(),
+        };
         statements.map(move |statement| statement.replace("{table}", table))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, metrics, probes,
-    processes, retries, server_views,
+    processes, retries, server_views, storage,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -49,6 +49,9 @@ pub const YUGABYTEDB: Dialect = Dialect {
     find_table: super::POSTGRESQL.find_table,
     // Documented: VACUUM does nothing and says so; ANALYZE is what counts rows.
     after_load: &["ANALYZE {table}"],
+    after_settled_load: &["ANALYZE {table}"],
+    // Documented: rows are entries of a store of keys and values.
+    rows_and_blocks: None,
     // Documented (advisory locks): there from 2025.1 on; before, asking is an error.
     try_lock: None,
     unlock: None,
@@ -68,6 +71,8 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // Documented: VACUUM does nothing.
     vacuum: None,
     has_changed: None,
+    // Its counters are the nodes' metrics, not PostgreSQL's views.
+    flush_statistics: None,
     // Documented: storage is not PostgreSQL's; what CHECKPOINT does is not said.
     checkpoint: None,
     // Inherited from PostgreSQL.
@@ -80,6 +85,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     probes: probes::YUGABYTEDB,
     server_views: server_views::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
+    storage: storage::YUGABYTEDB,
     processes: processes::YUGABYTEDB,
     metrics: metrics::YUGABYTEDB,
 };

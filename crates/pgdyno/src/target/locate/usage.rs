@@ -4,8 +4,9 @@ use pgdyno_platform::proc::{self, task};
 
 use super::processes::{Proc, Process};
 
-/// Processes that end while they are looked at are looked at again, so often.
-const LOOKS_MAX: usize = 5;
+/// When a process ended while they were looked at, all are looked at again: so often in all, since
+/// there may be hundreds.
+const LOOKS_MAX: usize = 2;
 /// A server's processes are no further below it.
 const DEPTH_MAX: usize = 4;
 

@@ -265,7 +265,7 @@ impl Schema<'_> {
         }
         tables
             .iter()
-            .flat_map(|table| self.dialect.after_load(table))
+            .flat_map(|table| self.dialect.after_load(table, false))
             .collect()
     }
 

@@ -20,7 +20,10 @@ fn of<'a>(batch: &'a Batch, kind: &str, part: &str) -> Vec<&'a ObservedEvent> {
 
 fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     let database = Database::new(server, "happenings", false);
-    database.run("CREATE TABLE emptied AS SELECT generate_series(1, 5000) AS x");
+    database.run(
+        "CREATE TABLE emptied (x int) WITH (autovacuum_enabled = off); \
+         INSERT INTO emptied SELECT generate_series(1, 5000)",
+    );
     let requested = match major < 17 {
         true => "SELECT checkpoints_req FROM pg_stat_bgwriter",
         false => "SELECT num_requested FROM pg_stat_checkpointer",
@@ -29,9 +32,6 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     let mut bench = Bench::new(Events::new(database.place()));
     bench.begin().unwrap();
     let mut session = database.session();
-    session
-        .simple_query("UPDATE emptied SET x = x + 1")
-        .unwrap();
     // A second in which nothing is made to happen; the server tells times of checkpoints in seconds.
     thread::sleep(Duration::from_millis(1200));
     bench.read().unwrap();
@@ -41,12 +41,18 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     let after_us = begun.elapsed().as_micros() as i64;
     session.simple_query("SELECT pg_switch_wal()").unwrap();
     bench.read().unwrap();
+    session
+        .simple_query("ALTER TABLE emptied SET (autovacuum_enabled = on)")
+        .unwrap();
     let sql = "SELECT coalesce(max(autovacuum_count), 0) FROM pg_stat_user_tables \
                WHERE relname = 'emptied'";
     until("autovacuum came", || {
         bench.read().unwrap();
         number(&mut session, sql) > 0.0 && number(&mut session, requested) > requested_before
     });
+    session
+        .simple_query("ALTER TABLE emptied SET (autovacuum_enabled = off)")
+        .unwrap();
     thread::sleep(Duration::from_millis(600));
     bench.read().unwrap();
     let (result, batch) = bench.end();
@@ -56,7 +62,7 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     let is_it = |event: &&ObservedEvent| {
         let length_us = event.length_us.expect("it has a length") as i64;
         let (begins, ends) = (event.at_us, event.at_us + length_us);
-        begins >= before_us - 1_100_000 && ends <= after_us + 1_100_000
+        begins >= before_us - 2_000_000 && ends <= after_us + 2_000_000
     };
     assert!(
         checkpoints.iter().any(is_it),
@@ -74,21 +80,21 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     assert!(fact("wal_segment_switches") >= 1);
     assert!(!of(&batch, "wal segment", "").is_empty());
     let vacuums = of(&batch, "autovacuum", "public.emptied");
-    assert_eq!(vacuums.len(), 1, "{:?}", batch.events);
     assert!(fact("autovacuums") >= 1);
     let vacuumed = "SELECT extract(epoch FROM clock_timestamp() - last_autovacuum) \
                     FROM pg_stat_user_tables WHERE relname = 'emptied'";
     let ago_s = number(&mut session, vacuumed);
-    let ended_us = vacuums[0].at_us + vacuums[0].length_us.unwrap_or(0) as i64;
     let ended_s = begun.elapsed().as_secs_f64() - ago_s;
-    let apart_s = ended_us as f64 / 1e6 - ended_s;
+    let is_it = |event: &&ObservedEvent| {
+        let ended_us = event.at_us + event.length_us.unwrap_or(0) as i64;
+        (ended_us as f64 / 1e6 - ended_s).abs() < 1.0
+            // Before 18 only that of a worker that was seen at work is known.
+            && (major < 18 || event.length_us.is_some())
+    };
     assert!(
-        apart_s.abs() < 0.5,
-        "{apart_s} s apart on {major}: {vacuums:?}"
-    );
-    assert_eq!(
-        vacuums[0].length_us.is_some(),
-        major >= 18 || vacuums[0].length_us.is_some()
+        vacuums.iter().any(is_it),
+        "at {ended_s} s on {major}: {:?}",
+        batch.events
     );
     assert_eq!(batch.notes, [], "the clock does not jump");
 }

@@ -53,8 +53,6 @@ fn statements_of_the_trial_are_counted(server: &Server, major: u32) {
         statements[0]
     );
     assert!(statements[0].time_us >= 200_000.0, "{:?}", statements[0]);
-    let ours = statements
-        .iter()
-        .filter(|s| s.text.contains("pgdyno observer"));
-    assert_eq!(ours.count(), 0, "{statements:?}");
+    // What the instrument itself asked is not among them.
+    assert_eq!(statements.len(), 3, "{statements:?} on {major}");
 }

@@ -1,0 +1,134 @@
+//! The device under the server's files: /proc/diskstats before and after. It counts what anybody
+//! does on it, also other programs.
+
+use std::path::Path;
+
+use pgdyno_platform::proc::{self, disk, mounts};
+use serde::{Deserialize, Serialize};
+
+use crate::target::facts::{Fact, Facts};
+
+/// What a device did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceUse {
+    /// Its name, such as `nvme0n1`.
+    pub name: String,
+    /// Reads that ended.
+    pub reads: u64,
+    /// Bytes of them.
+    pub read_bytes: u64,
+    /// Writes that ended.
+    pub writes: u64,
+    /// Bytes of them.
+    pub written_bytes: u64,
+}
+
+/// The device that has the data directory, as far as this host can tell.
+pub fn of(facts: &Facts) -> Fact<disk::Disk> {
+    match (&facts.same_host, &facts.data_directory) {
+        (Fact::Seen(false), _) => Fact::Unseen(
+            "the server is on another host, whose device pgdyno does not see".to_owned(),
+        ),
+        (Fact::Unseen(why), _) | (_, Fact::Unseen(why)) => Fact::Unseen(why.clone()),
+        (Fact::Seen(true), Fact::Seen(directory)) => under(directory),
+    }
+}
+
+fn under(directory: &Path) -> Fact<disk::Disk> {
+    let unseen = |why: String| Fact::Unseen(why);
+    // A server in a container names a path of the container's.
+    let directory = match directory.canonicalize() {
+        Ok(directory) => directory,
+        Err(e) => return unseen(format!("{}: {e}", directory.display())),
+    };
+    let mounted = match proc::text("/proc/self/mountinfo") {
+        Ok(text) => mounts::parse(&text),
+        Err(e) => return unseen(e.to_string()),
+    };
+    let Some(mount) = mounts::under(&mounted, &directory) else {
+        return unseen(format!("no mount is known for {}", directory.display()));
+    };
+    match read(|disk| (disk.major, disk.minor) == (mount.major, mount.minor)) {
+        Some(disk) => Fact::Seen(disk),
+        None => unseen(format!(
+            "{} lies on {} ({}), which is no block device of this host",
+            directory.display(),
+            mount.source,
+            mount.file_system
+        )),
+    }
+}
+
+fn read(is_it: impl Fn(&disk::Disk) -> bool) -> Option<disk::Disk> {
+    let text = proc::text("/proc/diskstats").ok()?;
+    disk::parse(&text).into_iter().find(is_it)
+}
+
+/// What it has done since.
+pub fn since(before: Fact<disk::Disk>) -> Fact<DeviceUse> {
+    before.and_then_seen(|before| {
+        let now = read(|disk| disk.name == before.name);
+        let used = now.and_then(|now| {
+            Some(DeviceUse {
+                reads: now.reads.checked_sub(before.reads)?,
+                read_bytes: now.read_bytes.checked_sub(before.read_bytes)?,
+                writes: now.writes.checked_sub(before.writes)?,
+                written_bytes: now.written_bytes.checked_sub(before.written_bytes)?,
+                name: now.name,
+            })
+        });
+        match used {
+            Some(used) => Fact::Seen(used),
+            None => Fact::Unseen(format!(
+                "the counters of {} ran backwards or are gone",
+                before.name
+            )),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_not_on_this_host_is_a_gap_with_its_reason() {
+        let facts = |same_host, directory: &str| Facts {
+            same_host: Fact::Seen(same_host),
+            data_directory: Fact::Seen(directory.into()),
+            ..Facts::unseen("nobody asked")
+        };
+        for (facts, want) in [
+            (facts(false, "/"), "on another host"),
+            (facts(true, "/no/such/directory"), "/no/such/directory: "),
+            (facts(true, "/proc"), "no block device"),
+            (Facts::unseen("nobody asked"), "nobody asked"),
+        ] {
+            match of(&facts) {
+                Fact::Unseen(why) => assert!(why.contains(want), "{why}"),
+                Fact::Seen(disk) => panic!("{disk:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn counters_that_ran_backwards_are_no_figures() {
+        let Some(disk) = read(|_| true) else {
+            pgdyno_testkit::skip!(
+                "counters_that_ran_backwards_are_no_figures",
+                "no block device"
+            );
+        };
+        assert!(since(Fact::Seen(disk.clone())).seen().is_some());
+        let reset = disk::Disk {
+            reads: u64::MAX,
+            ..disk.clone()
+        };
+        assert!(since(Fact::Seen(reset)).seen().is_none());
+        let gone = disk::Disk {
+            name: "no such device".to_owned(),
+            ..disk
+        };
+        assert!(since(Fact::Seen(gone)).seen().is_none());
+    }
+}

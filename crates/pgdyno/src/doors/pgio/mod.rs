@@ -1,0 +1,139 @@
+//! `pgdyno pgio setup|run`, also by the name `pgio`: pgio's configuration as it is, its lines and
+//! files, on the pack `slob`, with honest figures beside them.
+
+mod assignments;
+mod conf;
+mod lines;
+mod run;
+mod setup;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::Talk;
+use super::json_arg::JsonArg;
+use super::store_args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::target::open::{self, Target, Wanted};
+use conf::Conf;
+
+/// The name by which it may be called.
+pub const NAME: &str = "pgio";
+/// What its tables' names begin with.
+const PREFIX: &str = "pgio";
+/// The pack that does the work.
+const PACK: &str = "slob";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+A pgio.conf is read as a shell would read it, with several settings on a line, quotes and comments, and
+never executed. What is not set is as pgio ships it. Settings may also stand on the command line.
+
+Examples:
+  pgdyno pgio setup                               pgio.conf in this directory
+  pgdyno pgio run --conf /opt/pgio/pgio.conf
+  pgdyno pgio run RUN_TIME=30 SCALE=256M          the same, with others than the file's
+  pgdyno pgio run --url postgresql://me@db1/bench instead of CONNECT_STRING
+
+What its figures mean, and what pgio's RIOPS do not: docs/slob.md")]
+pub enum PgioVerb {
+    /// Make and fill NUM_SCHEMAS tables of SCALE rows, one a block (setup.sh)
+    Setup(SetupArgs),
+    /// Run NUM_THREADS sessions on each table for RUN_TIME seconds (runit.sh)
+    Run(RunArgs),
+}
+
+/// Which configuration, and where.
+#[derive(Debug, Clone, Args)]
+pub struct ConfArgs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "pgio.conf")]
+    pub conf: PathBuf,
+
+    /// Server to use instead of CONNECT_STRING: a URL or key=value pairs
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+
+    /// Settings in place of the file's
+    #[arg(value_name = "NAME=VALUE")]
+    pub settings: Vec<String>,
+}
+
+/// `setup`.
+#[derive(Debug, Args)]
+pub struct SetupArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub conf: ConfArgs,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub conf: ConfArgs,
+
+    /// Where the file of each session goes (.pgio_schema_TABLE_SESSION.out)
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+
+    /// Where machines find the result.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Keep nothing in the notebook
+    #[arg(long, conflicts_with = "store")]
+    pub no_store: bool,
+}
+
+/// Does it.
+pub fn open(verb: &PgioVerb, talk: Talk) -> Result<Exit, Failure> {
+    match verb {
+        PgioVerb::Setup(args) => setup::open(args, talk),
+        PgioVerb::Run(args) => run::open(args, talk),
+    }
+}
+
+impl ConfArgs {
+    /// The configuration, with what the command line sets otherwise.
+    fn read(&self) -> Result<Conf, Failure> {
+        let name = self.conf.display().to_string();
+        let text = std::fs::read_to_string(&self.conf).map_err(|e| {
+            Failure::with(Exit::Usage, format!("could not read {name}: {e}"))
+                .hint("name it: --conf FILE; it has settings such as NUM_SCHEMAS=1 SCALE=1G")
+        })?;
+        let (mut conf, others) = Conf::read(&name, &text)?;
+        for other in others {
+            crate::say::remark!("pgdyno: note: {name}: {other} is none of pgio's settings");
+        }
+        for setting in &self.settings {
+            conf.change(setting)?;
+        }
+        if let Some(url) = &self.url {
+            conf.connect_string.clone_from(url);
+        }
+        Ok(conf)
+    }
+}
+
+/// What CONNECT_STRING names.
+fn wanted(conf: &Conf) -> Result<Wanted, Failure> {
+    Ok(Wanted::at(conf.target().map_err(|why| {
+        Failure::with(Exit::Usage, format!("CONNECT_STRING: {why}"))
+            .hint("it is a URL, key=value pairs, a database's name, or psql's -h -p -U -d")
+    })?))
+}
+
+fn connected(wanted: &Wanted) -> Result<Target, Failure> {
+    match open::existing(wanted)? {
+        Some(target) => Ok(target),
+        None => Err(Failure::new("CONNECT_STRING names no server")),
+    }
+}

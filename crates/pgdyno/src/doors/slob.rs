@@ -1,0 +1,341 @@
+//! `pgdyno slob sweep`: where the caches end and what a read costs; how reads grow with sessions;
+//! what updates cost among them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use pgdyno_platform::file_system;
+use pgdyno_platform::host::Host;
+
+use super::Talk;
+use super::json_arg::JsonArg;
+use super::pack_args::PackArgs;
+use super::store_args::StoreArgs;
+use super::target_args::TargetArgs;
+use crate::exit::{Exit, Failure};
+use crate::plan::duration;
+use crate::plan::experiment::conduct::{self, Means};
+use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::plan::Plan;
+use crate::plan::experiment::reader;
+use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary, size};
+use crate::plan::experiment::toml_text::{Source, quoted};
+use crate::plan::{settings, trial};
+use crate::report::slob_sweep::Results;
+use crate::say::write_answer;
+use crate::target::admin;
+use crate::target::dialect::Product;
+use crate::target::facts;
+use crate::target::open::{self, Kind, Target, Wanted};
+use crate::target::{own, trouble};
+
+/// Tables are at most this wide, where that is possible.
+const WIDTH: usize = 120;
+
+/// What can be asked.
+#[derive(Debug, Subcommand)]
+pub enum SlobVerb {
+    /// Where the caches end, and what a logical read costs on each level
+    #[command(long_about = "\
+Where the caches end, and what a logical read costs on each level. A table with one row per block is
+loaded once; the part of it that is read grows from a quarter of shared_buffers to beyond the memory
+of the server's host, as far as the disk has room. Shown for each size: logical reads a second, what
+of them shared_buffers did not have, what the device read, and the 99th percentile of a work unit.
+
+With --vary sessions or --vary reads the set stays within shared_buffers, and the sessions vary, or
+the share of reads among the statements.")]
+    Sweep(SweepArgs),
+}
+
+/// What to sweep.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno slob sweep --max-size 2GB                    a server of pgdyno's own, some minutes
+  pgdyno slob sweep --url postgresql://me@db1/bench   sizes by its shared_buffers and memory
+  pgdyno slob sweep --vary sessions -c 1,2,4,8
+  pgdyno slob sweep --vary reads -c 4
+  pgdyno slob sweep --print > mine.toml               the experiment, to change and sweep
+
+The method, and how to read the table: docs/slob.md")]
+pub struct SweepArgs {
+    /// What varies
+    #[arg(long, value_enum, default_value_t = VaryArg::Size)]
+    pub vary: VaryArg,
+
+    /// The largest set: 512MB, 4GB [default: one and a half times the memory of the server's host,
+    /// at most half of what its disk has left]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub max_size: Option<u64>,
+
+    /// Sessions; with --vary sessions those that are compared [default: 1; with --vary sessions 1,
+    /// 2, 4… up to four times the CPUs]
+    #[arg(short, long, value_name = "COUNT,…", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub clients: Vec<u64>,
+
+    /// How long each trial measures
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive, default_value = "5s")]
+    pub duration: Duration,
+
+    /// How long sessions work before, when all of the set has been read once
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_positive, default_value = "2s")]
+    pub warmup: Duration,
+
+    /// Trials of each point
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+
+    /// Where the random numbers come from [default: from the clock]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+
+    /// Show the experiment as TOML for `pgdyno sweep`, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    pub print: bool,
+
+    /// Where machines find the result.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How the workload is to be.
+    #[command(flatten)]
+    pub pack: PackArgs,
+
+    /// Where the database is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+/// What varies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VaryArg {
+    /// The part of the table that is read
+    Size,
+    /// The sessions
+    Sessions,
+    /// How many of the statements are SELECTs; the others are UPDATEs
+    Reads,
+}
+
+impl From<VaryArg> for Vary {
+    fn from(vary: VaryArg) -> Self {
+        match vary {
+            VaryArg::Size => Self::Size,
+            VaryArg::Sessions => Self::Sessions,
+            VaryArg::Reads => Self::Reads,
+        }
+    }
+}
+
+/// A size as PostgreSQL's settings have it.
+fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "a size is a number with kB, MB, GB or TB: 512MB".to_owned();
+    let end = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let (digits, unit) = text.split_at(end);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "kb" => 10,
+        "mb" => 20,
+        "gb" => 30,
+        "tb" => 40,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    match number.checked_mul(1 << shift) {
+        Some(bytes) if bytes >= 8 << 20 => Ok(bytes),
+        Some(_) => Err("the least is 8MB".to_owned()),
+        None => Err(wrong()),
+    }
+}
+
+/// Does it.
+pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
+    let SlobVerb::Sweep(args) = verb;
+    let json_to = args.json.open()?;
+    // The server is asked how large it is before the experiment is made; one of pgdyno's own stays
+    // for all of it.
+    let wanted = args.target.wanted();
+    let target = open::open(&wanted, &mut |step| own::tell(&step, talk.quiet))?;
+    let wanted = match target.kind {
+        Kind::Own => Wanted::at(target.address.clone()),
+        Kind::Named | Kind::Kept => wanted,
+    };
+    let room = room(&target)?;
+    let (sweep, remark) = args.sweep(room)?;
+    if let Some(remark) = remark {
+        crate::say::remark!("pgdyno: note: {remark}");
+    }
+    let text = sweep.toml();
+    if args.print {
+        return write_answer(format_args!("{text}")).map(|()| Exit::Ok);
+    }
+    let source = Source {
+        name: "the sweep's experiment",
+        text: &text,
+    };
+    let experiment = reader::read(source, "", Path::new(""))?;
+    let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
+    let plan = Plan::new(experiment, &wanted, seed)?;
+    let journals = settings::directory()?;
+    let interrupts = super::interrupts()?;
+    let store = args.store.open()?;
+    let notebook = Notebook::begin(&store, &plan.identity)?;
+    drop(store);
+    if !talk.quiet {
+        let (_, words) = conduct::whole_time(&plan);
+        crate::say::remark!(
+            "pgdyno: slob sweep: {} trials on a table of {}, {words}",
+            plan.slots.len(),
+            size(sweep.blocks * room.block)
+        );
+    }
+    let mut results = Results::new(sweep.vary, room);
+    let ended = conduct::conduct(
+        &plan,
+        Means {
+            observe: Default::default(),
+            wanted,
+            journals: &journals,
+            screen: talk.screen(),
+            progress: super::progress_on,
+            tell: &mut |line| {
+                if !talk.quiet {
+                    crate::say::remark!("{line}");
+                }
+                Ok(())
+            },
+            finished: &mut |finished| {
+                results.add(finished);
+                Ok(())
+            },
+            notebook: &notebook,
+            interrupts,
+        },
+    )?;
+    if !args.json.replaces_text() && ended.complete > 0 {
+        write_answer(format_args!("{}", results.text(WIDTH)))?;
+    }
+    json_to.write(&results.to_json())?;
+    if !talk.quiet && target.kind != Kind::Own {
+        crate::say::remark!(
+            "pgdyno: note: the table stays for the next sweep: DROP TABLE {PREFIX}1 takes it away"
+        );
+    }
+    match ended.early {
+        Some(failure) => Err(target.explain(failure)),
+        None if ended.failed > 0 => Err(Failure::new(format!("{} trials failed", ended.failed))),
+        None => Ok(Exit::Ok),
+    }
+}
+
+/// What is known of the server.
+fn room(target: &Target) -> Result<Room, Failure> {
+    let mut session = target.connect()?;
+    let ask = |e| trouble::server(&e, "could not ask the server how large it is");
+    let product = Product::ask(&mut session).map_err(ask)?;
+    let buffers = product.dialect.storage.buffers.as_ref();
+    let buffers = buffers.map_err(|why| {
+        Failure::new(format!("there is no buffer pool to sweep: {why}"))
+            .hint("its own figures: pgdyno run slob")
+    })?;
+    let block = admin::value(&mut session, buffers.block_bytes).map_err(ask)?;
+    let facts = facts::collect(&mut session);
+    let is_here = facts.same_host.seen() == Some(&true);
+    let host = Host::read();
+    let directory = facts.data_directory.seen().filter(|_| is_here);
+    let Some(shared_buffers) = facts.shared_buffers_bytes.seen() else {
+        return Err(Failure::new("the server does not tell its shared_buffers"));
+    };
+    Ok(Room {
+        shared_buffers: *shared_buffers,
+        block: block.and_then(|block| block.parse().ok()).unwrap_or(8192),
+        memory: host.memory_bytes.filter(|_| is_here),
+        disk_free: directory.and_then(|path| file_system::free_bytes(path).ok()),
+        cpus: is_here.then_some(host.cpus),
+    })
+}
+
+impl SweepArgs {
+    /// The experiment for this server, and what there is to say of its size.
+    fn sweep(&self, room: Room) -> Result<(SlobSweep, Option<String>), Failure> {
+        let vary = Vary::from(self.vary);
+        let usage = |what: String| Failure::with(Exit::Usage, what);
+        if vary != Vary::Sessions && self.clients.len() > 1 {
+            return Err(usage(
+                "several --clients are for --vary sessions".to_owned(),
+            ));
+        }
+        let within = room.shared_buffers / 2;
+        let (largest, remark) = match vary {
+            Vary::Size => {
+                let largest = room.largest(self.max_size);
+                (largest.bytes, largest.remark)
+            }
+            // Well within shared_buffers.
+            _ => (self.max_size.unwrap_or(within), None),
+        };
+        let sizes = room.sizes(largest);
+        let blocks = match vary {
+            Vary::Size => sizes.last().copied().unwrap_or(1024),
+            _ => (largest / room.block.max(1)).max(1024),
+        };
+        let all: Vec<u64> = {
+            let most = 4 * room.cpus.unwrap_or(4) as u64;
+            std::iter::successors(Some(1), |n| (n * 2 <= most).then_some(n * 2)).collect()
+        };
+        let sessions = match (self.clients.as_slice(), vary) {
+            ([], Vary::Sessions) => all,
+            ([], _) => vec![1],
+            (given, _) => given.to_vec(),
+        };
+        let mut params = Vec::new();
+        for text in &self.pack.param {
+            let Some((name, value)) = text.split_once('=') else {
+                return Err(usage(format!("--param {text}: it must be NAME=VALUE")));
+            };
+            if ["scale", "active", "tab_prefix"].contains(&name) {
+                return Err(usage(format!(
+                    "--param {name}: the sweep chooses it (--max-size)"
+                )));
+            }
+            let is_plain = value.parse::<f64>().is_ok_and(f64::is_finite)
+                || ["true", "false"].contains(&value);
+            params.push(match is_plain && pgdyno_script::is_valid_name(name) {
+                true => format!("{name} = {value}"),
+                false => format!("{} = {}", quoted(name), quoted(value)),
+            });
+        }
+        let sweep = SlobSweep {
+            vary,
+            blocks,
+            active: blocks,
+            sizes,
+            sessions,
+            updates: vec![0, 5, 10, 25, 50, 100],
+            duration: self.duration,
+            warmup: self.warmup,
+            repeats: self.repeat,
+            seed: self.seed,
+            params,
+        };
+        Ok((sweep, remark))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_written_as_in_a_setting() {
+        assert_eq!(bytes("512MB"), Ok(512 << 20));
+        assert_eq!(bytes("2 gb"), Ok(2 << 30));
+        for wrong in ["", "512", "MB", "1PB", "1MB", "99999999999999TB"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

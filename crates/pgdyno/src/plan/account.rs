@@ -1,0 +1,215 @@
+//! Accounts for what the storage layer does in a trial: reads at the barrier and at the end, counts
+//! the sessions' work units, has some explained, and says where the three do not agree.
+//!
+//! Not for: reading (`accounting/`), words (`report::accounting`).
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
+use pgdyno_drive::{Control, DriveError, Live, Message};
+
+use super::prepare::Prepared;
+use super::trial::{Outcome, Trial};
+use crate::accounting::{Expected, NodeFigures, Reader, Units, expected};
+use crate::observe::{Batch, Observed, Onlooker};
+use crate::target::admin;
+use crate::target::facts::Fact;
+use crate::validity;
+use crate::workload::explain;
+
+/// Whether the workload is about the storage layer: it says how its work units are explained.
+pub fn is_due(prepared: &Prepared) -> bool {
+    let pack = prepared.workload.pack.as_ref();
+    pack.is_some_and(|pack| !pack.manifest.explains.is_empty())
+}
+
+/// [`Trial::measure`] with an account of it. A warm-up has sessions of its own then, since the
+/// server tells what a session did when it ends.
+///
+/// # Errors
+/// As [`Trial::measure`].
+pub fn measure(
+    mut trial: Trial,
+    prepared: &Prepared,
+    control: &Control,
+    live: &mut dyn Onlooker,
+) -> Result<Outcome, DriveError> {
+    trial.drive.warmup_apart = true;
+    let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
+    if !trial.drive.warmup.is_zero() {
+        read_all(&mut reader, prepared, control);
+    }
+    let mut at_barrier = AtBarrier {
+        live,
+        reader: &mut reader,
+    };
+    let mut outcome = trial.measure(prepared, control, &mut at_barrier)?;
+    let measured_us = outcome.recording.measured.elapsed_us;
+    let sessions = outcome.trial.drive.clients as u64;
+    if let Some(mut accounting) = reader.after(measured_us, sessions) {
+        accounting.units = units(&outcome.recording);
+        accounting.expected = match control.is_stopping() {
+            true => Fact::Unseen("the run was interrupted".to_owned()),
+            false => explained(&mut reader, prepared, &accounting.units),
+        };
+        let names = prepared.product.dialect.storage.nodes;
+        accounting.nodes = nodes(&outcome.observed, names, &outcome.recording);
+        outcome.notes.extend(validity::accounting(&accounting));
+        outcome
+            .notes
+            .sort_by_key(|note| std::cmp::Reverse(note.severity));
+        outcome.accounting = Some(accounting);
+    }
+    Ok(outcome)
+}
+
+/// However large the set is, a trial does not wait longer for it.
+const READ_ALL_MAX: Duration = Duration::from_secs(120);
+
+/// Reads the whole set once, so that what the caches can keep of it is there: random reads alone
+/// would take many times as long to come by every block.
+fn read_all(reader: &mut Reader, prepared: &Prepared, control: &Control) {
+    let pack = prepared.workload.pack.as_ref();
+    let file = pack.and_then(|pack| Some((pack, pack.manifest.read_all.as_deref()?)));
+    let (Some((pack, file)), Some(session)) = (file, reader.session()) else {
+        return;
+    };
+    let dialect = prepared.product.dialect.name;
+    let Ok(statements) = explain::statements(pack, file, dialect, &prepared.variables) else {
+        return;
+    };
+    let begun = Instant::now();
+    for statement in statements {
+        if control.is_stopping() || begun.elapsed() > READ_ALL_MAX {
+            return;
+        }
+        // It only saves time: the warm-up follows in any case.
+        if admin::run(session, &statement).is_err() {
+            return;
+        }
+    }
+}
+
+/// The measured work units, by kind; kinds without any are left out.
+fn units(recording: &Recording) -> Vec<Units> {
+    let all = recording.measured.all();
+    let of = recording.operations.iter().zip(&all.units);
+    let units = of.map(|(kind, units)| {
+        let count = units.count();
+        Units {
+            kind: kind.clone(),
+            count,
+            rows_each: units.rows.checked_div(count).unwrap_or(0),
+        }
+    });
+    units.filter(|units| units.count > 0).collect()
+}
+
+/// The means of these series over the measured time, by node. Rates tell of the time before they
+/// were read, so that the first second's are left out.
+fn nodes(observed: &Observed, names: &[&str], recording: &Recording) -> Vec<NodeFigures> {
+    let measured = recording.seconds.iter().filter(|second| !second.warmup);
+    let begun_us = measured.clone().map(|second| second.start_us).min();
+    let from_us = begun_us.map_or(0, |us| us as i64 + 1_000_000);
+    let until_us = measured
+        .map(|second| second.start_us + second.length_us)
+        .max();
+    let until_us = until_us.map_or(0, |us| us as i64 + 500_000);
+    let of_name = |name: &&str| {
+        let courses = observed
+            .series
+            .iter()
+            .filter(|c| c.of.series.name == **name);
+        let mut unit = String::new();
+        let mut by_node = BTreeMap::new();
+        for course in courses {
+            let samples = course
+                .samples
+                .iter()
+                .filter(|(at_us, _)| (from_us..=until_us).contains(at_us));
+            let values: Vec<f64> = samples.map(|(_, value)| *value).collect();
+            if !values.is_empty() {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                by_node.insert(course.of.series.label.clone(), mean);
+                unit = course.of.series.unit.to_string();
+            }
+        }
+        (!by_node.is_empty()).then(|| NodeFigures {
+            name: (**name).to_owned(),
+            unit,
+            by_node,
+        })
+    };
+    names.iter().filter_map(of_name).collect()
+}
+
+/// What the pack's first kind of unit that was done is expected to read.
+fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<Expected> {
+    let unseen = |why: &str| Fact::Unseen(why.to_owned());
+    let Some(pack) = &prepared.workload.pack else {
+        return unseen("no pack");
+    };
+    let was_done = |unit: &str| units.iter().any(|units| units.kind == unit);
+    let mut explains = pack.manifest.explains.iter();
+    let Some(explain) = explains.find(|explain| was_done(&explain.unit)) else {
+        return unseen("no unit that can be explained was done");
+    };
+    let dialect = prepared.product.dialect;
+    let buffers = match &dialect.storage.buffers {
+        Ok(buffers) => buffers,
+        Err(why) => return unseen(why),
+    };
+    let statements = explain::statements(pack, &explain.file, dialect.name, &prepared.variables);
+    let statements = match statements {
+        Ok(statements) => statements,
+        Err(why) => return Fact::Unseen(why),
+    };
+    match reader.session() {
+        Some(session) => expected::of(session, buffers, &explain.unit, statements),
+        None => unseen("there is no session to ask in"),
+    }
+}
+
+/// Stands before whatever shows a trial, and reads when all sessions stand.
+struct AtBarrier<'a> {
+    live: &'a mut dyn Onlooker,
+    reader: &'a mut Reader,
+}
+
+impl Onlooker for AtBarrier<'_> {
+    fn observed(&mut self, batch: &Batch) {
+        self.live.observed(batch);
+    }
+}
+
+impl Live for AtBarrier<'_> {
+    fn ready(&mut self) {
+        self.live.ready();
+        self.reader.at_barrier();
+    }
+
+    fn begun(&mut self, started: SystemTime) {
+        self.live.begun(started);
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        self.live.second(interval);
+    }
+
+    fn message(&mut self, message: &Message) {
+        self.live.message(message);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.live.event(event);
+    }
+
+    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
+        self.live.logged(thread, transactions);
+    }
+
+    fn thread_ended(&mut self, thread: usize, at_us: u64) {
+        self.live.thread_ended(thread, at_us);
+    }
+}

@@ -1,0 +1,347 @@
+//! The experiments of `pgdyno slob sweep`, as TOML: the active set from what surely fits in
+//! shared_buffers to what fits nowhere, or the sessions, or the share of reads.
+//!
+//! Not for: carrying them out (`conduct.rs`), what came of it (`report::slob_sweep`).
+
+use std::time::Duration;
+
+/// What varies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vary {
+    /// The active set.
+    Size,
+    /// The sessions.
+    Sessions,
+    /// How much of the work is reads.
+    Reads,
+}
+
+/// What is known of the server before anything is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// shared_buffers.
+    pub shared_buffers: u64,
+    /// Bytes of a block.
+    pub block: u64,
+    /// Memory of its host, where pgdyno is on it.
+    pub memory: Option<u64>,
+    /// What its disk has room for, where pgdyno is on it.
+    pub disk_free: Option<u64>,
+    /// CPUs of its host, where pgdyno is on it.
+    pub cpus: Option<usize>,
+}
+
+/// The largest set, and why it is no larger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Largest {
+    /// In bytes.
+    pub bytes: u64,
+    /// What a reader must know of it.
+    pub remark: Option<String>,
+}
+
+/// Of the disk's free space this share may be filled.
+const DISK_SHARE: f64 = 0.5;
+/// So far beyond memory the largest set goes: a third of its reads are then the device's at least.
+const BEYOND_MEMORY: f64 = 1.5;
+/// Where the memory is not known, the largest set is so many times shared_buffers.
+const BEYOND_BUFFERS: u64 = 8;
+/// Multiples of shared_buffers, close where the end is expected.
+const LADDER: [f64; 9] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0];
+
+impl Room {
+    /// The largest set that is worth its time, at most `asked`.
+    pub fn largest(&self, asked: Option<u64>) -> Largest {
+        let wanted = match self.memory {
+            Some(memory) => {
+                let beyond = (memory as f64 * BEYOND_MEMORY) as u64;
+                beyond.max(4 * self.shared_buffers)
+            }
+            None => BEYOND_BUFFERS * self.shared_buffers,
+        };
+        let bytes = asked.unwrap_or(wanted);
+        if let Some(free) = self.disk_free.map(|free| (free as f64 * DISK_SHARE) as u64)
+            && free < bytes
+        {
+            return Largest {
+                bytes: free,
+                remark: Some(format!(
+                    "the largest set is {} in place of {}: it may fill half of what the disk has \
+                     left",
+                    size(free),
+                    size(bytes)
+                )),
+            };
+        }
+        let remark = match (asked, self.memory) {
+            (None, None) => Some(format!(
+                "pgdyno does not see the memory of the server's host, so the largest set is {}: \
+                 give --max-size to go beyond its page cache",
+                size(bytes)
+            )),
+            (Some(_), Some(memory)) if bytes < memory => Some(format!(
+                "the largest set is {} and memory {}: where the page cache ends will not be seen",
+                size(bytes),
+                size(memory)
+            )),
+            _ => None,
+        };
+        Largest { bytes, remark }
+    }
+
+    /// The sets' sizes, in blocks of one row each, the smallest first.
+    pub fn sizes(&self, largest: u64) -> Vec<u64> {
+        let mut sizes: Vec<u64> = LADDER
+            .iter()
+            .map(|times| (self.shared_buffers as f64 * times) as u64)
+            .collect();
+        let mut size = 8 * self.shared_buffers.max(1 << 20);
+        while size < largest {
+            sizes.push(size);
+            size = size.saturating_mul(2);
+        }
+        if let Some(memory) = self.memory {
+            let around = [0.75, 1.0, 1.25];
+            sizes.extend(around.map(|times| (memory as f64 * times) as u64));
+        }
+        sizes.push(largest);
+        sizes.retain(|size| *size <= largest);
+        let mut blocks: Vec<u64> = sizes
+            .into_iter()
+            .map(|size| (size / self.block.max(1)).max(BLOCKS_MIN))
+            .collect();
+        blocks.sort_unstable();
+        // Neighbours that nobody could tell apart.
+        blocks.dedup_by(|next, before| *next as f64 <= *before as f64 * 1.05);
+        blocks
+    }
+}
+
+/// A smaller table is none that the method is about.
+const BLOCKS_MIN: u64 = 1024;
+
+/// The experiment.
+#[derive(Debug, Clone)]
+pub struct SlobSweep {
+    /// What varies.
+    pub vary: Vary,
+    /// Rows of the table, a block each.
+    pub blocks: u64,
+    /// Rows that are touched, where that does not vary.
+    pub active: u64,
+    /// The sizes, in rows, where they vary.
+    pub sizes: Vec<u64>,
+    /// Sessions, or those that are compared.
+    pub sessions: Vec<u64>,
+    /// Shares of updates among the statements, in percent, where they vary.
+    pub updates: Vec<u64>,
+    /// How long a trial measures.
+    pub duration: Duration,
+    /// How long sessions work before.
+    pub warmup: Duration,
+    /// Trials of each point.
+    pub repeats: u32,
+    /// Where random numbers come from.
+    pub seed: Option<i64>,
+    /// Other parameters of the pack: lines of TOML.
+    pub params: Vec<String>,
+}
+
+/// Tables of the sweep's own: those that a user has loaded are not touched.
+pub const PREFIX: &str = "slob_sweep";
+
+impl SlobSweep {
+    /// As TOML.
+    pub fn toml(&self) -> String {
+        let (name, heading) = match self.vary {
+            Vary::Size => (
+                "slob-size",
+                "How far the caches reach, and what a read costs on each level.",
+            ),
+            Vary::Sessions => (
+                "slob-sessions",
+                "How logical reads grow with the sessions that make them.",
+            ),
+            Vary::Reads => ("slob-reads", "What updates among the reads cost."),
+        };
+        let mut toml = format!(
+            "\
+# {heading}
+name = \"{name}\"
+workload = \"slob\"
+duration = \"{}ms\"
+warmup = \"{}ms\"
+repeats = {}
+order = \"sequential\"    # the smallest set first: what is in memory for it serves the next one too
+",
+            self.duration.as_millis(),
+            self.warmup.as_millis(),
+            self.repeats
+        );
+        if let Some(seed) = self.seed {
+            toml += &format!("seed = {seed}\n");
+        }
+        if self.vary != Vary::Sessions {
+            toml += &format!("clients = {}\n", self.sessions.first().unwrap_or(&1));
+        }
+        toml += &format!(
+            "\n[params]\ntab_prefix = \"{PREFIX}\"\nscale = {}    # loaded once\n",
+            self.blocks
+        );
+        if self.vary != Vary::Size {
+            toml += &format!("active = {}\n", self.active);
+        }
+        for param in &self.params {
+            toml += &format!("{param}\n");
+        }
+        toml += "\n[matrix]\n";
+        toml += &match self.vary {
+            Vary::Size => format!("params.active = {:?}\n", self.sizes),
+            Vary::Sessions => format!("clients = {:?}\n", self.sessions),
+            Vary::Reads => format!("params.update_pct = {:?}\n", self.updates),
+        };
+        toml += "\n[hygiene]\nsettle = 0\n";
+        toml
+    }
+}
+
+/// Bytes as PostgreSQL writes them: `128 MB` are 128 times 1,048,576.
+pub fn size(bytes: u64) -> String {
+    for (unit, shift) in [("TB", 40), ("GB", 30), ("MB", 20), ("kB", 10)] {
+        if bytes >= 1 << shift {
+            let scaled = bytes as f64 / (1u64 << shift) as f64;
+            return match (scaled * 10.0).round() % 10.0 == 0.0 {
+                true => format!("{scaled:.0} {unit}"),
+                false => format!("{scaled:.1} {unit}"),
+            };
+        }
+    }
+    format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::experiment::plan::Plan;
+    use crate::plan::experiment::reader;
+    use crate::plan::experiment::toml_text::Source;
+    use crate::target::open::Wanted;
+    use std::path::Path;
+
+    const GB: u64 = 1 << 30;
+
+    fn room() -> Room {
+        Room {
+            shared_buffers: GB / 8,
+            block: 8192,
+            memory: Some(16 * GB),
+            disk_free: Some(100 * GB),
+            cpus: Some(4),
+        }
+    }
+
+    #[test]
+    fn sizes_go_from_a_quarter_of_shared_buffers_to_beyond_memory() {
+        let largest = room().largest(None);
+        assert_eq!(
+            largest,
+            Largest {
+                bytes: 24 * GB,
+                remark: None
+            }
+        );
+        let sizes = room().sizes(largest.bytes);
+        assert_eq!(sizes[..4], [4096, 8192, 12_288, 16_384]);
+        assert_eq!(sizes.last(), Some(&(24 * GB / 8192)));
+        assert!(
+            sizes.contains(&(16 * GB / 8192)) && sizes.is_sorted(),
+            "{sizes:?}"
+        );
+        assert!(sizes.len() < 24, "{sizes:?}");
+    }
+
+    #[test]
+    fn what_caps_the_largest_set_is_told() {
+        let told = |room: Room, asked| {
+            let largest = room.largest(asked);
+            (largest.bytes, largest.remark.unwrap_or_default())
+        };
+        let full = Room {
+            disk_free: Some(10 * GB),
+            ..room()
+        };
+        let (bytes, why) = told(full, None);
+        assert_eq!(bytes, 5 * GB);
+        assert!(
+            why.contains("5 GB in place of 24 GB: it may fill half"),
+            "{why}"
+        );
+        let (bytes, why) = told(room(), Some(GB));
+        assert_eq!(bytes, GB);
+        assert!(
+            why.contains("the page cache ends will not be seen"),
+            "{why}"
+        );
+        let remote = Room {
+            memory: None,
+            disk_free: None,
+            cpus: None,
+            ..room()
+        };
+        let (bytes, why) = told(remote, None);
+        assert_eq!(bytes, GB);
+        assert!(why.contains("--max-size"), "{why}");
+        assert_eq!(told(remote, Some(3 * GB)), (3 * GB, String::new()));
+        // A cap below the ladder leaves what fits under it.
+        assert_eq!(room().sizes(GB / 16), [4096, 8192]);
+        assert_eq!(
+            Room {
+                shared_buffers: 0,
+                ..remote
+            }
+            .sizes(1),
+            [1024]
+        );
+    }
+
+    #[test]
+    fn each_sweep_is_an_experiment() {
+        let sweep = |vary| SlobSweep {
+            vary,
+            blocks: 32_768,
+            active: 8192,
+            sizes: vec![4096, 8192, 32_768],
+            sessions: vec![1, 2],
+            updates: vec![0, 10, 50, 100],
+            duration: Duration::from_secs(2),
+            warmup: Duration::from_secs(1),
+            repeats: 2,
+            seed: Some(3),
+            params: vec!["work_unit = 64".to_owned()],
+        };
+        for (vary, trials) in [(Vary::Size, 6), (Vary::Sessions, 4), (Vary::Reads, 8)] {
+            let text = sweep(vary).toml();
+            let source = Source {
+                name: "sweep",
+                text: &text,
+            };
+            let e =
+                reader::read(source, "", Path::new("")).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let plan =
+                Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            assert_eq!(plan.slots.len(), trials, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_as_postgresql_writes_them() {
+        for (bytes, want) in [
+            (0, "0 B"),
+            (1536, "1.5 kB"),
+            (GB / 8, "128 MB"),
+            (24 * GB, "24 GB"),
+        ] {
+            assert_eq!(size(bytes), want);
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! What the storage layer did, in the terminal and as JSON. Each figure says who counted it; what
+//! is not known is told with its reason and never computed from something else.
+
+use serde_json::{Value, json};
+
+use super::figures;
+use crate::accounting::{Accounting, Expected, NodeFigures};
+use crate::target::facts::Fact;
+
+/// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
+/// smaller ones the index's upper pages weigh more, whose number differs from key to key.
+pub const UNIT_MIN_ROWS: u64 = 255;
+/// How far the server's count may be from what is expected, as a share.
+pub const TOLERANCE: f64 = 0.02;
+/// Sessions that do nothing but logical reads keep at least this share of their cores busy.
+const BUSY_MIN: f64 = 0.9;
+
+/// Some lines, each with its name before it.
+pub fn text(accounting: &Accounting) -> String {
+    let lines = [
+        ("LIOPS", logical_reads(accounting)),
+        ("misses", misses(accounting)),
+        ("device", device(accounting)),
+        ("log", log(accounting)),
+        ("CPU", cpu(accounting)),
+        ("buffers", buffers(accounting)),
+        ("plan", plan(accounting)),
+    ];
+    let lines = lines.into_iter().filter(|(_, line)| !line.is_empty());
+    let mut text: String = lines
+        .map(|(name, line)| format!("{name:<13}{line}\n"))
+        .collect();
+    for figures in &accounting.nodes {
+        text += &format!("{:<20}{}\n", figures.name, nodes(accounting, figures));
+    }
+    text
+}
+
+fn gap<T>(fact: &Fact<T>) -> Option<String> {
+    match fact {
+        Fact::Seen(_) => None,
+        Fact::Unseen(why) => Some(format!("not known: {why}")),
+    }
+}
+
+const RESET: &str = "not known: the server's counters were reset meanwhile";
+
+fn logical_reads(it: &Accounting) -> String {
+    if let Some(why) = gap(&it.buffers) {
+        return why;
+    }
+    match (it.liops(), it.logical_reads()) {
+        (Some(liops), Some(reads)) => format!(
+            "{} logical reads/s ({} in {})",
+            figures::rate(liops),
+            figures::count(reads),
+            figures::seconds(it.elapsed_us as f64 / 1e6)
+        ),
+        _ => RESET.to_owned(),
+    }
+}
+
+fn misses(it: &Accounting) -> String {
+    let (Some(misses), Some(ratio)) = (it.misses_per_s(), it.hit_ratio()) else {
+        return String::new();
+    };
+    let mut line = format!(
+        "{} /s not in shared_buffers, hit ratio {:.2} %",
+        figures::rate(misses),
+        ratio * 100.0
+    );
+    let others = it.io.seen().into_iter().flatten();
+    let others = others.filter(|row| row.backend != "client backend" && row.reads > 0);
+    for row in others {
+        line += &format!("; {} read {}", row.backend, bytes(row.read_bytes as f64));
+    }
+    line
+}
+
+fn device(it: &Accounting) -> String {
+    match (&it.device, it.device_reads_per_s(), it.device_bytes_per_s()) {
+        (Fact::Seen(device), Some(reads), Some(read_bytes)) => format!(
+            "{} reads/s, {}/s from {}, for whomever",
+            figures::rate(reads),
+            bytes(read_bytes),
+            device.name
+        ),
+        (device, ..) => gap(device).unwrap_or_default(),
+    }
+}
+
+fn log(it: &Accounting) -> String {
+    match it.wal_bytes_per_s() {
+        Some(per_s) => format!("{}/s", bytes(per_s)),
+        None => gap(&it.wal_bytes).unwrap_or_default(),
+    }
+}
+
+fn cpu(it: &Accounting) -> String {
+    if let Some(why) = gap(&it.cpu_us) {
+        return why;
+    }
+    let mut line = String::new();
+    if let (Some(us), Some(liops)) = (it.cpu_us_per_logical_read(), it.liops_per_core()) {
+        line += &format!(
+            "{us:.2} µs for each logical read, {} LIOPS a core; ",
+            figures::rate(liops)
+        );
+    }
+    if let (Some(cores), Some(share)) = (it.cores_busy(), it.busy_share()) {
+        let sessions = match it.sessions {
+            1 => "1 session".to_owned(),
+            n => format!("{} sessions", figures::count(n)),
+        };
+        line += &format!("{cores:.2} cores busy for {sessions}");
+        line += match is_busy(share) {
+            true => ": each has a core to itself, or all there are",
+            false => ": they wait for something else too",
+        };
+    }
+    line
+}
+
+fn is_busy(share: f64) -> bool {
+    share >= BUSY_MIN
+}
+
+fn buffers(it: &Accounting) -> String {
+    let counted = it.buffers_per_unit();
+    let mut parts = Vec::new();
+    if let (Some(counted), Some(units)) = (counted, it.units.first()) {
+        parts.push(format!(
+            "{counted:.1} a {} of {} by the server's count",
+            units.kind,
+            match units.rows_each {
+                1 => "1 row".to_owned(),
+                rows => format!("{} rows", figures::count(rows)),
+            }
+        ));
+    }
+    match &it.expected {
+        Fact::Seen(expected) => parts.push(format!(
+            "{:.1} by EXPLAIN ({} of them, {} to {})",
+            expected.mean,
+            figures::count(expected.count),
+            figures::count(expected.min),
+            figures::count(expected.max),
+        )),
+        Fact::Unseen(why) if it.buffers.seen().is_some() => {
+            parts.push(format!("by EXPLAIN not known: {why}"));
+        }
+        Fact::Unseen(_) => {}
+    }
+    let mut line = parts.join(", ");
+    if let Some(ratio) = it.counted_by_expected() {
+        line += &format!(": {:.1} %", ratio * 100.0);
+    }
+    line
+}
+
+fn plan(it: &Accounting) -> String {
+    let Some(expected) = it.expected.seen() else {
+        return String::new();
+    };
+    match expected.plans.as_slice() {
+        [(plan, _)] => plan.clone(),
+        plans => {
+            let plans = plans
+                .iter()
+                .map(|(plan, count)| format!("{plan} ({count})"));
+            plans.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// `58.0 on node 1, 58.0 on node 2, 117.0 on node 3: 233.0 1/s, 4.1 for each select`.
+fn nodes(it: &Accounting, of: &NodeFigures) -> String {
+    let by_node = of.by_node.iter();
+    let by_node = by_node.map(|(node, value)| format!("{} on {node}", figures::rate(*value)));
+    let mut line = by_node.collect::<Vec<_>>().join(", ");
+    line += &format!(": {} {}", figures::rate(of.all()), of.unit);
+    if let (Some(each), Some(units)) = (it.per_unit(of), it.units.first()) {
+        line += &format!(", {each:.1} for each {}", units.kind);
+    }
+    line
+}
+
+/// Whether the server's count is as far from what is expected as it must not be: the share, when
+/// units are large enough to tell.
+pub fn is_off(it: &Accounting) -> Option<f64> {
+    let large = it.units.first()?.rows_each >= UNIT_MIN_ROWS;
+    let off = it.counted_by_expected()? - 1.0;
+    (large && off.abs() > TOLERANCE).then_some(off)
+}
+
+/// Whether the plan is the one that the method is about: random rows one by one by the index.
+pub fn is_by_index(expected: &Expected) -> bool {
+    expected.plans.iter().all(|(plan, _)| {
+        let mut nodes = plan.split(" > ");
+        nodes.any(|node| node.starts_with("Index Scan "))
+    })
+}
+
+/// Bytes as people read them: `1.5 MB`.
+pub fn bytes(number: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut scaled = number;
+    let mut unit = 0;
+    while scaled >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{scaled:.0} B"),
+        _ => format!("{scaled:.1} {}", UNITS[unit]),
+    }
+}
+
+/// For programs: what was counted, and what follows from it; `null` where that is not known.
+pub fn json(it: &Accounting) -> Value {
+    let mut document = json!(it);
+    document["figures"] = json!({
+        "logical_reads": it.logical_reads(),
+        "liops": it.liops(),
+        "misses": it.misses(),
+        "misses_per_s": it.misses_per_s(),
+        "hit_ratio": it.hit_ratio(),
+        "device_reads_per_s": it.device_reads_per_s(),
+        "device_bytes_per_s": it.device_bytes_per_s(),
+        "device_blocks_per_logical_read": it.device_ratio(),
+        "wal_bytes_per_s": it.wal_bytes_per_s(),
+        "cpu_us_per_logical_read": it.cpu_us_per_logical_read(),
+        "liops_per_core": it.liops_per_core(),
+        "cores_busy": it.cores_busy(),
+        "busy_share": it.busy_share(),
+        "us_per_logical_read": it.us_per_logical_read(),
+        "buffers_per_unit": it.buffers_per_unit(),
+        "counted_by_expected": it.counted_by_expected(),
+    });
+    document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::tests::accounting;
+
+    #[test]
+    fn each_figure_says_what_it_is_and_who_counted_it() {
+        let text = text(&accounting());
+        for line in [
+            "LIOPS        100,000.0 logical reads/s (1,000,000 in 10.0 s)",
+            "misses       25,000.0 /s not in shared_buffers, hit ratio 75.00 %",
+            "device       100.0 reads/s, 819.2 kB/s from vda, for whomever",
+            "log          500.0 kB/s",
+            "CPU          16.00 µs for each logical read, 62,500.0 LIOPS a core; \
+             1.60 cores busy for 2 sessions: they wait for something else too",
+            "buffers      256.4 a select of 255 rows by the server's count, \
+             256.0 by EXPLAIN (100 of them, 255 to 260): 100.2 %",
+            "plan         Index Scan",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_told_with_its_reason() {
+        let mut it = accounting();
+        it.buffers = Fact::Unseen("no buffer pool".to_owned());
+        it.device = Fact::Unseen("on another host".to_owned());
+        it.cpu_us = Fact::Unseen("on another host".to_owned());
+        it.expected = Fact::Unseen("not asked".to_owned());
+        let text = text(&it);
+        assert!(
+            text.contains("LIOPS        not known: no buffer pool"),
+            "{text}"
+        );
+        assert!(
+            text.contains("device       not known: on another host"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("hit ratio") && !text.contains("EXPLAIN"),
+            "{text}"
+        );
+        let document = json(&it);
+        assert!(document["figures"]["liops"].is_null());
+        assert_eq!(document["device"]["unseen"], "on another host");
+        assert_eq!(json(&accounting())["figures"]["liops"], 100_000.0);
+    }
+
+    #[test]
+    fn nodes_of_a_distributed_database_have_their_own_names() {
+        let mut it = accounting();
+        it.buffers = Fact::Unseen("no buffer pool".to_owned());
+        it.expected = Fact::Unseen("no buffer pool".to_owned());
+        it.elapsed_us = 1_000_000_000;
+        it.units[0].count = 56_493;
+        // The article's figures.
+        let nodes = [("node 1", 58.0), ("node 2", 58.0), ("node 3", 117.0)];
+        it.nodes = vec![NodeFigures {
+            name: "yb.reads".to_owned(),
+            unit: "1/s".to_owned(),
+            by_node: nodes.map(|(node, value)| (node.to_owned(), value)).into(),
+        }];
+        let text = text(&it);
+        let line = "yb.reads            58.0 on node 1, 58.0 on node 2, 117.0 on node 3: 233.0 1/s, \
+                    4.1 for each select";
+        assert!(text.contains(line), "{text}");
+        assert!(!text.contains("logical reads/s"), "{text}");
+    }
+
+    #[test]
+    fn a_count_that_is_off_is_noticed_where_units_are_large() {
+        let mut it = accounting();
+        assert_eq!(is_off(&it), None);
+        it.units[0].count = 3000;
+        assert!(is_off(&it).is_some_and(|off| off > 0.3));
+        it.units[0].rows_each = 16;
+        assert_eq!(is_off(&it), None);
+    }
+
+    #[test]
+    fn a_bitmap_is_no_read_by_index() {
+        let with = |plan: &str| Expected {
+            plans: vec![(plan.to_owned(), 100)],
+            ..accounting().expected.seen().unwrap().clone()
+        };
+        assert!(is_by_index(&with("Aggregate > Index Scan using a on b")));
+        assert!(!is_by_index(&with(
+            "Aggregate > Bitmap Heap Scan on b > Bitmap Index Scan using a"
+        )));
+    }
+
+    #[test]
+    fn bytes_are_told_in_units_that_people_read() {
+        for (number, want) in [
+            (0.0, "0 B"),
+            (999.4, "999 B"),
+            (1000.0, "1.0 kB"),
+            (819_200.0, "819.2 kB"),
+            (2.5e13, "25.0 TB"),
+        ] {
+            assert_eq!(bytes(number), want);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! [`Io`] over io_uring: what is to be sent is gathered and handed to the kernel with the wait, all
+//! in one system call; what arrives comes with its bytes (multishot receives into buffers that the
+//! kernel chooses), without a system call.
+//!
+//! The ring belongs to one thread (single issuer), and the kernel does its work when that thread
+//! waits (deferred task run). Linux 6.1 or later, and only where io_uring is allowed: see
+//! [`Uring::probe`].
+
+mod buffers;
+mod connection;
+mod probe;
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, squeue};
+
+use super::{Event, Io, Key, Socket, Waker};
+use buffers::{Buffers, Filled};
+use connection::{Connection, Kind, Token};
+
+/// Entries for the kernel that one system call takes; more need another.
+const SUBMISSIONS: u32 = 512;
+/// What the kernel may have to tell between two waits without keeping a list of its own.
+const COMPLETIONS: u32 = 4096;
+/// The waker's token; no connection has it.
+const WAKER: u64 = u64::MAX;
+/// How often a submission that the kernel has no memory for is tried again, a millisecond apart.
+const SUBMIT_TRIES_MAX: u32 = 1000;
+
+/// The sockets of one event loop, driven by io_uring.
+pub struct Uring {
+    /// Dropped before what the kernel writes to and reads from.
+    ring: IoUring,
+    /// The ring works for the thread that waits first.
+    is_enabled: bool,
+    buffers: Buffers,
+    waker: Waker,
+    is_waker_armed: bool,
+    connections: Vec<Connection>,
+    /// Connections that the kernel is to be told something about with the next wait.
+    dirty: Vec<Key>,
+    /// What has arrived and did not fit in the buffer given to [`Io::next`].
+    rest: Option<(Token, Filled)>,
+}
+
+// SAFETY: the raw pointers inside lead to memory that the value owns; nothing of it is shared.
+unsafe impl Send for Uring {}
+
+impl Uring {
+    /// A ring that works for the thread that calls [`Io::wait`] first.
+    ///
+    /// # Errors
+    /// What the kernel says where it cannot or may not: `ENOSYS`, `EPERM`, `EINVAL` (too old),
+    /// `ENOMEM`.
+    pub fn new() -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_submit_all()
+            .setup_r_disabled()
+            .setup_cqsize(COMPLETIONS)
+            .build(SUBMISSIONS)?;
+        let params = ring.params();
+        if !(params.is_feature_ext_arg() && params.is_feature_skip_cqe_on_success()) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let buffers = Buffers::register(&ring)?;
+        Ok(Self {
+            ring,
+            is_enabled: false,
+            buffers,
+            waker: Waker::new()?,
+            is_waker_armed: false,
+            connections: Vec::new(),
+            dirty: Vec::new(),
+            rest: None,
+        })
+    }
+
+    fn connection(&mut self, key: Key) -> &mut Connection {
+        let index = key as usize;
+        if index >= self.connections.len() {
+            self.connections.resize_with(index + 1, Connection::default);
+        }
+        &mut self.connections[index]
+    }
+
+    /// The connection that a token speaks of, unless its socket is gone.
+    fn current(&mut self, token: Token) -> Option<&mut Connection> {
+        let connection = self.connections.get_mut(token.key as usize)?;
+        let is_it = connection.socket.is_some() && connection.generation == token.generation;
+        is_it.then_some(connection)
+    }
+
+    /// Has the kernel told about this connection with the next wait.
+    fn touch(&mut self, key: Key) {
+        let connection = &mut self.connections[key as usize];
+        if !std::mem::replace(&mut connection.is_dirty, true) {
+            self.dirty.push(key);
+        }
+    }
+
+    /// Queues an entry.
+    fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        loop {
+            // SAFETY: what an entry points to is a connection's `flying`, which stays as it is until
+            // the kernel has taken the entry: before a wait ends, or this value is dropped.
+            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+            self.submit()?;
+        }
+    }
+
+    /// Hands all queued entries to the kernel. A send is over when this returns: it is told not to
+    /// wait for room.
+    fn submit(&mut self) -> io::Result<()> {
+        for _ in 0..SUBMIT_TRIES_MAX {
+            let submitted = self.ring.submit();
+            if self.ring.submission().is_empty() {
+                return Ok(());
+            }
+            match submitted {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// Queues what the kernel is to be told.
+    fn queue(&mut self) -> io::Result<()> {
+        if !self.is_waker_armed {
+            self.is_waker_armed = true;
+            let fd = io_uring::types::Fd(self.waker.fd().as_raw_fd());
+            let poll = io_uring::opcode::PollAdd::new(fd, libc::POLLIN as u32).multi(true);
+            self.push(&poll.build().user_data(WAKER))?;
+        }
+        // Not drained: nothing is added here, and the memory stays.
+        for index in 0..self.dirty.len() {
+            let key = self.dirty[index];
+            let connection = &mut self.connections[key as usize];
+            connection.is_dirty = false;
+            while let Some(entry) = self.connections[key as usize].next_entry(key) {
+                self.push(&entry)?;
+            }
+        }
+        self.dirty.clear();
+        Ok(())
+    }
+
+    /// Takes note of one completion and says what it means for the user of this loop, if anything.
+    fn completed(&mut self, entry: &cqueue::Entry) -> Option<(Key, Event)> {
+        if entry.user_data() == WAKER {
+            self.waker.drain();
+            self.is_waker_armed = cqueue::more(entry.flags());
+            return None;
+        }
+        let token = Token::from(entry.user_data());
+        let filled = self.buffers.filled(entry);
+        let Some(connection) = self.current(token) else {
+            if let Some(filled) = filled {
+                self.buffers.give_back(filled);
+            }
+            return None;
+        };
+        let event = match token.kind {
+            Kind::Receive => connection.received(entry.result(), cqueue::more(entry.flags())),
+            Kind::Send => connection.not_sent(entry.result()),
+            Kind::Room => connection.has_room(),
+        };
+        if connection.has_entry() {
+            self.touch(token.key);
+        }
+        match filled {
+            Some(filled) if !filled.is_empty() => self.rest = Some((token, filled)),
+            Some(filled) => self.buffers.give_back(filled),
+            None => {}
+        }
+        event.map(|event| (token.key, event))
+    }
+
+    /// The part of what has arrived that fits.
+    fn read(&mut self, buffer: &mut [u8]) -> Option<(Key, Event)> {
+        let (token, mut filled) = self.rest.take()?;
+        if self.current(token).is_none() {
+            self.buffers.give_back(filled);
+            return None;
+        }
+        let count = self.buffers.read(&mut filled, buffer);
+        if filled.is_empty() {
+            self.buffers.give_back(filled);
+        } else {
+            self.rest = Some((token, filled));
+        }
+        Some((token.key, Event::Received(count)))
+    }
+}
+
+impl Io for Uring {
+    fn open(&mut self, key: Key, socket: Socket) -> io::Result<()> {
+        self.close(key);
+        // A socket that does not block has the kernel answer at once that nothing has arrived.
+        rustix::io::ioctl_fionbio(&socket.fd, false)?;
+        self.connection(key).open(socket);
+        self.touch(key);
+        Ok(())
+    }
+
+    fn close(&mut self, key: Key) {
+        self.connection(key).close();
+    }
+
+    fn send(&mut self, key: Key, bytes: &[u8]) -> io::Result<()> {
+        let connection = &mut self.connections[key as usize];
+        if connection.socket.is_none() {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        connection.unsent.extend_from_slice(bytes);
+        self.touch(key);
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        if !self.is_enabled {
+            self.ring.submitter().register_enable_rings()?;
+            self.is_enabled = true;
+        }
+        self.queue()?;
+        let waited = match timeout {
+            None => self.ring.submit_and_wait(1),
+            Some(timeout) => {
+                let timeout = Timespec::from(timeout);
+                let arguments = SubmitArgs::new().timespec(&timeout);
+                self.ring.submitter().submit_with_args(1, &arguments)
+            }
+        };
+        match waited {
+            Ok(_) => {}
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+        if self.ring.submission().is_empty() {
+            return Ok(());
+        }
+        self.submit()
+    }
+
+    fn next(&mut self, buffer: &mut [u8]) -> Option<(Key, Event)> {
+        loop {
+            if let Some(event) = self.read(buffer) {
+                return Some(event);
+            }
+            let entry = self.ring.completion().next()?;
+            if let Some(event) = self.completed(&entry) {
+                return Some(event);
+            }
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        if self.is_enabled {
+            // Nothing more shall be written to the buffers. Only what was never begun cannot be
+            // cancelled, and the ring's end forgets that.
+            let patience = Timespec::from(Duration::from_secs(1));
+            let _ = self
+                .ring
+                .submitter()
+                .register_sync_cancel(Some(patience), CancelBuilder::any());
+        }
+    }
+}
+
+/// Whether the kernel may have means later.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
+}

@@ -1,0 +1,1 @@
+scratch = scratch + 1{{if :redo = 'heavy'}}, filler = overlay(filler PLACING lpad((scratch + 1)::text, 16, '0') FROM 1){{end}}

@@ -1,0 +1,1 @@
+-- Made with the tables.
