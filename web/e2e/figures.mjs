@@ -6,7 +6,7 @@ const UNITS_US = { s: 1e6, ms: 1e3, 'µs': 1 };
 
 /** Digits of a text as a number, and how much it may have been rounded by. */
 export function read(text) {
-  const clean = text.replace(/[\s\u00a0,]/g, '').replace('−', '-');
+  const clean = text.replace(/[\s\u00a0,]/g, '').replace('−', '-').replace(/^\+/, '');
   const found = /^-?\d+(\.\d+)?/.exec(clean);
   assert.ok(found, `no number: “${text}”`);
   const decimals = found[1] === undefined ? 0 : found[1].length - 1;

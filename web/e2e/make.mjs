@@ -55,7 +55,7 @@ function experiment(url) {
     file,
     `name = ${JSON.stringify(`clients ${HOSTILE}`)}\nworkload = "select-only"\nduration = "1s"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nclients = [1, 3]\n`,
   );
-  pgdyno.run('sweep', file, '--url', url);
+  pgdyno.run('-q', 'sweep', file, '--url', url);
   return pgdyno.sql('SELECT max(number) AS number, name FROM experiment')[0];
 }
 

@@ -17,7 +17,7 @@ export class Pgdyno {
   /** Its standard output; throws when it fails, with all it said. */
   run(...args) {
     try {
-      return execFileSync(this.program, args, { env: this.env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 180_000 });
+      return execFileSync(this.program, args, { env: this.env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 900_000, maxBuffer: 64 << 20 });
     } catch (error) {
       throw new Error(`pgdyno ${args.join(' ')}: exit ${error.status ?? error.signal}\n${error.stdout}\n${error.stderr}`);
     }

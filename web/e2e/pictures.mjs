@@ -32,7 +32,7 @@ async function trial(url) {
 function sweep(url, name, text) {
   const file = at(`${name}.toml`);
   writeFileSync(file, `name = "${name}"\nworkload = "tpcb"\n${text}`);
-  pgdyno.run('sweep', file, '--url', url);
+  pgdyno.run('-q', 'sweep', file, '--url', url);
   return name;
 }
 

@@ -27,7 +27,14 @@ async function saved(page, name) {
   const button = page.locator(`button.act[aria-label="${name}"]`);
   // Those of small charts appear when the pointer or the focus is there.
   await button.locator('xpath=ancestor::*[self::figure or self::section or contains(@class, "strip")][1]').hover();
-  const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  // A file that comes seconds after its click is refused by the browser: a slow machine tries again.
+  let download = null;
+  for (let tries = 0; download === null && tries < 4; tries += 1) {
+    const coming = page.waitForEvent('download', { timeout: 15_000 }).catch(() => null);
+    await button.click();
+    download = await coming;
+  }
+  assert.ok(download !== null, `${name} saves no file`);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 
