@@ -60,7 +60,14 @@ impl Program for Pgdyno {
         };
         command
             // Its peers watch nothing meanwhile; what watching costs: docs/instruments.md.
-            .args(["run", &pack, "--quiet", "--json", "--no-store", "--observe=none"])
+            .args([
+                "run",
+                &pack,
+                "--quiet",
+                "--json",
+                "--no-store",
+                "--observe=none",
+            ])
             .arg(format!("--query-mode={}", job.mode.name()))
             .arg(format!("--clients={}", job.clients))
             .arg(format!("--threads={}", job.threads))
