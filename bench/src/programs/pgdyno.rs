@@ -59,7 +59,15 @@ impl Program for Pgdyno {
             Workload::PointSelect => bed.point_select().display().to_string(),
         };
         command
-            .args(["run", &pack, "--quiet", "--json", "--no-store"])
+            // Its peers watch nothing meanwhile; what watching costs: docs/instruments.md.
+            .args([
+                "run",
+                &pack,
+                "--quiet",
+                "--json",
+                "--no-store",
+                "--observe=none",
+            ])
             .arg(format!("--query-mode={}", job.mode.name()))
             .arg(format!("--clients={}", job.clients))
             .arg(format!("--threads={}", job.threads))
