@@ -9,6 +9,9 @@ use crate::plan::trial::Outcome;
 
 /// With less idle time than this share, CPUs are all in use.
 const FULL_IDLE_SHARE: f64 = 0.1;
+/// A server that uses less of the CPUs than this share of what its clients could use is not kept busy
+/// by them.
+const SERVER_USE_SHARE: f64 = 0.2;
 
 /// One trial's evidence.
 pub struct Evidence<'a> {
@@ -121,12 +124,16 @@ impl<'a> Evidence<'a> {
         Some(ratio(idle, self.mean("host.cpu")?))
     }
 
-    /// Whether the CPUs of the server's host were all in use. A session that has been sent a
-    /// statement then waits for a CPU before the server says that it is active, so what is outside of
-    /// the server cannot be told from that.
-    pub fn is_server_host_full(&self) -> bool {
-        self.server_idle_share()
-            .is_some_and(|idle| idle <= FULL_IDLE_SHARE)
+    /// Whether sessions of the trial waited for a CPU before they could say that they are active: the
+    /// CPUs of the server's host were all in use, and the server's processes used a good part of what
+    /// so many clients can use. What is outside of the server cannot be told from that waiting.
+    pub fn do_sessions_wait_for_cpus(&self) -> bool {
+        let is_full = self
+            .server_idle_share()
+            .is_some_and(|idle| idle <= FULL_IDLE_SHARE);
+        let cpus = self.mean("host.cpu").unwrap_or(0.0);
+        let used = self.mean("host.server.cpu").unwrap_or(0.0);
+        is_full && used >= SERVER_USE_SHARE * self.busy_clients().min(cpus)
     }
 
     /// The share that no rule stands for.

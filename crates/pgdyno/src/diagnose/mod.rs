@@ -83,7 +83,7 @@ fn judge(evidence: &Evidence<'_>) -> Verdict {
         }
     });
     let rows = rows.collect();
-    let Some((at, found)) = limit else {
+    let Some((at, found)) = limit.filter(|(at, _)| !is_blurred(evidence, *at)) else {
         return not_known(evidence, [first, next], rows);
     };
     Verdict {
@@ -97,6 +97,13 @@ fn judge(evidence: &Evidence<'_>) -> Verdict {
         remedies: found.remedies.clone(),
         rules: rows,
     }
+}
+
+/// Checkpoints without a pause cost CPU time, log and reads, and nothing without them is there to be
+/// set beside it: then none of these is told from the checkpoints.
+fn is_blurred(evidence: &Evidence<'_>, limit: usize) -> bool {
+    let is_frequent = evidence.stalls.as_ref().is_some_and(|s| s.is_frequent);
+    is_frequent && RULES[limit].is_of_checkpoints
 }
 
 /// "Not known" says why, and what came nearest.
@@ -115,6 +122,12 @@ fn not_known(
         (Some(why), _) => (
             format!("What limited it is not known: {why}"),
             evidence.closing.iter().cloned().collect(),
+        ),
+        _ if evidence.stalls.as_ref().is_some_and(|s| s.is_frequent) => (
+            "What limited it is not known: checkpoints came so often that what they cost cannot be \
+             told apart"
+                .to_owned(),
+            vec!["let checkpoints come less often: a larger `max_wal_size` and `checkpoint_timeout`".to_owned()],
         ),
         (None, false) => (
             "What limited it is not known: nothing stands out".to_owned(),

@@ -10,6 +10,8 @@ pub struct Rule {
     pub code: &'static str,
     /// For people.
     pub name: &'static str,
+    /// Whether checkpoints without a pause show as this, too.
+    pub is_of_checkpoints: bool,
     /// What it makes of the evidence.
     pub examine: fn(&Evidence<'_>) -> Examined,
 }

@@ -12,6 +12,8 @@ const SECOND_MIN_US: u64 = 900_000;
 const ALWAYS_SHARE: f64 = 0.6;
 /// With so many of them in the measured time, they were forced.
 const FORCED_MIN: usize = 3;
+/// A checkpoint each so many seconds is none that a server makes by itself at any sane setting.
+const FREQUENT_S: f64 = 20.0;
 
 /// What events of the server cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +28,10 @@ pub struct Stalls {
     pub time_share: f64,
     /// Committed a second with one under way and without, where both are known.
     pub goodput: Option<(f64, f64)>,
-    /// Checkpoints came one upon the other.
+    /// Checkpoints came one upon the other: there is nothing to compare with.
     pub is_continuous: bool,
+    /// Checkpoints came so often that they belong to all of the time, whatever they cost.
+    pub is_frequent: bool,
 }
 
 impl Stalls {
@@ -79,6 +83,8 @@ impl Stalls {
             time_share,
             goodput,
             is_continuous: checkpoints.len() >= FORCED_MIN && time_share >= ALWAYS_SHARE,
+            is_frequent: checkpoints.len() >= FORCED_MIN
+                && (to_us - from_us) as f64 / 1e6 / (checkpoints.len() as f64) < FREQUENT_S,
         })
     }
 }

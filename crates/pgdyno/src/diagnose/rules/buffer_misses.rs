@@ -16,12 +16,14 @@ use crate::diagnose::words;
 pub const BUFFERS: Rule = Rule {
     code: "buffer-misses",
     name: "Buffer misses",
+    is_of_checkpoints: true,
     examine: |evidence| examine(evidence, From::Kernel),
 };
 /// Blocks come from the device.
 pub const DEVICE: Rule = Rule {
     code: "device-reads",
     name: "Device reads",
+    is_of_checkpoints: true,
     examine: |evidence| examine(evidence, From::Device),
 };
 

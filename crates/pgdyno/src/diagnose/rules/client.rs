@@ -13,6 +13,7 @@ use crate::validity::CLIENT_BOUND_SHARE;
 pub const RULE: Rule = Rule {
     code: "client",
     name: "The client",
+    is_of_checkpoints: false,
     examine,
 };
 

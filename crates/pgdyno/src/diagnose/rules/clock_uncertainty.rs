@@ -10,6 +10,7 @@ use crate::diagnose::words;
 pub const RULE: Rule = Rule {
     code: "clock-uncertainty",
     name: "Clock uncertainty restarts",
+    is_of_checkpoints: false,
     examine,
 };
 

@@ -11,6 +11,7 @@ use crate::diagnose::words;
 pub const RULE: Rule = Rule {
     code: "connections",
     name: "Connections",
+    is_of_checkpoints: false,
     examine,
 };
 

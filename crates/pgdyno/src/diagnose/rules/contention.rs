@@ -11,6 +11,7 @@ use crate::diagnose::words;
 pub const RULE: Rule = Rule {
     code: "contention",
     name: "Row or lock contention",
+    is_of_checkpoints: false,
     examine,
 };
 

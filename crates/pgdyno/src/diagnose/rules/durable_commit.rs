@@ -11,6 +11,7 @@ use crate::diagnose::words;
 pub const RULE: Rule = Rule {
     code: "durable-commit",
     name: "Durable commit",
+    is_of_checkpoints: true,
     examine,
 };
 

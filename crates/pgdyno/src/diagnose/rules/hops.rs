@@ -8,6 +8,7 @@ use crate::diagnose::rule::{Examined, Rule};
 pub const RULE: Rule = Rule {
     code: "hops",
     name: "Hops between nodes",
+    is_of_checkpoints: false,
     examine,
 };
 

@@ -8,6 +8,7 @@ use crate::diagnose::rule::{Examined, Rule};
 pub const RULE: Rule = Rule {
     code: "hot-range",
     name: "A hot range or tablet",
+    is_of_checkpoints: false,
     examine,
 };
 

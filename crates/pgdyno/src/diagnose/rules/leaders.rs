@@ -12,6 +12,7 @@ use crate::diagnose::words;
 pub const RULE: Rule = Rule {
     code: "leaders",
     name: "Leaders on few nodes",
+    is_of_checkpoints: false,
     examine,
 };
 

@@ -14,6 +14,7 @@ use crate::validity::CLIENT_BOUND_SHARE;
 pub const RULE: Rule = Rule {
     code: "network",
     name: "The network",
+    is_of_checkpoints: true,
     examine,
 };
 
@@ -21,7 +22,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let (Some(outside), Some(budget)) = (evidence.outside_share(), &evidence.budget) else {
         return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
     };
-    if evidence.is_server_host_full() {
+    if evidence.do_sessions_wait_for_cpus() {
         return Examined::Found(Found {
             share: 0.0,
             figure: Some("client and server shared CPUs that were all busy".to_owned()),

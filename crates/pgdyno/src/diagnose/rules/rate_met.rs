@@ -13,6 +13,7 @@ use crate::diagnose::words;
 pub const RULE: Rule = Rule {
     code: "rate-met",
     name: "Nothing: the rate was met",
+    is_of_checkpoints: false,
     examine,
 };
 

@@ -11,6 +11,7 @@ use crate::validity::CLIENT_BOUND_SHARE;
 pub const RULE: Rule = Rule {
     code: "server-cpu",
     name: "Server CPU",
+    is_of_checkpoints: true,
     examine,
 };
 
@@ -24,7 +25,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let is_client_bound = evidence
         .busiest_thread()
         .is_some_and(|busiest| busiest >= CLIENT_BOUND_SHARE);
-    if evidence.is_server_host_full() && !is_client_bound {
+    if evidence.do_sessions_wait_for_cpus() && !is_client_bound {
         // Sessions that wait for a CPU before they are seen to be active.
         share += evidence.outside_share().unwrap_or(0.0);
     }
@@ -48,7 +49,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Server’s host"),
         );
     }
-    let are_all_busy = evidence.is_server_host_full();
+    let are_all_busy = evidence.do_sessions_wait_for_cpus();
     if let Some(idle) = evidence.server_idle_share() {
         proofs.push(
             Proof::new(words::share(idle), "of its host’s CPU time was idle")

@@ -14,6 +14,7 @@ use crate::diagnose::words;
 pub const RULE: Rule = Rule {
     code: "stalls",
     name: "Checkpoint or vacuum stalls",
+    is_of_checkpoints: false,
     examine,
 };
 
