@@ -74,6 +74,20 @@ impl Run {
             peak_bytes,
         })
     }
+
+    /// What this run cost and did beyond a shorter one: starting, connecting and ending are taken off.
+    pub fn beyond(mut self, shorter: &Self) -> Result<Self, Error> {
+        let (more, fewer) = (self.reported.transactions, shorter.reported.transactions);
+        if more <= fewer {
+            let text = format!("{more} transactions in the longer run, {fewer} in the shorter");
+            return Err(text.into());
+        }
+        self.reported.transactions = more - fewer;
+        self.reported.connecting_s = 0.0;
+        self.cpu = self.cpu - shorter.cpu;
+        self.wall_s -= shorter.wall_s;
+        Ok(self)
+    }
 }
 
 /// Looks at a process's memory now and then: the kernel's own high-water mark, which is gone with it.
@@ -136,6 +150,40 @@ fn read(pipe: Option<impl Read>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn run(transactions: u64, user_us: u64, wall_s: f64) -> Run {
+        Run {
+            reported: Reported {
+                transactions,
+                failed: 0,
+                transactions_per_s: 2000.0,
+                connecting_s: 2.0,
+                latency_us: 1.0,
+                lag_us: (2.0, 3.0),
+            },
+            cpu: CpuTime {
+                user_us,
+                system_us: 2 * user_us,
+            },
+            wall_s,
+            peak_bytes: 1 << 20,
+        }
+    }
+
+    #[test]
+    fn beyond_a_shorter_run_is_the_difference_of_work_cost_and_time() {
+        let (short, long) = (run(8_000, 400, 6.0), run(24_000, 900, 14.0));
+        let beyond = long.beyond(&short).unwrap();
+        assert_eq!(beyond.reported.transactions, 16_000);
+        assert_eq!((beyond.cpu.user_us, beyond.cpu.system_us), (500, 1000));
+        assert_eq!((beyond.wall_s, beyond.reported.connecting_s), (8.0, 0.0));
+        assert_eq!(beyond.reported.lag_us, (2.0, 3.0));
+        let error = short.beyond(&beyond).unwrap_err().to_string();
+        assert!(
+            error.contains("8000 transactions in the longer run, 16000"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn the_memory_of_this_process_has_a_high_water_mark() {

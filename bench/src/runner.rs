@@ -13,6 +13,9 @@ use crate::settings::Settings;
 /// The first run of each program in a row only warms up server and CPU, and is so long.
 const WARM_UP_SECONDS: u32 = 1;
 
+/// With a rate, how many times as long the longer one of two runs is.
+const LONGER: u32 = 3;
+
 /// The memory row's: histograms of so many seconds, unless `BENCH_MEMORY_SECONDS` says otherwise.
 pub const MEMORY_SECONDS: u32 = 20;
 
@@ -102,7 +105,7 @@ fn take_turns(
                 }
                 continue;
             }
-            let run = Run::of(*program, &row.job, bed, seconds)?;
+            let run = one(*program, row, bed, seconds)?;
             if row.job.workload == Workload::Load {
                 bed.check_load()?;
             }
@@ -120,6 +123,17 @@ fn take_turns(
         }
     }
     Ok(())
+}
+
+/// A run of a row. With a rate most of the time nothing happens, and a short run would tell of
+/// starting and connecting: there it is what a longer run has beyond a short one, whoever runs.
+fn one(program: &dyn Program, row: &Row, bed: &Bed, seconds: u32) -> Result<Run, Error> {
+    let run = |seconds| Run::of(program, &row.job, bed, seconds);
+    if row.job.rate.is_none() {
+        return run(seconds);
+    }
+    let short = run(seconds)?;
+    run(LONGER * seconds)?.beyond(&short)
 }
 
 impl Measured {
