@@ -8,8 +8,6 @@ const SECONDS_MIN: usize = 3;
 const OVERLAP_MIN_US: i64 = 200_000;
 /// Shorter ones are the rest of a phase.
 const SECOND_MIN_US: u64 = 900_000;
-/// Checkpoints that fill this share of the measured time leave nothing to compare with.
-const ALWAYS_SHARE: f64 = 0.6;
 /// With so many of them in the measured time, they were forced.
 const FORCED_MIN: usize = 3;
 /// A checkpoint each so many seconds is none that a server makes by itself at any sane setting.
@@ -28,8 +26,6 @@ pub struct Stalls {
     pub time_share: f64,
     /// Committed a second with one under way and without, where both are known.
     pub goodput: Option<(f64, f64)>,
-    /// Checkpoints came one upon the other: there is nothing to compare with.
-    pub is_continuous: bool,
     /// Checkpoints came so often that they belong to all of the time, whatever they cost.
     pub is_frequent: bool,
 }
@@ -82,7 +78,6 @@ impl Stalls {
             vacuums: vacuums.len(),
             time_share,
             goodput,
-            is_continuous: checkpoints.len() >= FORCED_MIN && time_share >= ALWAYS_SHARE,
             is_frequent: checkpoints.len() >= FORCED_MIN
                 && (to_us - from_us) as f64 / 1e6 / (checkpoints.len() as f64) < FREQUENT_S,
         })

@@ -11,6 +11,9 @@ mod limits;
 )]
 mod support;
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use limits::{Limit, Stage};
 
 /// What may be said of a trial.
@@ -24,27 +27,42 @@ enum Said {
     Wrong(String),
 }
 
-/// Nine of ten are to be told, in both strengths, and none of them wrongly.
+/// Trials that need all of the machine say nothing when others use it.
+const IDLE_SHARE_MIN: f64 = 0.5;
+/// So long others may take to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Nine of ten are to be told, and none wrongly, whatever its strength. A forced checkpoint limits
+/// nothing on storage that writes it in passing: then "not known" is right.
 #[test]
 fn limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly() {
+    let name = "limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly";
+    if thread::available_parallelism().map_or(1, usize::from) < 2 {
+        pgdyno_testkit::skip!(
+            name,
+            "a client is starved of its CPU beside a server that is not"
+        );
+    }
+    let begun = Instant::now();
+    while idle_share() < IDLE_SHARE_MIN {
+        if begun.elapsed() > PATIENCE {
+            pgdyno_testkit::skip!(name, "others use this machine's CPUs");
+        }
+    }
     let stage = Stage::new();
     let mut report = String::new();
-    let (mut right, mut wrong, mut judged) = (0, 0, 0);
+    let (mut right, mut wrong) = (0, 0);
     for limit in Limit::ALL {
+        let mut told = 0;
         for strength in [1, 2] {
-            let Some(json) = stage.run(limit, strength) else {
-                let name = format!("verdict: {limit:?}");
-                pgdyno_testkit::record_skip(&name, "the machine has no second CPU");
-                continue;
-            };
-            judged += 1;
+            let json = stage.run(limit, strength);
             let verdict = &json["verdict"];
             let said = match verdict["limit"].as_str().unwrap_or("nothing at all") {
                 code if limit.codes().contains(&code) => Said::Right,
                 "not-known" => Said::NotKnown,
                 other => Said::Wrong(other.to_owned()),
             };
-            right += u32::from(said == Said::Right);
+            told += u32::from(said == Said::Right);
             wrong += u32::from(matches!(said, Said::Wrong(_)));
             let line = format!("{limit:?} {strength}: {said:?}\n");
             print!("{line}");
@@ -53,7 +71,25 @@ fn limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly() {
                 report += &format!("{verdict:#}\n");
             }
         }
+        right += u32::from(told > 0);
     }
     assert_eq!(wrong, 0, "{report}");
-    assert!(right * 10 >= judged * 9, "{right} of {judged}\n{report}");
+    assert!(right >= 9, "{right} of 10\n{report}");
+}
+
+/// The share of CPU time that was idle over a second (proc(5), `stat`).
+fn idle_share() -> f64 {
+    let read = || {
+        let text = std::fs::read_to_string("/proc/stat").unwrap();
+        let line = text.lines().next().unwrap();
+        let modes: Vec<f64> = line
+            .split_whitespace()
+            .filter_map(|n| n.parse().ok())
+            .collect();
+        (modes[3] + modes[4], modes.iter().sum::<f64>())
+    };
+    let before = read();
+    thread::sleep(Duration::from_secs(1));
+    let after = read();
+    (after.0 - before.0) / (after.1 - before.1).max(1.0)
 }

@@ -1,13 +1,12 @@
 //! Checkpoints and vacuums that hold the clients up: seconds in which one is under way commit clearly
 //! less than those without.
 //!
-//! Where checkpoints follow one upon the other there is nothing to compare with. Then what they cause
-//! shows as waits for the log, into which each page goes whole when it is first changed after one.
+//! Where checkpoints follow one upon the other there is nothing to compare with: what they cost is not
+//! told apart then, and neither is what shows as their cost, such as the log (`diagnose/mod.rs`).
 
 use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::waits::Class;
 use crate::diagnose::words;
 
 /// The rule.
@@ -17,9 +16,6 @@ pub const RULE: Rule = Rule {
     is_of_checkpoints: false,
     examine,
 };
-
-/// Of the records in the log, images of whole pages: from this share on checkpoints make most of it.
-const FULL_PAGES_SHARE: f64 = 0.1;
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(stalls) = &evidence.stalls else {
@@ -70,12 +66,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Server"),
         );
     }
-    let mut share = stalls.share;
-    if stalls.is_continuous && pages_share.is_some_and(|share| share >= FULL_PAGES_SHARE) {
-        // Their log, and their writes, are what the waits are for.
-        let waits = |class| evidence.class_share(class).unwrap_or(0.0);
-        share = share.max(LEAD_OVER_LOG * (waits(Class::Durability) + waits(Class::Blocks)));
-    }
+    let share = stalls.share;
     Examined::Found(Found {
         share,
         figure: Some(format!(
@@ -94,6 +85,3 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         ],
     })
 }
-
-/// The same time would count for the log as well: what causes it goes first.
-const LEAD_OVER_LOG: f64 = 1.2;
