@@ -203,15 +203,20 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     let mut hash = Sha256::new();
     hash.update(all.join("\n"));
     hash.update(format!("{:?}", experiment.hygiene));
+    let mut definition = json!({
+        "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
+        "repeats": experiment.repeats,
+        "order": experiment.order.word(),
+    });
+    // No part of the hash: another limit is another question about the same trials.
+    if let Some(capacity) = experiment.capacity {
+        definition["capacity_slo_us"] = json!(capacity.slo_us());
+    }
     Identity {
         name: experiment.name.clone(),
         sha256: hex(hash),
         seed,
-        definition: json!({
-            "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
-            "repeats": experiment.repeats,
-            "order": experiment.order.word(),
-        }),
+        definition,
     }
 }
 
