@@ -360,6 +360,12 @@ mod tests {
             let plan =
                 Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
             assert_eq!(plan.slots.len(), trials, "{text}");
+            // And it is known again by its points.
+            let points = plan.points.iter().map(|planned| planned.point.to_json());
+            let points: Vec<Value> = points.collect();
+            assert_eq!(Vary::in_points(&points), Some(vary), "{text}");
+            let other = json!({ "workload": ["slob"], "params": { "active": 4096 } });
+            assert_eq!(Vary::in_points(&[other]), None);
         }
     }
 

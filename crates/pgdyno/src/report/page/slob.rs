@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::compare::spread;
 use super::histogram;
+use super::words::plural;
 use crate::accounting::Accounting;
 use crate::plan::experiment::slob_sweep::{Vary, size};
 use crate::plan::trial::Outcome;
@@ -135,8 +136,8 @@ fn rows(it: &Accounting) -> Vec<Value> {
             per_unit: None,
             gap: gap(&it.cpu_us),
             what: format!(
-                "of all the server's processes, for {} sessions",
-                it.sessions
+                "of all the server's processes, for {}",
+                plural(it.sessions, "session")
             ),
         },
         Row {
@@ -200,7 +201,7 @@ pub fn of_sweep(results: &Results) -> Value {
         let fit = results.fit();
         let ends = [
             ("shared_buffers", fit.first_end, fit.first_keeps_bytes),
-            ("the page cache", fit.second_end, fit.second_keeps_bytes),
+            ("The page cache", fit.second_end, fit.second_keeps_bytes),
         ];
         let words = |cache: &str, end, keeps| format!("{cache}: {}", end_words(end, keeps));
         let knees = ends.iter().filter_map(|(cache, end, keeps)| match end {
@@ -219,7 +220,7 @@ pub fn of_sweep(results: &Results) -> Value {
             sentences.push(format!("A logical read costs {}.", levels.join(", ")));
         }
         document["sentences"] = json!(sentences);
-        // Of what was told no sentence: the sizes that were measured.
+        // Too few sizes for a sentence.
         if sentences.is_empty()
             && let Some((least, most)) = results
                 .points
