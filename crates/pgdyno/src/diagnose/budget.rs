@@ -24,7 +24,7 @@ const OTHERS: &str = "pg.sessions.others_active";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     /// Clients in transactions.
-    busy: f64,
+    pub busy: f64,
     /// Sessions by event, the most frequent first.
     pub events: Vec<(String, f64)>,
     by_class: BTreeMap<Class, f64>,

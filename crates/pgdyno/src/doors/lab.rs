@@ -215,7 +215,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
                 Ok(())
             },
             finished: &mut |finished| {
-                results.add(finished);
+                results.add(finished.into());
                 Ok(())
             },
             notebook: &notebook,

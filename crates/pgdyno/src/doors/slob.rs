@@ -209,7 +209,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
                 Ok(())
             },
             finished: &mut |finished| {
-                results.add(finished);
+                results.add(&finished.into());
                 Ok(())
             },
             notebook: &notebook,

@@ -320,7 +320,8 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         && ended.complete > 0
     {
         let results = notebook.results()?;
-        let found = Found::new(&plan, capacity, &results);
+        let points = plan.points.iter().map(|planned| &planned.point);
+        let found = Found::new(points, &plan.varied, capacity.slo_us(), &results);
         if !args.json.replaces_text() {
             write_answer(format_args!("\n{}", found.text()))?;
         }

@@ -43,7 +43,7 @@ fn gap<T>(fact: &Fact<T>) -> Option<String> {
     }
 }
 
-const RESET: &str = "not known: the server's counters were reset meanwhile";
+pub(super) const RESET: &str = "not known: the server's counters were reset meanwhile";
 
 fn logical_reads(it: &Accounting) -> String {
     if let Some(why) = gap(&it.buffers) {
@@ -125,7 +125,8 @@ fn is_busy(share: f64) -> bool {
     share >= BUSY_MIN
 }
 
-fn buffers(it: &Accounting) -> String {
+/// What the server counted for a unit, and what was expected.
+pub(super) fn buffers(it: &Accounting) -> String {
     let counted = it.buffers_per_unit();
     let mut parts = Vec::new();
     if let (Some(counted), Some(units)) = (counted, it.units.first()) {
@@ -158,7 +159,8 @@ fn buffers(it: &Accounting) -> String {
     line
 }
 
-fn plan(it: &Accounting) -> String {
+/// By which plan a unit is read.
+pub(super) fn plan(it: &Accounting) -> String {
     let Some(expected) = it.expected.seen() else {
         return String::new();
     };

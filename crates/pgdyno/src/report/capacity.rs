@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::figures;
 use super::table::Table;
-use crate::plan::experiment::capacity::{Capacity, Ladder, Load, ladders};
-use crate::plan::experiment::plan::Plan;
+use crate::plan::experiment::capacity::{Ladder, Load, ladders};
+use crate::plan::experiment::point::Point;
 use crate::store::TrialRow;
 
 /// Characters of the longest bar.
@@ -20,13 +20,19 @@ pub struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// From the complete trials of an experiment.
-    pub fn new(plan: &Plan, capacity: Capacity, trials: &'a [TrialRow]) -> Found<'a> {
-        let varied: Vec<&str> = plan.varied.iter().map(String::as_str).collect();
+    /// From the complete trials of an experiment: its points as they were planned, what varies in
+    /// them, and the limit in microseconds.
+    pub fn new(
+        points: impl IntoIterator<Item = &'a Point>,
+        varied: &[String],
+        slo_us: f64,
+        trials: &'a [TrialRow],
+    ) -> Found<'a> {
+        let varied: Vec<&str> = varied.iter().map(String::as_str).collect();
         let varied: Vec<&str> = varied.into_iter().filter(|name| *name != "rate").collect();
-        let ladders = ladders(plan, trials).into_iter();
+        let ladders = ladders(points, trials).into_iter();
         Found {
-            slo_us: capacity.slo_us(),
+            slo_us,
             ladders: ladders
                 .map(|ladder| (ladder.point.label(&varied), ladder))
                 .collect(),
@@ -96,6 +102,11 @@ impl<'a> Found<'a> {
         loads
             .filter(|load| load.p99_us().is_ok())
             .find(|load| load.rate_per_s <= up_to)
+    }
+
+    /// What tells each ladder from the others, for people.
+    pub fn titles(&self) -> impl Iterator<Item = &str> {
+        self.ladders.iter().map(|(title, _)| title.as_str())
     }
 
     /// For programs.

@@ -11,6 +11,7 @@ pub mod json;
 pub mod live;
 pub mod markdown;
 pub mod observed;
+pub mod over;
 pub mod page;
 pub mod points;
 pub mod retries;

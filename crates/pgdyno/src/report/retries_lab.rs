@@ -11,7 +11,7 @@ use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::{Value, json};
 
 use super::figures;
-use crate::plan::experiment::notebook::Finished;
+use super::over::Over;
 use crate::store::State;
 use crate::target::facts::Facts;
 
@@ -65,17 +65,17 @@ struct Form {
 
 impl Results {
     /// Takes a trial that is over.
-    pub fn add(&mut self, finished: &Finished<'_>) {
-        let mut given = finished.slot.point.to_json();
+    pub fn add(&mut self, over: Over<'_>) {
+        let mut given = over.point;
         let name = given.as_object_mut().and_then(|given| given.remove("mix"));
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
         let point = self.point(&given);
         let form = point.form(name);
-        let outcome = match (finished.outcome, finished.state) {
+        let outcome = match (over.outcome, over.state) {
             (Some(outcome), State::Complete) => outcome,
             (_, State::Aborted | State::Running) => return,
             _ => {
-                let why = finished.error.clone().unwrap_or_default();
+                let why = over.why.unwrap_or_default();
                 if !form.troubles.contains(&why) {
                     form.troubles.push(why);
                 }

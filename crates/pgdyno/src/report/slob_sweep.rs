@@ -8,25 +8,27 @@ use pgdyno_stats::{CacheEnd, CacheFit, SetPoint};
 use serde_json::{Value, json};
 
 use super::figures;
+use super::over::Over;
 use super::table::Table;
 use crate::accounting::Accounting;
-use crate::plan::experiment::notebook::Finished;
 use crate::plan::experiment::slob_sweep::{Room, Vary, size};
 use crate::store::State;
 
 /// The results, as trials come in.
 pub struct Results {
-    vary: Vary,
-    room: Room,
-    points: BTreeMap<u64, Point>,
+    pub(super) vary: Vary,
+    pub(super) room: Room,
+    pub(super) points: BTreeMap<u64, Point>,
 }
 
 /// The repeats of a point.
 #[derive(Default)]
-struct Point {
-    accounts: Vec<Accounting>,
+pub(super) struct Point {
+    /// Their numbers, when they are from the store.
+    pub(super) numbers: Vec<i64>,
+    pub(super) accounts: Vec<Accounting>,
     /// Work units of all of them.
-    units: Latencies,
+    pub(super) units: Latencies,
     failed: u32,
 }
 
@@ -41,20 +43,13 @@ impl Results {
     }
 
     /// A trial is over.
-    pub fn add(&mut self, finished: &Finished<'_>) {
-        let given = finished.slot.point.to_json();
-        let value = match self.vary {
-            Vary::Size => &given["params"]["active"],
-            Vary::Sessions => &given["clients"],
-            Vary::Reads => &given["params"]["update_pct"],
-        };
-        let point = self.points.entry(value.as_u64().unwrap_or(0)).or_default();
-        match finished
-            .outcome
-            .filter(|_| finished.state == State::Complete)
-        {
+    pub fn add(&mut self, over: &Over<'_>) {
+        let value = self.vary.of(&over.point).as_u64();
+        let point = self.points.entry(value.unwrap_or(0)).or_default();
+        match over.outcome.filter(|_| over.state == State::Complete) {
             None => point.failed += 1,
             Some(outcome) => {
+                point.numbers.extend(over.number);
                 point.accounts.extend(outcome.accounting.clone());
                 for units in &outcome.recording.measured.all().units {
                     point.units.merge(&units.latencies);
@@ -123,7 +118,7 @@ impl Results {
         }
     }
 
-    fn fit(&self) -> CacheFit {
+    pub(super) fn fit(&self) -> CacheFit {
         let points = self.points.iter().filter_map(|(blocks, point)| {
             Some(SetPoint {
                 size_bytes: (blocks * self.room.block) as f64,
@@ -155,15 +150,7 @@ impl Results {
             fit.second_keeps_bytes,
             &memory,
         );
-        let levels = [
-            ("shared_buffers", fit.first_us),
-            ("the page cache", fit.second_us),
-            ("the device", fit.device_us),
-        ];
-        let levels = levels
-            .into_iter()
-            .filter_map(|(from, us)| Some(format!("{:.2} µs from {from}", us?)));
-        let levels: Vec<String> = levels.collect();
+        let levels = levels(&fit);
         if !levels.is_empty() {
             text += &format!("{:<15} {}\n", "a logical read", levels.join(", "));
         }
@@ -217,7 +204,7 @@ impl Results {
 
 impl Point {
     /// Over the repeats that know it; `None` when one does not.
-    fn median(&self, of: impl Fn(&Accounting) -> Option<f64>) -> Option<f64> {
+    pub(super) fn median(&self, of: impl Fn(&Accounting) -> Option<f64>) -> Option<f64> {
         let mut values: Vec<f64> = self.accounts.iter().map(of).collect::<Option<_>>()?;
         values.sort_by(f64::total_cmp);
         let (low, high) = (values.len().checked_sub(1)? / 2, values.len() / 2);
@@ -230,6 +217,11 @@ fn dash(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
 }
 
 fn line(cache: &str, end: Option<CacheEnd>, keeps: Option<f64>, known: &str) -> String {
+    format!("{cache:<15} {} ({known})\n", end_words(end, keeps))
+}
+
+/// Where a cache ends, in words.
+pub(super) fn end_words(end: Option<CacheEnd>, keeps: Option<f64>) -> String {
     let size = |bytes: f64| size(bytes as u64);
     let mut text = match end {
         None => "where it ends is not known".to_owned(),
@@ -244,7 +236,20 @@ fn line(cache: &str, end: Option<CacheEnd>, keeps: Option<f64>, known: &str) -> 
     if let Some(keeps) = keeps {
         text += &format!("; larger sets find {} kept", size(keeps));
     }
-    format!("{cache:<15} {text} ({known})\n")
+    text
+}
+
+/// What a logical read costs on each level that is known.
+pub(super) fn levels(fit: &CacheFit) -> Vec<String> {
+    let levels = [
+        ("shared_buffers", fit.first_us),
+        ("the page cache", fit.second_us),
+        ("the device", fit.device_us),
+    ];
+    let levels = levels
+        .into_iter()
+        .filter_map(|(from, us)| Some(format!("{:.2} µs from {from}", us?)));
+    levels.collect()
 }
 
 fn end_json(end: Option<CacheEnd>) -> Value {

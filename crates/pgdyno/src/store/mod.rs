@@ -86,7 +86,8 @@ impl State {
         }
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    /// As the column has it.
+    pub fn from_name(name: &str) -> Option<Self> {
         [Self::Running, Self::Complete, Self::Failed, Self::Aborted]
             .into_iter()
             .find(|state| state.name() == name)

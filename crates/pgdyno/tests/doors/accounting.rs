@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Database, Ran, pgdyno, ran};
+use crate::support::{Database, Ran, document_of, pgdyno, ran};
 
 /// 2,048 blocks of shared_buffers, and nobody else at work.
 const SMALL: [&str; 3] = [
@@ -148,6 +148,38 @@ fn the_sweep_finds_where_shared_buffers_ends() {
     let counts = format!("{} 1", points.len());
     ran(&mut pgdyno(&["sql", "--store", &store, kept])).expect(0, &[&counts]);
     ran(&mut pgdyno(&["show", "1", "--store", &store])).expect(0, &["LIOPS        "]);
+    let file = dir.path().join("sweep.html");
+    let output = file.to_str().unwrap();
+    let report = ["report", "slob-size", "-o", output, "--store", &store];
+    ran(&mut pgdyno(&report)).expect(0, &[]);
+    is_shown_as_swept(&document_of(&file), &document);
+}
+
+/// The report has the sweep's figures, from the store, and those of each trial.
+fn is_shown_as_swept(page: &Value, swept: &Value) {
+    let slob = &page["slob"];
+    assert_eq!(slob["x"]["unit"], "bytes");
+    let points = swept["points"].as_array().unwrap();
+    assert_eq!(slob["points"].as_array().unwrap().len(), points.len());
+    for (at, point) in points.iter().enumerate() {
+        let shown = &slob["points"][at];
+        assert_eq!(shown["x"], point["size_bytes"]);
+        assert_eq!(shown["liops"]["median"], point["liops"]);
+        assert_eq!(shown["hit_share"], point["hit_ratio"]);
+        assert_eq!(shown["us_per_read"], point["us_per_logical_read"]);
+        assert_eq!(shown["p99_us"], point["unit_p99_us"]);
+        assert_eq!(shown["trials"][0], at + 1);
+        let trial = &page["pages"][at]["slob"];
+        assert_eq!(trial["accounting"][0]["value"], point["liops"]);
+        let units = trial["units"]["count"].as_array().unwrap();
+        let units: u64 = units.iter().filter_map(Value::as_u64).sum();
+        assert_eq!(units, point["trials"][0]["units"][0]["count"]);
+    }
+    assert_eq!(slob["marks"][0]["x"], 16 << 20);
+    let fits = &swept["caches"]["shared_buffers_end"]["fits_bytes"];
+    assert_eq!(&slob["knees"][0]["x"], fits);
+    let sentence = slob["sentences"][0].as_str().unwrap();
+    assert!(sentence.starts_with("shared_buffers: "), "{sentence}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Database, Ran, pgdyno, ran};
+use crate::support::{Database, Ran, document_of, pgdyno, ran};
 
 struct Notebook<'a> {
     database: &'a Database,
@@ -93,6 +93,42 @@ fn two_sets_of_trials_are_compared_by_their_repeats() {
     notebook
         .pgdyno(&["compare", "tag:fast", "tag:slow"])
         .expect(0, &["medians of 5 and 6 trials"]);
+}
+
+/// On a server of its own: sessions of others would be told from the trial's.
+#[test]
+fn where_the_time_of_a_commit_went_is_shown_for_both_sides() {
+    let server = pgdyno_testkit::postgres_with(&[]);
+    let database = Database::on(&server, "compare_time");
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = Notebook {
+        database: &database,
+        folder: folder.path(),
+    };
+    let run = |text: &str, options: &[&str]| {
+        std::fs::write(folder.path().join("one.sql"), text).unwrap();
+        let args = ["run", "one.sql", "-c", "4", "-T", "2", "--url"];
+        let mut command = notebook.command(&args);
+        let ran = ran(command.arg(&database.url).args(options));
+        ran.expect(0, &["kept as trial"]);
+    };
+    run("SELECT pg_sleep(0.02);\n", &[]);
+    run("SELECT pg_sleep(0.04);\n", &[]);
+    run("SELECT pg_sleep(0.04);\n", &["--observe", "none"]);
+    let pair = |a: &str, b: &str| {
+        let compare = ["compare", a, b, "--html", "ab.html"];
+        notebook.pgdyno(&compare).expect(0, &[]);
+        document_of(&folder.path().join("ab.html"))["pairs"][0].take()
+    };
+    let seen = pair("1", "2");
+    let parts = seen["time_per_commit"].as_array().unwrap();
+    let most = &parts[0];
+    assert_eq!(most["class"], "Timeout", "{parts:#?}");
+    let (a_us, b_us) = (most["a_us"].as_f64(), most["b_us"].as_f64());
+    // Each sleeps for most of its time, however slow the machine is.
+    assert!(a_us > Some(10_000.0) && b_us > Some(20_000.0), "{parts:#?}");
+    assert!(a_us < b_us, "{parts:#?}");
+    assert!(pair("2", "3").get("time_per_commit").is_none());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Database, pgdyno, ran};
+use crate::support::{Database, document_of, pgdyno, ran};
 
 #[test]
 fn the_forms_are_put_side_by_side_and_kept() {
@@ -71,6 +71,17 @@ fn the_forms_are_put_side_by_side_and_kept() {
             "lab-retries failed procedure exploratory",
         ],
     );
+
+    // The report has the same, from the store.
+    let file = dir.path().join("lab.html");
+    let output = file.to_str().unwrap();
+    let report = ["report", "lab-retries", "-o", output, "--store", store];
+    ran(&mut pgdyno(&report)).expect(0, &[]);
+    let page = document_of(&file);
+    for part in ["lab", "workload", "variables", "points", "says"] {
+        assert_eq!(page["retries_lab"][part], document[part], "{part}");
+    }
+    assert!(page.get("slob").is_none() && page.get("capacity").is_none());
 }
 
 #[test]

@@ -92,6 +92,16 @@ pub fn pgdyno(args: &[&str]) -> Command {
     command
 }
 
+/// The document within a report's file.
+#[track_caller]
+pub fn document_of(report: &std::path::Path) -> serde_json::Value {
+    let page = std::fs::read_to_string(report).unwrap();
+    let begin = "<script type=\"application/json\" id=\"data\">";
+    let (_, rest) = page.split_once(begin).unwrap();
+    let (document, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(document).unwrap()
+}
+
 /// How a program ended.
 #[derive(Debug)]
 pub struct Ran {

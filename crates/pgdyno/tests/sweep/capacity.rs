@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Database;
+use crate::support::{Database, document_of, ran};
 use crate::written::Experiment;
 
 #[test]
@@ -44,6 +44,12 @@ fn rates_are_added_where_the_limit_is_broken_and_resuming_adds_no_more() {
     assert_eq!(ladder["loads"][0]["response_p99_us"], json!([null]));
     let capacity = ladder["capacity"]["per_s"].as_f64().unwrap();
     assert!(2000.0 <= capacity && capacity < most, "{capacity}");
+
+    // The report has the same, from the store.
+    ran(&mut experiment.command(&["report", "e", "-o", "e.html"])).expect(0, &[]);
+    let page = document_of(&experiment.dir.path().join("e.html"));
+    assert_eq!(page["capacity"], last["capacity"]);
+    assert_eq!(page["slo_us"], 500_000.0);
 
     // The figures again, and nothing is measured.
     experiment.run(&["--resume"]).expect(0, &texts);

@@ -89,11 +89,14 @@ impl Ladder<'_> {
     }
 }
 
-/// The ladders of the plan with what the trials came to, in the plan's order.
-pub fn ladders<'a>(plan: &Plan, trials: &'a [TrialRow]) -> Vec<Ladder<'a>> {
+/// The ladders of these points with what the trials came to, in the points' order.
+pub fn ladders<'a>(
+    points: impl IntoIterator<Item = &'a Point>,
+    trials: &'a [TrialRow],
+) -> Vec<Ladder<'a>> {
     let mut ladders: Vec<Ladder<'_>> = Vec::new();
-    for planned in &plan.points {
-        let point = planned.point.without_rate();
+    for point in points {
+        let point = point.without_rate();
         if ladders.iter().any(|ladder| ladder.point == point) {
             continue;
         }
@@ -154,7 +157,7 @@ pub fn between(plan: &Plan, capacity: Capacity, trials: &[TrialRow]) -> Vec<Slot
     });
     let of_plan: Vec<TrialRow> = of_plan.cloned().collect();
     let mut slots = Vec::new();
-    for ladder in ladders(plan, &of_plan) {
+    for ladder in ladders(plan.points.iter().map(|p| &p.point), &of_plan) {
         let (Ok(curve), _) = ladder.curve() else {
             continue;
         };

@@ -203,15 +203,20 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     let mut hash = Sha256::new();
     hash.update(all.join("\n"));
     hash.update(format!("{:?}", experiment.hygiene));
+    let mut definition = json!({
+        "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
+        "repeats": experiment.repeats,
+        "order": experiment.order.word(),
+    });
+    // No part of the hash: another limit is another question about the same trials.
+    if let Some(capacity) = experiment.capacity {
+        definition["capacity_slo_us"] = json!(capacity.slo_us());
+    }
     Identity {
         name: experiment.name.clone(),
         sha256: hex(hash),
         seed,
-        definition: json!({
-            "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
-            "repeats": experiment.repeats,
-            "order": experiment.order.word(),
-        }),
+        definition,
     }
 }
 
@@ -279,6 +284,11 @@ mod tests {
         assert_eq!(one, of("# again\nclients = [2, 1]\nworkload = ['tpcb']\n"));
         assert_eq!(one, of("workload = 'tpcb'\nclients = [1, 2]\nrepeats = 5"));
         assert_ne!(one, of("workload = 'tpcb'\nclients = [1, 3]"));
+        // The limit of a capacity is kept, and makes no other experiment.
+        let rates = "workload = 'tpcb'\nrate = [1, 2, 3]\n";
+        let limited = plan_of(&format!("{rates}capacity.slo = '5ms'")).unwrap();
+        assert_eq!(limited.identity.sha256, of(rates));
+        assert_eq!(limited.identity.definition["capacity_slo_us"], 5000.0);
         assert_ne!(
             one,
             of("workload = 'tpcb'\nclients = [1, 2]\nhygiene.vacuum = 'never'")

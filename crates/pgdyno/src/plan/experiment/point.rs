@@ -1,6 +1,6 @@
 //! One point of the matrix: a value for each parameter, and the trial that it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pgdyno_drive::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
@@ -37,6 +37,34 @@ impl Point {
     /// The values must have been accepted by their parameters.
     pub fn new(values: BTreeMap<String, Value>) -> Point {
         Point(values)
+    }
+
+    /// From records.
+    pub fn from_json(record: &Value) -> Option<Point> {
+        let mut values = BTreeMap::new();
+        for (name, value) in record.as_object()? {
+            match value {
+                Value::Object(inner) => {
+                    let inner = inner.iter();
+                    values.extend(inner.map(|(n, value)| (format!("{name}.{n}"), value.clone())));
+                }
+                value => {
+                    values.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        Some(Point(values))
+    }
+
+    /// The parameters in which these points differ.
+    pub fn varied(points: &[Point]) -> Vec<String> {
+        let names: BTreeSet<&String> = points.iter().flat_map(|point| point.0.keys()).collect();
+        let differs = |name: &&String| {
+            let mut values = points.iter().map(|point| point.0.get(*name));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        names.into_iter().filter(differs).cloned().collect()
     }
 
     /// What the parameters cannot know of each other.
@@ -312,5 +340,8 @@ mod tests {
     fn the_key_does_not_depend_on_the_order_of_writing() {
         let a = point(json!({ "clients": 1, "params.scale": 2, "params.a": 1 }));
         assert_eq!(a.key(), r#"{"clients":1,"params":{"a":1,"scale":2}}"#);
+        assert_eq!(Point::from_json(&a.to_json()), Some(a.clone()));
+        let b = point(json!({ "clients": 1, "params.scale": 3, "params.a": 1, "mix": "m" }));
+        assert_eq!(Point::varied(&[a, b]), ["mix", "params.scale"]);
     }
 }

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 /// What varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vary {
@@ -14,6 +16,34 @@ pub enum Vary {
     Sessions,
     /// How much of the work is reads.
     Reads,
+}
+
+impl Vary {
+    /// What varies in a point, as records have it.
+    pub fn of(self, point: &Value) -> &Value {
+        match self {
+            Self::Size => &point["params"]["active"],
+            Self::Sessions => &point["clients"],
+            Self::Reads => &point["params"]["update_pct"],
+        }
+    }
+
+    /// What varies in the points of a sweep, as its definition has them; `None` when they are not
+    /// those of a sweep.
+    pub fn in_points(points: &[Value]) -> Option<Self> {
+        let first = points.first()?;
+        let is_ours = |point: &Value| {
+            point["workload"] == json!(["slob"]) && point["params"]["tab_prefix"] == PREFIX
+        };
+        let all = [Self::Size, Self::Sessions, Self::Reads];
+        let vary = all.into_iter().find(|vary| {
+            let is_it = |point: &Value| vary.of(point).is_u64();
+            points.iter().all(is_it) && points.iter().any(|point| vary.of(point) != vary.of(first))
+        });
+        // A sweep of one size names it all the same.
+        let vary = vary.or_else(|| first["params"]["active"].is_u64().then_some(Self::Size));
+        vary.filter(|_| points.iter().all(is_ours))
+    }
 }
 
 /// What is known of the server before anything is loaded.
@@ -330,6 +360,12 @@ mod tests {
             let plan =
                 Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
             assert_eq!(plan.slots.len(), trials, "{text}");
+            // And it is known again by its points.
+            let points = plan.points.iter().map(|planned| planned.point.to_json());
+            let points: Vec<Value> = points.collect();
+            assert_eq!(Vary::in_points(&points), Some(vary), "{text}");
+            let other = json!({ "workload": ["slob"], "params": { "active": 4096 } });
+            assert_eq!(Vary::in_points(&[other]), None);
         }
     }
 

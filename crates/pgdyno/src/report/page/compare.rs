@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::histogram::{self, Shared};
 use super::trial::add;
-use super::{common, words};
+use super::{common, time_per_commit, words};
 use crate::exit::Failure;
 use crate::report::comparison::{Compared, Pair};
 use crate::store::{Kind, Store, TrialRow};
@@ -112,14 +112,18 @@ fn of_pair(
         false => Kind::Service,
     };
     let gates = sides.gate.as_ref().map(|(text, ..)| *text);
-    Ok(json!({
+    let mut told = json!({
         "point": pair.title,
         "paired": sides.paired,
         "latency": if kind == Kind::Response { "response" } else { "service" },
         "a": of_side(store, &pair.a, kind)?,
         "b": of_side(store, &pair.b, kind)?,
         "differences": figures.iter().map(|one| difference(one, pair, gates)).collect::<Vec<_>>(),
-    }))
+    });
+    if let Some(parts) = time_per_commit::of(store, &pair.a, &pair.b)? {
+        told["time_per_commit"] = parts;
+    }
+    Ok(told)
 }
 
 fn of_side(store: &Store, trials: &[&TrialRow], kind: Kind) -> Result<Value, Failure> {
@@ -215,7 +219,7 @@ fn relative_limit(gate: &str, figure: &str) -> Option<f64> {
 }
 
 /// With the figure of each repeat, in the order of the trials.
-fn spread(summary: &Summary, each: Vec<Option<f64>>) -> Value {
+pub(super) fn spread(summary: &Summary, each: Vec<Option<f64>>) -> Value {
     json!({
         "n": summary.n,
         "median": summary.median,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::blocks::Defined;
 use super::trial::add;
 use super::{common, environment, trial, words};
 use crate::diagnose::{self, diagnose};
@@ -99,6 +100,7 @@ fn of(
     let points: Vec<Value> = points.collect();
     let best = best(&points);
     let calibrated = calibrate::read::of_experiment(store, row)?;
+    let defined = Defined::of(row);
     let mut document = common(
         "experiment",
         &title(row, &summary, &axes),
@@ -121,6 +123,10 @@ fn of(
         "took_s": took_s(&all),
         "measured_s": all.iter().filter_map(|trial| trial.elapsed_us).sum::<u64>() as f64 / 1e6,
         "zones": zones(first.as_ref(), &axes),
+        "slo_us": defined.slo_us,
+        "slob": defined.slob(store, &all)?,
+        "retries_lab": defined.retries_lab(store, &all)?,
+        "capacity": defined.capacity(&all),
         "calibrations": calibrated.map(|c| vec![calibration::json(&c)]),
     });
     add(&mut document, fields);

@@ -4,13 +4,16 @@
 //! Everything comes from the store, and figures that other reports show as well come from there, so
 //! that none is computed in two ways. Not for: how it looks (web/).
 
+mod blocks;
 mod compare;
 mod environment;
 mod experiment;
 mod file;
 mod histogram;
 mod observed;
+mod slob;
 mod statements;
+mod time_per_commit;
 mod timeline;
 mod trial;
 mod words;

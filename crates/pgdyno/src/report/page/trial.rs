@@ -3,7 +3,7 @@
 use pgdyno_drive::record::Recording;
 use serde_json::{Value, json};
 
-use super::{common, environment, histogram, observed, statements, timeline, words};
+use super::{common, environment, histogram, observed, slob, statements, timeline, words};
 use crate::diagnose::diagnose;
 use crate::exit::Failure;
 use crate::plan::trial::Outcome;
@@ -60,6 +60,7 @@ fn of(outcome: &Outcome, trial: &TrialRow) -> Value {
         "events": observed::events(&outcome.observed),
         "worst": worst(outcome),
         "server_statements": statements::of_server(&outcome.observed),
+        "slob": slob::of_trial(outcome),
         "settings": settings,
         "settings_unseen": settings_unseen,
         "environment": environment::lines(outcome, trial),

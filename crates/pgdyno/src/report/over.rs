@@ -1,0 +1,51 @@
+//! A trial that is over, as reports of several trials take it: from the run that has just ended, or
+//! from the store.
+
+use serde_json::Value;
+
+use crate::plan::experiment::notebook::Finished;
+use crate::plan::trial::Outcome;
+use crate::store::{State, TrialRow};
+
+/// A trial and what it came to.
+pub struct Over<'a> {
+    /// Its number, when it is from the store.
+    pub number: Option<i64>,
+    /// What it was to measure, as records have it.
+    pub point: Value,
+    /// How it ended.
+    pub state: State,
+    /// What was measured, if anything was.
+    pub outcome: Option<&'a Outcome>,
+    /// What went wrong.
+    pub why: Option<String>,
+}
+
+impl<'a> Over<'a> {
+    /// One from the store; `None` of one that belongs to no point, or that is excluded.
+    pub fn stored(row: &TrialRow, outcome: &'a Outcome) -> Option<Self> {
+        if row.repeat.is_none() || row.excluded.is_some() {
+            return None;
+        }
+        let state = State::from_name(row.state)?;
+        Some(Self {
+            number: Some(row.number),
+            point: row.point.clone()?,
+            state,
+            outcome: Some(outcome).filter(|_| state == State::Complete),
+            why: row.reason.clone(),
+        })
+    }
+}
+
+impl<'a> From<&Finished<'a>> for Over<'a> {
+    fn from(finished: &Finished<'a>) -> Self {
+        Self {
+            number: None,
+            point: finished.slot.point.to_json(),
+            state: finished.state,
+            outcome: finished.outcome,
+            why: finished.error.clone(),
+        }
+    }
+}

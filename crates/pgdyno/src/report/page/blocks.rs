@@ -1,0 +1,119 @@
+//! What stands beside an experiment's matrix, or in its place: slob's cache fit, the laboratory for
+//! retries, capacity. Each is what its own command has shown, from the store.
+
+use serde_json::{Value, json};
+
+use super::slob;
+use crate::exit::Failure;
+use crate::plan::experiment::point::Point;
+use crate::plan::experiment::retries_lab::{FORMS, WORKLOADS};
+use crate::plan::experiment::slob_sweep::{Room, Vary};
+use crate::plan::trial::Outcome;
+use crate::report::capacity::Found;
+use crate::report::over::Over;
+use crate::report::{retries_lab, slob_sweep};
+use crate::store::{ExperimentRow, State, Store, TrialRow};
+
+/// An experiment as it was defined.
+pub struct Defined {
+    points: Vec<Value>,
+    /// The limit of p99, where a capacity was asked for.
+    pub slo_us: Option<f64>,
+}
+
+impl Defined {
+    /// By its row in the store.
+    pub fn of(row: &ExperimentRow) -> Self {
+        let definition: Value = serde_json::from_str(&row.definition).unwrap_or_default();
+        let definition = &definition["definition"];
+        Self {
+            points: definition["points"].as_array().cloned().unwrap_or_default(),
+            slo_us: definition["capacity_slo_us"].as_f64(),
+        }
+    }
+
+    /// The cache fit of `pgdyno slob sweep`. `all` are its trials in the order of their numbers.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn slob(&self, store: &Store, all: &[TrialRow]) -> Result<Option<Value>, Failure> {
+        let Some(vary) = Vary::in_points(&self.points) else {
+            return Ok(None);
+        };
+        let mut results: Option<slob_sweep::Results> = None;
+        for row in all {
+            let outcome = store.outcome(row.number)?;
+            let Some(over) = Over::stored(row, &outcome) else {
+                continue;
+            };
+            if results.is_none() {
+                results = room(&outcome).map(|room| slob_sweep::Results::new(vary, room));
+            }
+            if let Some(results) = &mut results {
+                results.add(&over);
+            }
+        }
+        Ok(results.map(|results| slob::of_sweep(&results)))
+    }
+
+    /// What `pgdyno lab retries` found.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn retries_lab(&self, store: &Store, all: &[TrialRow]) -> Result<Option<Value>, Failure> {
+        let is_form = |point: &Value| {
+            let is_known = WORKLOADS
+                .iter()
+                .any(|name| point["workload"] == json!([name]));
+            is_known && FORMS.iter().any(|form| point["mix"] == *form)
+        };
+        if self.points.is_empty() || !self.points.iter().all(is_form) {
+            return Ok(None);
+        }
+        let mut results = retries_lab::Results::default();
+        for row in all {
+            let outcome = store.outcome(row.number)?;
+            if let Some(over) = Over::stored(row, &outcome) {
+                results.add(over);
+            }
+        }
+        Ok(Some(results.to_json()))
+    }
+
+    /// How much load keeps the limit.
+    pub fn capacity(&self, all: &[TrialRow]) -> Option<Value> {
+        let slo_us = self.slo_us?;
+        let points: Option<Vec<Point>> = self.points.iter().map(Point::from_json).collect();
+        let points = points?;
+        let counts =
+            |row: &&TrialRow| row.state == State::Complete.name() && row.excluded.is_none();
+        // The newest first, as the sweep has them.
+        let trials: Vec<TrialRow> = all.iter().rev().filter(counts).cloned().collect();
+        let varied = Point::varied(&points);
+        let found = Found::new(&points, &varied, slo_us, &trials);
+        let mut document = found.to_json();
+        if let Some(ladders) = document["ladders"]
+            .as_array_mut()
+            .filter(|all| all.len() > 1)
+        {
+            for (ladder, title) in ladders.iter_mut().zip(found.titles()) {
+                ladder["title"] = json!(title);
+            }
+        }
+        Some(document)
+    }
+}
+
+/// What a trial knows of its server.
+fn room(outcome: &Outcome) -> Option<Room> {
+    let facts = &outcome.facts;
+    let is_here = facts.same_host.seen().is_some_and(|here| *here);
+    let counters = outcome.accounting.as_ref()?.buffers.seen()?;
+    Some(Room {
+        shared_buffers: *facts.shared_buffers_bytes.seen()?,
+        block: counters.block_bytes,
+        memory: outcome.host.memory_bytes.filter(|_| is_here),
+        disk_free: None,
+        cpus: is_here.then_some(outcome.host.cpus),
+    })
+}

@@ -1,0 +1,296 @@
+//! What slob's trials and sweeps show beside the rest: who read what from where, and where the
+//! caches end.
+
+use pgdyno_drive::record::Latencies;
+use pgdyno_stats::{Bootstrap, CacheEnd, Sample};
+use serde_json::{Value, json};
+
+use super::compare::spread;
+use super::histogram;
+use super::words::plural;
+use crate::accounting::Accounting;
+use crate::plan::experiment::slob_sweep::{Vary, size};
+use crate::plan::trial::Outcome;
+use crate::report::accounting::{RESET, buffers, plan};
+use crate::report::slob_sweep::{Point, Results, end_words, levels};
+use crate::target::facts::Fact;
+
+/// A trial's; `None` where nothing was counted.
+pub fn of_trial(outcome: &Outcome) -> Option<Value> {
+    let it = outcome.accounting.as_ref()?;
+    let recording = &outcome.recording;
+    let units = recording.measured.all().units;
+    let mut all = Latencies::default();
+    let mut kinds = Vec::new();
+    for (name, units) in recording.operations.iter().zip(&units) {
+        if units.count() > 0 {
+            all.merge(&units.latencies);
+            kinds.push(name.as_str());
+        }
+    }
+    let sentence = buffers(it);
+    Some(json!({
+        "accounting": rows(it),
+        "units": (all.count() > 0).then(|| histogram::whole(&all)),
+        "units_label": format!("Work units ({})", kinds.join(", ")),
+        "sentence": match sentence.is_empty() {
+            true => None,
+            false => Some(format!("Buffers: {sentence}")),
+        },
+    }))
+}
+
+/// A figure, or why there is none.
+struct Row<'a> {
+    name: &'a str,
+    value: Option<f64>,
+    unit: &'a str,
+    per_unit: Option<f64>,
+    /// Why it is not known.
+    gap: Option<&'a str>,
+    what: String,
+}
+
+fn rows(it: &Accounting) -> Vec<Value> {
+    fn gap<T>(fact: &Fact<T>) -> Option<&str> {
+        match fact {
+            Fact::Seen(_) => None,
+            Fact::Unseen(why) => Some(why),
+        }
+    }
+    let database = it.buffers.seen().map(|counters| &counters.database);
+    let counted = match database {
+        Some(database) => format!("counted by the server for the database {database}"),
+        None => String::new(),
+    };
+    let device = it.device.seen().map(|device| &device.name);
+    let device = device.map_or_else(String::new, |name| format!("{name}, for whomever"));
+    let units = match it.units.as_slice() {
+        [only] if only.count > 0 => Some(only.count as f64),
+        _ => None,
+    };
+    let each = |count: Option<u64>| count.zip(units).map(|(count, units)| count as f64 / units);
+    let percent = |share: f64| share * 100.0;
+    let expected = it.expected.seen();
+    let rows = [
+        Row {
+            name: "Logical reads (LIOPS)",
+            value: it.liops(),
+            unit: "1/s",
+            per_unit: it.buffers_per_unit(),
+            gap: gap(&it.buffers),
+            what: counted.clone(),
+        },
+        Row {
+            name: "Misses of shared_buffers",
+            value: it.misses_per_s(),
+            unit: "1/s",
+            per_unit: each(it.misses()),
+            gap: gap(&it.buffers),
+            what: counted.clone(),
+        },
+        Row {
+            name: "Hit ratio",
+            value: it.hit_ratio().map(percent),
+            unit: "%",
+            per_unit: None,
+            gap: gap(&it.buffers),
+            what: counted,
+        },
+        Row {
+            name: "Device reads",
+            value: it.device_reads_per_s(),
+            unit: "1/s",
+            per_unit: each(it.device.seen().map(|device| device.reads)),
+            gap: gap(&it.device),
+            what: device.clone(),
+        },
+        Row {
+            name: "Read from the device",
+            value: it.device_bytes_per_s(),
+            unit: "bytes/s",
+            per_unit: None,
+            gap: gap(&it.device),
+            what: device,
+        },
+        Row {
+            name: "Log written",
+            value: it.wal_bytes_per_s(),
+            unit: "bytes/s",
+            per_unit: None,
+            gap: gap(&it.wal_bytes),
+            what: "counted by the server".to_owned(),
+        },
+        Row {
+            name: "CPU for a logical read",
+            value: it.cpu_us_per_logical_read(),
+            unit: "µs",
+            per_unit: None,
+            gap: gap(&it.cpu_us).or(gap(&it.buffers)),
+            what: "of all the server's processes".to_owned(),
+        },
+        Row {
+            name: "Cores busy",
+            value: it.cores_busy(),
+            unit: "",
+            per_unit: None,
+            gap: gap(&it.cpu_us),
+            what: format!(
+                "of all the server's processes, for {}",
+                plural(it.sessions, "session")
+            ),
+        },
+        Row {
+            name: "Buffers expected of a unit",
+            value: expected.map(|expected| expected.mean),
+            unit: "",
+            per_unit: None,
+            gap: gap(&it.expected),
+            what: format!("by EXPLAIN: {}", plan(it)),
+        },
+    ];
+    let rows = rows.into_iter().map(|row| {
+        let unseen = row.gap.or((row.value.is_none()).then_some(RESET));
+        json!({
+            "name": row.name,
+            "value": row.value,
+            "unit": row.unit,
+            "per_unit": row.per_unit,
+            "unseen": unseen.filter(|_| row.value.is_none()),
+            "what": row.what,
+        })
+    });
+    let nodes = it.nodes.iter().map(|figures| {
+        let by_node = figures.by_node.keys().cloned().collect::<Vec<_>>();
+        json!({
+            "name": figures.name,
+            "value": figures.all(),
+            "unit": figures.unit,
+            "per_unit": it.per_unit(figures),
+            "what": format!("of {} together", by_node.join(", ")),
+        })
+    });
+    rows.chain(nodes).collect()
+}
+
+/// A sweep's.
+pub fn of_sweep(results: &Results) -> Value {
+    let (title, unit) = match results.vary {
+        Vary::Size => ("active set", "bytes"),
+        Vary::Sessions => ("sessions", "sessions"),
+        Vary::Reads => ("share of reads", "%"),
+    };
+    let points = results.points.iter();
+    let points = points.map(|(value, point)| of_point(place(results, *value), point));
+    let mut document = json!({
+        "x": { "title": title, "unit": unit },
+        "points": points.collect::<Vec<_>>(),
+        "marks": [],
+        "knees": [],
+    });
+    if results.vary == Vary::Size {
+        let room = &results.room;
+        let marks = [
+            Some((room.shared_buffers, "shared_buffers")),
+            room.memory.map(|bytes| (bytes, "memory")),
+        ];
+        let marks = marks.into_iter().flatten();
+        document["marks"] = marks
+            .map(|(bytes, name)| json!({ "x": bytes, "name": name }))
+            .collect();
+        let fit = results.fit();
+        let ends = [
+            ("shared_buffers", fit.first_end, fit.first_keeps_bytes),
+            ("The page cache", fit.second_end, fit.second_keeps_bytes),
+        ];
+        let words = |cache: &str, end, keeps| format!("{cache}: {}", end_words(end, keeps));
+        let knees = ends.iter().filter_map(|(cache, end, keeps)| match end {
+            Some(CacheEnd::Between { fits, .. }) => {
+                Some(json!({ "x": fits, "sentence": words(cache, *end, *keeps) }))
+            }
+            _ => None,
+        });
+        document["knees"] = knees.collect();
+        let known = ends.iter().filter(|(_, end, _)| end.is_some());
+        let mut sentences: Vec<String> = known
+            .map(|(cache, end, keeps)| format!("{}.", words(cache, *end, *keeps)))
+            .collect();
+        let levels = levels(&fit);
+        if !levels.is_empty() {
+            sentences.push(format!("A logical read costs {}.", levels.join(", ")));
+        }
+        document["sentences"] = json!(sentences);
+        // Too few sizes for a sentence.
+        if sentences.is_empty()
+            && let Some((least, most)) = results
+                .points
+                .keys()
+                .next()
+                .zip(results.points.keys().last())
+        {
+            let bytes = |blocks: &u64| size(blocks * room.block);
+            document["sentences"] = json!([format!(
+                "Sets from {} to {}: too few to tell where a cache ends.",
+                bytes(least),
+                bytes(most)
+            )]);
+        }
+    }
+    document
+}
+
+/// Where a value stands on the axis.
+fn place(results: &Results, value: u64) -> u64 {
+    match results.vary {
+        Vary::Size => value * results.room.block,
+        Vary::Sessions => value,
+        Vary::Reads => 100 - value.min(100),
+    }
+}
+
+fn of_point(x: u64, point: &Point) -> Value {
+    let each: Vec<Option<f64>> = point.accounts.iter().map(Accounting::liops).collect();
+    let all: Option<Vec<f64>> = each.iter().copied().collect();
+    let sample = all.and_then(|all| Sample::new(&all).ok());
+    json!({
+        "x": x,
+        "liops": sample.map(|sample| spread(&sample.summary(&Bootstrap::default()), each)),
+        "hit_share": point.median(Accounting::hit_ratio),
+        "misses_per_s": point.median(Accounting::misses_per_s),
+        "device_reads_per_s": point.median(Accounting::device_reads_per_s),
+        "p50_us": point.units.percentile_us(50.0),
+        "p99_us": point.units.percentile_us(99.0),
+        "us_per_read": point.median(Accounting::us_per_logical_read),
+        "trials": point.numbers,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::tests::accounting;
+
+    #[test]
+    fn what_is_not_known_has_its_reason_in_place_of_a_figure() {
+        let mut it = accounting();
+        it.device = Fact::Unseen("it is on another host".to_owned());
+        let rows = rows(&it);
+        let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+        let liops = row("Logical reads (LIOPS)");
+        assert_eq!(liops["value"], 100_000.0);
+        assert!((liops["per_unit"].as_f64().unwrap() - 1_000_000.0 / 3900.0).abs() < 1e-6);
+        assert_eq!(liops["unseen"], Value::Null);
+        assert_eq!(row("Hit ratio")["value"], 75.0);
+        let device = row("Device reads");
+        assert_eq!(device["value"], Value::Null);
+        assert_eq!(device["unseen"], "it is on another host");
+        // Counters that went backwards are no gap of the instrument's.
+        it.buffers = Fact::Seen(Default::default());
+        assert!(
+            self::rows(&it)[0]["unseen"]
+                .as_str()
+                .unwrap()
+                .contains("reset")
+        );
+    }
+}
