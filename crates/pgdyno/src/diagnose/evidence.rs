@@ -6,12 +6,17 @@ use super::budget::{self, Budget};
 use super::stalls::Stalls;
 use super::waits::Class;
 use crate::plan::trial::Outcome;
+use crate::validity::CLIENT_BOUND_SHARE;
 
 /// With less idle time than this share, CPUs are all in use.
 const FULL_IDLE_SHARE: f64 = 0.1;
 /// A server that uses less of the CPUs than this share of what its clients could use is not kept busy
 /// by them.
 const SERVER_USE_SHARE: f64 = 0.2;
+
+/// A thread that has work less than this share of the time makes an answer wait for one other and a
+/// half at most (queueing theory: share / (1 - share)): it waits for the server, not the server for it.
+const CLIENT_BUSY_SHARE: f64 = 0.6;
 
 /// One trial's evidence.
 pub struct Evidence<'a> {
@@ -151,6 +156,16 @@ impl<'a> Evidence<'a> {
     pub fn busiest_thread(&self) -> Option<f64> {
         let threads = self.outcome.recording.threads.iter();
         threads.map(|thread| thread.wanted_share()).reduce(f64::max)
+    }
+
+    /// Which share of the time outside of the server is pgdyno's own: all of it when its busiest thread
+    /// had work nearly all the time, none when it mostly waited, else as much as it had work.
+    pub fn clients_part_of_outside(&self) -> f64 {
+        match self.busiest_thread() {
+            Some(busiest) if busiest >= CLIENT_BOUND_SHARE => 1.0,
+            Some(busiest) if busiest >= CLIENT_BUSY_SHARE => busiest,
+            _ => 0.0,
+        }
     }
 
     /// The mean of a series over the measured time, all its labels together; `None` where it was

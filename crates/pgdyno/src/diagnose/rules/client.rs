@@ -1,13 +1,13 @@
 //! pgdyno itself: a thread of it had no time left, so that answers waited for their turn.
 //!
-//! Only a thread that had work nearly all the time counts: on a CPU, or waiting for one that others
-//! had. Then the time in which the server had nothing to do for a client is the generator's.
+//! Only a thread that had work most of the time counts: on a CPU, or waiting for one that others had.
+//! Then the time in which the server had nothing to do for a client is the generator's, all of it when
+//! the thread had work nearly all the time.
 
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::words;
-use crate::validity::CLIENT_BOUND_SHARE;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -29,8 +29,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let outside = evidence
         .outside_share()
         .unwrap_or_else(|| evidence.of_all(busiest));
-    let is_bound = busiest >= CLIENT_BOUND_SHARE;
-    let share = if is_bound { outside } else { 0.0 };
+    let share = outside * evidence.clients_part_of_outside();
     let threads = &evidence.outcome.recording.threads;
     let used: u64 = threads.iter().map(|t| t.user_us + t.system_us).sum();
     let waited: u64 = threads.iter().map(|t| t.waited_us).sum();

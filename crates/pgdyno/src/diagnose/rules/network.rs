@@ -8,7 +8,6 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::words;
-use crate::validity::CLIENT_BOUND_SHARE;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -31,10 +30,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             remedies: Vec::new(),
         });
     }
-    let is_clients = evidence
-        .busiest_thread()
-        .is_some_and(|busiest| busiest >= CLIENT_BOUND_SHARE);
-    if is_clients {
+    let outside = outside * (1.0 - evidence.clients_part_of_outside());
+    if outside == 0.0 {
         return Examined::Found(Found {
             share: 0.0,
             figure: Some("pgdyno had no time left; the way is not told apart".to_owned()),
@@ -47,7 +44,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         Proof::new(
             words::share(outside),
             format!(
-                "of the clients’ time no session was in a statement: {} of {} on average",
+                "of the clients’ time they and the server both waited: {} of {} sessions were in a \
+                     statement on average",
                 words::some(budget.active()),
                 words::some(evidence.busy_clients()),
             ),

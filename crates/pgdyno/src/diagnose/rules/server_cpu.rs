@@ -5,7 +5,6 @@ use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
 use crate::diagnose::words;
-use crate::validity::CLIENT_BOUND_SHARE;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -22,12 +21,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     };
     // What blocks cost on the CPU is theirs.
     let mut share = running - super::buffer_misses::cpu_share(evidence);
-    let is_client_bound = evidence
-        .busiest_thread()
-        .is_some_and(|busiest| busiest >= CLIENT_BOUND_SHARE);
-    if evidence.do_sessions_wait_for_cpus() && !is_client_bound {
+    if evidence.do_sessions_wait_for_cpus() {
         // Sessions that wait for a CPU before they are seen to be active.
-        share += evidence.outside_share().unwrap_or(0.0);
+        let outside = evidence.outside_share().unwrap_or(0.0);
+        share += outside * (1.0 - evidence.clients_part_of_outside());
     }
     let sessions = budget.sessions(Class::Running);
     let mut proofs = vec![
