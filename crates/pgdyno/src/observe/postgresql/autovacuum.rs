@@ -67,7 +67,7 @@ impl Autovacuum {
         clock: &ServerClock,
         out: &mut Readings,
     ) -> Result<(), Error> {
-        let workers = connection.rows(WORKERS)?;
+        let workers = connection.again("pgdyno_workers", WORKERS)?;
         let times = match connection.major >= 18 {
             true => [
                 "pg_stat_get_total_autovacuum_time(c.oid)",
@@ -78,7 +78,10 @@ impl Autovacuum {
         let sql = COUNTS
             .replace("{vacuum_time}", times[0])
             .replace("{analyze_time}", times[1]);
-        let tables = connection.rows(&sql)?.into_iter().filter_map(table);
+        let tables = connection
+            .again("pgdyno_vacuums", &sql)?
+            .into_iter()
+            .filter_map(table);
         let tables: BTreeMap<String, Table> = tables.collect();
         let mut starts = self.working.clone();
         self.working = workers

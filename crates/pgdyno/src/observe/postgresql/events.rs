@@ -79,6 +79,7 @@ impl Instrument for Events {
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
         let result = self.read(out);
+        self.line.tell_cost(out);
         let node = self.line.place().label("");
         let name = |what: &str| match node.as_str() {
             "" => what.to_owned(),
