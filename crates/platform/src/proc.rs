@@ -15,8 +15,12 @@ pub mod pressure;
 pub mod sockets;
 pub mod task;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
+
+/// Most such files are shorter.
+const LENGTH_USUAL: usize = 4096;
 
 /// The text of such a file. Bytes that are no UTF-8 (a process may call itself anything) are
 /// replaced.
@@ -25,8 +29,12 @@ use std::path::Path;
 /// It is not there or not to be read; the error names the file.
 pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
     let path = path.as_ref();
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    let mut bytes = Vec::with_capacity(LENGTH_USUAL);
+    // Behind a limit nobody asks for the file's length, which the kernel gives as 0 here.
+    let read = File::open(path).and_then(|file| file.take(u64::MAX).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())),
         Err(e) => {
             let text = format!("{}: {e}", path.display());
             Err(io::Error::new(e.kind(), text))

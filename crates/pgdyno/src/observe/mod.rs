@@ -38,7 +38,7 @@ pub use beside::{Beside, Onlooker};
 pub use choose::{Instruments, Scene, Wish, choose};
 pub use gap::Gap;
 pub use instrument::Instrument;
-pub use observed::{Course, Observed};
+pub use observed::{Course, Observed, SERVER_CPU};
 pub use readings::{Readings, ServerStatement};
 pub use series::{Kind, Row, Series};
 pub use watch::Watch;

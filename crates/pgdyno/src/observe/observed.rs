@@ -4,6 +4,11 @@ use super::batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Span, Total};
 use super::{Kind, ServerStatement};
 use crate::validity::Note;
 
+/// The fact of an instrument that has a session of the server's for the whole trial: CPU time that
+/// the server's process took for it, from its start until clients had gone, in microseconds. With
+/// several nodes each has one, with the node behind it.
+pub const SERVER_CPU: &str = "server_cpu_us";
+
 /// All of it. Instruments, series and gaps stand at the place of their number.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
@@ -95,6 +100,19 @@ impl Observed {
     pub fn fact(&self, name: &str) -> Option<&serde_json::Value> {
         let mut facts = self.facts.iter();
         facts.find_map(|(_, known, value)| (known == name).then_some(value))
+    }
+
+    /// What the server's processes took for the instruments' sessions that stay for the whole trial,
+    /// all together, in microseconds; `None` where they are not seen from here.
+    pub fn server_cpu_us(&self) -> Option<u64> {
+        let facts = self.facts.iter();
+        let costs = facts.filter(|(_, name, _)| {
+            let rest = name.strip_prefix(SERVER_CPU);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        });
+        costs
+            .filter_map(|(_, _, us)| us.as_u64())
+            .reduce(|a, b| a + b)
     }
 
     /// The name of an instrument.

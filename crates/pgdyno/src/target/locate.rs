@@ -149,22 +149,9 @@ fn by_session(endpoint: &Endpoint, dialect: &Dialect, query: &str, proc: &Proc) 
         Err(e) => return Place::Unclear(one_line(&e.to_string())),
     };
     session.set_answer_timeout(Some(ANSWER_LIMIT));
-    let row = match admin::rows(&mut session, query) {
-        Ok(rows) => rows.into_iter().next().unwrap_or_default(),
-        Err(e) => return Place::Unclear(one_line(&e.to_string())),
-    };
-    let mut row = row.into_iter();
-    let mut next = || row.next().flatten();
-    let pid = next().and_then(|text| text.parse().ok());
-    let started_s = next().and_then(|text| text.parse().ok());
-    let (Some(pid), Some(started_s)) = (pid, started_s) else {
-        return Place::Unclear("the server does not tell its process".to_owned());
-    };
-    let port = next().and_then(|text| text.parse().ok());
-    let wanted = processes::Wanted {
-        pid,
-        started_s,
-        port,
+    let wanted = match wanted(&mut session, query) {
+        Ok(wanted) => wanted,
+        Err(why) => return Place::Unclear(why),
     };
     let found = proc.serving(&wanted, dialect.processes.names);
     // The session is open until here, and so is its process.
@@ -174,6 +161,30 @@ fn by_session(endpoint: &Endpoint, dialect: &Dialect, query: &str, proc: &Proc) 
         Ok(process) => Place::Here(process),
         Err(why) => absent(&addr, &why),
     }
+}
+
+fn wanted(session: &mut Session, query: &str) -> Result<processes::Wanted, String> {
+    let rows = admin::rows(session, query).map_err(|e| one_line(&e.to_string()))?;
+    let mut row = rows.into_iter().next().unwrap_or_default().into_iter();
+    let mut next = || row.next().flatten();
+    let pid = next().and_then(|text| text.parse().ok());
+    let started_s = next().and_then(|text| text.parse().ok());
+    let (Some(pid), Some(started_s)) = (pid, started_s) else {
+        return Err("the server does not tell its process".to_owned());
+    };
+    let port = next().and_then(|text| text.parse().ok());
+    Ok(processes::Wanted {
+        pid,
+        started_s,
+        port,
+    })
+}
+
+/// CPU time that the process which serves this session has used, in microseconds; `None` where
+/// sessions have none of their own, or it is not seen from here.
+pub fn session_us(session: &mut Session, dialect: &Dialect) -> Option<u64> {
+    let wanted = wanted(session, dialect.processes.of_session?).ok()?;
+    Proc::of_kernel().session_us(&wanted, dialect.processes.names)
 }
 
 /// The kernel tells who has the other end of a connection.

@@ -71,3 +71,47 @@ fn a_disk_that_is_not_there_is_told_before_anything_is_begun() {
     let why = "--disk: this host has no disk no such disk";
     notebook.run(&db, &args).expect(2, &[why]);
 }
+
+/// Of a core, which no trial of a few seconds comes near, whatever else the machine does: it is to
+/// find a reading that has become dear, not to measure. What observing costs: docs/instruments.md.
+const COST_MAX: f64 = 0.1;
+
+#[test]
+fn what_observing_costs_is_known_on_both_sides_and_little() {
+    let notebook = Notebook::new();
+    let db = Database::new("observe_cost");
+    let one = script(&notebook);
+    let args = [
+        "run", &one, "-c", "16", "-j", "2", "-T", "5", "--rate", "100", "--json",
+    ];
+    let ran = notebook.run(&db, &args).expect(0, &[]);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let observed = &document["observed"];
+    let trial_us = document["measured"]["elapsed_us"].as_f64().unwrap();
+    let check = |what: &str, us: Option<u64>| {
+        let us = us.unwrap_or_else(|| panic!("{what} is not known: {observed:#}"));
+        let share = us as f64 / trial_us;
+        assert!(us > 0 && share < COST_MAX, "{what}: {us} µs");
+        us
+    };
+    let instruments = observed["instruments"].as_array().unwrap();
+    let mut here_us = 0;
+    for instrument in instruments {
+        let name = instrument["name"].as_str().unwrap();
+        here_us += check(name, instrument["cpu_us"].as_u64());
+    }
+    let all_us = check("this side", observed["cpu_us"].as_u64());
+    assert!(all_us >= here_us, "{all_us} {here_us}");
+    // Each has a session with the server all the time.
+    let mut there_us = 0;
+    for name in ["pg.counters", "pg.waits", "pg.locks", "pg.events"] {
+        there_us += check(name, observed["facts"][name]["server_cpu_us"].as_u64());
+    }
+    let all_us = check("the server's side", observed["server_cpu_us"].as_u64());
+    assert_eq!(all_us, there_us);
+    let shown = notebook.pgdyno(&["show", "1"]).expect(0, &[]).stdout;
+    let line = shown.lines().find(|line| line.starts_with("observers "));
+    let line = line.unwrap_or_else(|| panic!("{shown}"));
+    assert!(line.contains("of CPU on this side"), "{line}");
+    assert!(line.contains(" ms on the server's, "), "{line}");
+}

@@ -32,11 +32,19 @@ const COUNTS: &str = "SELECT n.nspname || '.' || c.relname, \
     WHERE c.relkind IN ('r', 'm', 't') AND c.relpersistence <> 't' \
     ORDER BY c.relpages DESC, c.oid LIMIT 200";
 
+/// The counts of all tables are dear: they are asked for so often, and when a worker that was seen is
+/// gone. When a vacuum was over the server tells, however late it is asked.
+const COUNTS_INTERVAL: Duration = Duration::from_secs(5);
+
 /// Autovacuums since the first reading.
 #[derive(Debug, Default)]
 pub struct Autovacuum {
     /// By name, from the last reading.
     tables: Option<BTreeMap<String, Table>>,
+    /// When these were read.
+    counted: Option<Instant>,
+    /// Workers seen since then, as in `working`.
+    starts: BTreeMap<String, Instant>,
     /// Workers seen now, by what they say, with when they began with it.
     working: BTreeMap<String, Instant>,
     count: u64,
@@ -57,7 +65,7 @@ struct Work {
 }
 
 impl Autovacuum {
-    /// Reads, and tells what has ended since the last time.
+    /// Reads, and tells what has ended since the last time; the last time for certain.
     ///
     /// # Errors
     /// The server's or the connection's.
@@ -65,9 +73,24 @@ impl Autovacuum {
         &mut self,
         connection: &mut Connection,
         clock: &ServerClock,
+        is_last: bool,
         out: &mut Readings,
     ) -> Result<(), Error> {
-        let workers = connection.rows(WORKERS)?;
+        let workers = connection.again("pgdyno_workers", WORKERS)?;
+        let working: BTreeMap<String, Instant> = workers
+            .into_iter()
+            .filter_map(|row| worker(row, clock))
+            .collect();
+        let is_gone = self.working.keys().any(|what| !working.contains_key(what));
+        // A worker may be at the next table already, and still tell of this one.
+        self.starts.extend(working.clone());
+        self.working = working;
+        let is_due = self
+            .counted
+            .is_none_or(|counted| counted.elapsed() >= COUNTS_INTERVAL);
+        if !(is_due || is_gone || is_last) {
+            return Ok(());
+        }
         let times = match connection.major >= 18 {
             true => [
                 "pg_stat_get_total_autovacuum_time(c.oid)",
@@ -78,15 +101,13 @@ impl Autovacuum {
         let sql = COUNTS
             .replace("{vacuum_time}", times[0])
             .replace("{analyze_time}", times[1]);
-        let tables = connection.rows(&sql)?.into_iter().filter_map(table);
-        let tables: BTreeMap<String, Table> = tables.collect();
-        let mut starts = self.working.clone();
-        self.working = workers
+        let tables = connection
+            .again("pgdyno_vacuums", &sql)?
             .into_iter()
-            .filter_map(|row| worker(row, clock))
-            .collect();
-        // A worker may be at the next table already, and still tell of this one.
-        starts.extend(self.working.clone());
+            .filter_map(table);
+        let tables: BTreeMap<String, Table> = tables.collect();
+        self.counted = Some(Instant::now());
+        let starts = std::mem::replace(&mut self.starts, self.working.clone());
         let known = self.tables.replace(tables.clone());
         let Some(known) = known else { return Ok(()) };
         for (name, now) in tables {

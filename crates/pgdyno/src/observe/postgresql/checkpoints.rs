@@ -70,7 +70,8 @@ impl Checkpoints {
             true => OF_BGWRITER,
             false => OF_CHECKPOINTER,
         };
-        let row = connection.rows(&format!("{LATEST}{rest}"))?.pop();
+        let sql = format!("{LATEST}{rest}");
+        let row = connection.again("pgdyno_checkpoints", &sql)?.pop();
         let Some(state) = row.and_then(State::read) else {
             return Ok(());
         };

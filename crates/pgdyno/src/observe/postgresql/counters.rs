@@ -63,6 +63,12 @@ impl Instrument for Counters {
         Ok(())
     }
 
+    fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
+        let result = self.read(out);
+        self.line.tell_cost(out);
+        result
+    }
+
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
         let place = self.line.place().clone();
         self.line.ask(prepare, |connection, ready| {

@@ -51,34 +51,12 @@ impl Instrument for Events {
     }
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let place = self.line.place().clone();
-        let Self {
-            line,
-            clock,
-            checkpoints,
-            autovacuum,
-            segments,
-            standbys,
-        } = self;
-        line.ask(
-            |connection| Ok(connection.blind_to_others("autovacuum workers, which are sessions")),
-            |connection, blind| {
-                let (before, there_us, after) = connection.clock()?;
-                clock.compare(before, there_us, after);
-                checkpoints.read(connection, clock, out)?;
-                autovacuum.read(connection, clock, out)?;
-                segments.read(connection, out)?;
-                standbys.read(connection, &place, out)?;
-                if let Some(gap) = blind {
-                    out.gap(place.label("autovacuum"), gap.clone());
-                }
-                Ok(())
-            },
-        )
+        self.look(false, out)
     }
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let result = self.read(out);
+        let result = self.look(true, out);
+        self.line.tell_cost(out);
         let node = self.line.place().label("");
         let name = |what: &str| match node.as_str() {
             "" => what.to_owned(),
@@ -94,5 +72,34 @@ impl Instrument for Events {
             out.note(note);
         }
         result
+    }
+}
+
+impl Events {
+    fn look(&mut self, is_last: bool, out: &mut Readings) -> Result<(), Gap> {
+        let place = self.line.place().clone();
+        let Self {
+            line,
+            clock,
+            checkpoints,
+            autovacuum,
+            segments,
+            standbys,
+        } = self;
+        line.ask(
+            |connection| Ok(connection.blind_to_others("autovacuum workers, which are sessions")),
+            |connection, blind| {
+                let (before, there_us, after) = connection.clock()?;
+                clock.compare(before, there_us, after);
+                checkpoints.read(connection, clock, out)?;
+                autovacuum.read(connection, clock, is_last, out)?;
+                segments.read(connection, out)?;
+                standbys.read(connection, &place, out)?;
+                if let Some(gap) = blind {
+                    out.gap(place.label("autovacuum"), gap.clone());
+                }
+                Ok(())
+            },
+        )
     }
 }

@@ -124,6 +124,7 @@ impl Instrument for Locks {
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
         let result = self.read(out);
+        self.line.tell_cost(out);
         for (_, wait) in std::mem::take(&mut self.waits) {
             self.is_over(wait, out);
         }
@@ -145,7 +146,7 @@ fn look(
     place: &Place,
     out: &mut Readings,
 ) -> Result<Vec<Wait>, Error> {
-    let rows = connection.rows(WAITERS)?;
+    let rows = connection.again("pgdyno_waiters", WAITERS)?;
     let now = Instant::now();
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     let mut waiting = Vec::new();

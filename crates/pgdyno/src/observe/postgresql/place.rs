@@ -1,14 +1,15 @@
 //! Where an instrument reads, and its own session with the server: limited in all it may wait for,
 //! and told apart from those that are measured.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use pgdyno_session::{Error, Outcome, Session};
 
-use crate::observe::Gap;
-use crate::target::admin;
-use crate::target::dialect::Product;
+use crate::observe::{Gap, Readings, SERVER_CPU};
+use crate::target::dialect::{Dialect, Product};
 use crate::target::open::Endpoint;
+use crate::target::{admin, locate};
 
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
 pub const MARK: &str = "/* pgdyno observer */";
@@ -80,6 +81,9 @@ impl Place {
 /// An instrument's session.
 pub struct Connection {
     session: Session,
+    dialect: &'static Dialect,
+    /// Statements that the server has planned for this session.
+    planned: BTreeSet<String>,
     /// The server's major version.
     pub major: u32,
     /// Whom it is logged in as.
@@ -106,9 +110,12 @@ impl Connection {
         let (role, database, clients_name) = (next(), next(), next());
         let (sees_others, is_standby) = (next() == "t", next() == "t");
         session.simple_query(SETTINGS)?;
+        let product = Product::presumed(&session);
         Ok(Self {
-            major: Product::presumed(&session).version.major,
+            major: product.version.major,
+            dialect: product.dialect,
             session,
+            planned: BTreeSet::new(),
             role,
             database,
             clients_name,
@@ -134,6 +141,20 @@ impl Connection {
         admin::rows(&mut self.session, &marked(sql))
     }
 
+    /// The rows of one statement that is asked again and again under this name: the server plans it
+    /// once.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn again(&mut self, name: &str, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        if !self.planned.contains(name) {
+            let prepare = format!("PREPARE {name} AS {}", marked(sql));
+            self.session.simple_query(&prepare)?;
+            self.planned.insert(name.to_owned());
+        }
+        admin::rows(&mut self.session, &format!("EXECUTE {name}"))
+    }
+
     /// The first value of the first row.
     ///
     /// # Errors
@@ -150,8 +171,9 @@ impl Connection {
     pub fn clock(&mut self) -> Result<(Instant, i64, Instant), Error> {
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
         let before = Instant::now();
-        let told = self.value(sql)?;
+        let told = self.again("pgdyno_clock", sql)?;
         let after = Instant::now();
+        let told = told.into_iter().flatten().flatten().next();
         let told = told.and_then(|text| text.parse().ok());
         let told = told.ok_or_else(|| Error::Usage("the server told no time".to_owned()))?;
         Ok((before, told, after))
@@ -217,6 +239,24 @@ impl<S> Line<S> {
     /// What was made ready for the session there is.
     pub fn ready(&self) -> Option<&S> {
         self.open.as_ref().map(|(_, ready)| ready)
+    }
+
+    /// Tells, at the end, what the session has cost the server, where its process is seen from here.
+    /// One that was lost meanwhile has taken its own with it.
+    pub fn tell_cost(&mut self, out: &mut Readings) {
+        let Some((connection, _)) = &mut self.open else {
+            return;
+        };
+        let Connection {
+            session, dialect, ..
+        } = connection;
+        if let Some(us) = locate::session_us(session, dialect) {
+            let name = match self.place.node.as_str() {
+                "" => SERVER_CPU.to_owned(),
+                node => format!("{SERVER_CPU} {node}"),
+            };
+            out.fact(name, us);
+        }
     }
 
     /// Asks; `prepare` comes first on a new session.

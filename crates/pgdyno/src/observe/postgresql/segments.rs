@@ -24,7 +24,10 @@ impl Segments {
     /// # Errors
     /// The server's or the connection's.
     pub fn read(&mut self, connection: &mut Connection, out: &mut Readings) -> Result<(), Error> {
-        let row = connection.rows(NOW)?.pop().unwrap_or_default();
+        let row = connection
+            .again("pgdyno_segment", NOW)?
+            .pop()
+            .unwrap_or_default();
         let mut row = row.into_iter();
         let number = row.next().flatten().and_then(|text| text.parse().ok());
         let (Some(number), Some(name)) = (number, row.next().flatten()) else {

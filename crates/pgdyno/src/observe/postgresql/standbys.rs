@@ -65,7 +65,7 @@ impl Standbys {
         } else {
             OF_PRIMARY
         };
-        let rows = connection.rows(sql)?;
+        let rows = connection.again("pgdyno_standbys", sql)?;
         let now = Instant::now();
         let is_hidden = !connection.is_standby && !connection.sees_others && !rows.is_empty();
         if is_hidden {

@@ -268,6 +268,7 @@ impl Instrument for Waits {
         self.tell_gap(out);
         self.tell(out);
         self.conclude(out);
+        self.line.tell_cost(out);
         Ok(())
     }
 }

@@ -24,6 +24,7 @@ pub fn document(observed: &Observed) -> Value {
     json!({
         "instruments": instruments.collect::<Vec<_>>(),
         "cpu_us": observed.cpu_us,
+        "server_cpu_us": observed.server_cpu_us(),
         "series": observed.series.iter().map(|c| course(of(c.of.instrument), c)).collect::<Vec<_>>(),
         "gaps": observed.gaps.iter().map(|s| gap(of(s.instrument), s)).collect::<Vec<_>>(),
         "events": observed.events.iter().map(|e| event(of(e.instrument), e)).collect::<Vec<_>>(),

@@ -187,14 +187,23 @@ fn cost(outcome: &Outcome) -> String {
     let recording = &outcome.recording;
     let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us);
     let elapsed_us = warmup_us + recording.measured.elapsed_us;
-    match outcome.observed.cpu_us {
-        Some(cpu_us) if elapsed_us > 0 => format!(
-            "observers    {:.1} ms of CPU on this side, {:.2} % of a core\n",
-            cpu_us as f64 / 1e3,
-            cpu_us as f64 / elapsed_us as f64 * 100.0
+    let share = |cpu_us: u64| cpu_us as f64 / elapsed_us as f64 * 100.0;
+    let Some(cpu_us) = outcome.observed.cpu_us.filter(|_| elapsed_us > 0) else {
+        return String::new();
+    };
+    let on_server = match outcome.observed.server_cpu_us() {
+        Some(us) => format!(
+            "; {:.1} ms on the server's, {:.2} %",
+            us as f64 / 1e3,
+            share(us)
         ),
-        _ => String::new(),
-    }
+        None => String::new(),
+    };
+    format!(
+        "observers    {:.1} ms of CPU on this side, {:.2} % of a core{on_server}\n",
+        cpu_us as f64 / 1e3,
+        share(cpu_us)
+    )
 }
 
 /// One line for the summary of a run: how much there is to see, and what is not.

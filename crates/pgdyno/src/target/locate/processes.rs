@@ -69,13 +69,14 @@ impl Proc {
         task::stat(&self.text(pid, "stat")?)
     }
 
-    /// Its children that live. Where the kernel lists them (CONFIG_PROC_CHILDREN), by that list; a
-    /// process of several threads has one for each.
-    pub fn children(&self, of: &task::Task) -> Vec<task::Task> {
+    /// The ids of its children that live. Where the kernel lists them (CONFIG_PROC_CHILDREN), by that
+    /// list; a process of several threads has one for each.
+    pub(super) fn children(&self, of: &task::Task) -> Vec<u32> {
         let own = self.path(of.pid, "task").join(of.pid.to_string());
         let Ok(of_first) = proc::text(own.join("children")) else {
             let all = self.all();
-            return all.filter(|task| task.parent == of.pid).collect();
+            let children = all.filter(|task| task.parent == of.pid);
+            return children.map(|task| task.pid).collect();
         };
         let mut lists = vec![of_first];
         if of.threads > 1 {
@@ -87,8 +88,7 @@ impl Proc {
             lists.extend(others.filter_map(|path| proc::text(path.join("children")).ok()));
         }
         let pids = lists.iter().flat_map(|list| list.split_ascii_whitespace());
-        let pids = pids.filter_map(|pid| pid.parse().ok());
-        pids.filter_map(|pid| self.task(pid)).collect()
+        pids.filter_map(|pid| pid.parse().ok()).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = task::Task> {
@@ -107,18 +107,9 @@ impl Proc {
     /// # Errors
     /// Why it is not found, as a clause.
     pub fn serving(&self, wanted: &Wanted, names: &[&str]) -> Result<Process, String> {
-        let stat = proc::text(self.root.join("stat")).map_err(|e| e.to_string())?;
-        let booted_s = cpu::parse(&stat).and_then(|stat| stat.started_s);
-        let booted_s = booted_s.ok_or("the kernel does not tell when it started")? as f64;
-        let ticks_per_s = proc::ticks_per_second() as f64;
-        let is_meant = |task: &task::Task| {
-            let started_s = booted_s + task.started_ticks as f64 / ticks_per_s;
-            let status = self.text(task.pid, "status").unwrap_or_default();
-            task::namespace_pids(&status).last() == Some(&wanted.pid)
-                && (started_s - wanted.started_s).abs() <= START_TOLERANCE_S
-        };
+        let booted_s = self.booted_s()?;
         let mut found = self.called(names);
-        found.retain(is_meant);
+        found.retain(|task| self.is_meant(task, wanted, booted_s));
         if found.len() > 1 {
             // Several containers may have a process of this id; its title names the client's port.
             let titled = format!("({})", wanted.port.unwrap_or_default());
@@ -137,6 +128,32 @@ impl Proc {
                 "several of its processes may be the server's process {pid}"
             )),
         }
+    }
+
+    /// CPU time that the process which serves a session has used, in microseconds, when it is the
+    /// one here of that id; `None` when it is in a namespace of its own, or elsewhere.
+    pub fn session_us(&self, wanted: &Wanted, names: &[&str]) -> Option<u64> {
+        let task = self.task(wanted.pid)?;
+        let booted_s = self.booted_s().ok()?;
+        let is_named = names.contains(&task.name.as_str());
+        (is_named && self.is_meant(&task, wanted, booted_s)).then_some(())?;
+        let scheduled = task::scheduled(&self.text(task.pid, "schedstat")?)?;
+        Some(scheduled.ran_ns / 1000)
+    }
+
+    /// When the kernel started, in seconds since 1970.
+    fn booted_s(&self) -> Result<f64, String> {
+        let stat = proc::text(self.root.join("stat")).map_err(|e| e.to_string())?;
+        let booted_s = cpu::parse(&stat).and_then(|stat| stat.started_s);
+        Ok(booted_s.ok_or("the kernel does not tell when it started")? as f64)
+    }
+
+    fn is_meant(&self, task: &task::Task, wanted: &Wanted, booted_s: f64) -> bool {
+        let ticks_per_s = proc::ticks_per_second() as f64;
+        let started_s = booted_s + task.started_ticks as f64 / ticks_per_s;
+        let status = self.text(task.pid, "status").unwrap_or_default();
+        task::namespace_pids(&status).last() == Some(&wanted.pid)
+            && (started_s - wanted.started_s).abs() <= START_TOLERANCE_S
     }
 
     /// The topmost of those above `task` that have such a name.

@@ -1,5 +1,8 @@
 //! How much CPU time the processes of a server on this host have used.
 
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
 use pgdyno_platform::proc::{self, task};
 
 use super::processes::{Proc, Process};
@@ -9,10 +12,23 @@ use super::processes::{Proc, Process};
 const LOOKS_MAX: usize = 2;
 /// A server's processes are no further below it.
 const DEPTH_MAX: usize = 4;
+/// For so long a process that had no children and one thread is taken to have none still. A server
+/// has hundreds of these: until then each costs one short file instead of three.
+const LEAF_FOR: Duration = Duration::from_secs(10);
 
-/// The processes of some servers: those at the top, and all below them.
+/// Processes that had no children and one thread, with the CPU time of children that they had had
+/// before, in microseconds.
+#[derive(Default)]
+struct Leaves {
+    found: Option<Instant>,
+    waited_us: BTreeMap<u32, u64>,
+}
+
+/// The processes of some servers: those at the top, and all below them. Those at the top tell their
+/// children each time, so that one that has come is counted from then on.
 pub struct CpuMeter {
     tops: Vec<Process>,
+    leaves: Leaves,
     proc: Proc,
     /// What was told last: CPU time does not go back.
     told_us: u64,
@@ -23,6 +39,7 @@ impl CpuMeter {
     pub fn of(tops: impl IntoIterator<Item = Process>) -> Self {
         Self {
             tops: tops.into_iter().collect(),
+            leaves: Leaves::default(),
             proc: Proc::of_kernel(),
             told_us: 0,
         }
@@ -34,9 +51,10 @@ impl CpuMeter {
     /// # Errors
     /// Why it cannot be told, as a clause: a server has ended, or was started anew.
     pub fn used_us(&mut self) -> Result<u64, String> {
+        self.leaves.forget_old();
         let mut all_us = 0u64;
         for top in &self.tops {
-            all_us = all_us.saturating_add(tree_us(top, &self.proc)?);
+            all_us = all_us.saturating_add(tree_us(top, &self.proc, &mut self.leaves)?);
         }
         // A process that ended just now may be counted neither among those that live nor above it.
         self.told_us = self.told_us.max(all_us);
@@ -44,8 +62,17 @@ impl CpuMeter {
     }
 }
 
+impl Leaves {
+    fn forget_old(&mut self) {
+        if self.found.is_none_or(|found| found.elapsed() >= LEAF_FOR) {
+            self.found = Some(Instant::now());
+            self.waited_us.clear();
+        }
+    }
+}
+
 /// Of one server.
-fn tree_us(top: &Process, proc: &Proc) -> Result<u64, String> {
+fn tree_us(top: &Process, proc: &Proc, leaves: &mut Leaves) -> Result<u64, String> {
     let gone = || {
         let Process { pid, name, .. } = top;
         format!("process {pid} ({name}) has ended")
@@ -54,7 +81,7 @@ fn tree_us(top: &Process, proc: &Proc) -> Result<u64, String> {
     let mut used_us = 0;
     for _ in 0..LOOKS_MAX {
         let before = proc.task(top.pid).filter(is_it).ok_or_else(gone)?;
-        used_us = sum_us(&before, proc, DEPTH_MAX);
+        used_us = sum_us(&before, proc, leaves, DEPTH_MAX);
         let after = proc.task(top.pid).filter(is_it).ok_or_else(gone)?;
         if after.children_ticks == before.children_ticks {
             break;
@@ -63,23 +90,45 @@ fn tree_us(top: &Process, proc: &Proc) -> Result<u64, String> {
     Ok(used_us)
 }
 
-fn sum_us(task: &task::Task, proc: &Proc, depth: usize) -> u64 {
-    let mut all_us = own_us(task, proc).saturating_add(micros(task.children_ticks));
-    if depth > 0 {
-        for child in proc.children(task) {
-            all_us = all_us.saturating_add(sum_us(&child, proc, depth - 1));
-        }
+fn sum_us(task: &task::Task, proc: &Proc, leaves: &mut Leaves, depth: usize) -> u64 {
+    let waited_us = micros(task.children_ticks);
+    let mut all_us = own_us(task, proc).saturating_add(waited_us);
+    if depth == 0 {
+        return all_us;
+    }
+    let children = proc.children(task);
+    if children.is_empty() && task.threads == 1 {
+        leaves.waited_us.insert(task.pid, waited_us);
+    }
+    for pid in children {
+        let known_us = leaves.waited_us.get(&pid);
+        let of_child = match known_us {
+            Some(waited_us) => ran_us(pid, proc).map(|ran_us| ran_us.saturating_add(*waited_us)),
+            None => None,
+        };
+        // It may have ended meanwhile.
+        let of_child = of_child.or_else(|| {
+            let child = proc.task(pid)?;
+            Some(sum_us(&child, proc, leaves, depth - 1))
+        });
+        all_us = all_us.saturating_add(of_child.unwrap_or(0));
     }
     all_us
 }
 
 /// To the nanosecond where the scheduler tells, which it does for the first thread; else in ticks.
 fn own_us(task: &task::Task, proc: &Proc) -> u64 {
-    let scheduled = || task::scheduled(&proc.text(task.pid, "schedstat")?);
-    match (task.threads == 1).then(scheduled).flatten() {
-        Some(scheduled) => scheduled.ran_ns / 1000,
+    match (task.threads == 1)
+        .then(|| ran_us(task.pid, proc))
+        .flatten()
+    {
+        Some(ran_us) => ran_us,
         None => micros(task.ticks()),
     }
+}
+
+fn ran_us(pid: u32, proc: &Proc) -> Option<u64> {
+    Some(task::scheduled(&proc.text(pid, "schedstat")?)?.ran_ns / 1000)
 }
 
 fn micros(ticks: u64) -> u64 {
