@@ -49,7 +49,9 @@ impl<'a> Evidence<'a> {
         let recording = &outcome.recording;
         let all = recording.measured.all();
         let started = all.counts.total() - all.counts.skipped;
-        if recording.measured.elapsed_us == 0 || started == 0 {
+        // Clients that never found a connection have started nothing, and that says it.
+        let is_without = recording.outages.unended > 0;
+        if recording.measured.elapsed_us == 0 || started == 0 && !is_without {
             return None;
         }
         let from_us = recording

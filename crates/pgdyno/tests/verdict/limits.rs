@@ -96,7 +96,7 @@ impl Stage {
              CREATE TABLE big (id int, filler char(1000) NOT NULL DEFAULT 'x') WITH (fillfactor = 10);
              INSERT INTO big SELECT i FROM generate_series(1, 40000) i ORDER BY random();
              CREATE INDEX ON big (id);
-             CREATE ROLE few LOGIN CONNECTION LIMIT 4;
+             CREATE ROLE few LOGIN CONNECTION LIMIT 10;
              GRANT SELECT ON ALL TABLES IN SCHEMA public TO few; GRANT pg_monitor TO few",
         );
         db.sql("VACUUM (FREEZE, ANALYZE)");
@@ -123,8 +123,7 @@ impl Stage {
             }
             Limit::DurableCommit => {
                 let insert = "INSERT INTO journal VALUES (1);\n";
-                let block = "BEGIN;\nINSERT INTO journal VALUES (1);\nEND;\n";
-                self.trial(pick(strength, insert, block), &["-c", "1"])
+                self.trial(insert, &["-c", pick(strength, "1", "2")])
             }
             Limit::HotRow => {
                 let script = "BEGIN;\nUPDATE hot SET n = n + 1 WHERE id = 1;\nEND;\n";
@@ -149,7 +148,7 @@ impl Stage {
             }
             Limit::Connections => {
                 let url = self.db.url.replace("postgres@", "few@");
-                let clients = pick(strength, "12", "24");
+                let clients = pick(strength, "32", "64");
                 let connect = ["-c", clients, "--connect", "--reconnect"];
                 self.trial(read, &[&connect[..], &["--url", &url]].concat())
             }

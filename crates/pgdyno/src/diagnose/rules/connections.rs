@@ -28,6 +28,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         recording.clients.total as f64,
     );
     let making = evidence.connecting_share();
+    let without = without_share(evidence);
     let mut proofs = Vec::new();
     if refused > 0 {
         proofs.push(
@@ -47,6 +48,16 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             "of the clients ended without a connection",
         ));
     }
+    if without > 0.0 {
+        let outages = &recording.outages;
+        proofs.push(Proof::new(
+            words::share(without),
+            format!(
+                "of the clients’ time they had no connection, and tried {} times to get one",
+                crate::report::figures::count(outages.attempts)
+            ),
+        ));
+    }
     if making > 0.0 {
         let mean_us = recording.connections.latencies.mean_us().unwrap_or(0.0);
         proofs.push(Proof::new(
@@ -63,7 +74,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             "is the server’s `max_connections`",
         ));
     }
-    let is_refusing = refused > 0 || gone > 0.0;
+    let is_refusing = refused > 0 || gone > 0.0 || without > 0.0;
     let (sentence, remedies) = match is_refusing {
         true => (
             "Connections limited it: the server had none left",
@@ -78,11 +89,22 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         ),
     };
     Examined::Found(Found {
-        share: making.max(refused_share).max(gone),
+        share: making.max(refused_share).max(gone).max(without),
         figure: (making == 0.0 && !is_refusing)
             .then(|| "none refused, none made in the run".to_owned()),
         sentence: sentence.to_owned(),
         proofs,
         remedies,
     })
+}
+
+/// The share of all clients' time in which they were without a connection.
+fn without_share(evidence: &Evidence<'_>) -> f64 {
+    let recording = &evidence.outcome.recording;
+    let outages = &recording.outages;
+    if outages.unended > 0 && evidence.all.counts.committed == 0 {
+        return 1.0;
+    }
+    let all_us = recording.clients.total as f64 * recording.measured.elapsed_us as f64;
+    ratio(outages.lengths.sum_us() as f64, all_us).min(1.0)
 }
