@@ -4,6 +4,10 @@
 test: ## formatting, lints and all tests; fetches what the tests need
 	@scripts/test
 
+.PHONY: test-long
+test-long: ## the verdict on ten limits made on purpose: minutes, on a machine that nobody else uses
+	@cargo test -p pgdyno --test verdict -- --ignored --nocapture
+
 .PHONY: bench
 bench: ## pgdyno beside its peers in turn; writes bench/RESULTS.md (bench/README.md tells how to read it)
 	@scripts/bench
