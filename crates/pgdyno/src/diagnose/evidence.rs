@@ -127,7 +127,9 @@ impl<'a> Evidence<'a> {
     /// The share of the server's host's CPU time that was idle, where the server is on this host.
     pub fn server_idle_share(&self) -> Option<f64> {
         self.mean("host.server.cpu")?;
-        let idle = self.mean_where("host.cpu", |mode| mode == "idle")?;
+        // A CPU that waits for a disk has nothing else to do.
+        let is_idle = |mode: &str| mode == "idle" || mode == "iowait";
+        let idle = self.mean_where("host.cpu", is_idle)?;
         Some(ratio(idle, self.mean("host.cpu")?))
     }
 
