@@ -105,6 +105,19 @@ export function alike(a, b) {
   return far <= a.length / 200;
 }
 
+/** The picture when drawing has come to its end: two in a row are alike. */
+export async function drawn(locator) {
+  let before = await picture(locator);
+  return until(
+    () => picture(locator),
+    (now) => {
+      const same = alike(now, before);
+      before = now;
+      return same;
+    },
+  );
+}
+
 /** Waits until this gives what it should: drawing happens with the next frame. */
 export async function until(what, holds) {
   const end = Date.now() + WAIT_MS;

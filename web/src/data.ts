@@ -238,6 +238,7 @@ export interface Run {
       busy_share: number;
       wanted_share: number;
       deadline_lag_max_us: number;
+      event_loop_lag_p99_us?: number | null;
     }[];
   } | null;
   steadiness?: { figure: string; verdict: string; sentence: string; change: number | null }[];
