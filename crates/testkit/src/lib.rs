@@ -12,6 +12,7 @@
 //! let sent = proxy.connections();
 //! ```
 
+mod closed;
 mod delay;
 mod messages;
 mod postgres;
@@ -21,6 +22,7 @@ mod stock;
 mod tools;
 mod versions;
 
+pub use closed::closed_address;
 pub use delay::DelayingProxy;
 pub use messages::{Connection, Kind, Message};
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};

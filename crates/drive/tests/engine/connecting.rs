@@ -13,8 +13,7 @@ use crate::support::*;
 
 /// A TCP port on which nobody listens.
 fn dead() -> Addr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Addr::Tcp(listener.local_addr().unwrap())
+    Addr::Tcp(pgdyno_testkit::closed_address())
 }
 
 fn loopback() -> Addr {

@@ -1,7 +1,6 @@
 //! Several endpoints: clients dealt over them, what is counted at each, and what happens when one
 //! of them is lost.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
 
@@ -186,9 +185,7 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
 
 #[test]
 fn an_endpoint_that_is_not_there_at_the_start_ends_the_run_unless_clients_may_go_elsewhere() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let dead = listener.local_addr().unwrap();
-    drop(listener);
+    let dead = pgdyno_testkit::closed_address();
     let drive = Drive {
         endpoints: vec![vec![candidate_at(Addr::Tcp(dead), &[])], way(&socket())],
         clients: 4,

@@ -389,10 +389,7 @@ mod tests {
 
     #[test]
     fn what_an_endpoint_does_not_give_is_a_gap() {
-        let closed = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        let closed = pgdyno_testkit::closed_address();
         let html = exporter(&["<html>\n"]);
         let empty = exporter(&[""]);
         let other = exporter(&["up 1\n"]);

@@ -98,9 +98,7 @@ pub(crate) mod tests {
         assert!(error.contains("not HTTP"), "{error}");
         let error = get("https://db1:8080", "/status").unwrap_err();
         assert!(error.contains("https is not supported"), "{error}");
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        drop(listener);
+        let address = format!("http://{}", pgdyno_testkit::closed_address());
         let error = get(&address, "/status").unwrap_err();
         assert!(error.contains("refused"), "{error}");
         let error = get("http://no port", "/status").unwrap_err();

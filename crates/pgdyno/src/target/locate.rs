@@ -305,9 +305,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_answer_leaves_it_open() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let addr = listener.local_addr().unwrap();
-        drop(listener);
+        let addr = pgdyno_testkit::closed_address();
         let url = format!("postgresql://me@{addr}/d?sslmode=disable");
         for dialect in [&POSTGRESQL, &COCKROACHDB] {
             let located = Located::find(&target(&url), dialect);

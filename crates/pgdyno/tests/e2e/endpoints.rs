@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_server::kept::{self, Kept};
 use pgdyno_server::{Cache, Listen, Options};
+use pgdyno_testkit::closed_address;
 use serde_json::Value;
 
 use crate::child::{Running, wait_until};
@@ -17,7 +18,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:#?}"))
 }
 
-/// A port on which nothing listens.
+/// A port for a server that a test starts.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
@@ -203,7 +204,7 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
 #[test]
 fn a_dead_endpoint_is_an_error_that_names_it_and_with_reconnect_a_gap() {
     let url = pgdyno_testkit::postgres().address().loopback_url().unwrap();
-    let dead = format!("postgresql://postgres@127.0.0.1:{}/postgres", free_port());
+    let dead = format!("postgresql://postgres@{}/postgres", closed_address());
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("one.sql");
     fs::write(&script, "select 1;\n").unwrap();
@@ -352,7 +353,7 @@ fn target_tells_what_is_there_and_which_node_each_connection_met() {
 #[test]
 fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
     let url = pgdyno_testkit::postgres().address().url();
-    let dead = format!("host=127.0.0.1 port={} user=x", free_port());
+    let dead = format!("host=127.0.0.1 port={} user=x", closed_address().port());
     ran(&mut pgdyno(&["target", &url, &dead, "--connections", "1"])).expect(
         3,
         &[

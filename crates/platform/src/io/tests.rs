@@ -97,10 +97,7 @@ fn last_words_before_a_hang_up_are_delivered_before_the_end(mut io: impl Io) {
 }
 
 fn a_refused_connection_is_an_event_or_an_immediate_error(mut io: impl Io) {
-    let closed = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let closed = pgdyno_testkit::closed_address();
     let error = match connect_tcp(closed, &TcpOptions::default()) {
         Err(error) => error,
         Ok(socket) => {

@@ -220,9 +220,7 @@ mod tests {
 
     #[test]
     fn a_page_that_a_node_may_do_without_needs_no_way_out() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
+        let port = pgdyno_testkit::closed_address().port();
         let mut instrument = instrument(port, "2");
         instrument.page = Box::leak(Box::new(Page {
             is_everywhere: false,
