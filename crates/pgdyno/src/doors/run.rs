@@ -286,21 +286,9 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let interrupts = super::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial, talk.progress(), interrupts)?;
-    let control = Control::default();
-    let mut screen = Screen::new(talk.screen(), Length::of(&trial));
-    let mut keep = args.keep(&trial, &prepared);
-    let brake = Brake::on(&control, interrupts, interrupted_before);
-    let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
-    drop(brake);
-    screen.close();
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(failure) => {
-            keep.end_with(&failure);
-            return Err(failure);
-        }
-    };
-    let number = keep.finish(&outcome);
+    let keep = args.keep(&trial, &prepared);
+    let since = (interrupts, interrupted_before);
+    let (outcome, number) = measure(trial, &prepared, keep, talk, since)?;
     if outcome.recording.clients.disconnected > 0
         && let Some(words) = prepared.target.last_words()
     {
@@ -316,6 +304,36 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         crate::say::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }
     Ok(exit(&outcome, interrupts))
+}
+
+/// Runs what was prepared, shown while it goes on, and kept; gives the number that it is kept by.
+/// Interrupts beyond the number that had come before it was prepared end it.
+///
+/// # Errors
+/// As [`Trial::run`]; why it came to nothing is kept then.
+pub fn measure(
+    trial: Trial,
+    prepared: &Prepared,
+    mut keep: Keep,
+    talk: Talk,
+    (interrupts, interrupted_before): (&'static Interrupts, u32),
+) -> Result<(Outcome, Option<i64>), Failure> {
+    let control = Control::default();
+    let mut screen = Screen::new(talk.screen(), Length::of(&trial));
+    let brake = Brake::on(&control, interrupts, interrupted_before);
+    let outcome = keep.run(&mut screen, |live| trial.run(prepared, &control, live));
+    drop(brake);
+    screen.close();
+    match outcome {
+        Ok(outcome) => {
+            let number = keep.finish(&outcome);
+            Ok((outcome, number))
+        }
+        Err(failure) => {
+            keep.end_with(&failure);
+            Err(failure)
+        }
+    }
 }
 
 /// What a trial that was run comes to for the shell.

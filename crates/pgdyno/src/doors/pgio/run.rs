@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pgdyno_drive::record::{ClientUnits, Recording, Tally};
-use pgdyno_drive::{Control, Drive, Until};
+use pgdyno_drive::{Drive, Until};
 use pgdyno_platform::host;
 use pgdyno_session::Session;
 use time::OffsetDateTime;
@@ -15,10 +15,8 @@ use super::{PACK, PREFIX, RunArgs, Talk};
 use crate::accounting::{Accounting, BufferCounters};
 use crate::doors::{interrupts, run};
 use crate::exit::{Exit, Failure};
-use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{self, Trial};
-use crate::report::live::{Length, Screen};
 use crate::report::{json, summary};
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, verdict};
@@ -69,27 +67,15 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         let head = lines::head(&conf, &shared_buffers, OffsetDateTime::now_utc());
         write_answer(format_args!("{head}"))?;
     }
-    let control = Control::default();
-    let mut screen = Screen::new(talk.screen(), Length::of(&trial));
-    let mut keep = match args.no_store {
+    let keep = match args.no_store {
         true => Keep::nothing(),
         false => Keep::begin(
             args.store.store.as_deref(),
             &TrialHeader::of(&trial, &prepared),
         ),
     };
-    let brake = Brake::on(&control, interrupts, interrupted_before);
-    let outcome = keep.run(&mut screen, |live| trial.run(&prepared, &control, live));
-    drop(brake);
-    screen.close();
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(failure) => {
-            keep.end_with(&failure);
-            return Err(failure);
-        }
-    };
-    let number = keep.finish(&outcome);
+    let since = (interrupts, interrupted_before);
+    let (outcome, number) = run::measure(trial, &prepared, keep, talk, since)?;
     let recording = &outcome.recording;
     write_sessions(&args.out, &conf, recording)?;
     if is_text {

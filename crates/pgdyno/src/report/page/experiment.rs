@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::blocks::Defined;
-use super::trial::add;
-use super::{common, environment, trial, words};
+use super::trial::{self, add};
+use super::{common, environment, words};
 use crate::diagnose::{self, diagnose};
 use crate::exit::Failure;
 use crate::plan::calibrate;
@@ -80,8 +80,12 @@ fn of(
     let mut judged = BTreeMap::new();
     let mut sizes = BTreeMap::new();
     let mut first = None;
+    let mut pages = with_trials.then(Pages::default);
     for trial in &all {
         let outcome = store.outcome(trial.number)?;
+        if let Some(pages) = &mut pages {
+            pages.add(store, &outcome, trial)?;
+        }
         let verdict = diagnose(&outcome);
         if let Some(verdict) = verdict {
             judged.insert(trial.number, verdict);
@@ -131,8 +135,8 @@ fn of(
     });
     add(&mut document, fields);
     document["points"] = json!(points);
-    if with_trials {
-        document["pages"] = json!(pages(store, &all)?);
+    if let Some(pages) = pages {
+        document["pages"] = Value::Array(pages.documents);
     }
     Ok(document)
 }
@@ -329,18 +333,24 @@ fn trials(
 }
 
 /// The pages of all trials that have figures, as far as they fit.
-fn pages(store: &Store, all: &[TrialRow]) -> Result<Vec<Value>, Failure> {
-    let mut pages = Vec::new();
-    let mut bytes = 0;
-    for row in all.iter().filter(|trial| trial.elapsed_us.is_some()) {
-        let page = trial(store, row)?;
-        bytes += page.to_string().len();
-        if bytes > PAGES_BYTES_MAX {
-            break;
+#[derive(Default)]
+struct Pages {
+    documents: Vec<Value>,
+    bytes: usize,
+}
+
+impl Pages {
+    fn add(&mut self, store: &Store, outcome: &Outcome, row: &TrialRow) -> Result<(), Failure> {
+        if row.elapsed_us.is_none() || self.bytes > PAGES_BYTES_MAX {
+            return Ok(());
         }
-        pages.push(page);
+        let page = trial::of_outcome(store, outcome, row)?;
+        self.bytes += page.to_string().len();
+        if self.bytes <= PAGES_BYTES_MAX {
+            self.documents.push(page);
+        }
+        Ok(())
     }
-    Ok(pages)
 }
 
 fn title(row: &ExperimentRow, summary: &Summary, axes: &Axes) -> String {

@@ -18,8 +18,15 @@ const AROUND_US: i64 = 2_000_000;
 /// # Errors
 /// The store cannot be read.
 pub fn trial(store: &Store, trial: &TrialRow) -> Result<Value, Failure> {
-    let outcome = store.outcome(trial.number)?;
-    let mut document = of(&outcome, trial);
+    of_outcome(store, &store.outcome(trial.number)?, trial)
+}
+
+/// The same of one whose outcome was read already.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn of_outcome(store: &Store, outcome: &Outcome, trial: &TrialRow) -> Result<Value, Failure> {
+    let mut document = of(outcome, trial);
     document["siblings"] = siblings(store, trial)?;
     Ok(document)
 }
