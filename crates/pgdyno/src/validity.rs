@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use pgdyno_drive::record::ThreadUse;
 use pgdyno_stats::Steadiness;
 
 use crate::accounting::Accounting;
@@ -79,8 +80,8 @@ pub struct Situation<'a> {
     pub few_rows: &'a [FewRows],
     /// Variables that do not fit the tables.
     pub mismatches: &'a [Mismatch],
-    /// The share of time, 0 to 1, in which pgdyno's busiest thread was on a CPU or waited for one.
-    pub busiest_thread_wanted_share: Option<f64>,
+    /// What each of pgdyno's threads used.
+    pub threads: &'a [ThreadUse],
     /// What the measured seconds tell.
     pub courses: &'a [Course],
     /// A warm-up that came to its limit, with its length in microseconds.
@@ -100,12 +101,25 @@ const WARMUP_CUT_SHORT: &str = "warm-up-cut-short";
 /// (queueing theory: waiting grows as share / (1 - share), here 4 events).
 pub const CLIENT_BOUND_SHARE: f64 = 0.8;
 
+/// A thread that has work less often, but that waits for a CPU from this share of the time on, slows
+/// its clients down too: an answer that comes finds it without a CPU as often as not.
+pub const CLIENT_STARVED_SHARE: f64 = 0.5;
+
+/// The thread of pgdyno that was the limit, if one was; the worst of several.
+pub fn limiting(threads: &[ThreadUse]) -> Option<&ThreadUse> {
+    let is_limit = |thread: &&ThreadUse| {
+        thread.wanted_share() >= CLIENT_BOUND_SHARE || thread.waited_share() >= CLIENT_STARVED_SHARE
+    };
+    let limits = threads.iter().filter(is_limit);
+    limits.max_by(|a, b| a.wanted_share().total_cmp(&b.wanted_share()))
+}
+
 /// All notes on a run, the gravest first.
 pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(s.few_rows.iter().map(|t| few_rows(t, s.clients)));
     notes.extend(s.mismatches.iter().map(mismatch));
-    notes.extend(s.busiest_thread_wanted_share.and_then(client_bound));
+    notes.extend(limiting(s.threads).map(client_bound));
     notes.extend(s.warmup_cut_short.map(warmup_cut_short));
     notes.extend(s.courses.iter().filter_map(not_steady));
     if let Some(facts) = s.facts {
@@ -196,19 +210,22 @@ fn mismatch(m: &Mismatch) -> Note {
     )
 }
 
-fn client_bound(share: f64) -> Option<Note> {
-    (share >= CLIENT_BOUND_SHARE).then(|| {
-        note(
-            "client-bound",
-            Severity::Serious,
-            format!(
-                "for {:.0} % of the time pgdyno's busiest thread was on a CPU or waited for one: the \
-                 figures show the client's limit rather than the server's",
-                share * 100.0
-            ),
-            "give it more threads (-j) or another host",
-        )
-    })
+fn client_bound(thread: &ThreadUse) -> Note {
+    let lag = match thread.lag_p99_us {
+        Some(us) => format!(", and let one answer in a hundred wait for {us} µs or more"),
+        None => String::new(),
+    };
+    note(
+        "client-bound",
+        Severity::Serious,
+        format!(
+            "for {:.0} % of the time pgdyno's busiest thread was on a CPU, and for {:.0} % it waited \
+             for one{lag}: the figures show the client's limit rather than the server's",
+            thread.busy_share() * 100.0,
+            thread.waited_share() * 100.0
+        ),
+        "give it more threads (-j) or another host",
+    )
 }
 
 /// Whether transactions ran at the level that was asked for.
@@ -647,18 +664,35 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_limit_from_four_fifths_of_a_cpu_on() {
-        let at = |share| {
+    fn the_client_is_the_limit_from_four_fifths_of_a_cpu_on_or_when_it_waits_half_of_the_time() {
+        let at = |busy: u64, waited: u64| {
+            let thread = ThreadUse {
+                wall_us: 100,
+                user_us: busy,
+                waited_us: waited,
+                lag_p99_us: Some(1234),
+                ..ThreadUse::default()
+            };
             notes(&Situation {
-                busiest_thread_wanted_share: Some(share),
+                threads: &[ThreadUse::default(), thread],
                 ..Situation::default()
             })
-            .into_iter()
-            .map(|n| n.code)
-            .collect::<Vec<_>>()
         };
-        assert!(at(0.79).is_empty());
-        assert_eq!(at(0.80), ["client-bound"]);
+        for (busy, waited) in [(79, 0), (40, 39), (0, 49)] {
+            assert!(at(busy, waited).is_empty(), "{busy} {waited}");
+        }
+        for (busy, waited) in [(80, 0), (40, 40), (0, 50)] {
+            let got = at(busy, waited);
+            assert_eq!(got[0].code, "client-bound");
+            let shares = format!("for {busy} % of the time");
+            assert!(got[0].sentence.contains(&shares), "{}", got[0].sentence);
+            assert!(
+                got[0]
+                    .sentence
+                    .contains(&format!("for {waited} % it waited"))
+            );
+            assert!(got[0].sentence.contains("1234 µs"));
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    EndpointRecord, Failure, Interval, Latencies, LoggedTransaction, Outages, Outcome, Reason,
-    Reasons, SlowTransaction, StatementTotals, ThreadUse, TransactionLog, Units, Worst,
+    EndpointRecord, Failure, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome,
+    Reason, Reasons, SlowTransaction, StatementTotals, ThreadUse, TransactionLog, Units, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -27,6 +27,8 @@ pub(crate) struct Recorder {
     log: Option<TransactionLog>,
     worst: Worst,
     lag_max_ns: Nanos,
+    /// Those of the phase's intervals that were handed over.
+    lags: Lags,
     with_rate: bool,
     with_retries: bool,
     latency_limit_us: Option<u64>,
@@ -82,6 +84,7 @@ impl Recorder {
             log,
             worst: Worst::default(),
             lag_max_ns: 0,
+            lags: Lags::default(),
             with_rate,
             with_retries,
             latency_limit_us,
@@ -329,6 +332,7 @@ impl Recorder {
             system_us: used.system_us.saturating_sub(self.used.system_us),
             waited_us: used.waited_us.saturating_sub(self.used.waited_us),
             lag_max_us: micros(self.lag_max_ns),
+            lag_p99_us: self.lags.percentile_us(99.0).map(|us| us.round() as u64),
         };
         Finished {
             statements: self.statements,
@@ -347,10 +351,10 @@ impl Recorder {
         }
         let start_ns = self.interval.start_ns;
         let warmup = self.interval.warmup;
-        self.interval
-            .loops
-            .iter_mut()
-            .for_each(|own| own.thread = self.thread);
+        for own in &mut self.interval.loops {
+            own.thread = self.thread;
+            self.lags.merge(&own.lags);
+        }
         self.interval.length_ns = (end - self.begin).saturating_sub(start_ns);
         let next = self.recycled.try_recv().unwrap_or_else(|_| {
             Box::new(Interval::for_scripts(
@@ -372,6 +376,7 @@ impl Recorder {
         self.phase_begin = now;
         self.used = cpu_now();
         self.lag_max_ns = 0;
+        self.lags.clear();
         self.endpoints
             .iter_mut()
             .for_each(EndpointRecord::end_warmup);

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use pgdyno_platform::io::Used;
 
 use super::{
-    ClientUnits, Counts, EndpointRecord, Event, Interval, Lags, Latencies, LoopLags, Packed,
-    PackedUnits, Reason, ScriptInterval, SlowTransaction, Units, Work,
+    ClientUnits, Counts, EndpointRecord, Event, Interval, Latencies, Packed, PackedUnits, Reason,
+    ScriptInterval, SlowTransaction, Units, Work,
 };
 use crate::drive::Script;
 
@@ -119,8 +119,6 @@ pub struct Phase {
     pub elapsed_us: u64,
     /// By script.
     pub scripts: Vec<ScriptInterval>,
-    /// How long what was due waited for its thread, by the threads' numbers.
-    pub lags: Vec<Lags>,
 }
 
 impl Phase {
@@ -148,12 +146,6 @@ impl Phase {
     pub(crate) fn add(&mut self, interval: &Interval) {
         for (mine, theirs) in self.scripts.iter_mut().zip(&interval.scripts) {
             mine.merge(theirs);
-        }
-        for LoopLags { thread, lags } in &interval.loops {
-            if self.lags.len() <= *thread {
-                self.lags.resize_with(thread + 1, Lags::default);
-            }
-            self.lags[*thread].merge(lags);
         }
         self.elapsed_us += interval.length_ns / 1000;
     }
@@ -278,6 +270,9 @@ pub struct ThreadUse {
     pub waited_us: u64,
     /// How late the event loop was for a deadline, at worst.
     pub lag_max_us: u64,
+    /// How late the event loop was for answers and deadlines: the 99th percentile, where at least
+    /// ten lie beyond it.
+    pub lag_p99_us: Option<u64>,
 }
 
 impl ThreadUse {
@@ -290,6 +285,11 @@ impl ThreadUse {
     /// thread itself was the limit, or whoever took the CPU from it.
     pub fn wanted_share(&self) -> f64 {
         self.share(self.user_us + self.system_us + self.waited_us)
+    }
+
+    /// The share of wall time that the thread could have run and had no CPU, 0 to 1.
+    pub fn waited_share(&self) -> f64 {
+        self.share(self.waited_us)
     }
 
     fn share(&self, part_us: u64) -> f64 {

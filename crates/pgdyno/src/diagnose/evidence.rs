@@ -6,7 +6,7 @@ use super::budget::{self, Budget};
 use super::stalls::Stalls;
 use super::waits::Class;
 use crate::plan::trial::Outcome;
-use crate::validity::CLIENT_BOUND_SHARE;
+use crate::validity::limiting;
 
 /// With less idle time than this share, CPUs are all in use.
 const FULL_IDLE_SHARE: f64 = 0.1;
@@ -166,7 +166,7 @@ impl<'a> Evidence<'a> {
     /// had work nearly all the time, none when it mostly waited, else as much as it had work.
     pub fn clients_part_of_outside(&self) -> f64 {
         match self.busiest_thread() {
-            Some(busiest) if busiest >= CLIENT_BOUND_SHARE => 1.0,
+            _ if limiting(&self.outcome.recording.threads).is_some() => 1.0,
             Some(busiest) if busiest >= CLIENT_BUSY_SHARE => busiest,
             _ => 0.0,
         }

@@ -354,8 +354,6 @@ impl Prepared {
         warmup: Option<Ended>,
         observed: Option<&Observed>,
     ) -> Vec<Note> {
-        let threads = recording.into_iter().flat_map(|r| &r.threads);
-        let busiest = threads.map(|thread| thread.wanted_share());
         let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
         let cut_short = warmup.filter(|ended| ended.by == By::Limit);
         validity::notes(&Situation {
@@ -369,7 +367,7 @@ impl Prepared {
                 .any(|s| sql_words::writes(&s.text)),
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
-            busiest_thread_wanted_share: busiest.reduce(f64::max),
+            threads: recording.map_or(&[], |r| &r.threads),
             courses: &recording.map(steady::courses).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,

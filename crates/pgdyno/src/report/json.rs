@@ -337,7 +337,9 @@ fn client_cpu(recording: &Recording) -> Value {
             "waited_us": thread.waited_us,
             "busy_share": thread.busy_share(),
             "wanted_share": thread.wanted_share(),
+            "waited_share": thread.waited_share(),
             "deadline_lag_max_us": thread.lag_max_us,
+            "event_loop_lag_p99_us": thread.lag_p99_us,
         })
     });
     json!({

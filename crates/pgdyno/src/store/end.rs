@@ -344,8 +344,17 @@ fn threads_used(
         ];
         let [wall, user, system, waited, lag] = used.map(whole);
         connection.execute(
-            "INSERT INTO thread VALUES (?, ?, ?, ?, ?, ?, ?)",
-            params![number, index, wall, user, system, waited, lag],
+            "INSERT INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                number,
+                index,
+                wall,
+                user,
+                system,
+                waited,
+                lag,
+                thread.lag_p99_us.map(whole)
+            ],
         )?;
     }
     Ok(())

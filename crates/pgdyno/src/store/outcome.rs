@@ -241,7 +241,7 @@ impl Store {
 
     fn threads(&self, number: i64) -> rusqlite::Result<Vec<ThreadUse>> {
         let mut select = self.connection.prepare(
-            "SELECT wall_us, user_us, system_us, waited_us, lag_max_us \
+            "SELECT wall_us, user_us, system_us, waited_us, lag_max_us, lag_p99_us \
              FROM thread WHERE trial = ? ORDER BY thread",
         )?;
         let threads = select.query_map([number], |row| {
@@ -251,6 +251,7 @@ impl Store {
                 system_us: row.get(2)?,
                 waited_us: row.get(3)?,
                 lag_max_us: row.get(4)?,
+                lag_p99_us: row.get(5)?,
             })
         })?;
         threads.collect()

@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("endpoints.sql"),
     include_str!("observed.sql"),
     include_str!("units.sql"),
+    include_str!("lags.sql"),
 ];
 
 /// The version that this pgdyno reads and writes (`PRAGMA user_version`).

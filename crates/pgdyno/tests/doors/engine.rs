@@ -76,10 +76,10 @@ fn a_trial_whose_client_is_starved_of_cpu_is_client_bound_and_one_that_is_not_is
         idle.stdout
     );
     let cpu = a_cpu();
-    let burners = Burners::on(&cpu, 4);
+    let burners = Burners::on(&cpu, 6);
     let pgdyno = pgdyno(&[]);
     let mut starved = Command::new("taskset");
-    starved.args(["-c", &cpu, "nice", "-n", "5"]);
+    starved.args(["-c", &cpu, "nice", "-n", "10"]);
     starved.arg(pgdyno.get_program());
     for (name, value) in pgdyno.get_envs() {
         match value {

@@ -52,13 +52,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Load generator"),
         );
     }
-    let lags = evidence.outcome.recording.measured.lags.iter();
-    let lag = lags
-        .filter_map(|lags| lags.percentile_us(99.0))
-        .reduce(f64::max);
-    if let Some(lag_us) = lag {
+    if let Some(lag_us) = threads.iter().filter_map(|t| t.lag_p99_us).max() {
         proofs.push(Proof::new(
-            words::time(lag_us),
+            words::time(lag_us as f64),
             "is the 99th percentile of how long an answer that had come waited for its turn",
         ));
     }

@@ -12,11 +12,7 @@ use crate::plan::trial::Outcome;
 use crate::store::{ExperimentRow, Filter, State, Store};
 use crate::target::dialect::Product;
 use crate::target::facts::{Fact, Facts};
-use crate::validity::Note;
-
-/// The busiest thread is the limit when it wanted a CPU for this share of the time, as for the note
-/// `client-bound`.
-const CLIENT_BOUND: f64 = 0.8;
+use crate::validity::{CLIENT_BOUND_SHARE, Note, limiting};
 
 /// All that was measured.
 pub struct Calibration {
@@ -71,7 +67,7 @@ pub struct Measured {
 impl Measured {
     /// Whether pgdyno itself was the limit.
     pub fn is_client_bound(&self) -> bool {
-        self.client_share >= CLIENT_BOUND
+        self.client_share >= CLIENT_BOUND_SHARE
     }
 
     /// The mean in microseconds; there is one.
@@ -239,7 +235,7 @@ fn step(measure: Measure, trial: i64, recording: &Recording) -> Step {
         p50_us: all.service.percentile_us(50.0),
         p99_us: all.service.percentile_us(99.0),
         failed: all.counts.failed_total(),
-        client_bound: client_share(recording) >= CLIENT_BOUND,
+        client_bound: limiting(&recording.threads).is_some(),
     }
 }
 
