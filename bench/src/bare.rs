@@ -100,7 +100,7 @@ fn until<I: Io>(
     mut ready: impl FnMut(&mut I, &mut Client, Key) -> Result<bool, Error>,
 ) -> Result<(), Error> {
     loop {
-        io.wait(None)?;
+        io.wait(0, None)?;
         let mut is_over = false;
         while let Some((key, event)) = io.next(buffer) {
             let client = &mut clients[key as usize];

@@ -49,7 +49,7 @@ fn serve(mut io: impl Io, listener: UnixListener) -> Result<(), Error> {
     let (mut buffer, mut answer) = (vec![0; 64 << 10], Vec::new());
     let row = row();
     loop {
-        io.wait(None)?;
+        io.wait(0, None)?;
         while let Some((key, event)) = io.next(&mut buffer) {
             let Event::Received(count) = event else {
                 if !matches!(event, Event::Connected) {

@@ -24,6 +24,11 @@ impl Clock {
     pub(crate) fn now(self) -> Nanos {
         monotonic_ns() - self.origin_ns
     }
+
+    /// A time on the monotonic clock, as [`pgdyno_platform::io::Io::wait`] takes it.
+    pub(crate) fn monotonic_ns(self, at: Nanos) -> u64 {
+        at.saturating_add(self.origin_ns)
+    }
 }
 
 pub(crate) fn nanos(duration: Duration) -> Nanos {

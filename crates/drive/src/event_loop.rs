@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver, Sender};
-use std::time::Duration;
 
 use pgdyno_platform::io::{Event, Io};
 use pgdyno_script::Prng;
@@ -359,8 +358,10 @@ impl<I: Io> EventLoop<'_, I> {
         if self.ended == clients.len() || self.cx.is_over {
             return Ok(());
         }
-        let timeout = self.timeout(limit);
-        self.cx.io.wait(timeout)?;
+        // The clock was read at the end of the last turn, or since.
+        let clock = self.cx.clock;
+        let deadline = self.deadline(limit).map(|at| clock.monotonic_ns(at));
+        self.cx.io.wait(clock.monotonic_ns(self.cx.now), deadline)?;
         // The clock is read for each event as it is: the first one stands for the batch.
         let mut handed_over = None;
         while let Some((key, event)) = self.cx.io.next(&mut self.buffer) {
@@ -393,22 +394,20 @@ impl<I: Io> EventLoop<'_, I> {
         Ok(())
     }
 
-    fn timeout(&mut self, limit: Option<Nanos>) -> Option<Duration> {
+    /// When to look again, whatever happens.
+    fn deadline(&mut self, limit: Option<Nanos>) -> Option<Nanos> {
         if !self.ready.is_empty() {
-            return Some(Duration::ZERO);
+            return Some(self.cx.now);
         }
         let next = [
             self.cx.deadlines.next(),
             limit,
             Some(self.cx.recorder.boundary),
         ];
-        let next = next
-            .into_iter()
+        next.into_iter()
             .flatten()
             .min()
-            .filter(|at| *at < Nanos::MAX)?;
-        // Read at the end of the last turn, or since.
-        Some(Duration::from_nanos(next.saturating_sub(self.cx.now)))
+            .filter(|at| *at < Nanos::MAX)
     }
 
     fn note(&mut self, index: u32, wait: Wait) {

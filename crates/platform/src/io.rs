@@ -22,6 +22,8 @@ pub use waker::Waker;
 use std::io;
 use std::time::Duration;
 
+use crate::clock::monotonic_ns;
+
 /// Names a connection within one event loop. The user of the loop chooses it, small and dense
 /// (it indexes a table).
 pub type Key = u32;
@@ -59,12 +61,24 @@ pub trait Io {
     /// The connection is broken. The caller closes it.
     fn send(&mut self, key: Key, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits until something happens, at most for `timeout` (for ever without one). Call
-    /// [`Io::next`] until it gives `None` before waiting again.
+    /// Waits until something happens, at most until `deadline_ns` (for ever without one); it may end
+    /// earlier without anything having happened. Both times are those of
+    /// [`monotonic_ns`](crate::clock::monotonic_ns), `now_ns` as it was read last: a deadline that is
+    /// not after it is not waited for. Call [`Io::next`] until it gives `None` before waiting again.
     ///
     /// # Errors
     /// What the operating system says; an interrupted wait is no error.
-    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()>;
+    fn wait(&mut self, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<()>;
+
+    /// As [`Io::wait`], at most for `timeout`.
+    ///
+    /// # Errors
+    /// As [`Io::wait`].
+    fn wait_for(&mut self, timeout: Duration) -> io::Result<()> {
+        let now_ns = monotonic_ns();
+        let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        self.wait(now_ns, Some(now_ns.saturating_add(timeout_ns)))
+    }
 
     /// The next thing that happened, its bytes in `buffer`.
     fn next(&mut self, buffer: &mut [u8]) -> Option<(Key, Event)>;

@@ -172,16 +172,19 @@ impl Io for Epoll {
         Ok(())
     }
 
-    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+    fn wait(&mut self, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<()> {
         debug_assert!(
             self.seen >= self.events.len(),
             "events of the last wait left unseen"
         );
         self.events.clear();
         self.seen = 0;
-        let timeout = timeout.map(|time| Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
+        let timeout = deadline_ns.map(|at_ns| {
+            let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
+            Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            }
         });
         match epoll::wait(
             &self.epoll,

@@ -39,7 +39,7 @@ with_both!(
 
 fn until(io: &mut impl Io, buffer: &mut [u8], mut stop: impl FnMut(Key, &Event, &[u8]) -> bool) {
     for _ in 0..10_000 {
-        io.wait(Some(Duration::from_secs(5))).unwrap();
+        io.wait_for(Duration::from_secs(5)).unwrap();
         while let Some((key, event)) = io.next(buffer) {
             let got = if let Event::Received(count) = event {
                 count
@@ -127,7 +127,7 @@ fn events_of_a_closed_socket_do_not_reach_its_successor(mut io: impl Io) {
     let (mut first, _) = listener.accept().unwrap();
     first.write_all(b"old").unwrap();
     std::thread::sleep(Duration::from_millis(20));
-    io.wait(Some(Duration::from_secs(5))).unwrap();
+    io.wait_for(Duration::from_secs(5)).unwrap();
     io.open(0, connect_tcp(address, &TcpOptions::default()).unwrap())
         .unwrap();
     let (mut second, _) = listener.accept().unwrap();
@@ -145,7 +145,7 @@ fn events_of_a_closed_socket_do_not_reach_its_successor(mut io: impl Io) {
 fn a_waker_ends_a_wait_without_an_event(mut io: impl Io) {
     let waker = io.waker();
     let other = std::thread::spawn(move || waker.wake());
-    io.wait(Some(Duration::from_secs(60))).unwrap();
+    io.wait_for(Duration::from_secs(60)).unwrap();
     assert!(io.next(&mut [0; 8]).is_none());
     other.join().unwrap();
 }
@@ -165,7 +165,7 @@ fn what_is_sent_while_there_is_no_room_keeps_its_order(mut io: impl Io) {
         io.send(0, &piece).unwrap();
         sent.extend_from_slice(&piece);
         sequence += 1;
-        io.wait(Some(Duration::ZERO)).unwrap();
+        io.wait_for(Duration::ZERO).unwrap();
         while io.next(&mut buffer).is_some() {}
     }
     let expected = sent.len();
@@ -223,7 +223,7 @@ fn many_connections_are_served_at_once(mut io: impl Io) {
         io.send(key, &key.to_be_bytes()).unwrap();
         peers.push(std::os::unix::net::UnixStream::from(far));
     }
-    io.wait(Some(Duration::ZERO)).unwrap();
+    io.wait_for(Duration::ZERO).unwrap();
     let mut buffer = [0; 4096];
     while io.next(&mut buffer).is_some() {}
     for (key, peer) in (0u32..).zip(&mut peers) {
@@ -243,7 +243,7 @@ fn many_connections_are_served_at_once(mut io: impl Io) {
 
 fn a_wait_ends_with_its_time(mut io: impl Io) {
     let before = std::time::Instant::now();
-    io.wait(Some(Duration::from_millis(20))).unwrap();
+    io.wait_for(Duration::from_millis(20)).unwrap();
     assert!(before.elapsed() >= Duration::from_millis(20));
     assert!(io.next(&mut [0; 8]).is_none());
 }

@@ -6,6 +6,7 @@
 //! waits (deferred task run). Linux 6.1 or later, and only where io_uring is allowed: see
 //! [`Uring::probe`].
 
+mod alarm;
 mod buffers;
 mod connection;
 mod probe;
@@ -18,6 +19,7 @@ use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, squeue};
 
 use super::{Event, Io, Key, Socket, Waker};
+use alarm::Alarm;
 use buffers::{Buffers, Filled};
 use connection::{Connection, Kind, Token};
 
@@ -37,6 +39,7 @@ pub struct Uring {
     /// The ring works for the thread that waits first.
     is_enabled: bool,
     buffers: Buffers,
+    alarm: Alarm,
     waker: Waker,
     is_waker_armed: bool,
     connections: Vec<Connection>,
@@ -72,6 +75,7 @@ impl Uring {
             ring,
             is_enabled: false,
             buffers,
+            alarm: Alarm::unset(),
             waker: Waker::new()?,
             is_waker_armed: false,
             connections: Vec::new(),
@@ -106,8 +110,9 @@ impl Uring {
     /// Queues an entry.
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         loop {
-            // SAFETY: what an entry points to is a connection's `flying`, which stays as it is until
-            // the kernel has taken the entry: before a wait ends, or this value is dropped.
+            // SAFETY: what an entry points to is a connection's `flying` or the alarm's time, which
+            // stay as they are until the kernel has taken the entry: before a wait ends, or this
+            // value is dropped.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -158,10 +163,18 @@ impl Uring {
 
     /// Takes note of one completion and says what it means for the user of this loop, if anything.
     fn completed(&mut self, entry: &cqueue::Entry) -> Option<(Key, Event)> {
-        if entry.user_data() == WAKER {
-            self.waker.drain();
-            self.is_waker_armed = cqueue::more(entry.flags());
-            return None;
+        match entry.user_data() {
+            WAKER => {
+                self.waker.drain();
+                self.is_waker_armed = cqueue::more(entry.flags());
+                return None;
+            }
+            alarm::TOKEN => {
+                self.alarm.rang();
+                return None;
+            }
+            alarm::CHANGE => return None,
+            _ => {}
         }
         let token = Token::from(entry.user_data());
         let filled = self.buffers.filled(entry);
@@ -228,19 +241,21 @@ impl Io for Uring {
         Ok(())
     }
 
-    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+    fn wait(&mut self, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<()> {
         if !self.is_enabled {
             self.ring.submitter().register_enable_rings()?;
             self.is_enabled = true;
         }
         self.queue()?;
-        let waited = match timeout {
-            None => self.ring.submit_and_wait(1),
-            Some(timeout) => {
-                let timeout = Timespec::from(timeout);
-                let arguments = SubmitArgs::new().timespec(&timeout);
-                self.ring.submitter().submit_with_args(1, &arguments)
+        let waited = if deadline_ns.is_some_and(|at| at <= now_ns) {
+            let no_time = Timespec::new();
+            let arguments = SubmitArgs::new().timespec(&no_time);
+            self.ring.submitter().submit_with_args(1, &arguments)
+        } else {
+            if let Some(entry) = deadline_ns.and_then(|at| self.alarm.entry_for(at)) {
+                self.push(&entry)?;
             }
+            self.ring.submit_and_wait(1)
         };
         match waited {
             Ok(_) => {}

@@ -42,7 +42,7 @@ fn round_trip(uring: &mut Uring) -> io::Result<()> {
     let mut buffer = [0; 8];
     // A wait may also end for other reasons.
     for _ in 0..10 {
-        uring.wait(Some(PATIENCE))?;
+        uring.wait_for(PATIENCE)?;
         if let Some((_, event)) = uring.next(&mut buffer) {
             match event {
                 Event::Received(1) if buffer[0] == b'!' => return answer(uring, &far),
@@ -57,7 +57,7 @@ fn round_trip(uring: &mut Uring) -> io::Result<()> {
 /// What is sent without a word must be there after the wait.
 fn answer(uring: &mut Uring, far: &OwnedFd) -> io::Result<()> {
     uring.send(0, b"?")?;
-    uring.wait(Some(Duration::ZERO))?;
+    uring.wait_for(Duration::ZERO)?;
     let mut answer = [0; 8];
     let (_, count) = rustix::net::recv(far, &mut answer, RecvFlags::empty())?;
     if &answer[..count] == b"?" && uring.next(&mut [0; 8]).is_none() {
