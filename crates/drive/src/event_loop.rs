@@ -432,6 +432,9 @@ impl<I: Io> EventLoop<'_, I> {
                 .iter_mut()
                 .for_each(|client| client.give_up(&mut self.cx));
         }
+        clients
+            .iter_mut()
+            .for_each(|client| client.hang_up(&mut self.cx));
         let end = ThreadEnd {
             aborted,
             disconnected: clients

@@ -468,6 +468,7 @@ impl Client {
     /// to say than that the server closed it.
     pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
         if matches!(self.state, State::Parting(_)) {
+            self.disconnect(cx);
             return self.leave(cx);
         }
         cx.recorder.lost(self.place);

@@ -22,13 +22,20 @@ impl Client {
         link.simple(text);
         self.state = State::Parting(cx.now.saturating_add(nanos(cx.drive.grace)));
         if link.transmit(&mut cx.io, self.key, &mut cx.sealed).is_err() {
+            self.disconnect(cx);
             self.leave(cx);
         }
     }
 
-    /// Disconnects.
+    /// Has nothing more to do. The connection stays until [`Client::hang_up`]: that a server ends many
+    /// sessions would slow down those that still work, which near the end of a run are the others.
     pub(super) fn leave<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        self.disconnect(cx);
+        cx.deadlines.clear(self.key);
         self.state = State::Finished;
+    }
+
+    /// Disconnects; all clients of the thread have ended.
+    pub(crate) fn hang_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.disconnect(cx);
     }
 }

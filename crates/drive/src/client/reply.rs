@@ -50,6 +50,9 @@ impl Client {
             self.connecting_received(cx, bytes);
             return self.advance(cx);
         }
+        if matches!(self.state, State::Finished) {
+            return Wait::Ended;
+        }
         self.trace_arrival(cx);
         if self.read(cx, bytes) {
             self.advance(cx)
@@ -66,8 +69,11 @@ impl Client {
     ) -> Wait {
         match self.state {
             State::Connecting(_) => self.connecting_closed(cx, error),
-            State::Finished | State::Aborted => {}
-            State::Parting(_) => self.leave(cx),
+            State::Finished | State::Aborted => self.disconnect(cx),
+            State::Parting(_) => {
+                self.disconnect(cx);
+                self.leave(cx);
+            }
             // As in pgbench it is the next statement that finds out.
             State::Idle => cx.io.close(self.key),
             State::Choose

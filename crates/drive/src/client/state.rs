@@ -83,7 +83,7 @@ pub(super) enum State {
     /// Has done all it was told to do, and waits for the answer to its last statement, no longer than
     /// until then. Then `Finished`, also when the connection breaks.
     Parting(Nanos),
-    /// Did all it was told to do. The connection is closed.
+    /// Did all it was told to do. The connection is closed when all clients of the thread have ended.
     Finished,
     /// Ended before its time. The connection is closed.
     Aborted,

@@ -155,10 +155,9 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
         let moved = moved.filter(|event| event.kind == EventKind::Moved);
         let arrived: u64 = recording.endpoints.iter().map(|e| e.arrived).sum();
         assert_eq!(moved.clone().count() as u64, arrived);
-        // Not at the very beginning, and with the words of a person.
-        let name = servers[1].address().socket_path();
-        let left = moved.filter(|event| !event.text.contains(&*name.to_string_lossy()));
-        assert!({ left }.any(|event| event.at_us > 10_000), "{recording:?}");
+        // Not at the very beginning.
+        let late = { moved }.any(|event| event.at_us > 10_000);
+        assert!(late, "{:?}", recording.events);
         assert!(
             seen.messages
                 .iter()
@@ -175,7 +174,8 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
                 (4, 4)
             );
             // They stay where they went, though the server is back.
-            let recovered = connected(&name).query_one_value("select 1");
+            let home = servers[1].address().socket_path();
+            let recovered = connected(&home).query_one_value("select 1");
             assert!(recovered.is_ok());
             let dealt = [&servers[0], &servers[2]].map(|s| visits(s, "count(distinct client)"));
             assert_eq!(dealt, [6, 6]);

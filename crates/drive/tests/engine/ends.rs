@@ -43,6 +43,50 @@ fn a_run_of_which_no_client_ends_early_ends_as_usual() {
 }
 
 #[test]
+fn connections_stay_until_the_last_client_of_the_thread_has_ended() {
+    let script = "\\if :client_id = 0\n\\sleep 400 ms\n\\endif\n\
+                  select count(*) as sessions from pg_stat_activity \
+                  where application_name = 'ends_stay' \\gset\n\
+                  \\if :sessions <> 3\nselect 1 / 0;\n\\endif\n";
+    let recording = run_well(&Drive {
+        endpoints: named("ends_stay"),
+        clients: 3,
+        until: transactions(1),
+        ..drive(script)
+    });
+    assert_eq!(counts(&recording).committed, 3);
+    let gone = "select count(*) from pg_stat_activity where application_name = 'ends_stay'";
+    let begin = Instant::now();
+    while admin().query_one_value(gone).unwrap().as_deref() != Some("0") {
+        assert!(begin.elapsed().as_secs() < 60);
+    }
+}
+
+#[test]
+fn a_server_that_goes_away_while_a_client_has_nothing_more_to_do_is_no_error() {
+    let script = "\\if :client_id = 0\n\\sleep 300 ms\n\
+                  select count(pg_terminate_backend(pid)) from pg_stat_activity \
+                  where application_name = 'ends_gone' and pid <> pg_backend_pid();\n\
+                  \\sleep 200 ms\nselect 1;\n\\endif\n";
+    let recording = run_well(&Drive {
+        endpoints: named("ends_gone"),
+        clients: 3,
+        until: transactions(1),
+        ..drive(script)
+    });
+    assert_eq!(
+        (recording.end, counts(&recording).committed),
+        (End::Complete, 3)
+    );
+    // Waiting for the rest did not mean looking at what is closed over and over.
+    assert!(
+        recording.threads[0].busy_share() < 0.5,
+        "{:?}",
+        recording.threads
+    );
+}
+
+#[test]
 fn errors_that_end_a_client_are_no_failures_of_their_command() {
     sql("create sequence ends_calls;
          create function ends() returns int language plpgsql as $$
