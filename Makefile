@@ -9,7 +9,7 @@ test-long: ## the verdict on ten limits made on purpose: minutes, on a machine t
 	@cargo test -p pgdyno --test verdict -- --ignored --nocapture
 
 .PHONY: bench
-bench: ## pgdyno beside its peers in turn; writes bench/RESULTS.md (bench/README.md tells how to read it)
+bench: ## pgdyno beside its peers in turn, and its report with a long trial; writes bench/RESULTS.md, bench/PAGE.md (bench/README.md tells how to read them)
 	@scripts/bench
 
 .PHONY: conformance

@@ -1,13 +1,21 @@
-// How long a zoom takes on a two-hour trial with forty series: from the key press until the frame in
-// which everything in sight has been drawn. node tests/speed.mjs DIRECTORY/long.html [NAME=json file]
-import { chromium } from 'playwright-core';
-import { resolve } from 'node:path';
+/**
+ * How fluid a page is: node tests/speed.mjs PAGE.html RESULTS.md. Times are from the key press or the
+ * pointer's move until the frame in which everything in sight has been drawn.
+ */
 
-const file = process.argv[2] ?? 'look/long.html';
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
+import { resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const [file, results] = process.argv.slice(2).map((path) => resolve(path));
+const data = JSON.parse(readFileSync(file, 'utf8').split('id="data">')[1].split('</script>')[0]);
+const seconds = data.timeline.start_us.length;
+const series = data.series.length;
+const browser = await chromium.launch({ executablePath: process.env.PGDYNO_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 const page = await browser.newPage({ viewport: { width: 1344, height: 1400 } });
 const begun = Date.now();
-await page.goto(`file://${resolve(file)}`);
+await page.goto(`file://${file}`);
 await page.waitForSelector('#throughput canvas');
 await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
 const open_ms = Date.now() - begun;
@@ -45,6 +53,26 @@ const cursor = await page.evaluate(async () => {
   }
   return times;
 });
-const result = { open_ms, zoom_strips: summary(await zooms('#throughput-plot')), zoom_instruments: summary(await zooms('#instruments .plot.time')), cursor: summary(cursor) };
-console.log(JSON.stringify(result));
+const rows = [
+  ['zoom by a key, charts over time in sight', await zooms('#throughput-plot')],
+  ['zoom by a key, instruments in sight', await zooms('#instruments .plot.time')],
+  ['cursor moved, on all charts', cursor],
+].map(([what, times]) => {
+  const { median_ms, worst_ms } = summary(times);
+  return `| ${what} | ${median_ms} | ${worst_ms} |`;
+});
+const text = `<!-- Written by \`make bench\`; not to be edited. -->
+# The report's page with a long trial
+
+- date: ${new Date().toISOString().slice(0, 10)}
+- CPU: ${cpus()[0].model.trim()}, ${cpus().length} of them; kernel: ${release()}; Chromium ${browser.version()}
+- page: ${(readFileSync(file).length / 1e6).toFixed(1)} MB, ${seconds.toLocaleString('en')} seconds, ${series} series; invented data (\`web/tests/fixtures\`)
+
+| what | median, ms | worst, ms |
+| --- | --- | --- |
+| opened, first charts drawn | ${open_ms} | |
+${rows.join('\n')}
+`;
+writeFileSync(results, text);
+console.log(text.slice(text.indexOf('# ')));
 await browser.close();
