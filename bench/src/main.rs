@@ -3,6 +3,7 @@
 
 mod bare;
 mod figures;
+mod kernel;
 mod measure;
 mod programs;
 mod report;
@@ -44,6 +45,7 @@ fn bench() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((verb, rest)) if verb == "bare" => return bare::open(rest),
+        Some((verb, [])) if verb == "kernel" => return kernel::open(),
         Some((verb, [socket])) if verb == "stub" => return stub::open(Path::new(socket)),
         _ => {}
     }

@@ -32,6 +32,7 @@ with_both!(
     nothing_can_be_sent_on_a_closed_connection,
     many_connections_are_served_at_once,
     a_wait_ends_with_its_time,
+    a_nearer_deadline_takes_the_place_of_a_further_one,
     a_refused_connection_is_an_event_or_an_immediate_error,
     events_of_a_closed_socket_do_not_reach_its_successor,
     a_waker_ends_a_wait_without_an_event,
@@ -239,6 +240,27 @@ fn many_connections_are_served_at_once(mut io: impl Io) {
         got[key as usize] += bytes.len();
         got.iter().all(|count| *count == BYTES)
     });
+}
+
+fn a_nearer_deadline_takes_the_place_of_a_further_one(mut io: impl Io) {
+    let (near, far) = Socket::pair().unwrap();
+    io.open(0, near).unwrap();
+    let mut far = std::os::unix::net::UnixStream::from(far);
+    far.write_all(b"!").unwrap();
+    let begun = std::time::Instant::now();
+    // Ends at once, because something arrives; the deadline is still to come.
+    io.wait_for(Duration::from_secs(60)).unwrap();
+    while io.next(&mut [0; 8]).is_some() {}
+    for round in 1..=3 {
+        let before = std::time::Instant::now();
+        io.wait_for(Duration::from_millis(20)).unwrap();
+        assert!(
+            before.elapsed() >= Duration::from_millis(20),
+            "round {round}"
+        );
+        assert!(io.next(&mut [0; 8]).is_none());
+    }
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 fn a_wait_ends_with_its_time(mut io: impl Io) {
