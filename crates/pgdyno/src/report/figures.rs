@@ -23,6 +23,12 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// `1 client`, `32 clients`.
+pub fn plural(number: u64, word: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {word}{s}", count(number))
+}
+
 /// A rate with one decimal and thousands apart: `1,234.5`.
 pub fn rate(per_second: f64) -> String {
     let tenths = (per_second * 10.0).round() as u64;

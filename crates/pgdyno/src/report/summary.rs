@@ -97,8 +97,8 @@ fn heading(outcome: &Outcome) -> String {
     };
     let mut how = format!(
         "{}, {}, {until}, {mode} protocol",
-        plural(trial.drive.clients as u64, "client"),
-        plural(outcome.threads as u64, "thread"),
+        figures::plural(trial.drive.clients as u64, "client"),
+        figures::plural(outcome.threads as u64, "thread"),
     );
     how += &super::retries::policy(&trial.drive);
     if let Some(rate) = trial.drive.rate {
@@ -145,7 +145,7 @@ fn totals(outcome: &Outcome) -> String {
         End::AllClientsAborted => text += "ABORTED: every client ended before its time\n",
     }
     if recording.clients.aborted > 0 && recording.end != End::AllClientsAborted {
-        let aborted = plural(recording.clients.aborted as u64, "client");
+        let aborted = figures::plural(recording.clients.aborted as u64, "client");
         text += &format!(
             "INCOMPLETE: {aborted} of {} ended early\n",
             recording.clients.total
@@ -420,7 +420,10 @@ fn outages(recording: &Recording) -> String {
     }
     let moved: u64 = recording.endpoints.iter().map(|e| e.arrived).sum();
     if moved > 0 {
-        text += &format!("moved        {} to another endpoint", plural(moved, "time"));
+        text += &format!(
+            "moved        {} to another endpoint",
+            figures::plural(moved, "time")
+        );
         let mut events = recording.events.iter();
         if let Some(event) = events.find(|event| event.kind == EventKind::Moved) {
             let at_s = event.at_us as f64 / 1e6;
@@ -455,12 +458,4 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(chars).collect()
     })
-}
-
-fn plural(number: u64, word: &str) -> String {
-    format!(
-        "{} {word}{}",
-        figures::count(number),
-        if number == 1 { "" } else { "s" }
-    )
 }

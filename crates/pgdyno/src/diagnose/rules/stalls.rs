@@ -8,6 +8,7 @@ use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::words;
+use crate::report::figures::plural;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -34,8 +35,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let pages = pages.zip(evidence.mean("pg.wal.records"));
     let pages_share = pages.map(|(pages, records)| ratio(pages, records));
     let events = format!(
-        "{} checkpoints and {} vacuums of the server’s own fell into the measured time",
-        stalls.checkpoints, stalls.vacuums
+        "{} and {} of the server’s own fell into the measured time",
+        plural(stalls.checkpoints as u64, "checkpoint"),
+        plural(stalls.vacuums as u64, "vacuum")
     );
     let mut proofs = vec![
         Proof::new(
@@ -70,9 +72,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     Examined::Found(Found {
         share,
         figure: Some(format!(
-            "{} checkpoints, {} vacuums: {} of the transactions",
-            stalls.checkpoints,
-            stalls.vacuums,
+            "{}, {}: {} of the transactions",
+            plural(stalls.checkpoints as u64, "checkpoint"),
+            plural(stalls.vacuums as u64, "vacuum"),
             words::share(share)
         )),
         sentence: "Checkpoints or vacuums limited it: clients were held up while they ran"

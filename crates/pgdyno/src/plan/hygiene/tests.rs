@@ -197,7 +197,7 @@ fn what_the_role_may_not_do_is_recorded_and_nothing_waits_for_it() {
         "{gaps:?}"
     );
     assert!(
-        gaps[0].contains("vacuum pgbench_branches was not done: permission denied"),
+        gaps[0].starts_with("vacuum pgbench_branches was not done: "),
         "{gaps:?}"
     );
 

@@ -223,11 +223,7 @@ pub fn line(observed: &Observed) -> String {
         true => String::new(),
         false => format!("; gaps in {}", blind.join(", ")),
     };
-    let plural = |n: usize, what: &str| match n {
-        1 => format!("1 {what}"),
-        n => format!("{} {what}s", figures::count(n as u64)),
-    };
-    let instruments = plural(observed.instruments.len(), "instrument");
+    let instruments = figures::plural(observed.instruments.len() as u64, "instrument");
     let courses = figures::count(series.count() as u64);
     format!("observed     {courses} series by {instruments}{blind}\n")
 }

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::histogram::{self, Shared};
 use super::trial::add;
-use super::{common, time_per_commit, words};
+use super::{common, time_per_commit};
 use crate::exit::Failure;
 use crate::report::comparison::{Compared, Pair};
+use crate::report::figures;
 use crate::store::{Kind, Store, TrialRow};
 
 /// What is compared: names as they were typed, points with what came of them, and what differs
@@ -57,7 +58,7 @@ pub fn compare(store: &Store, sides: &Sides<'_>) -> Result<Value, Failure> {
             .unwrap_or_default();
         json!({
             "name": name,
-            "facts": format!("{}, {day}", words::plural(trials.len() as u64, "trial")),
+            "facts": format!("{}, {day}", figures::plural(trials.len() as u64, "trial")),
         })
     };
     let fields = json!({

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::words;
 use crate::plan::trial::Outcome;
+use crate::report::figures;
 use crate::store::TrialRow;
 use crate::target::facts::Fact;
 
@@ -34,7 +34,7 @@ pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)>
         format!(
             "{} ({})",
             outcome.target,
-            words::plural(outcome.recording.endpoints.len() as u64, "endpoint")
+            figures::plural(outcome.recording.endpoints.len() as u64, "endpoint")
         ),
     ));
     if let Some(bytes) = facts.database_size_bytes.seen() {
@@ -47,7 +47,7 @@ pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)>
         lines.push(("Nodes", nodes.len().to_string()));
     }
     let mut generator: Vec<String> = host.name.iter().cloned().collect();
-    generator.push(words::plural(host.cpus as u64, "CPU"));
+    generator.push(figures::plural(host.cpus as u64, "CPU"));
     generator.extend(host.cpu_model.clone());
     generator.extend(host.memory_bytes.map(size));
     generator.extend(host.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));

@@ -359,7 +359,10 @@ fn title(row: &ExperimentRow, summary: &Summary, axes: &Axes) -> String {
     workloads.dedup();
     let grid = axes.0.iter().map(|(path, values)| {
         let name = path.rsplit('.').next().unwrap_or_default();
-        format!("{} of {name}", words::plural(values.len() as u64, "value"))
+        format!(
+            "{} of {name}",
+            figures::plural(values.len() as u64, "value")
+        )
     });
     let grid: Vec<String> = grid.collect();
     let mut title = format!("{}: {}", row.name, workloads.join(", "));
@@ -378,7 +381,7 @@ fn facts(
         .and_then(|(outcome, _)| words::server(outcome))
         .into_iter()
         .collect();
-    facts.push(words::plural(all.len() as u64, "trial"));
+    facts.push(figures::plural(all.len() as u64, "trial"));
     facts.push(format!(
         "begun {}",
         row.created

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::compare::spread;
 use super::histogram;
-use super::words::plural;
 use crate::accounting::Accounting;
 use crate::plan::experiment::slob_sweep::{Vary, size};
 use crate::plan::trial::Outcome;
 use crate::report::accounting::{RESET, buffers, plan};
+use crate::report::figures::plural;
 use crate::report::slob_sweep::{Point, Results, end_words, levels};
 use crate::target::facts::Fact;
 

@@ -21,7 +21,7 @@ pub fn title(outcome: &Outcome) -> String {
             title += &format!(", {name} {value}");
         }
     }
-    title += &format!(", {}", plural(drive.clients as u64, "client"));
+    title += &format!(", {}", figures::plural(drive.clients as u64, "client"));
     if let Some(rate) = drive.rate {
         title += &format!(", {}/s requested", figures::rate(rate));
     }
@@ -101,10 +101,4 @@ pub fn notes(notes: &[Note]) -> Value {
 /// The verdict as data.ts has it.
 pub fn verdict(verdict: Option<&Verdict>) -> Value {
     serde_json::to_value(verdict).unwrap_or_default()
-}
-
-/// `1 client`, `32 clients`.
-pub fn plural(number: u64, word: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{} {word}{s}", figures::count(number))
 }
