@@ -525,7 +525,7 @@ impl Client {
         self.part(cx);
     }
 
-    fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+    pub(crate) fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if let Some(mut link) = self.link.take() {
             link.say_goodbye(&mut cx.io, self.key, &mut cx.sealed);
         }

@@ -434,7 +434,7 @@ impl<I: Io> EventLoop<'_, I> {
         }
         clients
             .iter_mut()
-            .for_each(|client| client.hang_up(&mut self.cx));
+            .for_each(|client| client.disconnect(&mut self.cx));
         let end = ThreadEnd {
             aborted,
             disconnected: clients

@@ -27,15 +27,10 @@ impl Client {
         }
     }
 
-    /// Has nothing more to do. The connection stays until [`Client::hang_up`]: that a server ends many
-    /// sessions would slow down those that still work, which near the end of a run are the others.
+    /// Has nothing more to do. The connection stays until all clients of the thread have ended: that a
+    /// server ends many sessions would slow down those that still work.
     pub(super) fn leave<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         cx.deadlines.clear(self.key);
         self.state = State::Finished;
-    }
-
-    /// Disconnects; all clients of the thread have ended.
-    pub(crate) fn hang_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        self.disconnect(cx);
     }
 }

@@ -196,8 +196,11 @@ fn what_the_role_may_not_do_is_recorded_and_nothing_waits_for_it() {
         gaps[4].contains("checkpoint was not done") && gaps[4].contains("42501"),
         "{gaps:?}"
     );
+    // In the words of 16 and later, or of those before.
+    let refused = gaps[0].strip_prefix("vacuum pgbench_branches was not done: ");
     assert!(
-        gaps[0].starts_with("vacuum pgbench_branches was not done: "),
+        refused.is_some_and(|why| why.starts_with("permission denied")
+            || why.ends_with("only table or database owner can vacuum it")),
         "{gaps:?}"
     );
 
