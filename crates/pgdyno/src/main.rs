@@ -3,7 +3,6 @@
 mod accounting;
 mod diagnose;
 mod doors;
-mod exit;
 mod observe;
 mod plan;
 mod report;

@@ -4,7 +4,7 @@
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// A line on standard error: progress, warnings, errors. Whether anybody reads it does not matter.
 macro_rules! remark {

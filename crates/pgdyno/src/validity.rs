@@ -7,7 +7,9 @@ mod server;
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use pgdyno_model::note::{DRIFTS, WARMUP_CUT_SHORT, WARMUP_MEASURED};
+use pgdyno_model::{Note, Severity};
+use serde::Serialize;
 
 use pgdyno_drive::record::ThreadUse;
 use pgdyno_stats::Steadiness;
@@ -17,33 +19,9 @@ use crate::observe::Observed;
 use crate::plan::steady::Course;
 use crate::plan::warmup::Ended;
 use crate::report::accounting as report;
-use crate::target::facts::{Fact, Facts};
+use crate::target::facts::Facts;
 use crate::target::locate::Role;
-
-/// How much a note matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing; the figures mean what they say.
-    Notice,
-    /// The figures are real but easily taken for something they are not.
-    Warning,
-    /// The figures do not measure what the run was for.
-    Serious,
-}
-
-/// One note. The code is stable: programs may look for it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Note {
-    /// Such as `fsync-off`.
-    pub code: Cow<'static, str>,
-    /// How much it matters.
-    pub severity: Severity,
-    /// What is the case, with its figures.
-    pub sentence: String,
-    /// What to do about it.
-    pub remedy: String,
-}
+use pgdyno_model::Fact;
 
 /// A table that the workload updates and that has fewer rows than there are clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -91,10 +69,6 @@ pub struct Situation<'a> {
     /// When what is measured began, in microseconds since clients began to work.
     pub measured_from_us: i64,
 }
-
-const DRIFTS: &str = "not-steady";
-const WARMUP_MEASURED: &str = "warm-up-measured";
-const WARMUP_CUT_SHORT: &str = "warm-up-cut-short";
 
 /// From this share of the time on, pgdyno's busiest thread is taken to slow its clients down: a
 /// thread that has work four fifths of the time makes an event wait for others as often as not
@@ -259,13 +233,6 @@ fn same_node(facts: &Facts) -> Option<Note> {
             "name the nodes by addresses of their own, behind whatever leads to them",
         )
     })
-}
-
-impl Note {
-    /// Whether it says that a trial was not in its steady state.
-    pub fn is_of_steadiness(&self) -> bool {
-        [DRIFTS, WARMUP_MEASURED, WARMUP_CUT_SHORT].contains(&&*self.code)
-    }
 }
 
 fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {

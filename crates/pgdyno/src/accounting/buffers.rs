@@ -9,7 +9,7 @@ use pgdyno_session::Session;
 use super::{BufferCounters, IoRow};
 use crate::target::admin;
 use crate::target::dialect::{Buffers, Since, Version};
-use crate::target::facts::Fact;
+use pgdyno_model::Fact;
 
 /// How long the server may take to end sessions whose clients have gone.
 const GONE_MAX: Duration = Duration::from_secs(2);

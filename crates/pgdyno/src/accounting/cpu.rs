@@ -5,7 +5,7 @@ use std::fs;
 
 use pgdyno_platform::proc::{self, task};
 
-use crate::target::facts::Fact;
+use pgdyno_model::Fact;
 
 /// The postmaster, known by the process of one of its sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]

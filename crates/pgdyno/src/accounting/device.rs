@@ -6,7 +6,8 @@ use std::path::Path;
 use pgdyno_platform::proc::{self, disk, mounts};
 use serde::{Deserialize, Serialize};
 
-use crate::target::facts::{Fact, Facts};
+use crate::target::facts::Facts;
+use pgdyno_model::Fact;
 
 /// What a device did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

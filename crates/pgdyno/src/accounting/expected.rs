@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::target::admin;
 use crate::target::dialect::Buffers;
-use crate::target::facts::Fact;
+use pgdyno_model::Fact;
 
 /// A mean of fewer is none.
 const COUNT_MIN: usize = 100;

@@ -21,7 +21,7 @@ pub use device::DeviceUse;
 pub use expected::Expected;
 pub use reader::Reader;
 
-use crate::target::facts::Fact;
+use pgdyno_model::Fact;
 
 /// What was counted between the barrier and the end, and how often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -11,8 +11,9 @@ use super::cpu::{self, Postmaster};
 use super::{Accounting, device};
 use crate::target::admin;
 use crate::target::dialect::Product;
-use crate::target::facts::{Fact, Facts};
+use crate::target::facts::Facts;
 use crate::target::open::Target;
+use pgdyno_model::Fact;
 
 /// Ready to read: a session stands, so that reading at the barrier keeps nobody waiting for long.
 pub struct Reader {

@@ -11,7 +11,6 @@ use super::observe_args::ObserveArgs;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::calibrate::conduct::{self, Asked, GoOn, Means};
 use crate::plan::calibrate::expect::Expectations;
 use crate::plan::calibrate::growth::Growth;
@@ -22,6 +21,7 @@ use crate::report::calibration;
 use crate::say::write_answer;
 use crate::store::Store;
 use crate::target::open::Wanted;
+use pgdyno_model::{Exit, Failure};
 
 /// What to calibrate, and what to expect.
 #[derive(Debug, Args)]

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
-use crate::exit::{Exit, Failure};
 use crate::report::comparison::{self, Compared, METRICS, Pair};
 use crate::report::json::document;
 use crate::report::table::Table;
@@ -18,6 +17,7 @@ use crate::report::{markdown, page};
 use crate::say::{answer, write_answer};
 use crate::store::command_line;
 use crate::store::{Store, TrialRow};
+use pgdyno_model::{Exit, Failure};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::Talk;
 use super::store_args::StoreArgs;
-use crate::exit::{Exit, Failure};
 use crate::store::{Copied, Filter, Store};
+use pgdyno_model::{Exit, Failure};
 
 /// What goes where.
 #[derive(Debug, Args)]

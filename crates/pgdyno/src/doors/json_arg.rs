@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
-use crate::exit::{Exit, Failure};
 use crate::say::write_answer;
+use pgdyno_model::{Exit, Failure};
 
 /// Where the result goes for programs.
 #[derive(Debug, Clone, Default, Args)]

@@ -10,7 +10,6 @@ use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
@@ -23,6 +22,7 @@ use crate::plan::settings;
 use crate::plan::trial;
 use crate::report::retries_lab::Results;
 use crate::say::write_answer;
+use pgdyno_model::{Exit, Failure};
 
 /// Marks the trials of a first look.
 const TAG: &str = "exploratory";

@@ -5,13 +5,13 @@ use clap::Args;
 use super::Talk;
 use super::pack_args::PackArgs;
 use super::target_args::TargetArgs;
-use crate::exit::{Exit, Failure};
 use crate::say::answer;
 use crate::target::open;
 use crate::workload::filling::{Connections, Method};
 use crate::workload::loader::{self, How, Loaded, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
+use pgdyno_model::{Exit, Failure};
 
 /// What to load, and where.
 #[derive(Debug, Args)]

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::Talk;
 use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::duration;
 use crate::report::figures;
 use crate::report::table::{Table, one_line};
 use crate::say::write_answer;
 use crate::store::{Filter, State, Store, TrialRow, stamp};
+use pgdyno_model::{Exit, Failure};
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;

@@ -6,9 +6,9 @@ use clap::Args;
 use pgdyno_platform::terminal;
 
 use super::store_args::StoreArgs;
-use crate::exit::{Exit, Failure};
 use crate::say::{answer, write_remark};
 use crate::store::Store;
+use pgdyno_model::{Exit, Failure};
 
 /// A note.
 #[derive(Debug, Args)]

@@ -36,9 +36,9 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
 
-use crate::exit::{self, Exit, Failure};
 use crate::report::live::Form;
 use crate::workload::progress::Progress;
+use pgdyno_model::{Exit, Failure, exit};
 
 /// The whole command line.
 #[derive(Debug, Parser)]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Talk;
-use crate::exit::{Exit, Failure};
 use crate::observe::scrape::Scrape;
 use crate::observe::{Asked, Wish, board, listen};
 use crate::target::locate::Device;
+use pgdyno_model::{Exit, Failure};
 
 /// What is observed while clients are at work: docs/instruments.md.
 #[derive(Debug, Clone, Default, Args)]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use super::Talk;
-use crate::exit::{Exit, Failure};
 use crate::say::write_answer;
 use crate::workload::pack::Pack;
 use crate::workload::{resolve, shipped};
+use pgdyno_model::{Exit, Failure};
 
 /// What can be done with packs.
 #[derive(Debug, Subcommand)]

@@ -6,10 +6,10 @@ use clap::Args;
 use serde_json::Value;
 
 use super::store_args::StoreArgs;
-use crate::exit::{Exit, Failure};
 use crate::report::{markdown, page};
 use crate::say::{answer, write_answer};
 use crate::store::{Filter, Store, TrialRow};
+use pgdyno_model::{Exit, Failure};
 
 /// What to report on, and where to.
 #[derive(Debug, Args)]

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::Talk;
 use super::json_arg::JsonArg;
-use crate::exit::{Exit, Failure};
 use crate::plan::settings;
 use crate::say::answer;
+use pgdyno_model::{Exit, Failure};
 
 /// Which server.
 #[derive(Debug, Args)]

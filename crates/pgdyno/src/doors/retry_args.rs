@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use pgdyno_drive::Backoff;
 
-use crate::exit::{Exit, Failure};
 use crate::plan::retries::{Asked, Policy};
 use crate::plan::{backoff, duration};
+use pgdyno_model::{Exit, Failure};
 
 /// What follows errors that may be tried again.
 #[derive(Debug, Args)]

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::exit::Failure;
 use crate::report::csv;
 use crate::report::table::{Table, one_line};
 use crate::say::{answer, write_answer};
+use pgdyno_model::Failure;
 
 /// In what form.
 #[derive(Debug, Clone, Copy, Default, Args)]

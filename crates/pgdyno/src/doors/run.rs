@@ -16,7 +16,6 @@ use super::pack_args::PackArgs;
 use super::retry_args::RetryArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::brake::Brake;
 use crate::plan::duration;
 use crate::plan::io;
@@ -28,6 +27,7 @@ use crate::report::live::{Length, Screen};
 use crate::report::{json, summary};
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, check_tag};
+use pgdyno_model::{Exit, Failure};
 
 /// How long a run lasts when the user does not say: long enough for a p99 at a few hundred
 /// transactions a second.

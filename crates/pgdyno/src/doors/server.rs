@@ -5,9 +5,9 @@ use pgdyno_server::{Cache, Listen, kept};
 
 use super::Talk;
 use super::own_args::OwnArgs;
-use crate::exit::{Exit, Failure};
 use crate::say::answer;
 use crate::target::{own, trouble};
+use pgdyno_model::{Exit, Failure};
 
 /// What can be done with the kept server.
 #[derive(Debug, Subcommand)]

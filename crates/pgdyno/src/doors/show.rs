@@ -4,12 +4,12 @@ use clap::Args;
 
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::calibrate;
 use crate::report::table::one_line;
 use crate::report::{calibration, json, observed, points, summary};
 use crate::say::write_answer;
 use crate::store::{Store, TrialRow};
+use pgdyno_model::{Exit, Failure};
 
 /// Which trial.
 #[derive(Debug, Args)]

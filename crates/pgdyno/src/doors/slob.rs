@@ -13,7 +13,6 @@ use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
@@ -29,6 +28,7 @@ use crate::target::dialect::Product;
 use crate::target::facts;
 use crate::target::open::{self, Kind, Target, Wanted};
 use crate::target::{own, trouble};
+use pgdyno_model::{Exit, Failure};
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 120;

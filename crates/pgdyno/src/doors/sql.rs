@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
-use crate::exit::{Exit, Failure};
 use crate::store::Cell;
+use pgdyno_model::{Exit, Failure};
 
 /// What is asked.
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::exit::Failure;
 use crate::store::{Store, place};
+use pgdyno_model::Failure;
 
 /// Which store.
 #[derive(Debug, Clone, Default, Args)]

@@ -13,7 +13,6 @@ use super::json_arg::JsonArg;
 use super::observe_args::ObserveArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::duration;
 use crate::plan::experiment::capacity::Capacity;
 use crate::plan::experiment::conduct::{self, Means};
@@ -28,6 +27,7 @@ use crate::plan::trial;
 use crate::report::capacity::Found;
 use crate::report::json::document;
 use crate::say::{answer, write_answer};
+use pgdyno_model::{Exit, Failure};
 
 /// What to sweep, and how.
 #[derive(Debug, Args)]

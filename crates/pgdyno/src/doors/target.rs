@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::target_args::TargetArgs;
-use crate::exit::{Exit, Failure};
 use crate::plan::isolation::Isolation;
 use crate::report::table::Table;
 use crate::say::write_answer;
 use crate::target::cluster::{self, Node, Observable};
 use crate::target::dialect::Product;
-use crate::target::facts::{self, Fact, Facts};
+use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Endpoint, Target};
 use crate::target::{trouble, words};
+use pgdyno_model::Fact;
+use pgdyno_model::{Exit, Failure};
 
 /// What to look at.
 #[derive(Debug, Args)]

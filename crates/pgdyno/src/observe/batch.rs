@@ -2,7 +2,7 @@
 //! microseconds since clients began to work, below zero before.
 
 use super::{Gap, Kind, Series, ServerStatement};
-use crate::validity::Note;
+use pgdyno_model::Note;
 
 /// Some of what was read. Numbers of instruments and series are those of the trial.
 #[derive(Debug, Clone, Default, PartialEq)]

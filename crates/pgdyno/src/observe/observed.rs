@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Span, Total};
 use super::{Kind, ServerStatement};
-use crate::validity::Note;
+use pgdyno_model::Note;
 
 /// The fact of an instrument that has a session of the server's for the whole trial: CPU time that
 /// the server's process took for it, from its start until clients had gone, in microseconds. With

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Gap, Kind, Series};
-use crate::validity::Note;
+use pgdyno_model::Note;
 
 /// Takes what one reading of an instrument found.
 #[derive(Debug, Default)]

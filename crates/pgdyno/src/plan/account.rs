@@ -14,9 +14,9 @@ use super::trial::{Outcome, Trial};
 use crate::accounting::{Expected, NodeFigures, Reader, Units, expected};
 use crate::observe::{Batch, Observed, Onlooker};
 use crate::target::admin;
-use crate::target::facts::Fact;
 use crate::validity;
 use crate::workload::explain;
+use pgdyno_model::Fact;
 
 /// Whether the workload is about the storage layer: it says how its work units are explained.
 pub fn is_due(prepared: &Prepared) -> bool {

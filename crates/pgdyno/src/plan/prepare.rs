@@ -13,14 +13,13 @@ use super::isolation::Isolation;
 use super::trial::{self, Trial};
 use super::warmup::{By, Ended};
 use super::{retries, steady};
-use crate::exit::{Exit, Failure};
 use crate::observe::Observed;
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
 use crate::target::reach::{self, Reached};
 use crate::target::{contention, own, trouble};
-use crate::validity::{self, FewRows, Mismatch, Note, Situation};
+use crate::validity::{self, FewRows, Mismatch, Situation};
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
 use crate::workload::needs::Needs;
@@ -28,6 +27,8 @@ use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
 use crate::workload::{params, procedures, scale, sql_words};
+use pgdyno_model::Note;
+use pgdyno_model::{Exit, Failure};
 
 /// Everything is there to be run.
 pub struct Prepared {

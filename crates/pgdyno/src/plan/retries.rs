@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use pgdyno_drive::{Backoff, Drive, Retry};
 
 use super::trial::Trial;
-use crate::exit::{Exit, Failure};
 use crate::target::dialect::Product;
+use pgdyno_model::{Exit, Failure};
 
 /// Tries of a transaction when a policy is asked for and their number is not: enough for conflicts
 /// to pass, and an end to what never will.

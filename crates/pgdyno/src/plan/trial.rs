@@ -17,16 +17,17 @@ use super::prepare::Prepared;
 use super::touched::Touched;
 use super::warmup;
 use crate::accounting::Accounting;
-use crate::exit::{Exit, Failure};
 use crate::observe::board::Title;
 use crate::observe::host::ThreadLags;
 use crate::observe::{self, Beside, Observed, Onlooker, Scene};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
-use crate::target::facts::{Fact, Facts};
+use crate::target::facts::Facts;
 use crate::target::open::{Target, Wanted};
-use crate::validity::Note;
 use crate::workload::mix::WeightedScript;
+use pgdyno_model::Fact;
+use pgdyno_model::Note;
+use pgdyno_model::{Exit, Failure};
 
 /// What one run is to be.
 #[derive(Debug, Clone)]

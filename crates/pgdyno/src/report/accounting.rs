@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::figures;
 use crate::accounting::{Accounting, Expected, NodeFigures};
-use crate::target::facts::Fact;
+use pgdyno_model::Fact;
 
 /// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
 /// smaller ones the index's upper pages weigh more, whose number differs from key to key.

@@ -9,8 +9,8 @@ use pgdyno_stats::{CompareOptions, Comparison, Sample, Summary, compare};
 use serde_json::Value;
 
 use super::figures;
-use crate::exit::{Exit, Failure};
 use crate::store::TrialRow;
+use pgdyno_model::{Exit, Failure};
 
 /// A figure of a trial that can be compared.
 pub struct Metric {

@@ -20,9 +20,9 @@ use serde_json::Value;
 
 use super::comparison::{METRICS, Metric};
 use super::table::one_line;
-use crate::exit::Failure;
 use crate::store::{ExperimentRow, Filter, Kind, State, Store, TrialRow};
-use crate::validity::Note;
+use pgdyno_model::Failure;
+use pgdyno_model::Note;
 
 /// What an experiment came to.
 pub struct Summary {

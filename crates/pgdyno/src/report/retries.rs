@@ -9,7 +9,7 @@ use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
 use super::figures;
 use crate::plan::backoff;
 use crate::plan::trial::Outcome;
-use crate::target::facts::Fact;
+use pgdyno_model::Fact;
 
 /// How much of a message is shown: all of it is in the JSON document.
 const MESSAGE_CHARS_MAX: usize = 400;

@@ -267,7 +267,7 @@ fn end_json(end: Option<CacheEnd>) -> Value {
 mod tests {
     use super::*;
     use crate::accounting::tests::accounting;
-    use crate::target::facts::Fact;
+    use pgdyno_model::Fact;
 
     const MB: u64 = 1 << 20;
 

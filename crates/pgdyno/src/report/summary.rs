@@ -13,7 +13,7 @@ use super::table::Table;
 use crate::plan::steady::courses;
 use crate::plan::trial::Outcome;
 use crate::plan::warmup::By;
-use crate::validity::Severity;
+use pgdyno_model::Severity;
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;

@@ -13,13 +13,13 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid, warmup};
-use crate::exit::Failure;
 use crate::plan::backoff;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::Trial;
 use crate::target::facts::Facts;
 use crate::target::open::{Kind, Target};
-use crate::validity::Note;
+use pgdyno_model::Failure;
+use pgdyno_model::Note;
 
 /// An experiment, before its first trial.
 #[derive(Debug, Clone)]

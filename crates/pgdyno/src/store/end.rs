@@ -12,9 +12,9 @@ use super::packed::whole;
 use super::{
     State, Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst,
 };
-use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
+use pgdyno_model::Failure;
 
 /// Columns of `trial` with their values.
 type Columns = Vec<(String, Value)>;

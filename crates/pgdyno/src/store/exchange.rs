@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::{Store, trouble};
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// What belongs to a trial, each table with a column `trial`.
 const PARTS: [&str; 19] = [

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use super::{Store, TrialHeader, TrialWriter, place};
-use crate::exit::Failure;
 use crate::observe::Onlooker;
 use crate::plan::trial::Outcome;
+use pgdyno_model::Failure;
 
 /// A run that is kept, or not.
 pub struct Keep(Option<TrialWriter>);

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::Store;
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// A tag is a word, so that lists of them can be read.
 ///

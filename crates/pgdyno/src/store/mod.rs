@@ -55,7 +55,7 @@ pub use stamp::{read as read_stamp, stamp};
 pub use trials::{ExperimentRow, Filter, Latency, TrialRow};
 pub use writer::TrialWriter;
 
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 use place::{Found, Opening};
 
 /// How long to wait for another pgdyno that writes: its transactions take milliseconds, at the

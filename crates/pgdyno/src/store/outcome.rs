@@ -19,14 +19,14 @@ use super::{
     State, Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units,
     warmup, worst,
 };
-use crate::exit::Failure;
 use crate::observe::Observed;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
-use crate::target::facts::Fact;
 use crate::target::open::{Kind, Wanted};
-use crate::validity::Note;
+use pgdyno_model::Fact;
+use pgdyno_model::Failure;
+use pgdyno_model::Note;
 
 impl Store {
     /// All that is stored of a trial. Of one that did not come to its end, figures that are only

@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// `application_id` in the header of every store: "pgdy".
 pub const APPLICATION_ID: i32 = 0x7067_6479;

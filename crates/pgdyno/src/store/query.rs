@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::{Number, Value};
 
 use super::{BUSY_LIMIT, Store, trouble};
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// What came of a query.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::{place, trouble};
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// What leads from each version to the next, in order; the first makes an empty file a store.
 /// Never change one that was released: append.

@@ -9,7 +9,7 @@ use pgdyno_drive::record::{
 use rusqlite::{Connection, Row};
 
 use super::{Store, packed, units};
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// Which latencies of transactions.
 #[allow(dead_code, reason = "the store keeps all three")]

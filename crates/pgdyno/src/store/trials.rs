@@ -5,7 +5,7 @@ use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
 use super::{State, Store};
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// Which trials are wanted; all conditions must hold.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::admin;
 use super::dialect::{Cluster, Dialect};
-use super::facts::Fact;
+use pgdyno_model::Fact;
 
 /// A node of a cluster, as the cluster tells of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::admin;
 use super::dialect::Dialect;
-use super::facts::Fact;
 use super::open::{Endpoint, Target};
 use super::reach::Reached;
+use pgdyno_model::Fact;
 
 /// How long counters may take to settle: PostgreSQL's backends report theirs when they end, and
 /// that is a moment after their client has gone.

@@ -4,10 +4,10 @@ use pgdyno_session::ConnInfo;
 
 use super::cluster::{self, Node};
 use super::dialect::Product;
-use super::facts::Fact;
 use super::open::{Kind, Target};
 use super::{http, trouble};
-use crate::exit::{Exit, Failure};
+use pgdyno_model::Fact;
+use pgdyno_model::{Exit, Failure};
 
 /// How to find the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

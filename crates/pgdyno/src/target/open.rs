@@ -19,7 +19,7 @@ use super::dialect::{AtStart, Dialect};
 use super::discover::{self, Discover};
 use super::own;
 use super::trouble;
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// How long one attempt to connect may take when the user does not say (connect_timeout).
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);

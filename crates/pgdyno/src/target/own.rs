@@ -6,7 +6,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_server::{Listen, Setting, Step};
 
 use super::trouble;
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// What the user says about a server of pgdyno's own.
 #[derive(Debug, Clone, Default)]

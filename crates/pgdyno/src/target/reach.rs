@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cluster;
 use super::dialect::{Dialect, Product};
-use super::facts::Fact;
 use super::open::Target;
 use super::trouble;
-use crate::exit::Failure;
+use pgdyno_model::Fact;
+use pgdyno_model::Failure;
 
 /// What a connection met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use pgdyno_session::{ConnInfoError, Error};
 
 use super::open::Kind;
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// What the server's SQLSTATE suggests, where the server itself gives no hint.
 const REMEDIES: &[(&str, &str)] = &[

@@ -1,6 +1,8 @@
 //! Notes from what instruments saw of the server over the measured part.
 
-use super::{Note, Severity, note};
+use pgdyno_model::{Note, Severity};
+
+use super::note;
 use crate::observe::{Course, Observed};
 
 /// Fewer seconds tell nothing.

@@ -9,8 +9,8 @@ use pgdyno_session::Session;
 use super::manifest::Param;
 use super::pack::Pack;
 use super::recipe;
-use crate::exit::Failure;
 use crate::target::{admin, trouble};
+use pgdyno_model::Failure;
 
 /// So far behind one that is missing it is looked whether there are more: a number that was drawn and
 /// came to nothing is no end.

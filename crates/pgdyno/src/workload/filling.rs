@@ -16,10 +16,10 @@ use pgdyno_session::{Error, Session, quote_literal};
 use super::progress::Progress;
 use super::recipe::{Form, TableRows};
 use super::stop::{Canceller, Stop};
-use crate::exit::Failure;
 use crate::target::dialect::{Filling, Product};
 use crate::target::open::{Endpoint, Kind};
 use crate::target::{admin, trouble};
+use pgdyno_model::Failure;
 
 /// Rows of a range where the product has no wish of its own: some ten megabytes of YCSB's.
 const RANGE_ROWS: u64 = 20_000;

@@ -28,10 +28,10 @@ use super::scale;
 use super::spread::Spread;
 use super::state::{self, Found, State};
 use super::stop::{Canceller, Stop};
-use crate::exit::{Exit, Failure};
 use crate::target::dialect::{Dialect, Filling, Product, TableFacts};
 use crate::target::open::Endpoint;
 use crate::target::{admin, trouble};
+use pgdyno_model::{Exit, Failure};
 
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
 const CHUNK_BYTES: usize = 64 << 10;

@@ -10,9 +10,9 @@ use pgdyno_session::{Error, Session};
 
 use super::recipe::{Form, TableRows};
 use super::stop::Stop;
-use crate::exit::Failure;
 use crate::target::open::{CONNECT_LIMIT, Endpoint};
 use crate::target::trouble;
+use pgdyno_model::Failure;
 
 /// Sessions that fill tables, one a node.
 pub struct Spread {

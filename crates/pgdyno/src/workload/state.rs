@@ -8,9 +8,9 @@ use pgdyno_session::{Session, quote_literal};
 use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
-use crate::exit::Failure;
 use crate::target::dialect::Dialect;
 use crate::target::{admin, trouble};
+use pgdyno_model::Failure;
 
 /// One of the pack's tables as the server has it.
 #[derive(Debug, Clone, PartialEq)]

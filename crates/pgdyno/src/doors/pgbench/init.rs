@@ -18,10 +18,10 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
 use pgdyno_session::{Error, Session};
 
-use crate::exit::{Exit, Failure};
 use crate::target::dialect::{Filling, Product};
 use crate::workload::pgbench_tables::{Fill, Schema};
 use crate::workload::stop::{Canceller, Stop};
+use pgdyno_model::{Exit, Failure};
 
 pub use crate::workload::pgbench_tables::{PartitionMethod, Tables};
 use progress::Progress;

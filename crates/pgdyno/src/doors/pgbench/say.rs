@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::io::{self, Write as _};
 
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// What kind of line it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl From<Failure> for Stop {
         let stop = Self {
             // pgbench knows but one code for what goes wrong before a run.
             code: match failure.exit {
-                crate::exit::Exit::Interrupted(code) => code,
+                pgdyno_model::Exit::Interrupted(code) => code,
                 _ => 1,
             },
             ..Self::fatal(failure.message)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use time::OffsetDateTime;
 
 use super::conf::Conf;
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// Counters of `pg_stat_database` that pgio prints, in its order.
 pub const COUNTERS: [&str; 5] = [

@@ -14,9 +14,9 @@ use clap::{Args, Subcommand};
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
-use crate::exit::{Exit, Failure};
 use crate::target::open::{self, Target, Wanted};
 use conf::Conf;
+use pgdyno_model::{Exit, Failure};
 
 /// The name by which it may be called.
 pub const NAME: &str = "pgio";

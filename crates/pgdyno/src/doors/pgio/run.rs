@@ -14,7 +14,6 @@ use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs, Talk};
 use crate::accounting::{Accounting, BufferCounters};
 use crate::doors::{interrupts, run};
-use crate::exit::{Exit, Failure};
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{self, Trial};
 use crate::report::{json, summary};
@@ -22,8 +21,9 @@ use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, verdict};
 use crate::target::admin;
 use crate::target::dialect::Product;
-use crate::target::facts::Fact;
 use crate::target::trouble;
+use pgdyno_model::Fact;
+use pgdyno_model::{Exit, Failure};
 
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;

@@ -8,11 +8,11 @@ use pgdyno_script::KeyFormat;
 use pgdyno_session::{Session, quote_literal};
 
 use super::{Asked, tables};
-use crate::exit::{Exit, Failure};
 use crate::report::figures;
 use crate::say::remark;
 use crate::target::{admin, trouble};
 use crate::workload::loader::How;
+use pgdyno_model::{Exit, Failure};
 
 /// Keys in one question.
 const KEYS_A_QUERY: u64 = 500;

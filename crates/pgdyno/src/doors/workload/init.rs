@@ -1,7 +1,7 @@
 //! `init`: the database, if there is none, and the table, filled.
 
 use super::{Asked, tables};
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// Does it; gives the exit code.
 ///

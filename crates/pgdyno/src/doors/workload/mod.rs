@@ -24,8 +24,8 @@ use flags::{End, Parsed, Verb, go_values};
 use help::Name;
 use urls::Place;
 
-use crate::exit::{Exit, Failure};
 use crate::say::write_answer;
+use pgdyno_model::{Exit, Failure};
 
 /// What the program is called when it is this door alone.
 pub const NAME: &str = "workload";

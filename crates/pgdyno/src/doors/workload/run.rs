@@ -7,7 +7,6 @@ use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{Asked, YCSB, tables};
-use crate::exit::Failure;
 use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
@@ -17,6 +16,7 @@ use crate::say::{remark, write_answer};
 use crate::store::{Keep, TrialHeader};
 use crate::target::open::Wanted;
 use crate::workload::progress::Progress;
+use pgdyno_model::Failure;
 
 /// Does it; gives the exit code.
 ///

@@ -7,7 +7,6 @@ use pgdyno_session::{Session, quote_ident};
 
 use super::options::{self, LOCKING, NOT_LOCKING};
 use super::{Asked, YCSB};
-use crate::exit::Failure;
 use crate::say::remark;
 use crate::target::dialect::{Feature, Product};
 use crate::target::open::{self, Kind, Target, Wanted};
@@ -19,6 +18,7 @@ use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve;
 use crate::workload::{mark, state};
+use pgdyno_model::Failure;
 
 /// The database that is there whoever's server it is, from which another can be made.
 /// (Documented: PostgreSQL's createdb begins with it; CockroachDB and YugabyteDB have it too.)

@@ -11,8 +11,9 @@ use pgdyno_session::Session;
 use crate::target::admin;
 use crate::target::dialect::Dialect;
 use crate::target::dialect::metrics::Page;
-use crate::target::facts::{Fact, Facts};
+use crate::target::facts::Facts;
 use crate::target::open::Target;
+use pgdyno_model::Fact;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);

@@ -10,7 +10,7 @@ use super::clock::Moment;
 use super::server::Servers;
 use super::{Scout, strange, unreadable};
 use crate::observe::{Gap, Instrument, Kind, Readings, Row};
-use crate::validity::{Note, Severity};
+use pgdyno_model::{Note, Severity};
 
 const STAT: &str = "/proc/stat";
 const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];

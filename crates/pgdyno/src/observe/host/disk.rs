@@ -9,8 +9,8 @@ use pgdyno_platform::proc::disk::Disk;
 
 use super::Scout;
 use crate::observe::{Gap, Instrument, Kind, Readings, Row};
-use crate::target::facts::Fact;
 use crate::target::locate::{Device, Role};
+use pgdyno_model::Fact;
 
 /// What it gives.
 pub const ROWS: &[Row] = &[

@@ -9,9 +9,9 @@ use pgdyno_platform::proc::{self, cpu as proc_cpu};
 use super::*;
 use crate::observe::testing::Bench;
 use crate::target::dialect::POSTGRESQL;
-use crate::target::facts::Fact;
 use crate::target::locate::Device;
 use crate::target::open::{self, Target, Wanted};
+use pgdyno_model::Fact;
 
 fn target(url: &str) -> Target {
     let found = open::existing(&Wanted::at(url)).map(Option::unwrap);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::validity::{Note, Severity};
+use pgdyno_model::{Note, Severity};
 
 /// From so many other sessions at work on average they are spoken of: a tenth of one is a query of
 /// six seconds in a minute.

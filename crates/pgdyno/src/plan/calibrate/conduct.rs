@@ -12,7 +12,6 @@ use super::growth::{Growth, Step};
 use super::judge::Judged;
 use super::measure::{Measure, READ, UPDATE};
 use super::{read, server_side};
-use crate::exit::{Exit, Failure};
 use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
@@ -25,6 +24,7 @@ use crate::target::facts::Facts;
 use crate::target::open::{self, Kind, Target, Wanted};
 use crate::target::own;
 use crate::workload::progress::Progress;
+use pgdyno_model::{Exit, Failure};
 
 /// What comes after the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use super::expect::Range;
 use super::read::{Calibration, Measured};
 use super::server_side::Grown;
 use crate::target::dialect::Product;
-use crate::target::facts::{Fact, Facts};
+use crate::target::facts::Facts;
+use pgdyno_model::Fact;
 
 /// Waiting for a sync that costs less is answered by a cache, not by a disk.
 const CACHE_US: f64 = 50.0;
@@ -488,8 +489,8 @@ pub fn ms(us: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::validity::{Note, Severity};
     use pgdyno_drive::record::Latencies;
+    use pgdyno_model::{Note, Severity};
 
     fn measured(us: u64) -> Measured {
         let mut latencies = Latencies::default();

@@ -7,12 +7,14 @@ use super::expect::Expectations;
 use super::growth::{Growth, Step};
 use super::measure::{Measure, READ, UPDATE};
 use super::server_side::{EVENT, Grown};
-use crate::exit::{Exit, Failure};
 use crate::plan::trial::Outcome;
 use crate::store::{ExperimentRow, Filter, State, Store};
 use crate::target::dialect::Product;
-use crate::target::facts::{Fact, Facts};
-use crate::validity::{CLIENT_BOUND_SHARE, Note, limiting};
+use crate::target::facts::Facts;
+use crate::validity::{CLIENT_BOUND_SHARE, limiting};
+use pgdyno_model::Fact;
+use pgdyno_model::Note;
+use pgdyno_model::{Exit, Failure};
 
 /// All that was measured.
 pub struct Calibration {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::target::admin;
 use crate::target::dialect::Product;
-use crate::target::facts::Fact;
 use crate::target::open::Target;
+use pgdyno_model::Fact;
 
 /// The event's kind.
 pub const EVENT: &str = "server-side";

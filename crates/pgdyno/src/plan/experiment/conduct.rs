@@ -15,7 +15,6 @@ use super::notebook::{Circumstances, Finished, Notebook, state_after};
 use super::plan::Plan;
 use super::point::Rate;
 use super::schedule::{Key, Role, Slot};
-use crate::exit::{Exit, Failure};
 use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
@@ -30,6 +29,7 @@ use crate::target::open::{self, Target, Wanted};
 use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
 use crate::workload::progress::Progress;
+use pgdyno_model::{Exit, Failure};
 
 /// What a sweep needs beside its plan.
 pub struct Means<'a> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::point::Point;
 use super::reader::{Axis, Exclude, Experiment};
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// More points than this are a mistake.
 const POINTS_MAX: usize = 100_000;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::schedule::{Key, Role, Slot};
-use crate::exit::{Exit, Failure};
 use crate::plan::hygiene;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{Outcome, Trial};
 use crate::report::points;
 use crate::store::{ExperimentHeader, Filter, State, Store, TrialHeader, TrialRow, TrialWriter};
 use crate::target::open::Target;
+use pgdyno_model::{Exit, Failure};
 
 /// Marks trials that find a maximum.
 const TAG_OF_MAXIMUM: &str = "maximum";

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::toml_text::quoted;
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 /// An experiment in TOML, and what the user should know about it.
 #[derive(Debug)]

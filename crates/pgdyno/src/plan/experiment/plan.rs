@@ -11,7 +11,6 @@ use super::point::Point;
 use super::reader::{Axis, Experiment};
 use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
-use crate::exit::{Exit, Failure};
 use crate::plan::prepare;
 use crate::target::dialect;
 use crate::target::open::Wanted;
@@ -19,6 +18,7 @@ use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::recipe::Recipe;
 use crate::workload::{resolve, sql_words};
+use pgdyno_model::{Exit, Failure};
 
 /// What is to be done.
 pub struct Plan {

@@ -8,12 +8,12 @@ use pgdyno_platform::host;
 use serde_json::{Map, Value, json};
 
 use super::parameter::{self, MAX};
-use crate::exit::Failure;
 use crate::plan::isolation::Isolation;
 use crate::plan::trial::{self, Trial};
 use crate::plan::warmup::Asked;
 use crate::plan::{backoff, retries};
 use crate::target::open::Wanted;
+use pgdyno_model::Failure;
 
 /// As `pgdyno run` has it.
 const DURATION_DEFAULT_S: f64 = 10.0;

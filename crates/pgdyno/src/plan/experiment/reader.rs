@@ -14,9 +14,9 @@ use super::capacity::Capacity;
 use super::parameter::{self, Kind, PARAMETERS};
 use super::suggest::nearest;
 use super::toml_text::{Placed, Source, integer, kind};
-use crate::exit::Failure;
 use crate::plan::hygiene::Wanted as Hygiene;
 use crate::workload::{folder, script_files, shipped};
+use pgdyno_model::Failure;
 
 /// What a file describes.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// A value and where it stands.
 pub type Placed<'i> = Spanned<DeValue<'i>>;

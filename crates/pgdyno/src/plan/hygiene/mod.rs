@@ -11,13 +11,13 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Error, Session, quote_literal};
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
 use crate::target::dialect::Dialect;
 use crate::target::{admin, trouble};
 use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::state;
 use crate::workload::stop::{Canceller, Stop};
+use pgdyno_model::{Exit, Failure};
 
 /// How long truncating and vacuuming may wait for somebody else's lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

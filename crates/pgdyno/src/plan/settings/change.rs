@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use pgdyno_session::{Session, quote_ident, quote_literal};
 
 use super::journal::{Header, Journal};
-use crate::exit::Failure;
 use crate::plan::experiment::nearest;
 use crate::target::open::{Kind, Target};
 use crate::target::{admin, trouble};
+use pgdyno_model::Failure;
 
 /// How long the server may take to read its configuration again.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);

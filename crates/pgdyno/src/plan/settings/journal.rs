@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Failure;
+use pgdyno_model::Failure;
 
 const ENDING: &str = "jsonl";
 

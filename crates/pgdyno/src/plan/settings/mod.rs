@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use pgdyno_server::Cache;
 
-use crate::exit::Failure;
 use crate::target::trouble;
+use pgdyno_model::Failure;
 
 /// Where the journals of this user are.
 ///

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::change::{put_back, system_identifier};
 use super::journal::{self, Leftover, Seen};
-use crate::exit::{Exit, Failure};
 use crate::target::open::{self, Target, Wanted};
+use pgdyno_model::{Exit, Failure};
 
 /// What was put back on one server.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::slob;
-use crate::exit::Failure;
 use crate::plan::experiment::point::Point;
 use crate::plan::experiment::retries_lab::{FORMS, WORKLOADS};
 use crate::plan::experiment::slob_sweep::{Room, Vary};
@@ -13,6 +12,7 @@ use crate::report::capacity::Found;
 use crate::report::over::Over;
 use crate::report::{retries_lab, slob_sweep};
 use crate::store::{ExperimentRow, State, Store, TrialRow};
+use pgdyno_model::Failure;
 
 /// An experiment as it was defined.
 pub struct Defined {

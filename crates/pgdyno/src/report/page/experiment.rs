@@ -9,12 +9,12 @@ use super::blocks::Defined;
 use super::trial::{self, add};
 use super::{common, environment, words};
 use crate::diagnose::{self, diagnose};
-use crate::exit::Failure;
 use crate::plan::calibrate;
 use crate::plan::trial::Outcome;
 use crate::report::points::{self, Summary};
 use crate::report::{calibration, figures};
 use crate::store::{ExperimentRow, Filter, Store, TrialRow};
+use pgdyno_model::Failure;
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.

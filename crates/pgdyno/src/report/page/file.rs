@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::exit::{Exit, Failure};
+use pgdyno_model::{Exit, Failure};
 
 /// Built from web/, committed, and compared with a fresh build by the tests.
 const PAGE: &str = include_str!("../../../../../web/dist/report.html");

@@ -13,7 +13,7 @@ use crate::plan::trial::Outcome;
 use crate::report::accounting::{RESET, buffers, plan};
 use crate::report::figures::plural;
 use crate::report::slob_sweep::{Point, Results, end_words, levels};
-use crate::target::facts::Fact;
+use pgdyno_model::Fact;
 
 /// A trial's; `None` where nothing was counted.
 pub fn of_trial(outcome: &Outcome) -> Option<Value> {

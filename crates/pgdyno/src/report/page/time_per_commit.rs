@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::diagnose::Evidence;
-use crate::exit::Failure;
 use crate::store::{Store, TrialRow};
+use pgdyno_model::Failure;
 
 /// A session that waits for nothing.
 const CPU: &str = "CPU";

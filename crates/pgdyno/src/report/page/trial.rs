@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::{common, environment, histogram, observed, slob, statements, timeline, words};
 use crate::diagnose::diagnose;
-use crate::exit::Failure;
 use crate::plan::trial::Outcome;
 use crate::report::json;
 use crate::store::{Filter, Store, TrialRow};
+use pgdyno_model::Failure;
 
 /// Events this near to a transaction's time are told beside it.
 const AROUND_US: i64 = 2_000_000;

@@ -7,7 +7,7 @@ use crate::diagnose::Verdict;
 use crate::plan::trial::Outcome;
 use crate::report::{figures, retries};
 use crate::store::TrialRow;
-use crate::validity::Note;
+use pgdyno_model::Note;
 
 /// `tpcb, scale 50, 32 clients, 4,200.0/s requested`.
 pub fn title(outcome: &Outcome) -> String {

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::exit::Failure;
 use crate::store::{Store, TrialRow};
-use crate::validity::{Note, Severity};
+use pgdyno_model::Failure;
+use pgdyno_model::{Note, Severity};
 
 /// Kinds of events, each with its note's code, what happened, and what to do about it.
 const KINDS: [(&str, &str, &str, &str); 2] = [

@@ -6,8 +6,8 @@ use std::time::Duration;
 use toml::de::DeTable;
 
 use super::{Capacity, Hygiene, Kind, Reader};
-use crate::exit::Failure;
 use crate::plan::hygiene::Vacuum;
+use pgdyno_model::Failure;
 
 impl Reader<'_> {
     pub(super) fn hygiene(&self, table: &DeTable<'_>) -> Result<Hygiene, Failure> {

@@ -1,0 +1,17 @@
+//! What a trial is and what came of it, as plain typed data without I/O.
+//!
+//! The command line, the experiment file, the notebook, `--json` and the report's page all speak
+//! these types; the page's TypeScript is generated from them.
+//!
+//! - `exit`: how pgdyno ends, and the one form of its errors.
+//! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
+//!
+//! Not here: finding anything out, running anything, keeping or printing it.
+
+pub mod exit;
+mod fact;
+pub mod note;
+
+pub use exit::{Exit, Failure};
+pub use fact::Fact;
+pub use note::{Note, Severity};

@@ -1,0 +1,44 @@
+//! Validity notes: what a reader must know before believing a result.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// How much a note matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; the figures mean what they say.
+    Notice,
+    /// The figures are real but easily taken for something they are not.
+    Warning,
+    /// The figures do not measure what the run was for.
+    Serious,
+}
+
+/// One note. The code is stable: programs may look for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// Such as `fsync-off`.
+    pub code: Cow<'static, str>,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is the case, with its figures.
+    pub sentence: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// The measured time was not steady.
+pub const DRIFTS: &str = "not-steady";
+/// What was measured begins with a warm-up.
+pub const WARMUP_MEASURED: &str = "warm-up-measured";
+/// A warm-up came to its limit before the trial was steady.
+pub const WARMUP_CUT_SHORT: &str = "warm-up-cut-short";
+
+impl Note {
+    /// Whether it says that a trial was not in its steady state.
+    pub fn is_of_steadiness(&self) -> bool {
+        [DRIFTS, WARMUP_MEASURED, WARMUP_CUT_SHORT].contains(&&*self.code)
+    }
+}
