@@ -4,6 +4,7 @@
 //! these types; the page's TypeScript is generated from them.
 //!
 //! - `exit`: how pgdyno ends, and the one form of its errors.
+//! - `spec`: what a trial is.
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
 //!
 //! Not here: finding anything out, running anything, keeping or printing it.
@@ -11,7 +12,9 @@
 pub mod exit;
 mod fact;
 pub mod note;
+pub mod spec;
 
 pub use exit::{Exit, Failure};
 pub use fact::Fact;
 pub use note::{Note, Severity};
+pub use spec::{Isolation, TrialSpec};

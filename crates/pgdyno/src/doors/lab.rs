@@ -9,19 +9,19 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
-use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
 use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use crate::plan::experiment::toml_text::Source;
-use crate::plan::isolation::Isolation;
 use crate::plan::settings;
-use crate::plan::trial;
 use crate::report::retries_lab::Results;
 use crate::say::write_answer;
+use pgdyno_model::Isolation;
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::duration;
+use pgdyno_model::spec::seed_from_clock;
 use pgdyno_model::{Exit, Failure};
 
 /// Marks the trials of a first look.
@@ -127,7 +127,7 @@ pub struct RetriesArgs {
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 impl RetriesArgs {
@@ -183,8 +183,8 @@ pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
         text: &text,
     };
     let experiment = reader::read(source, "", Path::new(""))?;
-    let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
-    let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
+    let seed = experiment.seed.unwrap_or_else(seed_from_clock);
+    let plan = Plan::new(experiment, &args.target, seed)?;
     retries(args, talk, &plan)
 }
 
@@ -203,7 +203,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
     let ended = conduct::conduct(
         plan,
         Means {
-            wanted: args.target.wanted(),
+            wanted: args.target.clone(),
             observe: Default::default(),
             journals: &journals,
             screen: talk.screen(),

@@ -4,13 +4,13 @@ use clap::Args;
 
 use super::Talk;
 use super::pack_args::PackArgs;
-use super::target_args::TargetArgs;
 use crate::say::answer;
 use crate::target::open;
 use crate::workload::filling::{Connections, Method};
 use crate::workload::loader::{self, How, Loaded, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
 /// What to load, and where.
@@ -58,7 +58,7 @@ pub struct LoadArgs {
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 /// Does it.
@@ -72,7 +72,7 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
     if let Some(why) = pack.refuses(None, None, &values).map_err(Failure::new)? {
         return Err(usage(why));
     }
-    let Some(target) = open::existing(&args.target.wanted())? else {
+    let Some(target) = open::existing(&args.target)? else {
         return Err(Failure::new(
             "nothing names a server, and one of pgdyno's own would end with this command",
         )

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::Talk;
 use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
-use crate::plan::duration;
 use crate::report::figures;
 use crate::report::table::{Table, one_line};
 use crate::say::write_answer;
 use crate::store::{Filter, State, Store, TrialRow, stamp};
+use pgdyno_model::spec::duration;
 use pgdyno_model::{Exit, Failure};
 
 /// So many trials are shown to a person who does not say how many.
@@ -184,9 +184,11 @@ fn for_program(trials: &[TrialRow]) -> (Vec<String>, Vec<Vec<Value>>) {
 }
 
 fn fields(trial: &TrialRow) -> Vec<(String, Value)> {
-    let Value::Object(fields) = json!(trial) else {
+    // What both have, the trial's name of its workload, is the row's.
+    let (Value::Object(mut fields), Value::Object(own)) = (json!(*trial.spec), json!(trial)) else {
         return Vec::new();
     };
+    fields.extend(own);
     let flat = |(name, value)| match value {
         Value::Object(figures) if ["service", "response"].contains(&String::as_str(&name)) => {
             let figure = |(figure, value)| (format!("{name}_{figure}"), value);
@@ -215,7 +217,7 @@ fn table(trials: &[TrialRow]) -> String {
     for trial in trials {
         let dash = || "–".to_owned();
         let ms = |us: Option<u64>| us.map_or_else(dash, figures::ms);
-        let mut marks: Vec<String> = trial.tags.clone();
+        let mut marks: Vec<String> = trial.tags.to_vec();
         marks.extend(trial.excluded.iter().map(|_| "(excluded)".to_owned()));
         let experiment = trial.experiment_name.iter().map(|name| format!("[{name}]"));
         marks.extend(experiment);
@@ -224,8 +226,8 @@ fn table(trials: &[TrialRow]) -> String {
             trial.number.to_string(),
             trial.uuid.chars().take(8).collect(),
             minute(&trial.started),
-            trial.state.to_owned(),
-            trial.clients.to_string(),
+            trial.state.name().to_owned(),
+            trial.spec.clients().to_string(),
             trial.goodput_per_s.map_or_else(dash, figures::rate),
             ms(trial.service.p50_us),
             ms(trial.service.p99_us),

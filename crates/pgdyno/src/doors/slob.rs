@@ -12,22 +12,23 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
-use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
 use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary, size};
 use crate::plan::experiment::toml_text::{Source, quoted};
-use crate::plan::{settings, trial};
+use crate::plan::settings;
 use crate::report::slob_sweep::Results;
 use crate::say::write_answer;
 use crate::target::admin;
 use crate::target::dialect::Product;
 use crate::target::facts;
-use crate::target::open::{self, Kind, Target, Wanted};
+use crate::target::open::{self, Kind, Target};
 use crate::target::{own, trouble};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::duration;
+use pgdyno_model::spec::seed_from_clock;
 use pgdyno_model::{Exit, Failure};
 
 /// Tables are at most this wide, where that is possible.
@@ -108,7 +109,7 @@ pub struct SweepArgs {
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 /// What varies.
@@ -158,10 +159,10 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     // The server is asked how large it is before the experiment is made; one of pgdyno's own stays
     // for all of it.
-    let wanted = args.target.wanted();
+    let wanted = args.target.clone();
     let target = open::open(&wanted, &mut |step| own::tell(&step, talk.quiet))?;
     let wanted = match target.kind {
-        Kind::Own => Wanted::at(target.address.clone()),
+        Kind::Own => TargetSpec::at(target.address.clone()),
         Kind::Named | Kind::Kept => wanted,
     };
     let room = room(&target)?;
@@ -178,7 +179,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         text: &text,
     };
     let experiment = reader::read(source, "", Path::new(""))?;
-    let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
+    let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &wanted, seed)?;
     let journals = settings::directory()?;
     let interrupts = super::interrupts()?;

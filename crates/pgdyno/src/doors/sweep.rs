@@ -10,23 +10,24 @@ use serde_json::{Map, Value, json};
 
 use super::Talk;
 use super::json_arg::JsonArg;
-use super::observe_args::ObserveArgs;
+use super::observing::observing;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
-use crate::plan::duration;
 use crate::plan::experiment::capacity::Capacity;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::{Finished, Notebook};
-use crate::plan::experiment::parameter::PARAMETERS;
+use crate::plan::experiment::parameter;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader::{self, Experiment};
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{pgbench_tools, presets};
 use crate::plan::settings;
-use crate::plan::trial;
 use crate::report::capacity::Found;
 use crate::report::json::document;
 use crate::say::{answer, write_answer};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::duration;
+use pgdyno_model::spec::seed_from_clock;
+use pgdyno_model::spec::{Discover, ObserveSpec};
 use pgdyno_model::{Exit, Failure};
 
 /// What to sweep, and how.
@@ -74,11 +75,11 @@ pub struct SweepArgs {
 
     /// What is observed while trials run.
     #[command(flatten)]
-    pub observe: ObserveArgs,
+    pub observe: ObserveSpec,
 
     /// Where the database is, when the experiment does not say it.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 fn after_help() -> String {
@@ -102,8 +103,8 @@ An experiment:
 What a trial can be given; each of them can be a list:
 "
     .to_owned();
-    for parameter in PARAMETERS {
-        text += &format!("  {:<18} {}\n", parameter.name, parameter.help);
+    for (name, help) in parameter::all() {
+        text += &format!("  {name:<18} {help}\n");
     }
     text += "\
   params.NAME        one of the workload's parameters
@@ -136,8 +137,8 @@ pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
         experiment.capacity = Some(Capacity { slo });
     }
     if args.dry_run {
-        let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
-        let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
+        let seed = experiment.seed.unwrap_or_else(seed_from_clock);
+        let plan = Plan::new(experiment, &args.target, seed)?;
         return dry_run(args, &plan);
     }
     sweep(args, talk, experiment)
@@ -245,14 +246,10 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
 }
 
 fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, Failure> {
-    let wanted = args.target.wanted();
+    let wanted = args.target.clone();
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
-    let mut plan = Plan::new(
-        experiment,
-        &wanted,
-        seed.unwrap_or_else(trial::seed_from_clock),
-    )?;
+    let mut plan = Plan::new(experiment, &wanted, seed.unwrap_or_else(seed_from_clock))?;
     let journals = settings::directory()?;
     let interrupts = super::interrupts()?;
     let json_to = args.json.open()?;
@@ -293,7 +290,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
     let mut results_to = json_to.lines();
-    let observe = args.observe.asked(talk)?;
+    let observe = observing(&args.observe, talk)?;
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -375,11 +372,11 @@ fn again(args: &SweepArgs) -> String {
         words.push(format!("--store {}", store.display()));
     }
     // They may hold passwords.
-    words.extend(args.target.url.iter().map(|_| "--url …".to_owned()));
+    words.extend(args.target.urls.iter().map(|_| "--url …".to_owned()));
     match &args.target.discover {
         None => {}
-        Some(None) => words.push("--discover".to_owned()),
-        Some(Some(http)) => words.push(format!("--discover={http}")),
+        Some(Discover::Sql) => words.push("--discover".to_owned()),
+        Some(Discover::Http(http)) => words.push(format!("--discover={http}")),
     }
     words.join(" ")
 }

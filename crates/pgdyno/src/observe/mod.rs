@@ -35,7 +35,7 @@ pub use asked::Asked;
 pub use batch::Sample;
 pub use batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Span, Total};
 pub use beside::{Beside, Onlooker};
-pub use choose::{Instruments, Scene, Wish, choose};
+pub use choose::{Instruments, Scene, choose};
 pub use gap::Gap;
 pub use instrument::Instrument;
 pub use observed::{Course, Observed, SERVER_CPU};

@@ -2,14 +2,11 @@
 //! nothing here knows how they were typed.
 
 pub mod account;
-pub mod backoff;
 pub mod brake;
 pub mod calibrate;
-pub mod duration;
 pub mod experiment;
 pub mod hygiene;
 pub mod io;
-pub mod isolation;
 pub mod prepare;
 pub mod retries;
 pub mod settings;

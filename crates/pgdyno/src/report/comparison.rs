@@ -66,7 +66,7 @@ pub const METRICS: [Metric; 6] = [
 ];
 
 fn time(trial: &TrialRow, of: fn(&crate::store::Latency) -> Option<u64>) -> Option<f64> {
-    let latency = match trial.rate_per_s {
+    let latency = match trial.spec.rate {
         Some(_) => &trial.response,
         None => &trial.service,
     };

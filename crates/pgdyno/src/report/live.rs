@@ -14,7 +14,7 @@ use pgdyno_platform::terminal;
 use self::view::View;
 use super::figures;
 use crate::observe::{Batch, Onlooker};
-use crate::plan::trial::Trial;
+use pgdyno_model::TrialSpec;
 
 /// After so many messages of clients the rest is only counted: a thousand clients that lose their
 /// server all say the same.
@@ -50,14 +50,14 @@ pub enum Length {
 
 impl Length {
     /// That of a trial.
-    pub fn of(trial: &Trial) -> Self {
-        match trial.drive.until {
+    pub fn of(trial: &TrialSpec) -> Self {
+        match trial.until() {
             Until::Elapsed(measured) => Self::Time {
-                warmup: trial.drive.warmup,
+                warmup: trial.warmup.longest(),
                 measured,
             },
             Until::Transactions(count) => {
-                Self::Transactions(count.get().saturating_mul(trial.drive.clients as u64))
+                Self::Transactions(count.get().saturating_mul(trial.clients().into()))
             }
         }
     }

@@ -103,7 +103,7 @@ impl Results {
             facts: outcome.facts.clone(),
             workload: outcome.workload.clone(),
             variables: outcome.variables.iter().cloned().collect(),
-            max_tries: outcome.trial.drive.max_tries,
+            max_tries: outcome.spec.retry.tries(),
             duration_s: given["duration"].as_f64(),
             transactions: given["transactions"].as_u64(),
         });

@@ -75,7 +75,7 @@ fn touched(outcome: &Outcome) -> String {
 }
 
 fn heading(outcome: &Outcome) -> String {
-    let trial = &outcome.trial;
+    let trial = &outcome.spec;
     // Of many only those that somebody chose: the others are in the JSON document.
     let is_chosen = |name: &str| {
         let mut given = trial
@@ -90,24 +90,24 @@ fn heading(outcome: &Outcome) -> String {
     let variables = variables.map(|(name, value)| format!(", {name} {value}"));
     let mix = trial.mix.iter().map(|mix| format!(", mix {mix}"));
     let variables = mix.chain(variables);
-    let mode = trial.drive.query_mode.name();
-    let until = match trial.drive.until {
+    let mode = trial.query_mode().name();
+    let until = match trial.until() {
         Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),
         Until::Transactions(count) => format!("{} transactions each", figures::count(count.get())),
     };
     let mut how = format!(
         "{}, {}, {until}, {mode} protocol",
-        figures::plural(trial.drive.clients as u64, "client"),
+        figures::plural(trial.clients().into(), "client"),
         figures::plural(outcome.threads as u64, "thread"),
     );
-    how += &super::retries::policy(&trial.drive);
-    if let Some(rate) = trial.drive.rate {
+    how += &super::retries::policy(&trial.retry);
+    if let Some(rate) = trial.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
-    let warmup = figures::seconds(trial.drive.warmup.as_secs_f64());
-    if trial.detects_warmup {
+    let warmup = figures::seconds(trial.warmup.longest().as_secs_f64());
+    if trial.warmup.is_detected() {
         how += &format!(", after a warm-up of at most {warmup}");
-    } else if !trial.drive.warmup.is_zero() {
+    } else if !trial.warmup.longest().is_zero() {
         how += &format!(", after {warmup} of warm-up");
     }
     if let Some(level) = outcome.facts.isolation.seen()
@@ -115,7 +115,7 @@ fn heading(outcome: &Outcome) -> String {
     {
         how += &format!(", isolation {level}");
     }
-    if trial.drive.connection_per_transaction {
+    if trial.connection_per_transaction {
         how += ", a connection for each transaction";
     }
     format!(
@@ -123,7 +123,7 @@ fn heading(outcome: &Outcome) -> String {
         outcome.workload,
         variables.collect::<String>(),
         outcome.target,
-        trial.drive.seed
+        trial.seed.unwrap_or_default()
     )
 }
 

@@ -31,8 +31,6 @@ impl Store {
         columns.push(("notes".to_owned(), Value::Text(notes)));
         let counters = json!(outcome.server_counters).to_string();
         columns.push(("server_counters".to_owned(), Value::Text(counters)));
-        let threads = whole(outcome.threads as u64);
-        columns.push(("threads".to_owned(), threads));
         let cpu_us = outcome.observed.cpu_us.map_or(Value::Null, whole);
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));

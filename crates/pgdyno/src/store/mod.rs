@@ -10,6 +10,7 @@
 
 mod accounting;
 mod begin;
+pub mod columns;
 pub mod command_line;
 mod end;
 mod endpoints;
@@ -63,7 +64,8 @@ use place::{Found, Opening};
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
 
 /// States of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// Its pgdyno is at work.
     Running,
@@ -91,6 +93,18 @@ impl State {
         [Self::Running, Self::Complete, Self::Failed, Self::Aborted]
             .into_iter()
             .find(|state| state.name() == name)
+    }
+}
+
+impl std::fmt::Display for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl rusqlite::types::FromSql for State {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        Self::from_name(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
     }
 }
 
@@ -158,7 +172,7 @@ impl Store {
         // A store that came from elsewhere brings no functions to be run.
         let pragmas = "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;";
         connection.execute_batch(pragmas).map_err(|e| failed(&e))?;
-        schema::migrate(connection, &self.path)?;
+        schema::set_up(connection, &self.path)?;
         // The file is synced when trials end, and by nobody else: another trial may be running.
         let pragmas = "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;";
         connection.execute_batch(pragmas).map_err(|e| failed(&e))

@@ -25,7 +25,7 @@ const QUEUE_SERVICES: f64 = 3.0;
 const QUEUE_US: f64 = 20_000.0;
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
-    let Some(rate) = evidence.outcome.trial.drive.rate else {
+    let Some(rate) = evidence.outcome.spec.rate else {
         return Examined::NotApplicable("no rate was asked for".to_owned());
     };
     let all = &evidence.all;

@@ -14,9 +14,10 @@ use crate::plan::trial::{Outcome, Trial};
 use crate::report::{figures, retries};
 use crate::say::{remark, write_answer};
 use crate::store::{Keep, TrialHeader};
-use crate::target::open::Wanted;
 use crate::workload::progress::Progress;
 use pgdyno_model::Failure;
+use pgdyno_model::TrialSpec;
+use pgdyno_model::spec::{Address, TargetSpec};
 
 /// Does it; gives the exit code.
 ///
@@ -44,7 +45,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         tables::params(asked, &product, &tables::pack()?)
     };
     let trial = trial(asked, params, &run);
-    let prepared = prepare(&trial, Progress::quiet(), interrupts)?;
+    let prepared = prepare(&trial.spec, Progress::quiet(), interrupts)?;
     let names = prepared
         .scripts
         .iter()
@@ -58,7 +59,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
     );
     let control = Control::default();
     let mut keep = match &run.store {
-        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
+        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial.spec, &prepared)),
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupted_before);
@@ -105,23 +106,25 @@ fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<Str
 }
 
 fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
-    Trial {
+    let observe = match run.store {
+        Some(_) => observe::Asked::auto(),
+        None => observe::Asked::default(),
+    };
+    let urls = asked.place.urls().into_iter();
+    let spec = TrialSpec {
         workload: vec![YCSB.to_owned()],
         mix: Some(asked.workload.mix.clone()),
         params,
-        query_mode: Some(run.query_mode),
-        target: Wanted {
-            urls: asked.place.urls(),
-            ..Wanted::default()
+        target: TargetSpec {
+            urls: urls.map(Address::from).collect(),
+            ..TargetSpec::default()
         },
-        isolation: run.isolation,
-        inject_retries: false,
-        drive: run.drive.clone(),
-        detects_warmup: false,
-        observe: match run.store {
-            Some(_) => observe::Asked::auto(),
-            None => observe::Asked::default(),
-        },
+        observe: observe.spec.clone(),
+        ..run.spec.clone()
+    };
+    Trial {
+        spec: spec.resolved(),
+        observe,
     }
 }
 

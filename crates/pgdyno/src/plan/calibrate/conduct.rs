@@ -21,10 +21,11 @@ use crate::report::live::{Form, Length, Screen};
 use crate::store::{ExperimentHeader, ExperimentRow, State, Store, TrialHeader, verdict};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
-use crate::target::open::{self, Kind, Target, Wanted};
+use crate::target::open::{self, Kind, Target};
 use crate::target::own;
 use crate::workload::progress::Progress;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Exit, Failure, TrialSpec};
 
 /// What comes after the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub struct Asked {
 /// What it is carried out with.
 pub struct Means<'a> {
     /// Where the database is.
-    pub wanted: Wanted,
+    pub wanted: TargetSpec,
     /// Where trials are kept.
     pub store: &'a Path,
     /// How trials are shown while they run.
@@ -88,8 +89,8 @@ pub struct Conducted {
 pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
     // What can be wrong without a server is said before one is started.
     for measure in [Measure::Commit, Measure::Baseline] {
-        let trial = measure.trial(&means.wanted, asked.duration, &asked.params);
-        let checked = prepare::check(&trial)?;
+        let spec = measure.spec(&means.wanted, asked.duration, &asked.params);
+        let checked = prepare::check(&spec)?;
         if measure == Measure::Baseline {
             check_names(&checked)?;
         }
@@ -243,28 +244,31 @@ impl Calibration<'_> {
         }
         let asked = self.asked;
         let trial = Trial {
+            spec: TrialSpec {
+                observe: asked.observe.spec.clone(),
+                ..measure.spec(&self.means.wanted, asked.duration, &asked.params)
+            },
             observe: asked.observe.clone(),
-            ..measure.trial(&self.means.wanted, asked.duration, &asked.params)
         };
         let Ready {
             prepared,
             timed,
             tidied,
-        } = self.prepare(measure, &trial)?;
+        } = self.prepare(measure, &trial.spec)?;
         self.position += 1;
         let header = TrialHeader {
             experiment: Some(self.experiment.number),
             point: Some(measure.point()),
             repeat: Some(1),
             position: Some(self.position),
-            ..TrialHeader::of(&trial, &prepared)
+            ..TrialHeader::of(&trial.spec, &prepared)
         };
         let mut writer = Store::open(&self.store)?.begin(&header)?;
         if let Some(record) = tidied {
             writer.event("before", 0, &json!({ "hygiene": record }).to_string());
         }
         let control = Control::default();
-        let mut screen = Screen::new(self.means.screen, Length::of(&trial));
+        let mut screen = Screen::new(self.means.screen, Length::of(&trial.spec));
         let counters = server_side::before(&self.target, &prepared.product, timed);
         let brake = Brake::on(&control, interrupts, self.means.interrupts_seen);
         let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
@@ -285,7 +289,7 @@ impl Calibration<'_> {
     }
 
     /// All that comes before it.
-    fn prepare(&self, measure: Measure, trial: &Trial) -> Result<Ready, Failure> {
+    fn prepare(&self, measure: Measure, spec: &TrialSpec) -> Result<Ready, Failure> {
         let interrupts = self.means.interrupts;
         let (mut target, mut timed) = (self.target.clone(), false);
         if let Some(product) = &self.product {
@@ -304,9 +308,9 @@ impl Calibration<'_> {
                 }
             }
         }
-        let checked = prepare::check(trial)?;
+        let checked = prepare::check(spec)?;
         let progress = (self.means.progress)();
-        let prepared = prepare::prepare_on(target, checked, trial, progress, interrupts)?;
+        let prepared = prepare::prepare_on(target, checked, spec, progress, interrupts)?;
         let tidied = match measure {
             // What loading has left to be written must not be written meanwhile.
             Measure::Commit | Measure::Baseline => Some(self.tidy(&prepared)?),

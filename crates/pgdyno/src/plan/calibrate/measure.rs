@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_drive::{Drive, QueryMode, Until};
-use pgdyno_platform::host;
+use pgdyno_drive::QueryMode;
 use serde_json::{Value, json};
 
-use crate::plan::trial::{self, Trial};
 use crate::target::dialect::Probes;
-use crate::target::open::Wanted;
+use pgdyno_model::TrialSpec;
+use pgdyno_model::spec::{RetryPolicy, TargetSpec, Warmup};
 
 /// Short trials take this part of the baseline's time …
 const SHORT_PART: u32 = 12;
@@ -104,8 +103,8 @@ impl Measure {
         matches!(self, Self::Baseline | Self::Clients(_))
     }
 
-    /// The trial. `duration` is the baseline's; `params` are those of its workload.
-    pub fn trial(self, wanted: &Wanted, duration: Duration, params: &[String]) -> Trial {
+    /// Its trial, with nothing left open. `duration` is the baseline's; `params` are those of its workload.
+    pub fn spec(self, wanted: &TargetSpec, duration: Duration, params: &[String]) -> TrialSpec {
         let short = (duration / SHORT_PART).max(SHORT_MIN);
         let (workload, mix) = match self {
             Self::RoundTrip => (PROBE, self.word()),
@@ -117,34 +116,25 @@ impl Measure {
             Self::Clients(_) => (short, (short / WARMUP_PART).min(WARMUP_MAX)),
             _ => (short, Duration::ZERO),
         };
-        let clients = self.clients() as usize;
-        Trial {
-            workload: vec![workload.to_owned()],
+        TrialSpec {
             mix: Some(mix.to_owned()),
             params: match self.is_ycsb() {
                 true => params.to_vec(),
                 false => Vec::new(),
             },
             target: wanted.clone(),
-            isolation: None,
-            inject_retries: false,
             // What drivers of applications do with a statement that they send often.
             query_mode: Some(QueryMode::Prepared),
-            detects_warmup: false,
-            observe: Default::default(),
-            drive: Drive {
-                clients,
-                threads: host::cpus().min(clients),
-                until: Until::Elapsed(measured),
-                warmup,
-                max_tries: match self.is_ycsb() {
-                    true => TRIES_MAX,
-                    false => 1,
-                },
-                seed: trial::seed_from_clock(),
-                ..trial::native_drive()
+            clients: Some(self.clients()),
+            duration: Some(measured),
+            warmup: Warmup::Given(warmup),
+            retry: RetryPolicy {
+                max_tries: self.is_ycsb().then_some(TRIES_MAX),
+                ..RetryPolicy::default()
             },
+            ..TrialSpec::of(workload)
         }
+        .resolved()
     }
 
     /// Settings of its sessions. `waits_not` says that the server is set not to wait for the disk.
@@ -203,11 +193,8 @@ mod tests {
     #[test]
     fn a_minute_and_a_half_is_what_it_takes() {
         let time = |measure: Measure| {
-            let trial = measure.trial(&Wanted::default(), Duration::from_secs(60), &[]);
-            let Until::Elapsed(measured) = trial.drive.until else {
-                panic!("not by time")
-            };
-            measured + trial.drive.warmup
+            let spec = measure.spec(&TargetSpec::default(), Duration::from_secs(60), &[]);
+            spec.duration.unwrap() + spec.warmup.longest()
         };
         let all = [
             Measure::RoundTrip,

@@ -104,7 +104,7 @@ pub fn ladders<'a>(
         // By what the point says, not by the rate: shares of a maximum are not round.
         let mut loads: BTreeMap<String, Load<'_>> = BTreeMap::new();
         for trial in trials {
-            let Some((rate_per_s, rated)) = trial.rate_per_s.zip(trial.point.as_ref()) else {
+            let Some((rate_per_s, rated)) = trial.spec.rate.zip(trial.point.as_ref()) else {
                 continue;
             };
             let mut bare = rated.clone();
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
-    use crate::target::open::Wanted;
+    use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
                 text: &text,
             };
             let e = reader::read(source, "e", Path::new("")).unwrap();
-            Plan::new(e, &Wanted::default(), 1).map(|plan| plan.slots.len())
+            Plan::new(e, &TargetSpec::default(), 1).map(|plan| plan.slots.len())
         };
         // Of each two rates a maximum, and the rates themselves.
         assert_eq!(plan("rate = ['50%', '80%', 100]").unwrap(), 8);

@@ -25,16 +25,17 @@ use crate::report::figures;
 use crate::report::live::{Form, Length, Screen};
 use crate::store::{State, verdict};
 use crate::target::dialect::{Dialect, Product};
-use crate::target::open::{self, Target, Wanted};
+use crate::target::open::{self, Target};
 use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
 use crate::workload::progress::Progress;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Exit, Failure, TrialSpec};
 
 /// What a sweep needs beside its plan.
 pub struct Means<'a> {
     /// The target of points that name none.
-    pub wanted: Wanted,
+    pub wanted: TargetSpec,
     /// What is observed beside trials.
     pub observe: observe::Asked,
     /// Where journals of settings go.
@@ -241,32 +242,29 @@ impl Sweep<'_> {
     ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
         let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
-        let wanted = match slot.point.target() {
-            Some(url) => Wanted {
-                discover: self.means.wanted.discover.clone(),
-                ..Wanted::at(url)
-            },
-            None => self.means.wanted.clone(),
-        };
         let trial = Trial {
+            spec: TrialSpec {
+                observe: self.means.observe.spec.clone(),
+                ..slot.point.spec(self.means.wanted.clone(), rate, seed)?
+            },
             observe: self.means.observe.clone(),
-            ..slot.point.trial(wanted, rate, seed)
         };
+        let spec = &trial.spec;
         let place = (slot, number as u32 + 1);
         let notebook = self.means.notebook;
-        let (prepared, load_s) = match self.make_ready(slot, &trial, before) {
+        let (prepared, load_s) = match self.make_ready(slot, spec, before) {
             Ok(prepared) => prepared,
             Err(failure) => {
                 let target = self.places.get(slot.point.target().unwrap_or_default());
                 let target = target.map(|place| &place.target);
-                notebook.not_begun(place, &trial, target, before, &failure)?;
+                notebook.not_begun(place, spec, target, before, &failure)?;
                 return Ok(Err(failure));
             }
         };
         let interrupts = self.means.interrupts;
         let control = Control::default();
-        let mut screen = Screen::new(self.means.screen, Length::of(&trial));
-        let mut writer = notebook.begin_trial(place, &trial, &prepared)?;
+        let mut screen = Screen::new(self.means.screen, Length::of(spec));
+        let mut writer = notebook.begin_trial(place, spec, &prepared)?;
         writer.event("before", 0, &before.to_json().to_string());
         let brake = Brake::on(&control, interrupts, self.interrupts_seen);
         let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
@@ -289,14 +287,14 @@ impl Sweep<'_> {
     fn make_ready(
         &mut self,
         slot: &Slot,
-        trial: &Trial,
+        spec: &TrialSpec,
         before: &mut Circumstances,
     ) -> Result<(Prepared, f64), Failure> {
         let planned = &self.plan.points[slot.index];
         // Also looks at script files again: they may have gone since the plan was made.
-        let checked = prepare::check(trial)?;
+        let checked = prepare::check(spec)?;
         let name = slot.point.target().unwrap_or_default().to_owned();
-        self.open(&name, &trial.target)?;
+        self.open(&name, &spec.target)?;
         let interrupts = self.means.interrupts;
         let Some(place) = self.places.get_mut(&name) else {
             return Err(Failure::new("the target is not open"));
@@ -357,7 +355,7 @@ impl Sweep<'_> {
 
         let target = place.target.with_settings(place.dialect, &of_session);
         let progress = (self.means.progress)(Form::Quiet);
-        let prepared = prepare::prepare_on(target, checked, trial, progress, interrupts)?;
+        let prepared = prepare::prepare_on(target, checked, spec, progress, interrupts)?;
         if planned.writes {
             let names = pack.into_iter().flat_map(|pack| pack.tables());
             place.written.extend(names.map(|table| table.name.clone()));
@@ -380,7 +378,7 @@ impl Sweep<'_> {
     }
 
     /// Opens a target once for all its trials: a server of the sweep's own lives as long as it.
-    fn open(&mut self, name: &str, wanted: &Wanted) -> Result<(), Failure> {
+    fn open(&mut self, name: &str, wanted: &TargetSpec) -> Result<(), Failure> {
         if self.places.contains_key(name) {
             return Ok(());
         }

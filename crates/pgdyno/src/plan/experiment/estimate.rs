@@ -7,7 +7,6 @@ use pgdyno_drive::Until;
 
 use super::plan::Plan;
 use super::schedule::Slot;
-use crate::target::open::Wanted;
 
 /// Rows a second while loading, until a load has told better: a modest server over a socket.
 const ROWS_PER_S: f64 = 200_000.0;
@@ -90,9 +89,9 @@ pub fn estimate<'a>(
                 loaded.0.insert(key, tables.made_with.clone());
             }
         }
-        let drive = slot.point.trial(Wanted::default(), None, 0).drive;
-        seconds += learnt.between_s(plan.experiment.hygiene.settle, drive.warmup);
-        match drive.until {
+        let spec = &planned.spec;
+        seconds += learnt.between_s(plan.experiment.hygiene.settle, spec.warmup.longest());
+        match spec.until() {
             Until::Elapsed(time) => seconds += time.as_secs_f64(),
             Until::Transactions(_) => match learnt.counted_s.get(&slot.point.key()) {
                 Some(counted_s) => seconds += counted_s,
@@ -161,7 +160,7 @@ mod tests {
     fn plan(text: &str) -> Plan {
         let source = Source { name: "e", text };
         let e = reader::read(source, "e", Path::new("")).unwrap();
-        Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}"))
+        Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}"))
     }
 
     #[test]

@@ -328,8 +328,8 @@ mod tests {
     use crate::plan::experiment::plan::Plan;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
-    use crate::target::open::Wanted;
     use crate::workload::shipped;
+    use pgdyno_model::spec::TargetSpec;
 
     /// What pgbench-tools ships, as far as it matters here.
     const SHIPPED: &str = "\
@@ -369,7 +369,7 @@ DISKLIST=\"sda\"
             text: &converted.toml,
         };
         let e = reader::read(source, "e", Path::new("")).map_err(|e| e.to_string())?;
-        let plan = Plan::new(e, &Wanted::default(), 1).map_err(|e| e.to_string())?;
+        let plan = Plan::new(e, &TargetSpec::default(), 1).map_err(|e| e.to_string())?;
         Ok((converted.toml, plan, converted.remarks))
     }
 

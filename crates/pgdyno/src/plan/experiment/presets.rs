@@ -136,7 +136,7 @@ mod tests {
     use crate::plan::experiment::plan::Plan;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
-    use crate::target::open::Wanted;
+    use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 
     fn host(memory_bytes: Option<u64>, cpus: usize) -> Host {
@@ -158,7 +158,8 @@ mod tests {
                 let text = toml(name, &host).unwrap();
                 let source = Source { name, text: &text };
                 let e = reader::read(source, name, Path::new("")).unwrap_or_else(|e| panic!("{e}"));
-                let plan = Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}"));
+                let plan =
+                    Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}"));
                 assert_eq!(plan.slots.len(), trials, "{name}");
             }
         }

@@ -149,7 +149,7 @@ mod tests {
     use crate::plan::experiment::plan::Plan;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
-    use crate::target::open::Wanted;
+    use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 
     fn plan(lab: &Lab) -> Plan {
@@ -159,7 +159,7 @@ mod tests {
             text: &text,
         };
         let e = reader::read(source, "", Path::new("")).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"))
+        Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"))
     }
 
     fn lab() -> Lab {

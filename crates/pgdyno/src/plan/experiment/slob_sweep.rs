@@ -255,7 +255,7 @@ mod tests {
     use crate::plan::experiment::plan::Plan;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
-    use crate::target::open::Wanted;
+    use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 
     const GB: u64 = 1 << 30;
@@ -358,7 +358,7 @@ mod tests {
             let e =
                 reader::read(source, "", Path::new("")).unwrap_or_else(|e| panic!("{e}\n{text}"));
             let plan =
-                Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
+                Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
             assert_eq!(plan.slots.len(), trials, "{text}");
             // And it is known again by its points.
             let points = plan.points.iter().map(|planned| planned.point.to_json());

@@ -85,8 +85,7 @@ impl Defined {
         let slo_us = self.slo_us?;
         let points: Option<Vec<Point>> = self.points.iter().map(Point::from_json).collect();
         let points = points?;
-        let counts =
-            |row: &&TrialRow| row.state == State::Complete.name() && row.excluded.is_none();
+        let counts = |row: &&TrialRow| row.state == State::Complete && row.excluded.is_none();
         // The newest first, as the sweep has them.
         let trials: Vec<TrialRow> = all.iter().rev().filter(counts).cloned().collect();
         let varied = Point::varied(&points);

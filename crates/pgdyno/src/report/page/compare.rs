@@ -107,7 +107,7 @@ fn of_pair(
         .a
         .iter()
         .chain(&pair.b)
-        .all(|trial| trial.rate_per_s.is_some())
+        .all(|trial| trial.spec.rate.is_some())
     {
         true => Kind::Response,
         false => Kind::Service,

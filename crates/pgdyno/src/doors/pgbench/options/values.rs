@@ -72,7 +72,7 @@ pub fn percentiles(list: &str) -> Result<Vec<f64>, Stop> {
 
 /// `--warmup`: seconds, or a number with a unit.
 pub fn warmup(value: &str) -> Result<Duration, Stop> {
-    crate::plan::duration::parse(value).map_err(|why| {
+    pgdyno_model::spec::duration::parse(value).map_err(|why| {
         Stop::fatal(format!("invalid warm-up time: \"{value}\"")).and(Kind::Hint, why)
     })
 }
