@@ -9,7 +9,8 @@ use pgdyno_drive::{Live, Message};
 
 use super::board::{Board, Title};
 use super::host::ThreadLags;
-use super::{Batch, Instruments, Observed, Watch};
+use super::{Instruments, Watch};
+use pgdyno_model::observed::{Batch, Observed};
 
 /// Who watches a run, and what instruments read meanwhile.
 pub trait Onlooker: Live {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pgdyno_drive::record::{Counts, Interval, Latencies, ScriptInterval};
 
-use super::{Batch, Kind, Series};
+use pgdyno_model::observed::{Batch, Kind, Series};
 
 /// Percentiles of the last second.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -348,7 +348,7 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::{NewSeries, Sample};
+    use pgdyno_model::observed::{NewSeries, Sample};
 
     fn second(committed: u64, latency_us: u64) -> Interval {
         let mut script = ScriptInterval::default();

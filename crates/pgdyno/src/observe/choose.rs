@@ -4,10 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::host::{self, ThreadLags};
-use super::{Gap, Instrument, Readings, cluster};
+use super::{Instrument, Readings, cluster};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
+use pgdyno_model::observed::Gap;
 
 /// What is known when instruments are chosen.
 pub struct Scene<'a> {

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-use super::batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span, Total};
+use super::Readings;
 use super::readings::Value;
-use super::{Gap, Kind, Readings, Series};
+use pgdyno_model::observed::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span, Total};
+use pgdyno_model::observed::{Gap, Kind, Series};
 
 /// So many events of a trial are kept.
 const EVENTS_MAX: usize = 1000;

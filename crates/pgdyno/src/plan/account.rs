@@ -12,11 +12,12 @@ use pgdyno_drive::{Control, DriveError, Live, Message};
 use super::prepare::Prepared;
 use super::trial::{Outcome, Trial};
 use crate::accounting::{Expected, NodeFigures, Reader, Units, expected};
-use crate::observe::{Batch, Observed, Onlooker};
+use crate::observe::Onlooker;
 use crate::target::admin;
 use crate::validity;
 use crate::workload::explain;
 use pgdyno_model::Fact;
+use pgdyno_model::observed::{Batch, Observed};
 
 /// Whether the workload is about the storage layer: it says how its work units are explained.
 pub fn is_due(prepared: &Prepared) -> bool {

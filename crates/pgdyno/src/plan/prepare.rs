@@ -13,7 +13,6 @@ use super::isolation::Isolation;
 use super::trial::{self, Trial};
 use super::warmup::{By, Ended};
 use super::{retries, steady};
-use crate::observe::Observed;
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
@@ -28,6 +27,7 @@ use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
 use crate::workload::{params, procedures, scale, sql_words};
 use pgdyno_model::Note;
+use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Failure};
 
 /// Everything is there to be run.

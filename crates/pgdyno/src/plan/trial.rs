@@ -19,7 +19,7 @@ use super::warmup;
 use crate::accounting::Accounting;
 use crate::observe::board::Title;
 use crate::observe::host::ThreadLags;
-use crate::observe::{self, Beside, Observed, Onlooker, Scene};
+use crate::observe::{self, Beside, Onlooker, Scene};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
 use crate::target::facts::Facts;
@@ -27,6 +27,7 @@ use crate::target::open::{Target, Wanted};
 use crate::workload::mix::WeightedScript;
 use pgdyno_model::Fact;
 use pgdyno_model::Note;
+use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Failure};
 
 /// What one run is to be.

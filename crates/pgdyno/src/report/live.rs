@@ -13,8 +13,9 @@ use pgdyno_platform::terminal;
 
 use self::view::View;
 use super::figures;
-use crate::observe::{Batch, Onlooker};
+use crate::observe::Onlooker;
 use crate::plan::trial::Trial;
+use pgdyno_model::observed::Batch;
 
 /// After so many messages of clients the rest is only counted: a thousand clients that lose their
 /// server all say the same.

@@ -19,7 +19,6 @@ use super::{
     State, Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units,
     warmup, worst,
 };
-use crate::observe::Observed;
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
@@ -27,6 +26,7 @@ use crate::target::open::{Kind, Wanted};
 use pgdyno_model::Fact;
 use pgdyno_model::Failure;
 use pgdyno_model::Note;
+use pgdyno_model::observed::Observed;
 
 impl Store {
     /// All that is stored of a trial. Of one that did not come to its end, figures that are only

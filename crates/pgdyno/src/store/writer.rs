@@ -12,8 +12,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
 use super::{State, Store, observed, packed, stamp, units};
-use crate::observe::{Batch, Onlooker};
+use crate::observe::Onlooker;
 use crate::plan::trial::Outcome;
+use pgdyno_model::observed::Batch;
 use pgdyno_model::{Exit, Failure};
 
 /// So many events of a trial are kept: a thousand clients that lose their server all say the same.

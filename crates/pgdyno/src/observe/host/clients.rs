@@ -10,7 +10,8 @@ use pgdyno_platform::cpu_time;
 use pgdyno_platform::proc::{self, task};
 
 use super::unreadable;
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 const TASKS: &str = "/proc/self/task";
 /// As the engine names its threads.

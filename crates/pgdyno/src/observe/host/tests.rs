@@ -7,7 +7,7 @@ use pgdyno_drive::record::{Interval, Lags};
 use pgdyno_platform::proc::{self, cpu as proc_cpu};
 
 use super::*;
-use crate::observe::testing::Bench;
+use crate::observe::testing::{Bench, Figures};
 use crate::target::dialect::POSTGRESQL;
 use crate::target::locate::Device;
 use crate::target::open::{self, Target, Wanted};
