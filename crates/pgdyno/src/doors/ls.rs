@@ -13,8 +13,8 @@ use crate::plan::duration;
 use crate::report::figures;
 use crate::report::table::{Table, one_line};
 use crate::say::write_answer;
-use crate::store::{Filter, State, Store, TrialRow, stamp};
-use pgdyno_model::{Exit, Failure};
+use crate::store::{Filter, Store, TrialRow, stamp};
+use pgdyno_model::{Exit, Failure, State};
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;

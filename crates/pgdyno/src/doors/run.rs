@@ -23,11 +23,11 @@ use crate::plan::isolation::Isolation;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{self, Outcome, Trial};
 use crate::plan::warmup::Asked;
-use crate::report::live::{Length, Screen};
+use crate::report::live::Screen;
 use crate::report::{json, summary};
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, check_tag};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, Observers};
 
 /// How long a run lasts when the user does not say: long enough for a p99 at a few hundred
 /// transactions a second.
@@ -319,11 +319,11 @@ pub fn measure(
     (interrupts, interrupted_before): (&'static Interrupts, u32),
 ) -> Result<(Outcome, Option<i64>), Failure> {
     let control = Control::default();
-    let mut screen = Screen::new(talk.screen(), Length::of(&trial));
+    let mut screen = Screen::new(talk.screen());
+    let mut observers = Observers::new([keep.observer(), &mut screen]);
     let brake = Brake::on(&control, interrupts, interrupted_before);
-    let outcome = keep.run(&mut screen, |live| trial.run(prepared, &control, live));
+    let outcome = trial.run(prepared, &control, &mut observers);
     drop(brake);
-    screen.close();
     match outcome {
         Ok(outcome) => {
             let number = keep.finish(&outcome);

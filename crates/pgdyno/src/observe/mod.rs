@@ -10,7 +10,6 @@
 //! they mean for a result (`validity.rs`).
 
 mod asked;
-mod beside;
 pub mod board;
 pub mod catalog;
 mod choose;
@@ -28,7 +27,6 @@ pub mod testing;
 mod watch;
 
 pub use asked::Asked;
-pub use beside::{Beside, Onlooker};
 pub use choose::{Instruments, Scene, Wish, choose};
 pub use instrument::Instrument;
 pub use readings::Readings;

@@ -6,6 +6,7 @@ pub mod backoff;
 pub mod brake;
 pub mod calibrate;
 pub mod duration;
+mod emitter;
 pub mod experiment;
 pub mod hygiene;
 pub mod io;

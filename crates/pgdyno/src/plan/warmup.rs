@@ -1,10 +1,11 @@
 //! The warm-up of a trial: given as a time, or ended when the trial is steady. The engine runs it
 //! for its time at most; here it is watched second by second and ended early.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Phase};
-use pgdyno_drive::{Control, Live, Message};
+use pgdyno_drive::Control;
+use pgdyno_drive::record::{Interval, Phase};
+use pgdyno_model::Observer;
 use pgdyno_stats::{WarmUp, WarmUpState};
 use serde::{Deserialize, Serialize};
 
@@ -91,9 +92,8 @@ pub struct Ended {
     pub change: Option<f64>,
 }
 
-/// Stands before whatever shows a trial, and ends its warm-up.
+/// Watches a trial and ends its warm-up.
 pub struct Watch<'a> {
-    live: &'a mut dyn Live,
     control: &'a Control,
     /// Nothing to do where the warm-up has its time.
     warmup: Option<WarmUp>,
@@ -103,10 +103,9 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// For a run of this trial, steered by this control.
-    pub fn new(trial: &Trial, control: &'a Control, live: &'a mut dyn Live) -> Self {
+    pub fn new(trial: &Trial, control: &'a Control) -> Self {
         let limit_s = trial.drive.warmup.as_secs() as usize;
         Self {
-            live,
             control,
             warmup: trial.detects_warmup.then(|| WarmUp::new(limit_s)),
             figure: Figure::of_pace(trial.drive.rate),
@@ -132,15 +131,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Live for Watch<'_> {
-    fn ready(&mut self) {
-        self.live.ready();
-    }
-
-    fn begun(&mut self, started: SystemTime) {
-        self.live.begun(started);
-    }
-
+impl<O> Observer<O> for Watch<'_> {
     fn second(&mut self, interval: &Interval) {
         if let (Some(warmup), true) = (&mut self.warmup, interval.warmup)
             && let Some(figure) = self.figure.of_interval(interval)
@@ -150,23 +141,6 @@ impl Live for Watch<'_> {
                 self.control.end_warmup();
             }
         }
-        self.live.second(interval);
-    }
-
-    fn message(&mut self, message: &Message) {
-        self.live.message(message);
-    }
-
-    fn event(&mut self, event: &Event) {
-        self.live.event(event);
-    }
-
-    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
-        self.live.logged(thread, transactions);
-    }
-
-    fn thread_ended(&mut self, thread: usize, at_us: u64) {
-        self.live.thread_ended(thread, at_us);
     }
 }
 

@@ -16,17 +16,17 @@ use serde::de::DeserializeOwned;
 
 use super::end::BROKEN_INVARIANT;
 use super::{
-    State, Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units,
-    warmup, worst,
+    Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units, warmup,
+    worst,
 };
 use crate::plan::backoff;
 use crate::plan::isolation::Isolation;
 use crate::plan::trial::{Outcome, Trial};
 use crate::target::open::{Kind, Wanted};
 use pgdyno_model::Fact;
-use pgdyno_model::Failure;
 use pgdyno_model::Note;
 use pgdyno_model::observed::Observed;
+use pgdyno_model::{Failure, State};
 
 impl Store {
     /// All that is stored of a trial. Of one that did not come to its end, figures that are only

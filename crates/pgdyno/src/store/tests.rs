@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::begin::tests::header;
-use super::{Copied, ExperimentHeader, Filter, State, Store, TrialHeader, exchange, schema};
+use super::{Copied, ExperimentHeader, Filter, Store, TrialHeader, exchange, schema};
+use pgdyno_model::State;
 
 fn dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()

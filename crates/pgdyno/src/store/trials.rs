@@ -4,8 +4,8 @@ use rusqlite::types::{FromSql, Value};
 use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
-use super::{State, Store};
-use pgdyno_model::{Exit, Failure};
+use super::Store;
+use pgdyno_model::{Exit, Failure, State};
 
 /// Which trials are wanted; all conditions must hold.
 #[derive(Debug, Clone, Default)]

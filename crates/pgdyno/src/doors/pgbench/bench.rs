@@ -31,6 +31,7 @@ use crate::store::{Keep, TrialHeader};
 use crate::target::dialect::Product;
 use crate::target::open::Wanted;
 use crate::workload::mix::WeightedScript;
+use pgdyno_model::Observers;
 
 /// pgbench's exit code when a client has ended before its time.
 const ABORTED: u8 = 2;
@@ -107,7 +108,8 @@ pub fn run(
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupts.count());
-    let outcome = keep.run(&mut watch, |live| trial.measure(&prepared, &control, live));
+    let mut observers = Observers::new([keep.observer(), &mut watch]);
+    let outcome = trial.measure(&prepared, &control, &mut observers);
     drop(brake);
     let outcome = match outcome {
         Ok(outcome) => outcome,

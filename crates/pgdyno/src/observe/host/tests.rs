@@ -12,6 +12,7 @@ use crate::target::dialect::POSTGRESQL;
 use crate::target::locate::Device;
 use crate::target::open::{self, Target, Wanted};
 use pgdyno_model::Fact;
+use pgdyno_model::Observer;
 
 fn target(url: &str) -> Target {
     let found = open::existing(&Wanted::at(url)).map(Option::unwrap);
@@ -197,7 +198,7 @@ fn the_servers_cpu_time_is_what_its_work_took() {
 
 #[test]
 fn pgdynos_threads_are_told_by_what_they_used_waited_for_and_were_late() {
-    let lags = ThreadLags::default();
+    let mut lags = ThreadLags::default();
     let mut bench = Bench::new(clients::Clients::new(lags.clone()));
     bench.begin().unwrap();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -216,7 +217,7 @@ fn pgdynos_threads_are_told_by_what_they_used_waited_for_and_were_late() {
         thread: 4711,
         lags: Lags::default(),
     });
-    lags.second(&interval);
+    Observer::<()>::second(&mut lags, &interval);
     bench.read().unwrap();
     drop(stop);
     let (result, batch) = bench.end();
