@@ -8,20 +8,19 @@ mod server;
 use std::borrow::Cow;
 
 use pgdyno_model::note::{DRIFTS, WARMUP_CUT_SHORT, WARMUP_MEASURED};
-use pgdyno_model::{Note, Severity};
+use pgdyno_model::{Fact, Note, Severity};
 use serde::Serialize;
 
 use pgdyno_drive::record::ThreadUse;
 use pgdyno_stats::Steadiness;
 
 use crate::accounting::Accounting;
-use crate::observe::Observed;
 use crate::plan::steady::Course;
 use crate::plan::warmup::Ended;
 use crate::report::accounting as report;
 use crate::target::facts::Facts;
 use crate::target::locate::Role;
-use pgdyno_model::Fact;
+use pgdyno_model::observed::Observed;
 
 /// A table that the workload updates and that has fewer rows than there are clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]

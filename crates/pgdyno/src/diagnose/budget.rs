@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::waits::{self, Class};
-use crate::observe::{Gap, Observed};
 use crate::plan::trial::Outcome;
+use pgdyno_model::observed::{Gap, Observed};
 
 /// So many sessions must have been seen, over all samples, before shares of them say anything: with
 /// 30 a share of a half is known to within 18 points (95 %, binomial).

@@ -16,13 +16,12 @@ use crate::plan::experiment::reader;
 use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::settings;
+use crate::report::live::Screen;
+use crate::report::live::experiment::Lines;
 use crate::report::retries_lab::Results;
 use crate::say::write_answer;
-use pgdyno_model::Isolation;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::spec::duration;
-use pgdyno_model::spec::seed_from_clock;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
+use pgdyno_model::{Exit, Failure, Isolation, Observers};
 
 /// Marks the trials of a first look.
 const TAG: &str = "exploratory";
@@ -200,6 +199,8 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
         crate::say::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
     }
     let mut results = Results::default();
+    let mut screen = Screen::new(talk.screen());
+    let mut lines = Lines::on_stderr(talk.screen());
     let ended = conduct::conduct(
         plan,
         Means {
@@ -208,16 +209,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
-            tell: &mut |line| {
-                if !talk.quiet {
-                    crate::say::remark!("{line}");
-                }
-                Ok(())
-            },
-            finished: &mut |finished| {
-                results.add(finished.into());
-                Ok(())
-            },
+            observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             notebook: &notebook,
             interrupts,
         },

@@ -12,9 +12,9 @@ use super::store_args::StoreArgs;
 use crate::report::figures;
 use crate::report::table::{Table, one_line};
 use crate::say::write_answer;
-use crate::store::{Filter, State, Store, TrialRow, stamp};
+use crate::store::{Filter, Store, TrialRow, stamp};
 use pgdyno_model::spec::duration;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, State};
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
@@ -185,7 +185,7 @@ fn for_program(trials: &[TrialRow]) -> (Vec<String>, Vec<Vec<Value>>) {
 
 fn fields(trial: &TrialRow) -> Vec<(String, Value)> {
     // What both have, the trial's name of its workload, is the row's.
-    let (Value::Object(mut fields), Value::Object(own)) = (json!(*trial.spec), json!(trial)) else {
+    let (Value::Object(mut fields), Value::Object(own)) = (json!(trial.spec), json!(trial)) else {
         return Vec::new();
     };
     fields.extend(own);
@@ -217,7 +217,7 @@ fn table(trials: &[TrialRow]) -> String {
     for trial in trials {
         let dash = || "–".to_owned();
         let ms = |us: Option<u64>| us.map_or_else(dash, figures::ms);
-        let mut marks: Vec<String> = trial.tags.to_vec();
+        let mut marks: Vec<String> = trial.tags.clone();
         marks.extend(trial.excluded.iter().map(|_| "(excluded)".to_owned()));
         let experiment = trial.experiment_name.iter().map(|name| format!("[{name}]"));
         marks.extend(experiment);

@@ -72,7 +72,7 @@ pub fn tag(args: &TagArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let trial = store.trial(&args.trial)?;
     if args.tags.is_empty() && args.remove.is_empty() {
-        for tag in trial.tags.iter() {
+        for tag in &trial.tags {
             answer!("{tag}")?;
         }
     }

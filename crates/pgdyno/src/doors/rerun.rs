@@ -34,7 +34,7 @@ pub struct RerunArgs {
 /// Does it.
 pub fn open(args: &RerunArgs, talk: Talk) -> Result<Exit, Failure> {
     let trial = args.result.store.existing()?.trial(&args.trial)?;
-    let mut spec = trial.spec.0;
+    let mut spec = trial.spec;
     if spec.workload.is_empty() {
         let text = format!("trial {} was run by another command", trial.number);
         return Err(Failure::with(Exit::Usage, text)

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_model::{Exit, Failure, Observers, TrialSpec};
 use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
@@ -13,7 +13,7 @@ use super::store_args::StoreArgs;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::live::{Length, Screen};
+use crate::report::live::Screen;
 use crate::report::{json, summary};
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, check_tag};
@@ -168,11 +168,11 @@ pub fn measure(
     (interrupts, interrupted_before): (&'static Interrupts, u32),
 ) -> Result<(Outcome, Option<i64>), Failure> {
     let control = Control::default();
-    let mut screen = Screen::new(talk.screen(), Length::of(&trial.spec));
+    let mut screen = Screen::new(talk.screen());
+    let mut observers = Observers::new([keep.observer(), &mut screen]);
     let brake = Brake::on(&control, interrupts, interrupted_before);
-    let outcome = keep.run(&mut screen, |live| trial.run(prepared, &control, live));
+    let outcome = trial.run(prepared, &control, &mut observers);
     drop(brake);
-    screen.close();
     match outcome {
         Ok(outcome) => {
             let number = keep.finish(&outcome);

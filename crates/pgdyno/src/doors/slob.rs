@@ -19,17 +19,15 @@ use crate::plan::experiment::reader;
 use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary, size};
 use crate::plan::experiment::toml_text::{Source, quoted};
 use crate::plan::settings;
+use crate::report::live::Screen;
+use crate::report::live::experiment::Lines;
 use crate::report::slob_sweep::Results;
 use crate::say::write_answer;
-use crate::target::admin;
 use crate::target::dialect::Product;
-use crate::target::facts;
 use crate::target::open::{self, Kind, Target};
-use crate::target::{own, trouble};
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::spec::duration;
-use pgdyno_model::spec::seed_from_clock;
-use pgdyno_model::{Exit, Failure};
+use crate::target::{admin, facts, own, trouble};
+use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
+use pgdyno_model::{Exit, Failure, Observers};
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 120;
@@ -195,6 +193,8 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         );
     }
     let mut results = Results::new(sweep.vary, room);
+    let mut screen = Screen::new(talk.screen());
+    let mut lines = Lines::on_stderr(talk.screen());
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -203,16 +203,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
-            tell: &mut |line| {
-                if !talk.quiet {
-                    crate::say::remark!("{line}");
-                }
-                Ok(())
-            },
-            finished: &mut |finished| {
-                results.add(&finished.into());
-                Ok(())
-            },
+            observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             notebook: &notebook,
             interrupts,
         },

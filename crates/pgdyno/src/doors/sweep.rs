@@ -9,26 +9,26 @@ use pgdyno_platform::host::Host;
 use serde_json::{Map, Value, json};
 
 use super::Talk;
-use super::json_arg::JsonArg;
+use super::json_arg::{self, JsonArg};
 use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::plan::experiment::capacity::Capacity;
 use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::notebook::{Finished, Notebook};
-use crate::plan::experiment::parameter;
+use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader::{self, Experiment};
 use crate::plan::experiment::toml_text::Source;
-use crate::plan::experiment::{pgbench_tools, presets};
+use crate::plan::experiment::{parameter, pgbench_tools, presets};
 use crate::plan::settings;
+use crate::plan::trial::Outcome;
 use crate::report::capacity::Found;
 use crate::report::json::document;
+use crate::report::live::Screen;
+use crate::report::live::experiment::Lines;
 use crate::say::{answer, write_answer};
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::spec::duration;
-use pgdyno_model::spec::seed_from_clock;
-use pgdyno_model::spec::{Discover, ObserveSpec};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::event::Finished;
+use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
+use pgdyno_model::{Exit, Failure, Observer, Observers};
 
 /// What to sweep, and how.
 #[derive(Debug, Args)]
@@ -289,7 +289,12 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         let trials = plan.slots.len();
         crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
-    let mut results_to = json_to.lines();
+    let mut documents = Documents {
+        to: json_to.lines(),
+        experiment: &plan.identity.name,
+    };
+    let mut screen = Screen::new(talk.screen());
+    let mut lines = Lines::with_results(talk.screen(), args.json.replaces_text());
     let observe = observing(&args.observe, talk)?;
     let ended = conduct::conduct(
         &plan,
@@ -299,11 +304,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
-            tell: &mut |line| match args.json.replaces_text() {
-                true => Ok(()),
-                false => answer!("{line}"),
-            },
-            finished: &mut |finished| results_to.write(|| line(&plan, finished)),
+            observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
             notebook: &notebook,
             interrupts,
         },
@@ -322,7 +323,9 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         if !args.json.replaces_text() {
             write_answer(format_args!("\n{}", found.text()))?;
         }
-        results_to.write(|| json!({ "capacity": found.to_json() }))?;
+        documents
+            .to
+            .write(|| json!({ "capacity": found.to_json() }))?;
     }
     if ended.complete == trials {
         return Ok(Exit::Ok);
@@ -337,17 +340,29 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     }
 }
 
-/// A trial that is over, for programs.
-fn line(plan: &Plan, finished: &Finished<'_>) -> Value {
+/// Writes each trial that is over, for programs.
+struct Documents<'a> {
+    to: json_arg::Lines,
+    experiment: &'a str,
+}
+
+impl Observer<Outcome> for Documents<'_> {
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        self.to.write(|| line(self.experiment, finished))
+    }
+}
+
+fn line(experiment: &str, finished: &Finished<'_, Outcome>) -> Value {
+    let trial = finished.trial;
     let mut line = Map::new();
-    line.insert("experiment".to_owned(), json!(plan.identity.name));
-    line.insert("role".to_owned(), json!(finished.slot.role.word()));
-    line.insert("point".to_owned(), finished.slot.point.to_json());
-    line.insert("repeat".to_owned(), json!(finished.slot.repeat));
+    line.insert("experiment".to_owned(), json!(experiment));
+    line.insert("role".to_owned(), json!(trial.role.word()));
+    line.insert("point".to_owned(), trial.point.clone());
+    line.insert("repeat".to_owned(), json!(trial.repeat));
     line.insert("state".to_owned(), json!(finished.state.name()));
     line.insert("error".to_owned(), json!(finished.error));
-    line.insert("before".to_owned(), finished.circumstances.to_json());
-    if let Some(Value::Object(result)) = finished.outcome.map(document) {
+    line.insert("before".to_owned(), finished.before.clone());
+    if let Ok(Value::Object(result)) = finished.outcome.map(document) {
         line.extend(result);
     }
     Value::Object(line)

@@ -6,33 +6,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
-use pgdyno_drive::record::{Counts, Interval, Latencies, ScriptInterval};
-
-use super::{Batch, Kind, Series};
+use pgdyno_drive::DriveError;
+use pgdyno_drive::record::{Counts, Interval, Latencies, Recording, ScriptInterval};
+use pgdyno_model::Observer;
+use pgdyno_model::event::Title;
+use pgdyno_model::observed::{Batch, Kind, Series};
 
 /// Percentiles of the last second.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-/// What is told about the trial as it begins.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Title {
-    /// Its workload.
-    pub workload: String,
-    /// Where it runs, without secrets.
-    pub target: String,
-    /// Its clients.
-    pub clients: usize,
-    /// Its scripts.
-    pub scripts: Vec<String>,
-}
-
-/// Shared by the trial that writes on it and whoever reads it.
+/// An observer of trials, shared with what reads it.
 #[derive(Debug, Default)]
 pub struct Board(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
+    /// The trial whose clients connect.
+    starting: Option<Title>,
     /// The trial that runs.
     title: Option<Title>,
     is_warmup: bool,
@@ -74,17 +66,27 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Clients begin to work.
-    pub fn begin(&self, title: &Title) {
-        let mut state = self.state();
-        for script in &title.scripts {
-            state.scripts.entry(script.clone()).or_default();
-        }
-        state.title = Some(title.clone());
+    /// All of it, in Prometheus' text format.
+    pub fn text(&self) -> String {
+        self.state().text()
+    }
+}
+
+impl<O> Observer<O> for &Board {
+    fn starting(&mut self, title: &Title) {
+        self.state().starting = Some(title.clone());
     }
 
-    /// A second is over.
-    pub fn second(&self, interval: &Interval) {
+    fn begun(&mut self, _started: SystemTime) {
+        let mut state = self.state();
+        state.title = state.starting.take();
+        let scripts = state.title.iter().flat_map(|title| title.scripts.clone());
+        for script in scripts.collect::<Vec<_>>() {
+            state.scripts.entry(script).or_default();
+        }
+    }
+
+    fn second(&mut self, interval: &Interval) {
         let mut state = self.state();
         state.is_warmup = interval.warmup;
         let names = state.title.as_ref().map(|title| title.scripts.clone());
@@ -93,8 +95,7 @@ impl Board {
         }
     }
 
-    /// Instruments have read something.
-    pub fn observed(&self, batch: &Batch) {
+    fn observed(&mut self, batch: &Batch) {
         let mut state = self.state();
         for new in &batch.series {
             state.series.resize_with(new.number, Reading::none);
@@ -122,17 +123,12 @@ impl Board {
         }
     }
 
-    /// The trial is over.
-    pub fn end(&self) {
+    fn ended(&mut self, _result: Result<&Recording, &DriveError>) {
         let mut state = self.state();
+        state.starting = None;
         state.title = None;
         state.is_warmup = false;
         state.series.clear();
-    }
-
-    /// All of it, in Prometheus' text format.
-    pub fn text(&self) -> String {
-        self.state().text()
     }
 }
 
@@ -346,9 +342,22 @@ fn escaped(value: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
-    use crate::observe::{NewSeries, Sample};
+    use pgdyno_drive::Until;
+    use pgdyno_model::observed::{NewSeries, Sample};
+    use std::time::Duration;
+
+    pub fn title(workload: &str, script: &str) -> Title {
+        Title {
+            workload: workload.to_owned(),
+            target: "db1".to_owned(),
+            clients: 4,
+            scripts: vec![script.to_owned()],
+            warmup: Duration::ZERO,
+            until: Until::Elapsed(Duration::ZERO),
+        }
+    }
 
     fn second(committed: u64, latency_us: u64) -> Interval {
         let mut script = ScriptInterval::default();
@@ -362,17 +371,19 @@ mod tests {
     #[test]
     fn counters_go_on_from_trial_to_trial() {
         let board = Board::default();
-        let title = Title {
-            workload: "tpcb".to_owned(),
-            target: "db1".to_owned(),
-            clients: 2,
-            scripts: vec!["tpcb".to_owned()],
-        };
+        let trial: &mut dyn Observer<()> = &mut &board;
         for _ in 0..2 {
-            board.begin(&title);
-            board.second(&second(100, 2000));
-            board.second(&second(50, 1000));
-            board.end();
+            trial.starting(&title("tpcb", "tpcb"));
+            assert!(
+                !board.text().contains("pgdyno_trial_info"),
+                "it only connects"
+            );
+            trial.begun(SystemTime::now());
+            assert!(board.text().contains("pgdyno_trial_info"));
+            trial.second(&second(100, 2000));
+            trial.second(&second(50, 1000));
+            trial.ended(Err(&DriveError::Interrupted));
+            assert!(!board.text().contains("pgdyno_trial_info"));
         }
         let text = board.text();
         for line in [
@@ -394,6 +405,7 @@ mod tests {
     #[test]
     fn what_instruments_read_last_is_told() {
         let board = Board::default();
+        let trial: &mut dyn Observer<()> = &mut &board;
         let new = |number, label: &str, kind| NewSeries {
             number,
             instrument: 0,
@@ -405,14 +417,14 @@ mod tests {
             at_us: 0,
             value,
         };
-        board.observed(&Batch {
+        trial.observed(&Batch {
             series: vec![new(0, "IO", Kind::Sparse), new(1, "all", Kind::Gauge)],
             samples: vec![sample(0, 2.0), sample(1, 5.0)],
             ..Batch::default()
         });
         let line = |label| format!("{{series=\"pg.waits\",label=\"{label}\",unit=\"sessions\"}}");
         assert!(board.text().contains(&format!("{} 2\n", line("IO"))));
-        board.observed(&Batch {
+        trial.observed(&Batch {
             samples: vec![sample(1, 6.0)],
             ..Batch::default()
         });

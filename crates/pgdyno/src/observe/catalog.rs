@@ -1,7 +1,8 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
 //! `--scrape` are named by whoever is scraped.
 
-use super::{Row, cluster, host, postgresql};
+use super::{cluster, host, postgresql};
+use pgdyno_model::observed::Row;
 
 /// A chapter of the list.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +85,7 @@ mod tests {
             );
             // Seconds of CPU time a second.
             let is_rate = row.unit.ends_with("/s") || row.unit == "cores";
-            let is_counter = row.kind == super::super::Kind::Counter;
+            let is_counter = row.kind == pgdyno_model::observed::Kind::Counter;
             assert!(
                 is_rate || !is_counter,
                 "{}: a rate has a unit a second",

@@ -3,10 +3,11 @@
 use pgdyno_model::spec::Wish;
 
 use super::host::{self, ThreadLags};
-use super::{Gap, Instrument, Readings, cluster};
+use super::{Instrument, Readings, cluster};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
+use pgdyno_model::observed::Gap;
 
 /// What is known when instruments are chosen.
 pub struct Scene<'a> {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Gap, Readings};
+use super::Readings;
+use pgdyno_model::observed::Gap;
 
 /// One thing that is read while a trial runs. It lives on a thread of its own, and so do its
 /// connections; whatever it waits for must have a timeout (a few seconds at most).

@@ -81,9 +81,12 @@ fn request(client: &mut TcpStream) -> io::Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::board::Title;
+    use crate::observe::board::tests::title;
     use crate::observe::prometheus;
     use crate::target::http;
+    use pgdyno_drive::DriveError;
+    use pgdyno_model::Observer;
+    use std::time::SystemTime;
 
     fn talk(at: SocketAddr, question: &str) -> String {
         let mut server = TcpStream::connect(at).unwrap();
@@ -97,12 +100,10 @@ mod tests {
     #[test]
     fn a_prometheus_gets_the_trial_and_others_get_nothing_for_long() {
         let board = Arc::<Board>::default();
-        board.begin(&Title {
-            workload: "a\"b\\c\nd".to_owned(),
-            clients: 4,
-            scripts: vec!["one".to_owned()],
-            ..Title::default()
-        });
+        let watched = Arc::clone(&board);
+        let trial: &mut dyn Observer<()> = &mut &*watched;
+        trial.starting(&title("a\"b\\c\nd", "one"));
+        trial.begun(SystemTime::now());
         let at = serve(Arc::clone(&board), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let text = http::get(&format!("http://{at}"), "/metrics?x=1").unwrap();
         let mut samples = prometheus::samples(&text);
@@ -120,7 +121,7 @@ mod tests {
         let silent = TcpStream::connect(at).unwrap();
         assert!(talk(at, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
         drop(silent);
-        board.end();
+        trial.ended(Err(&DriveError::Interrupted));
         assert!(board.text().contains("pgdyno_trial_running 0\n"));
         let taken = serve(board, at).unwrap_err();
         assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);

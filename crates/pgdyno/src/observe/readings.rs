@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Gap, Kind, Series};
 use pgdyno_model::Note;
+use pgdyno_model::observed::{Gap, Kind, Series, ServerStatement};
 
 /// Takes what one reading of an instrument found.
 #[derive(Debug, Default)]
@@ -33,21 +33,6 @@ pub(super) struct Event {
     pub(super) from: Instant,
     pub(super) length: Option<Duration>,
     pub(super) text: String,
-}
-
-/// What the server says it did for one statement during the trial.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ServerStatement {
-    /// Its text as the server has it, constants left out.
-    pub text: String,
-    /// How often it was executed.
-    pub calls: u64,
-    /// Time in it, all executions together, in microseconds.
-    pub time_us: f64,
-    /// Rows it gave or changed.
-    pub rows: Option<u64>,
-    /// What else the server tells, by its own names (`shared_blks_read`, `wal_bytes`).
-    pub details: Vec<(String, f64)>,
 }
 
 impl Readings {

@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-use super::batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span, Total};
+use super::Readings;
 use super::readings::Value;
-use super::{Gap, Kind, Readings, Series};
+use pgdyno_model::observed::{
+    Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Sample, Series, Span, Total,
+};
 
 /// So many events of a trial are kept.
 const EVENTS_MAX: usize = 1000;

@@ -7,8 +7,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::prometheus::{self, Sample, Type};
-use super::{Gap, Instrument, Readings, Series};
+use super::{Instrument, Readings};
 use crate::target::http;
+use pgdyno_model::observed::{Gap, Series};
 
 /// How long one answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
@@ -280,7 +281,7 @@ impl Instrument for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::testing::Bench;
+    use crate::observe::testing::{Bench, Figures};
     use std::io::{Read, Write};
     use std::net::TcpListener;
 

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::recorder::Recorder;
-use super::{Batch, Gap, Instrument, Readings, catalog};
+use super::{Instrument, Readings, catalog};
+use pgdyno_model::observed::{Batch, Gap};
 
 /// An instrument on the workbench: read when the test says so.
 pub struct Bench<I> {
@@ -70,30 +71,37 @@ impl<I: Instrument> Bench<I> {
     }
 }
 
-impl Batch {
-    /// The samples of the series of this name and label, in order.
-    pub fn values(&self, name: &str, label: &str) -> Vec<f64> {
-        let number = self.number(name, label);
+/// The figures of a batch, by the name and label of their series.
+pub trait Figures {
+    /// The samples of a series, in order.
+    fn values(&self, name: &str, label: &str) -> Vec<f64>;
+
+    /// How much a counter or size grew.
+    ///
+    /// # Panics
+    /// There is no such total.
+    fn grown(&self, name: &str, label: &str) -> f64;
+}
+
+impl Figures for Batch {
+    fn values(&self, name: &str, label: &str) -> Vec<f64> {
+        let number = number(self, name, label);
         let of = self.samples.iter().filter(|sample| sample.series == number);
         of.map(|sample| sample.value).collect()
     }
 
-    /// How much the counter or size of this name and label grew.
-    ///
-    /// # Panics
-    /// There is no such total.
-    pub fn grown(&self, name: &str, label: &str) -> f64 {
-        let number = self.number(name, label);
+    fn grown(&self, name: &str, label: &str) -> f64 {
+        let number = number(self, name, label);
         let total = self.totals.iter().find(|total| total.series == number);
         let total = total.unwrap_or_else(|| panic!("there is no total of {name} {label}"));
         total.after - total.before
     }
+}
 
-    fn number(&self, name: &str, label: &str) -> usize {
-        let mut series = self.series.iter();
-        let found = series.find(|new| new.series.name == name && new.series.label == label);
-        found
-            .unwrap_or_else(|| panic!("there is no series {name} {label}"))
-            .number
-    }
+fn number(batch: &Batch, name: &str, label: &str) -> usize {
+    let mut series = batch.series.iter();
+    let found = series.find(|new| new.series.name == name && new.series.label == label);
+    found
+        .unwrap_or_else(|| panic!("there is no series {name} {label}"))
+        .number
 }

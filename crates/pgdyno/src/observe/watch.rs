@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use pgdyno_platform::cpu_time;
 
 use super::recorder::Recorder;
-use super::{Batch, Gap, Instrument, Instruments, Readings};
+use super::{Instrument, Instruments, Readings};
+use pgdyno_model::observed::{Batch, Gap};
 
 /// So often somebody looks whether the run is to stop before it has begun.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -323,7 +324,7 @@ fn spent_us(since: cpu_time::CpuTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::Series;
+    use pgdyno_model::observed::Series;
 
     const STEPS: Series = Series::new("test.steps", "1/s");
 

@@ -4,19 +4,19 @@
 //! Not for: reading (`accounting/`), words (`report::accounting`).
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
-use pgdyno_drive::{Control, DriveError, Live, Message};
+use pgdyno_drive::record::Recording;
+use pgdyno_drive::{Control, DriveError};
 
 use super::prepare::Prepared;
 use super::trial::{Outcome, Trial};
 use crate::accounting::{Expected, NodeFigures, Reader, Units, expected};
-use crate::observe::{Batch, Observed, Onlooker};
 use crate::target::admin;
 use crate::validity;
 use crate::workload::explain;
-use pgdyno_model::Fact;
+use pgdyno_model::observed::Observed;
+use pgdyno_model::{Fact, Observer, Observers};
 
 /// Whether the workload is about the storage layer: it says how its work units are explained.
 pub fn is_due(prepared: &Prepared) -> bool {
@@ -32,17 +32,16 @@ pub fn measure(
     trial: Trial,
     prepared: &Prepared,
     control: &Control,
-    live: &mut dyn Onlooker,
+    observer: &mut dyn Observer<Outcome>,
 ) -> Result<Outcome, DriveError> {
     let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
     if !trial.spec.warmup.longest().is_zero() {
         read_all(&mut reader, prepared, control);
     }
-    let mut at_barrier = AtBarrier {
-        live,
-        reader: &mut reader,
-    };
-    let mut outcome = trial.measure(prepared, control, &mut at_barrier)?;
+    let mut at_barrier = AtBarrier(&mut reader);
+    // Last, so that nothing comes between its reading and the clients.
+    let mut observers = Observers::new([observer, &mut at_barrier]);
+    let mut outcome = trial.measure(prepared, control, &mut observers)?;
     let measured_us = outcome.recording.measured.elapsed_us;
     let sessions = u64::from(outcome.spec.clients());
     if let Some(mut accounting) = reader.after(measured_us, sessions) {
@@ -169,45 +168,11 @@ fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<
     }
 }
 
-/// Stands before whatever shows a trial, and reads when all sessions stand.
-struct AtBarrier<'a> {
-    live: &'a mut dyn Onlooker,
-    reader: &'a mut Reader,
-}
+/// Reads when all sessions stand.
+struct AtBarrier<'a>(&'a mut Reader);
 
-impl Onlooker for AtBarrier<'_> {
-    fn observed(&mut self, batch: &Batch) {
-        self.live.observed(batch);
-    }
-}
-
-impl Live for AtBarrier<'_> {
+impl<O> Observer<O> for AtBarrier<'_> {
     fn ready(&mut self) {
-        self.live.ready();
-        self.reader.at_barrier();
-    }
-
-    fn begun(&mut self, started: SystemTime) {
-        self.live.begun(started);
-    }
-
-    fn second(&mut self, interval: &Interval) {
-        self.live.second(interval);
-    }
-
-    fn message(&mut self, message: &Message) {
-        self.live.message(message);
-    }
-
-    fn event(&mut self, event: &Event) {
-        self.live.event(event);
-    }
-
-    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
-        self.live.logged(thread, transactions);
-    }
-
-    fn thread_ended(&mut self, thread: usize, at_us: u64) {
-        self.live.thread_ended(thread, at_us);
+        self.0.at_barrier();
     }
 }

@@ -4,6 +4,7 @@
 pub mod account;
 pub mod brake;
 pub mod calibrate;
+mod emitter;
 pub mod experiment;
 pub mod hygiene;
 pub mod io;

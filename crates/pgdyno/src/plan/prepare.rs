@@ -10,10 +10,8 @@ use pgdyno_script::Names;
 use pgdyno_session::Session;
 
 use super::settings::{self, Way};
-use super::trial;
 use super::warmup::{By, Ended};
-use super::{retries, steady};
-use crate::observe::Observed;
+use super::{retries, steady, trial};
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
@@ -27,9 +25,8 @@ use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
 use crate::workload::{params, procedures, scale, sql_words};
-use pgdyno_model::Isolation;
-use pgdyno_model::Note;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_model::observed::Observed;
+use pgdyno_model::{Exit, Failure, Isolation, Note, TrialSpec};
 
 /// Everything is there to be run.
 pub struct Prepared {

@@ -9,22 +9,21 @@ use pgdyno_platform::limits;
 use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
-use super::account;
+use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::touched::Touched;
-use super::warmup;
+use super::{account, warmup};
 use crate::accounting::Accounting;
-use crate::observe::board::Title;
 use crate::observe::host::ThreadLags;
-use crate::observe::{self, Beside, Observed, Onlooker, Scene};
+use crate::observe::{self, Scene};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
 use crate::target::facts::Facts;
 use crate::target::open::Target;
 use crate::workload::mix::WeightedScript;
-use pgdyno_model::Fact;
-use pgdyno_model::Note;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_model::event::Title;
+use pgdyno_model::observed::Observed;
+use pgdyno_model::{Exit, Fact, Failure, Note, Observer, Observers, TrialSpec};
 
 /// How long transactions in flight may take to finish when a run is ended early.
 const GRACE: Duration = Duration::from_secs(5);
@@ -83,13 +82,13 @@ impl Trial {
         self,
         prepared: &Prepared,
         control: &Control,
-        live: &mut dyn Onlooker,
+        observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, Failure> {
         let dialect = prepared.product.dialect;
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
         let measured = match account::is_due(prepared) {
-            true => account::measure(self, prepared, control, live),
-            false => self.measure(prepared, control, live),
+            true => account::measure(self, prepared, control, observer),
+            false => self.measure(prepared, control, observer),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
         let recording = &outcome.recording;
@@ -108,13 +107,14 @@ impl Trial {
         mut self,
         prepared: &Prepared,
         control: &Control,
-        live: &mut dyn Onlooker,
+        observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, DriveError> {
         self.spec.query_mode = Some(prepared.query_mode());
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let lags = ThreadLags::default();
+        let drive = self.drive(prepared)?;
+        let mut lags = ThreadLags::default();
         let instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
@@ -123,14 +123,15 @@ impl Trial {
             disks: &self.observe.spec.disk,
             lags: &lags,
         });
-        let is_stopping = || control.is_stopping();
-        let board = self.observe.board.clone();
-        let board = board.map(|board| (board, self.title(prepared)));
-        let mut beside = Beside::start(instruments, board, lags, &is_stopping, live);
-        let mut watch = warmup::Watch::new(&self.spec, control, &mut beside);
-        let recording = self.drive(prepared)?.run(control, &mut watch)?;
+        let mut watch = warmup::Watch::new(&self.spec, control);
+        let mut board = self.observe.board.as_deref();
+        // The warm-up's end is found first, so that no other observer delays it. Then come those of
+        // the caller: the notebook before the screen. The lags of a second are left for their
+        // instrument when all others have seen it.
+        let observers = Observers::new([&mut watch, observer, &mut board, &mut lags]);
+        let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
+        let (recording, observed) = emitter.run(&drive, control)?;
         let warmup_ended = watch.ended(&recording.measured);
-        let observed = beside.end();
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
         let touched = Touched::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
@@ -157,7 +158,7 @@ impl Trial {
         })
     }
 
-    /// As others see it while it runs.
+    /// As observers see it before it runs.
     fn title(&self, prepared: &Prepared) -> Title {
         let scripts = prepared.scripts.iter();
         Title {
@@ -167,6 +168,8 @@ impl Trial {
             scripts: scripts
                 .map(|script| script.program.script().name.clone())
                 .collect(),
+            warmup: self.spec.warmup.longest(),
+            until: self.spec.until(),
         }
     }
 

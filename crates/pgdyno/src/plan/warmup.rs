@@ -1,11 +1,9 @@
 //! The warm-up of a trial: given as a time, or ended when the trial is steady. The engine runs it
 //! for its time at most; here it is watched second by second and ended early.
 
-use std::time::SystemTime;
-
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Phase};
-use pgdyno_drive::{Control, Live, Message};
-use pgdyno_model::TrialSpec;
+use pgdyno_drive::Control;
+use pgdyno_drive::record::{Interval, Phase};
+use pgdyno_model::{Observer, TrialSpec};
 use pgdyno_stats::{WarmUp, WarmUpState};
 use serde::{Deserialize, Serialize};
 
@@ -36,9 +34,8 @@ pub struct Ended {
     pub change: Option<f64>,
 }
 
-/// Stands before whatever shows a trial, and ends its warm-up.
+/// Watches a trial and ends its warm-up.
 pub struct Watch<'a> {
-    live: &'a mut dyn Live,
     control: &'a Control,
     /// Nothing to do where the warm-up has its time.
     warmup: Option<WarmUp>,
@@ -48,10 +45,9 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// For a run of this trial, steered by this control.
-    pub fn new(spec: &TrialSpec, control: &'a Control, live: &'a mut dyn Live) -> Self {
+    pub fn new(spec: &TrialSpec, control: &'a Control) -> Self {
         let limit_s = spec.warmup.longest().as_secs() as usize;
         Self {
-            live,
             control,
             warmup: spec.warmup.is_detected().then(|| WarmUp::new(limit_s)),
             figure: Figure::of_pace(spec.rate),
@@ -77,15 +73,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Live for Watch<'_> {
-    fn ready(&mut self) {
-        self.live.ready();
-    }
-
-    fn begun(&mut self, started: SystemTime) {
-        self.live.begun(started);
-    }
-
+impl<O> Observer<O> for Watch<'_> {
     fn second(&mut self, interval: &Interval) {
         if let (Some(warmup), true) = (&mut self.warmup, interval.warmup)
             && let Some(figure) = self.figure.of_interval(interval)
@@ -95,22 +83,5 @@ impl Live for Watch<'_> {
                 self.control.end_warmup();
             }
         }
-        self.live.second(interval);
-    }
-
-    fn message(&mut self, message: &Message) {
-        self.live.message(message);
-    }
-
-    fn event(&mut self, event: &Event) {
-        self.live.event(event);
-    }
-
-    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
-        self.live.logged(thread, transactions);
-    }
-
-    fn thread_ended(&mut self, thread: usize, at_us: u64) {
-        self.live.thread_ended(thread, at_us);
     }
 }

@@ -1,20 +1,22 @@
 //! What a person sees while a run goes on: a bar with a view of the present figures on a terminal, a
 //! line a second elsewhere. It goes to standard error; the result does not.
 
+pub mod experiment;
 mod view;
 
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_drive::record::{Event, Interval};
-use pgdyno_drive::{Level, Live, Message, Until};
+use pgdyno_drive::record::{Event, Interval, Recording};
+use pgdyno_drive::{DriveError, Level, Message, Until};
+use pgdyno_model::Observer;
+use pgdyno_model::event::Title;
+use pgdyno_model::observed::Batch;
 
 use pgdyno_platform::terminal;
 
 use self::view::View;
 use super::figures;
-use crate::observe::{Batch, Onlooker};
-use pgdyno_model::TrialSpec;
 
 /// After so many messages of clients the rest is only counted: a thousand clients that lose their
 /// server all say the same.
@@ -36,7 +38,7 @@ pub enum Form {
 
 /// When a run will be over.
 #[derive(Debug, Clone, Copy)]
-pub enum Length {
+enum Length {
     /// After so much time of warm-up, at most, and so much that is measured.
     Time {
         /// Before it is measured.
@@ -49,21 +51,20 @@ pub enum Length {
 }
 
 impl Length {
-    /// That of a trial.
-    pub fn of(trial: &TrialSpec) -> Self {
-        match trial.until() {
+    fn of(trial: &Title) -> Self {
+        match trial.until {
             Until::Elapsed(measured) => Self::Time {
-                warmup: trial.warmup.longest(),
+                warmup: trial.warmup,
                 measured,
             },
             Until::Transactions(count) => {
-                Self::Transactions(count.get().saturating_mul(trial.clients().into()))
+                Self::Transactions(count.get().saturating_mul(trial.clients as u64))
             }
         }
     }
 }
 
-/// The screen of one run.
+/// The screen of one run after the other.
 pub struct Screen {
     form: Form,
     length: Length,
@@ -78,10 +79,10 @@ pub struct Screen {
 
 impl Screen {
     /// Nothing is shown before the run begins.
-    pub fn new(form: Form, length: Length) -> Self {
+    pub fn new(form: Form) -> Self {
         Self {
             form,
-            length,
+            length: Length::Transactions(0),
             bar: None,
             view: View::default(),
             is_measuring: false,
@@ -91,38 +92,10 @@ impl Screen {
         }
     }
 
-    /// The run is over: the bar goes, what was held back is told.
-    pub fn close(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
-        if self.messages > MESSAGES_MAX {
-            crate::say::remark!(
-                "pgdyno: error: and {} more messages of clients",
-                self.messages - MESSAGES_MAX
-            );
-        }
-        if self.events > MESSAGES_MAX {
-            crate::say::remark!(
-                "pgdyno: and {} more connections lost and made again",
-                self.events - MESSAGES_MAX
-            );
-        }
-    }
-
     fn print(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| crate::say::remark!("{line}")),
             None => crate::say::remark!("{line}"),
-        }
-    }
-}
-
-impl Onlooker for Screen {
-    fn observed(&mut self, batch: &Batch) {
-        if let Some(bar) = &self.bar {
-            self.view.observed(batch);
-            bar.set_message(message(&self.view));
         }
     }
 }
@@ -135,7 +108,14 @@ fn message(view: &View) -> String {
     lines.map(|line| format!("\n{line}")).collect()
 }
 
-impl Live for Screen {
+impl<O> Observer<O> for Screen {
+    fn starting(&mut self, title: &Title) {
+        *self = Self {
+            length: Length::of(title),
+            ..Self::new(self.form)
+        };
+    }
+
     fn begun(&mut self, _started: SystemTime) {
         if self.form != Form::Bar {
             return;
@@ -212,6 +192,13 @@ impl Live for Screen {
         crate::say::remark!("pgdyno: {elapsed_s:>5.0} s  {text}");
     }
 
+    fn observed(&mut self, batch: &Batch) {
+        if let Some(bar) = &self.bar {
+            self.view.observed(batch);
+            bar.set_message(message(&self.view));
+        }
+    }
+
     fn event(&mut self, event: &Event) {
         self.events += 1;
         if self.events <= MESSAGES_MAX && self.form != Form::Quiet {
@@ -229,6 +216,25 @@ impl Live for Screen {
                     self.print(&format!("pgdyno: error: {}", message.text));
                 }
             }
+        }
+    }
+
+    /// The bar goes, what was held back is told.
+    fn ended(&mut self, _result: Result<&Recording, &DriveError>) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        if self.messages > MESSAGES_MAX {
+            crate::say::remark!(
+                "pgdyno: error: and {} more messages of clients",
+                self.messages - MESSAGES_MAX
+            );
+        }
+        if self.events > MESSAGES_MAX {
+            crate::say::remark!(
+                "pgdyno: and {} more connections lost and made again",
+                self.events - MESSAGES_MAX
+            );
         }
     }
 }

@@ -3,9 +3,11 @@
 
 use serde_json::Value;
 
-use crate::plan::experiment::notebook::Finished;
+use super::{retries_lab, slob_sweep};
 use crate::plan::trial::Outcome;
-use crate::store::{State, TrialRow};
+use crate::store::TrialRow;
+use pgdyno_model::event::Finished;
+use pgdyno_model::{Failure, Observer, State};
 
 /// A trial and what it came to.
 pub struct Over<'a> {
@@ -38,14 +40,28 @@ impl<'a> Over<'a> {
     }
 }
 
-impl<'a> From<&Finished<'a>> for Over<'a> {
-    fn from(finished: &Finished<'a>) -> Self {
+impl<'a> From<&Finished<'a, Outcome>> for Over<'a> {
+    fn from(finished: &Finished<'a, Outcome>) -> Self {
         Self {
             number: None,
-            point: finished.slot.point.to_json(),
+            point: finished.trial.point.clone(),
             state: finished.state,
-            outcome: finished.outcome,
-            why: finished.error.clone(),
+            outcome: finished.outcome.ok(),
+            why: finished.error.map(str::to_owned),
         }
+    }
+}
+
+impl Observer<Outcome> for slob_sweep::Results {
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        self.add(&finished.into());
+        Ok(())
+    }
+}
+
+impl Observer<Outcome> for retries_lab::Results {
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        self.add(finished.into());
+        Ok(())
     }
 }

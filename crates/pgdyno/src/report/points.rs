@@ -20,9 +20,10 @@ use serde_json::Value;
 
 use super::comparison::{METRICS, Metric};
 use super::table::one_line;
-use crate::store::{ExperimentRow, Filter, Kind, State, Store, TrialRow};
+use crate::store::{ExperimentRow, Filter, Kind, Store, TrialRow};
 use pgdyno_model::Failure;
 use pgdyno_model::Note;
+use pgdyno_model::State;
 
 /// What an experiment came to.
 pub struct Summary {

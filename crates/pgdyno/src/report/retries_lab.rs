@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::figures;
 use super::over::Over;
-use crate::store::State;
 use crate::target::facts::Facts;
+use pgdyno_model::State;
 
 /// All points, in the order in which they were first measured.
 #[derive(Default)]

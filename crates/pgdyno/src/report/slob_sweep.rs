@@ -12,7 +12,7 @@ use super::over::Over;
 use super::table::Table;
 use crate::accounting::Accounting;
 use crate::plan::experiment::slob_sweep::{Room, Vary, size};
-use crate::store::State;
+use pgdyno_model::State;
 
 /// The results, as trials come in.
 pub struct Results {

@@ -16,8 +16,7 @@ use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid}
 use crate::plan::prepare::Prepared;
 use crate::target::facts::Facts;
 use crate::target::open::{Kind, Target};
-use pgdyno_model::Note;
-use pgdyno_model::{Failure, TrialSpec};
+use pgdyno_model::{Failure, Note, TrialSpec};
 
 /// An experiment, before its first trial.
 #[derive(Debug, Clone)]
@@ -274,8 +273,8 @@ fn host(host: &Host) -> serde_json::Value {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::store::State;
     use pgdyno_drive::record::StatementRecord;
+    use pgdyno_model::State;
 
     /// A trial of one script, about whose server nothing is known.
     pub fn header() -> TrialHeader {
@@ -336,7 +335,7 @@ pub mod tests {
             (trial.state, trial.note.as_deref()),
             (State::Running, Some("cold"))
         );
-        assert_eq!(*trial.tags, ["new"]);
+        assert_eq!(trial.tags, ["new"]);
         let of = |called: &str| store.experiment(called).map(|found| found.definition);
         assert_eq!(of("disks").unwrap(), "clients = [1, 2]");
         let e = of("tapes").unwrap_err().to_string();

@@ -1,13 +1,9 @@
 //! Rows of queries as structs: a struct's fields are named once, and the list of a SELECT and the
 //! reading of its rows follow from them.
 
-use std::ops::Deref;
-
-use pgdyno_model::TrialSpec;
+use pgdyno_model::{State, TrialSpec};
 use rusqlite::Row;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use rusqlite::types::Type;
 
 /// What a field of a row is read from: one column, or several that belong together.
 pub trait Column: Sized {
@@ -23,11 +19,53 @@ pub trait Column: Sized {
     fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self>;
 }
 
-impl<T: FromSql> Column for T {
+macro_rules! scalars {
+    ($($type:ty)*) => {
+        $(
+            impl Column for $type {
+                fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+                    *next += 1;
+                    row.get(*next - 1)
+                }
+            }
+
+            impl Column for Option<$type> {
+                fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+                    *next += 1;
+                    row.get(*next - 1)
+                }
+            }
+        )*
+    };
+}
+scalars!(i64 u32 u64 f64 String serde_json::Value);
+
+/// By its word.
+impl Column for State {
     fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
-        *next += 1;
-        row.get(*next - 1)
+        let word = String::read(row, next)?;
+        Self::from_name(&word).ok_or_else(|| unreadable(*next, "there is no such state".into()))
     }
+}
+
+/// As JSON.
+impl Column for TrialSpec {
+    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+        let text = String::read(row, next)?;
+        serde_json::from_str(&text).map_err(|error| unreadable(*next, error.into()))
+    }
+}
+
+/// As words with spaces between; none is NULL.
+impl Column for Vec<String> {
+    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+        let text = Option::<String>::read(row, next)?.unwrap_or_default();
+        Ok(text.split_whitespace().map(str::to_owned).collect())
+    }
+}
+
+fn unreadable(next: usize, why: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(next - 1, Type::Text, why)
 }
 
 /// Makes a struct whose fields are columns. A field that is no column of its name has the expression
@@ -68,47 +106,3 @@ macro_rules! columns {
     };
 }
 pub(super) use columns;
-
-/// A column of JSON.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct Json<T>(pub T);
-
-impl<T> Deref for Json<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: DeserializeOwned> FromSql for Json<T> {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let read = serde_json::from_str(value.as_str()?);
-        read.map(Self)
-            .map_err(|error| FromSqlError::Other(Box::new(error)))
-    }
-}
-
-/// A column of words with spaces between; none is NULL.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Words(pub Vec<String>);
-
-impl Deref for Words {
-    type Target = [String];
-
-    fn deref(&self) -> &[String] {
-        &self.0
-    }
-}
-
-impl FromSql for Words {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let text = value.as_str_or_null()?.unwrap_or_default();
-        Ok(Self(text.split_whitespace().map(str::to_owned).collect()))
-    }
-}
-
-/// A trial's spec as its column has it.
-pub type Spec = Json<TrialSpec>;

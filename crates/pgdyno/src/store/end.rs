@@ -9,12 +9,10 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{
-    State, Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst,
-};
+use super::{Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst};
 use crate::plan::trial::Outcome;
 use crate::report::figures::{self, PERCENTILES};
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, State};
 
 /// Columns of `trial` with their values.
 type Columns = Vec<(String, Value)>;

@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use super::{Store, TrialHeader, TrialWriter, place};
-use crate::observe::Onlooker;
 use crate::plan::trial::Outcome;
 use pgdyno_model::Failure;
 
@@ -25,16 +24,9 @@ impl Keep {
         Self(told(begun))
     }
 
-    /// Runs something that `live` watches, and the store with it.
-    pub fn run<T>(
-        &mut self,
-        live: &mut dyn Onlooker,
-        run: impl FnOnce(&mut dyn Onlooker) -> T,
-    ) -> T {
-        match &mut self.0 {
-            Some(writer) => run(&mut writer.tee(live)),
-            None => run(live),
-        }
+    /// What watches the run for the store.
+    pub fn observer(&mut self) -> &mut Option<TrialWriter> {
+        &mut self.0
     }
 
     /// It is over; gives the trial's number when it is kept.

@@ -2,7 +2,7 @@
 //! reader must know to believe it years later. Its tables are documented in `docs/store.md`.
 //!
 //! - [`Store::open`] opens it, and finds trials whose pgdyno has died.
-//! - [`Store::begin`] gives a [`TrialWriter`], whose [`Tee`] stands before whatever shows the run.
+//! - [`Store::begin`] gives a [`TrialWriter`], an observer of the trial.
 //! - [`Store::trials`], [`Store::trial`], [`Store::latencies`], [`Store::seconds`],
 //!   [`Store::outcome`] read.
 //!
@@ -62,51 +62,6 @@ use place::{Found, Opening};
 /// How long to wait for another pgdyno that writes: its transactions take milliseconds, at the
 /// end of a trial perhaps as long as the disk needs to sync.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
-
-/// States of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Its pgdyno is at work.
-    Running,
-    /// It ran to its end.
-    Complete,
-    /// Something went wrong; `reason` says what.
-    Failed,
-    /// It was stopped before its end, by somebody or because its pgdyno died.
-    Aborted,
-}
-
-impl State {
-    /// As the column has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-            Self::Aborted => "aborted",
-        }
-    }
-
-    /// As the column has it.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Running, Self::Complete, Self::Failed, Self::Aborted]
-            .into_iter()
-            .find(|state| state.name() == name)
-    }
-}
-
-impl std::fmt::Display for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl rusqlite::types::FromSql for State {
-    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
-        Self::from_name(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
-    }
-}
 
 /// An open store.
 pub struct Store {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Error, Row, params};
 use serde_json::Value;
 
 use super::packed::whole;
-use crate::observe::{
+use pgdyno_model::observed::{
     Batch, Course, Gap, InstrumentRow, Kind, NewSeries, Observed, ObservedEvent, Series,
     ServerStatement, Span, Total,
 };
@@ -310,9 +310,9 @@ fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::Sample;
     use crate::store::Store;
     use crate::store::begin::tests::header;
+    use pgdyno_model::observed::Sample;
     use serde_json::json;
 
     fn series(number: usize, name: &'static str, label: &str, kind: Kind) -> NewSeries {

@@ -13,18 +13,16 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::columns::Spec;
+use pgdyno_model::{Fact, Failure, Note, State, TrialSpec};
+
 use super::end::BROKEN_INVARIANT;
 use super::{
-    State, Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units,
-    warmup, worst,
+    Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units, warmup,
+    worst,
 };
-use crate::observe::Observed;
 use crate::plan::trial::Outcome;
 use crate::target::open::Kind;
-use pgdyno_model::Fact;
-use pgdyno_model::Failure;
-use pgdyno_model::Note;
+use pgdyno_model::observed::Observed;
 
 impl Store {
     /// All that is stored of a trial. Of one that did not come to its end, figures that are only
@@ -255,7 +253,7 @@ impl Store {
 fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
     let variables: BTreeMap<String, String> = json(row, "variables")?;
     let kind: String = row.get("target_kind")?;
-    let spec = row.get::<_, Spec>("spec")?.0;
+    let spec: TrialSpec = json(row, "spec")?;
     Ok(Outcome {
         threads: spec.threads() as usize,
         spec,

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use pgdyno_model::TrialSpec;
+use pgdyno_model::{State, TrialSpec};
 
 use super::begin::tests::header;
-use super::{Copied, ExperimentHeader, Filter, State, Store, TrialHeader, exchange, schema};
+use super::{Copied, ExperimentHeader, Filter, Store, TrialHeader, exchange, schema};
 
 fn dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -101,7 +101,7 @@ fn what_a_spec_says_stands_in_columns_of_its_own() {
     let number = store.begin(&header).unwrap().number();
     let trial = store.trial(&number.to_string()).unwrap();
     assert_eq!(
-        (&*trial.spec, trial.load_sha256),
+        (&trial.spec, trial.load_sha256),
         (&spec, spec.load_sha256())
     );
     assert_eq!(store.outcome(number).unwrap().spec, spec);

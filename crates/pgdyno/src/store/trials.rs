@@ -4,9 +4,9 @@ use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
-use super::columns::{Column, Spec, Words, columns};
-use super::{State, Store};
-use pgdyno_model::{Exit, Failure};
+use super::Store;
+use super::columns::{Column, columns};
+use pgdyno_model::{Exit, Failure, State, TrialSpec};
 
 /// Which trials are wanted; all conditions must hold.
 #[derive(Debug, Clone, Default)]
@@ -99,7 +99,7 @@ columns! {
         /// Why it does not count.
         pub excluded: Option<String>,
         pub note: Option<String>,
-        pub tags: Words
+        pub tags: Vec<String>
             = "(SELECT group_concat(tag, ' ') FROM tag WHERE tag.trial = t.number)",
         pub workload: String,
         pub pack_sha256: Option<String>,
@@ -108,7 +108,7 @@ columns! {
         pub pgdyno: String,
         pub command: String,
         #[serde(skip)]
-        pub spec: Spec,
+        pub spec: TrialSpec,
         pub load_sha256: String,
         pub elapsed_us: Option<u64>,
         pub committed: Option<u64>,

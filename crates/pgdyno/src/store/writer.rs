@@ -6,15 +6,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Second};
-use pgdyno_drive::{Level, Live, Message};
+use pgdyno_drive::record::{Event, Interval, Second};
+use pgdyno_drive::{Level, Message};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::{State, Store, observed, packed, stamp, units};
-use crate::observe::{Batch, Onlooker};
+use super::{Store, observed, packed, stamp, units};
 use crate::plan::trial::Outcome;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::observed::Batch;
+use pgdyno_model::{Exit, Failure, Observer, State};
 
 /// So many events of a trial are kept: a thousand clients that lose their server all say the same.
 const EVENTS_MAX: usize = 1000;
@@ -31,7 +31,7 @@ enum Job {
     },
 }
 
-/// Writes one trial. Dropped without an end, it leaves the trial aborted.
+/// An observer that writes one trial. Dropped without an end, it leaves the trial aborted.
 pub struct TrialWriter {
     number: i64,
     jobs: Option<Sender<Job>>,
@@ -74,13 +74,8 @@ impl TrialWriter {
         self.number
     }
 
-    /// Stands before `live`: what it sees is written and passed on.
-    pub fn tee<'a>(&'a mut self, live: &'a mut dyn Onlooker) -> Tee<'a> {
-        Tee { writer: self, live }
-    }
-
     /// Something happened, `at_us` microseconds after clients began to work.
-    pub fn event(&mut self, kind: &'static str, at_us: u64, text: &str) {
+    pub fn keep_event(&mut self, kind: &'static str, at_us: u64, text: &str) {
         self.events += 1;
         if self.events <= EVENTS_MAX {
             let text = text.to_owned();
@@ -279,53 +274,30 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
     Ok(())
 }
 
-/// Passes all of a run on to whatever shows it, and writes what the store keeps.
-pub struct Tee<'a> {
-    writer: &'a mut TrialWriter,
-    live: &'a mut dyn Onlooker,
-}
-
-impl Onlooker for Tee<'_> {
-    fn observed(&mut self, batch: &Batch) {
-        self.writer.send(Job::Observed(Box::new(batch.clone())));
-        self.live.observed(batch);
-    }
-}
-
-impl Live for Tee<'_> {
+impl<O> Observer<O> for TrialWriter {
     fn begun(&mut self, started: SystemTime) {
-        self.writer.begun = Some(Instant::now());
-        self.writer.send(Job::Begun(started));
-        self.live.begun(started);
+        self.begun = Some(Instant::now());
+        self.send(Job::Begun(started));
     }
 
     fn second(&mut self, interval: &Interval) {
-        self.writer
-            .send(Job::Second(Box::new(Second::from(interval))));
-        self.live.second(interval);
+        self.send(Job::Second(Box::new(Second::from(interval))));
+    }
+
+    fn observed(&mut self, batch: &Batch) {
+        self.send(Job::Observed(Box::new(batch.clone())));
     }
 
     fn message(&mut self, message: &Message) {
         if message.level == Level::Error {
-            let at = self.writer.begun.map(|begun| begun.elapsed());
+            let at = self.begun.map(|begun| begun.elapsed());
             let at_us = at.unwrap_or_default().as_micros() as u64;
-            self.writer.event("error", at_us, &message.text);
+            self.keep_event("error", at_us, &message.text);
         }
-        self.live.message(message);
     }
 
     fn event(&mut self, event: &Event) {
-        self.writer
-            .event(event.kind.word(), event.at_us, &event.text);
-        self.live.event(event);
-    }
-
-    fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
-        self.live.logged(thread, transactions);
-    }
-
-    fn thread_ended(&mut self, thread: usize, at_us: u64) {
-        self.live.thread_ended(thread, at_us);
+        self.keep_event(event.kind.word(), event.at_us, &event.text);
     }
 }
 
@@ -477,7 +449,7 @@ mod tests {
         let store = Store::open(&dir.path().join("s")).unwrap();
         let mut writer = store.begin(&header()).unwrap();
         for at_us in 0..EVENTS_MAX as u64 + 10 {
-            writer.event("error", at_us, "lost");
+            writer.keep_event("error", at_us, "lost");
         }
         writer.fail("lost").unwrap();
         let answer = store

@@ -3,7 +3,7 @@
 use pgdyno_model::{Note, Severity};
 
 use super::note;
-use crate::observe::{Course, Observed};
+use pgdyno_model::observed::{Course, Observed};
 
 /// Fewer seconds tell nothing.
 const READINGS_MIN: usize = 9;
@@ -61,7 +61,7 @@ fn misses(read: &Course, hit: &Course, from_us: i64) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::{Kind, NewSeries, Series};
+    use pgdyno_model::observed::{Kind, NewSeries, Series};
 
     fn observed(shares: &[f64]) -> Observed {
         let course = |name, of: fn(f64) -> f64| Course {

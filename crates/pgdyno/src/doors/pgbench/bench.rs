@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use pgdyno_drive::record::End;
 use pgdyno_drive::{Control, DriveError};
-use pgdyno_model::TrialSpec;
 use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
+use pgdyno_model::{Observers, TrialSpec};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
@@ -107,7 +107,8 @@ pub fn run(
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupts.count());
-    let outcome = keep.run(&mut watch, |live| trial.measure(&prepared, &control, live));
+    let mut observers = Observers::new([keep.observer(), &mut watch]);
+    let outcome = trial.measure(&prepared, &control, &mut observers);
     drop(brake);
     let outcome = match outcome {
         Ok(outcome) => outcome,

@@ -3,13 +3,13 @@
 use std::time::SystemTime;
 
 use pgdyno_drive::record::{Event, Interval, LoggedTransaction};
-use pgdyno_drive::{Level, Live, Message};
+use pgdyno_drive::{Level, Message};
+use pgdyno_model::Observer;
 
 use super::hdr_log::HdrLog;
 use super::log_files::LogFiles;
 use super::progress::Progress;
 use super::say::{Kind, Say, write_all};
-use crate::observe::Onlooker;
 
 /// Watches a run.
 pub struct Watch<'a> {
@@ -32,9 +32,7 @@ impl Watch<'_> {
     }
 }
 
-impl Onlooker for Watch<'_> {}
-
-impl Live for Watch<'_> {
+impl<O> Observer<O> for Watch<'_> {
     fn begun(&mut self, started: SystemTime) {
         if let Some(progress) = &mut self.progress {
             progress.begin(started);

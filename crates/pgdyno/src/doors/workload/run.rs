@@ -15,9 +15,8 @@ use crate::report::{figures, retries};
 use crate::say::{remark, write_answer};
 use crate::store::{Keep, TrialHeader};
 use crate::workload::progress::Progress;
-use pgdyno_model::Failure;
-use pgdyno_model::TrialSpec;
 use pgdyno_model::spec::{Address, TargetSpec};
+use pgdyno_model::{Failure, Observers, TrialSpec};
 
 /// Does it; gives the exit code.
 ///
@@ -63,7 +62,8 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupted_before);
-    let outcome = keep.run(&mut watch, |live| trial.run(&prepared, &control, live));
+    let mut observers = Observers::new([keep.observer(), &mut watch]);
+    let outcome = trial.run(&prepared, &control, &mut observers);
     drop(brake);
     let outcome = match outcome {
         Ok(outcome) => outcome,

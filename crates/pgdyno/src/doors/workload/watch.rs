@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pgdyno_drive::record::{Event, Interval, Latencies};
-use pgdyno_drive::{Level, Live, Message};
+use pgdyno_drive::{Level, Message};
+use pgdyno_model::Observer;
 
 use super::format::{Printer, Tick};
 use super::snapshot::HistogramFile;
-use crate::observe::Onlooker;
 
 /// One operation: one script, or several that are the same to cockroach.
 #[derive(Debug)]
@@ -174,9 +174,7 @@ fn operation(script: &str) -> &str {
     }
 }
 
-impl Onlooker for Watch {}
-
-impl Live for Watch {
+impl<O> Observer<O> for Watch {
     fn begun(&mut self, started: SystemTime) {
         self.started = started;
     }

@@ -7,10 +7,11 @@ mod page;
 mod place;
 
 use super::catalog::Chapter;
-use super::{Instrument, Kind, Row, Scene};
+use super::{Instrument, Scene};
 use crate::target::dialect::metrics::{
     COCKROACHDB_VARS, Metric, Taken, YUGABYTEDB_MASTER, YUGABYTEDB_SQL, YUGABYTEDB_TSERVER,
 };
+use pgdyno_model::observed::{Kind, Row};
 
 /// Nodes beyond are left out: each is a request and some fifty figures a second.
 const NODES_MAX: usize = 32;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::page::Reader;
 use super::place::{Node, Places};
-use crate::observe::{Gap, Instrument, Readings};
+use crate::observe::{Instrument, Readings};
 use crate::target::dialect::metrics::Page;
 use crate::target::http;
+use pgdyno_model::observed::Gap;
 
 /// How long one answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
@@ -115,7 +116,7 @@ impl NodePage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::testing::Bench;
+    use crate::observe::testing::{Bench, Figures};
     use crate::target::dialect::COCKROACHDB;
     use crate::target::open::{self, Target};
     use pgdyno_model::spec::TargetSpec;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use super::histogram::{Between, Histogram};
-use crate::observe::prometheus;
-use crate::observe::{Readings, Series};
+use crate::observe::{Readings, prometheus};
 use crate::target::dialect::metrics::{Metric, Taken};
+use pgdyno_model::observed::Series;
 
 /// More names that end otherwise than those that are known are not kept.
 const ENDS_MAX: usize = 64;
@@ -228,8 +228,10 @@ fn take_part(sample: &prometheus::Sample<'_>, found: &mut Found) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::{Gap, Instrument, testing::Bench};
+    use crate::observe::Instrument;
+    use crate::observe::testing::{Bench, Figures};
     use crate::target::dialect::metrics::{COCKROACHDB_VARS, YUGABYTEDB_TSERVER};
+    use pgdyno_model::observed::{Batch, Gap};
 
     /// Reads recorded pages, one after the other.
     struct Recorded {
@@ -259,7 +261,7 @@ mod tests {
     }
 
     /// The series that three pages of a node give.
-    fn batch(metrics: &'static [Metric], pages: [&'static str; 3]) -> crate::observe::Batch {
+    fn batch(metrics: &'static [Metric], pages: [&'static str; 3]) -> Batch {
         let mut bench = Bench::new(Recorded {
             reader: Reader::new(metrics, Some("node_id")),
             pages: Vec::from(pages).into_iter(),

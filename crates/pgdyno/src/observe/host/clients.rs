@@ -10,7 +10,9 @@ use pgdyno_platform::cpu_time;
 use pgdyno_platform::proc::{self, task};
 
 use super::unreadable;
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::Observer;
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 const TASKS: &str = "/proc/self/task";
 /// As the engine names its threads.
@@ -62,9 +64,8 @@ const LAG_MAX: Row = Row {
 #[derive(Debug, Clone, Default)]
 pub struct ThreadLags(Arc<Mutex<BTreeMap<usize, LoopLags>>>);
 
-impl ThreadLags {
-    /// A second is over.
-    pub fn second(&self, interval: &Interval) {
+impl<O> Observer<O> for ThreadLags {
+    fn second(&mut self, interval: &Interval) {
         let mut unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for one in &interval.loops {
             let mine = unread.entry(one.thread).or_default();
@@ -72,7 +73,9 @@ impl ThreadLags {
             mine.lags.merge(&one.lags);
         }
     }
+}
 
+impl ThreadLags {
     fn take(&self) -> BTreeMap<usize, LoopLags> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -9,7 +9,8 @@ use pgdyno_platform::proc::{self, cgroup, cpu, pressure};
 use super::clock::Moment;
 use super::server::Servers;
 use super::{Scout, strange, unreadable};
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 use pgdyno_model::{Note, Severity};
 
 const STAT: &str = "/proc/stat";

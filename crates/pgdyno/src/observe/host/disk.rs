@@ -8,9 +8,10 @@ use std::time::Instant;
 use pgdyno_platform::proc::disk::Disk;
 
 use super::Scout;
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
 use crate::target::locate::{Device, Role};
 use pgdyno_model::Fact;
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// What it gives.
 pub const ROWS: &[Row] = &[

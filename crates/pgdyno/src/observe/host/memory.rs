@@ -3,7 +3,8 @@
 use pgdyno_platform::proc::{self, memory};
 
 use super::{strange, unreadable};
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 const MEMINFO: &str = "/proc/meminfo";
 const VMSTAT: &str = "/proc/vmstat";

@@ -20,7 +20,8 @@ pub use clients::ThreadLags;
 pub use scout::Scout;
 
 use super::catalog::Chapter;
-use super::{Gap, Instrument, Row, Scene};
+use super::{Instrument, Scene};
+use pgdyno_model::observed::{Gap, Row};
 
 /// What its instruments give.
 pub const CHAPTERS: [Chapter; 6] = [

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use pgdyno_platform::proc::{self, network};
 
 use super::unreadable;
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 const DEV: &str = "/proc/net/dev";
 /// A host of many containers has hundreds; these are enough to see by.

@@ -2,8 +2,9 @@
 //! know it too.
 
 use super::Scout;
-use crate::observe::{Gap, Kind, Readings, Row};
+use crate::observe::Readings;
 use crate::target::locate::{CpuMeter, Process, Role};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// What it gives.
 pub const ROWS: &[Row] = &[CPU];

@@ -7,12 +7,12 @@ use pgdyno_drive::record::{Interval, Lags};
 use pgdyno_platform::proc::{self, cpu as proc_cpu};
 
 use super::*;
-use crate::observe::testing::Bench;
+use crate::observe::testing::{Bench, Figures};
 use crate::target::dialect::POSTGRESQL;
 use crate::target::locate::Device;
 use crate::target::open::{self, Target};
-use pgdyno_model::Fact;
 use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Fact, Observer};
 
 fn target(url: &str) -> Target {
     let found = open::existing(&TargetSpec::at(url)).map(Option::unwrap);
@@ -198,7 +198,7 @@ fn the_servers_cpu_time_is_what_its_work_took() {
 
 #[test]
 fn pgdynos_threads_are_told_by_what_they_used_waited_for_and_were_late() {
-    let lags = ThreadLags::default();
+    let mut lags = ThreadLags::default();
     let mut bench = Bench::new(clients::Clients::new(lags.clone()));
     bench.begin().unwrap();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -217,7 +217,7 @@ fn pgdynos_threads_are_told_by_what_they_used_waited_for_and_were_late() {
         thread: 4711,
         lags: Lags::default(),
     });
-    lags.second(&interval);
+    Observer::<()>::second(&mut lags, &interval);
     bench.read().unwrap();
     drop(stop);
     let (result, batch) = bench.end();

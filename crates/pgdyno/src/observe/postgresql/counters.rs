@@ -8,7 +8,8 @@ use pgdyno_session::{Error, Outcome, quote_literal};
 use super::figure::{At, Figure, View};
 use super::figures;
 use super::place::{self, Connection, Line, MARK, Place};
-use crate::observe::{Gap, Instrument, Kind, Readings};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind};
 
 /// So many tables and so many indexes are read one by one.
 const RELATIONS_MAX: usize = 20;

@@ -8,7 +8,8 @@ use super::notes;
 use super::place::{Line, Place};
 use super::segments::Segments;
 use super::standbys::Standbys;
-use crate::observe::{Gap, Instrument, Readings};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::Gap;
 
 /// The instrument `pg.events`.
 pub struct Events {

@@ -1,7 +1,7 @@
 //! Figures and where each major version has them. Facts alone: `figures/` lists them, `counters.rs`
 //! reads them.
 
-use super::super::{Kind, Row};
+use pgdyno_model::observed::{Kind, Row};
 
 /// A figure.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,8 @@ use pgdyno_session::Error;
 
 use super::clock::ServerClock;
 use super::place::{Connection, Line, Place};
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// Finding out who blocks whom holds up the lock manager: so many are asked for at once.
 const ASKED_MAX: usize = 8;

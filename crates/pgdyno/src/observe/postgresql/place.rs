@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use pgdyno_session::{Error, Outcome, Session};
 
-use crate::observe::{Gap, Readings, SERVER_CPU};
+use crate::observe::Readings;
 use crate::target::dialect::{Dialect, Product};
 use crate::target::open::Endpoint;
 use crate::target::{admin, locate};
+use pgdyno_model::observed::{Gap, SERVER_CPU};
 
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
 pub const MARK: &str = "/* pgdyno observer */";

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use super::place::{self, Connection, Place};
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// All buffers are looked at, which takes the server a second for some tens of gigabytes.
 const PATIENCE: Duration = Duration::from_secs(4);

@@ -8,7 +8,8 @@ use pgdyno_session::Error;
 
 use super::notes::{self, Vacuumed};
 use super::place::{self, Connection, Place};
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 const DATABASE: Row = Row {
     name: "pg.size.database",

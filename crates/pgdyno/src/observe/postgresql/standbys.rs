@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use pgdyno_session::Error;
 
 use super::place::{Connection, Place};
-use crate::observe::{Gap, Kind, Readings, Row};
+use crate::observe::Readings;
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// From here on a lag is an event.
 const LAG_MARKED: Duration = Duration::from_secs(1);

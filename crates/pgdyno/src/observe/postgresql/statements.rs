@@ -7,7 +7,8 @@ use std::time::Duration;
 use pgdyno_session::{Error, quote_ident};
 
 use super::place::{self, Connection, MARK, Place};
-use crate::observe::{Gap, Instrument, Readings, ServerStatement};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, ServerStatement};
 
 /// So many statements are told.
 const TOLD_MAX: usize = 20;

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::notes;
 use super::place::{Connection, Line, MARK, Place};
-use crate::observe::{Gap, Instrument, Kind, Readings, Row};
+use crate::observe::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// So often, up to [`CONNECTIONS_FULL_RATE`] connections.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -17,15 +17,15 @@ use crate::plan::brake::Brake;
 use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::live::{Form, Length, Screen};
-use crate::store::{ExperimentHeader, ExperimentRow, State, Store, TrialHeader, verdict};
+use crate::report::live::{Form, Screen};
+use crate::store::{ExperimentHeader, ExperimentRow, Store, TrialHeader, verdict};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::target::open::{self, Kind, Target};
 use crate::target::own;
 use crate::workload::progress::Progress;
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_model::{Exit, Failure, Observers, State, TrialSpec};
 
 /// What comes after the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,15 +265,15 @@ impl Calibration<'_> {
         };
         let mut writer = Store::open(&self.store)?.begin(&header)?;
         if let Some(record) = tidied {
-            writer.event("before", 0, &json!({ "hygiene": record }).to_string());
+            writer.keep_event("before", 0, &json!({ "hygiene": record }).to_string());
         }
         let control = Control::default();
-        let mut screen = Screen::new(self.means.screen, Length::of(&trial.spec));
+        let mut screen = Screen::new(self.means.screen);
         let counters = server_side::before(&self.target, &prepared.product, timed);
         let brake = Brake::on(&control, interrupts, self.means.interrupts_seen);
-        let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
+        let mut observers = Observers::new([&mut writer, &mut screen]);
+        let outcome = trial.run(&prepared, &control, &mut observers);
         drop(brake);
-        screen.close();
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(failure) => {
@@ -281,7 +281,7 @@ impl Calibration<'_> {
                 return Err(failure);
             }
         };
-        writer.event(server_side::EVENT, 0, &json!(counters.grown()).to_string());
+        writer.keep_event(server_side::EVENT, 0, &json!(counters.grown()).to_string());
         writer.finish(&outcome)?;
         self.facts.get_or_insert(outcome.facts.clone());
         self.product.get_or_insert(prepared.product);

@@ -8,13 +8,11 @@ use super::growth::{Growth, Step};
 use super::measure::{Measure, READ, UPDATE};
 use super::server_side::{EVENT, Grown};
 use crate::plan::trial::Outcome;
-use crate::store::{ExperimentRow, Filter, State, Store};
+use crate::store::{ExperimentRow, Filter, Store};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::validity::{CLIENT_BOUND_SHARE, limiting};
-use pgdyno_model::Fact;
-use pgdyno_model::Note;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Fact, Failure, Note, State};
 
 /// All that was measured.
 pub struct Calibration {

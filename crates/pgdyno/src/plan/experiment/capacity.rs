@@ -9,10 +9,11 @@ use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
 
 use super::plan::Plan;
 use super::point::{Point, Rate};
-use super::schedule::{Role, Slot};
+use super::schedule::Slot;
 use crate::report::figures;
 use crate::store::TrialRow;
 use pgdyno_model::Failure;
+use pgdyno_model::event::Role;
 
 /// The percentile that keeps the limit or not.
 const PERCENTILE: f64 = 99.0;

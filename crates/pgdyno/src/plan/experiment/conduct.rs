@@ -10,27 +10,31 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
 use super::capacity;
-use super::estimate::{self, Learnt, LoadedTables, estimate};
-use super::notebook::{Circumstances, Finished, Notebook, state_after};
+use super::estimate::{Learnt, LoadedTables, estimate};
+use super::notebook::{Circumstances, Notebook, state_after};
 use super::plan::Plan;
 use super::point::Rate;
-use super::schedule::{Key, Role, Slot};
+use super::schedule::{Key, Slot};
 use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::settings::{self, Changes, Way};
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::figures;
-use crate::report::live::{Form, Length, Screen};
-use crate::store::{State, verdict};
+use crate::report::live::Form;
+use crate::store::verdict;
 use crate::target::dialect::{Dialect, Product};
 use crate::target::open::{self, Target};
 use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
 use crate::workload::progress::Progress;
+use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_model::{Exit, Failure, Observer, Observers, State, TrialSpec};
+
+/// Why a trial is not run whose rate is a share of a maximum that is not known.
+const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the same maximum: it could \
+                          not be measured";
 
 /// What a sweep needs beside its plan.
 pub struct Means<'a> {
@@ -40,14 +44,12 @@ pub struct Means<'a> {
     pub observe: observe::Asked,
     /// Where journals of settings go.
     pub journals: &'a Path,
-    /// How a trial is shown.
+    /// How the steps before a trial are shown.
     pub screen: Form,
     /// How a load is shown.
     pub progress: fn(Form) -> Progress,
-    /// Told each trial's result, for people.
-    pub tell: &'a mut dyn FnMut(&str) -> Result<(), Failure>,
-    /// Told each trial that is over, whatever came of it.
-    pub finished: &'a mut dyn FnMut(&Finished<'_>) -> Result<(), Failure>,
+    /// Who watches the experiment and its trials, beside the notebook.
+    pub observer: &'a mut dyn Observer<Outcome>,
     /// Where trials are kept.
     pub notebook: &'a Notebook,
     /// Ctrl-C.
@@ -70,7 +72,7 @@ pub struct Ended {
 /// Carries out what is not complete.
 ///
 /// # Errors
-/// The notebook cannot be written, or settings could not be put back.
+/// The notebook or a result cannot be written, or settings could not be put back.
 pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
     let done = means.notebook.done().iter();
     let done = done.map(|done| (done.key.clone(), done.goodput_per_s));
@@ -143,9 +145,8 @@ impl Sweep<'_> {
 
     /// The trials from this number on.
     fn those_from(&mut self, first: usize) -> Result<Ended, Failure> {
-        let plan = self.plan;
         let mut ended = Ended::default();
-        // Maxima that failed, and have been told.
+        // Maxima that failed, of which the first trial that needs them was told.
         let mut unknown = BTreeSet::new();
         for (number, slot) in self.slots.clone().iter().enumerate().skip(first) {
             if self.done.contains_key(&slot.key()) {
@@ -155,38 +156,29 @@ impl Sweep<'_> {
             let Some(rate) = self.rate(slot) else {
                 let maximum = slot.point.at_maximum().key();
                 if unknown.insert(maximum) {
-                    crate::say::remark!(
-                        "pgdyno: {}: not run, nor the others whose rate is a share of the same \
-                         maximum: it could not be measured",
-                        plan.label(slot)
-                    );
+                    self.means
+                        .observer
+                        .trial_skipped(&self.planned(number, slot), NO_MAXIMUM);
                 }
                 ended.failed += 1;
                 continue;
             };
-            self.announce(number, slot);
+            let planned = self.planned(number, slot);
+            let left = self.left(number);
+            self.means.observer.trial_announced(&planned, left);
             let mut circumstances = Circumstances::default();
             let result = self.trial((number, slot), rate, &mut circumstances)?;
             let (state, error) = match &result {
                 Ok(ran) => verdict(&ran.outcome.recording),
                 Err(failure) => (state_after(failure), Some(failure.message.clone())),
             };
-            (self.means.finished)(&Finished {
-                slot,
+            self.means.observer.trial_finished(&Finished {
+                trial: &planned,
                 state,
-                outcome: result.as_ref().ok().map(|ran| &ran.outcome),
-                error: error.clone(),
-                circumstances: &circumstances,
+                outcome: result.as_ref().map(|ran| &ran.outcome),
+                error: error.as_deref(),
+                before: &circumstances.to_json(),
             })?;
-            let head = format!("[{}/{}] {}", number + 1, self.slots.len(), plan.label(slot));
-            match &result {
-                Ok(ran) => {
-                    let figures = self.figures(&ran.outcome);
-                    let trouble = error.map_or(String::new(), |error| format!("  ({error})"));
-                    (self.means.tell)(&format!("{head}: {figures}{trouble}"))?;
-                }
-                Err(failure) => crate::say::remark!("{head}\n{failure}"),
-            }
             match (state, result) {
                 (State::Complete, Ok(ran)) => {
                     let goodput = ran.outcome.recording.measured.goodput_per_s();
@@ -217,20 +209,22 @@ impl Sweep<'_> {
         Ok(ended)
     }
 
-    fn announce(&self, number: usize, slot: &Slot) {
-        if self.means.screen == Form::Quiet {
-            return;
+    fn planned(&self, number: usize, slot: &Slot) -> PlannedTrial {
+        PlannedTrial {
+            position: number + 1,
+            trials: self.slots.len(),
+            label: self.plan.label(slot),
+            role: slot.role,
+            point: slot.point.to_json(),
+            repeat: slot.repeat,
         }
+    }
+
+    /// How long the trials from this one on take that are not done.
+    fn left(&self, number: usize) -> Duration {
         let left = self.slots[number..].iter();
         let left = left.filter(|slot| !self.done.contains_key(&slot.key()));
-        let left = estimate(self.plan, left, self.loaded.clone(), &self.learnt);
-        crate::say::remark!(
-            "pgdyno: trial {} of {}: {}; {} left",
-            number + 1,
-            self.slots.len(),
-            self.plan.label(slot),
-            estimate::words(left.time)
-        );
+        estimate(self.plan, left, self.loaded.clone(), &self.learnt).time
     }
 
     /// Runs a trial and keeps it: outside, that it could not be kept; inside, what became of it.
@@ -263,13 +257,13 @@ impl Sweep<'_> {
         };
         let interrupts = self.means.interrupts;
         let control = Control::default();
-        let mut screen = Screen::new(self.means.screen, Length::of(spec));
         let mut writer = notebook.begin_trial(place, spec, &prepared)?;
-        writer.event("before", 0, &before.to_json().to_string());
+        writer.keep_event("before", 0, &before.to_json().to_string());
         let brake = Brake::on(&control, interrupts, self.interrupts_seen);
-        let outcome = trial.run(&prepared, &control, &mut writer.tee(&mut screen));
+        // The notebook first: what is seen is kept already.
+        let mut observers = Observers::new([&mut writer, self.means.observer]);
+        let outcome = trial.run(&prepared, &control, &mut observers);
         drop(brake);
-        screen.close();
         match outcome {
             Ok(outcome) => {
                 writer.finish(&outcome)?;
@@ -345,10 +339,11 @@ impl Sweep<'_> {
             (interrupts, self.interrupts_seen),
         )?;
         for gap in record.gaps() {
-            crate::say::remark!("pgdyno: warning: {gap}");
+            self.means.observer.notice(&Notice::Warning(gap));
         }
         if let Some(why) = &record.left_alone {
-            crate::say::remark!("pgdyno: note: nothing was tidied up: {why}");
+            let text = format!("nothing was tidied up: {why}");
+            self.means.observer.notice(&Notice::Note(text));
         }
         before.hygiene = Some(record);
         session.close();
@@ -385,11 +380,14 @@ impl Sweep<'_> {
         let quiet = self.means.screen == Form::Quiet;
         let target = open::open(wanted, &mut |step| own::tell(&step, quiet))?;
         for warning in &target.warnings {
-            crate::say::remark!("pgdyno: warning: {warning}");
+            self.means
+                .observer
+                .notice(&Notice::Warning(warning.clone()));
         }
         let mut session = target.connect_unless_interrupted(self.means.interrupts)?;
         for restored in settings::put_back_for(self.means.journals, &target, &mut session)? {
-            crate::say::remark!("pgdyno: a sweep that died had left settings changed: {restored}");
+            let text = format!("a sweep that died had left settings changed: {restored}");
+            self.means.observer.notice(&Notice::Done(text));
         }
         let (dialect, ways) = look(&mut session, self.plan, name)?;
         let of_system = ways.iter().find(|(_, way)| **way == Way::System);
@@ -428,33 +426,6 @@ impl Sweep<'_> {
             }
         }
         Ok(())
-    }
-
-    fn figures(&self, outcome: &Outcome) -> String {
-        let measured = &outcome.recording.measured;
-        let all = measured.all();
-        let latencies = all.response.as_ref().unwrap_or(&all.service);
-        let mut text = format!(
-            "{} tx/s  p50 {}  p99 {} ms",
-            figures::rate(measured.goodput_per_s()),
-            figures::percentile_ms(latencies, 50.0),
-            figures::percentile_ms(latencies, 99.0),
-        );
-        // A transaction of it is a CALL of any length.
-        if let Some(it) = &outcome.accounting
-            && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())
-        {
-            text = format!(
-                "{} LIOPS  hit ratio {:.2} %",
-                figures::rate(liops),
-                ratio * 100.0
-            );
-        }
-        let failed = all.counts.failed_total();
-        if failed > 0 {
-            text += &format!("  {} failed", figures::count(failed));
-        }
-        text
     }
 
     fn restore(&mut self) -> Result<(), Failure> {
@@ -506,3 +477,6 @@ pub fn whole_time(plan: &Plan) -> (Duration, String) {
     let all = estimate(plan, plan.slots.iter(), loaded, &Learnt::default());
     (all.time, all.words())
 }
+
+#[cfg(test)]
+mod tests;

@@ -155,6 +155,7 @@ mod tests {
     use super::*;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
+    use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 
     fn plan(text: &str) -> Plan {

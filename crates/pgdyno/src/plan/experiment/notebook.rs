@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::schedule::{Key, Role, Slot};
+use super::schedule::{Key, Slot};
 use crate::plan::hygiene;
 use crate::plan::prepare::Prepared;
-use crate::plan::trial::Outcome;
 use crate::report::points;
-use crate::store::{ExperimentHeader, Filter, State, Store, TrialHeader, TrialRow, TrialWriter};
+use crate::store::{ExperimentHeader, Filter, Store, TrialHeader, TrialRow, TrialWriter};
 use crate::target::open::Target;
-use pgdyno_model::TrialSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::event::Role;
+use pgdyno_model::{Exit, Failure, State, TrialSpec};
 
 /// Marks trials that find a maximum.
 const TAG_OF_MAXIMUM: &str = "maximum";
@@ -67,20 +66,6 @@ impl Circumstances {
             "hygiene": self.hygiene,
         })
     }
-}
-
-/// A trial that is over.
-pub struct Finished<'a> {
-    /// Which.
-    pub slot: &'a Slot,
-    /// How it ended.
-    pub state: State,
-    /// What was measured, if anything was.
-    pub outcome: Option<&'a Outcome>,
-    /// What went wrong.
-    pub error: Option<String>,
-    /// What happened before it.
-    pub circumstances: &'a Circumstances,
 }
 
 /// A trial that need not be run again.
@@ -247,7 +232,7 @@ impl Notebook {
     ) -> Result<(), Failure> {
         let header = self.placed((slot, position), TrialHeader::not_begun(spec, target));
         let mut writer = Store::open(&self.store)?.begin(&header)?;
-        writer.event("before", 0, &before.to_json().to_string());
+        writer.keep_event("before", 0, &before.to_json().to_string());
         writer.end_with(why)
     }
 

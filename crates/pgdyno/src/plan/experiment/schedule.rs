@@ -7,25 +7,7 @@ use pgdyno_script::Prng;
 
 use super::point::{Point, Rate};
 use super::reader::Order;
-
-/// What a trial is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// A point of the matrix.
-    Point,
-    /// Finds out how fast a point can go, for the rates that are a share of it.
-    Maximum,
-}
-
-impl Role {
-    /// Its word in records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::Point => "point",
-            Role::Maximum => "maximum",
-        }
-    }
-}
+use pgdyno_model::event::Role;
 
 /// One trial of the plan.
 #[derive(Debug, Clone, PartialEq)]

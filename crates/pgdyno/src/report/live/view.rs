@@ -10,7 +10,7 @@ use pgdyno_drive::record::{Counts, Interval, Latencies, ScriptInterval};
 use super::super::figures::{self, PERCENTILES};
 use super::super::sparkline;
 use super::super::table::{cut, one_line};
-use crate::observe::Batch;
+use pgdyno_model::observed::Batch;
 
 /// Seconds that the sparkline shows.
 const SECONDS: usize = 60;
@@ -196,8 +196,8 @@ fn keep<T>(of: &mut VecDeque<T>, most: usize, one: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::{Kind, NewSeries, ObservedEvent, Sample, Series};
     use pgdyno_drive::record::Failure;
+    use pgdyno_model::observed::{Kind, NewSeries, ObservedEvent, Sample, Series};
 
     fn second(committed: u64, failed: u64) -> Interval {
         let mut script = ScriptInterval::default();

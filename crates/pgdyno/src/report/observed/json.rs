@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pgdyno_drive::record::Recording;
 use serde_json::{Map, Value, json};
 
-use crate::observe::{Course, Observed, ObservedEvent, ServerStatement, Span};
+use pgdyno_model::observed::{Course, Observed, ObservedEvent, ServerStatement, Span};
 
 /// All that instruments saw; `null` when there was none.
 pub fn document(observed: &Observed) -> Value {

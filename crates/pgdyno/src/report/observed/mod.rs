@@ -7,8 +7,8 @@ mod series;
 
 use super::figures;
 use super::table::{Table, one_line};
-use crate::observe::{Course, Kind, Observed};
 use crate::plan::trial::Outcome;
+use pgdyno_model::observed::{Course, Kind, Observed};
 
 pub use json::{document, worst};
 pub use series::Choice;
@@ -231,12 +231,12 @@ pub fn line(observed: &Observed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::{
+    use crate::store::{Store, header};
+    use pgdyno_drive::record::SlowTransaction;
+    use pgdyno_model::observed::{
         Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Sample, Series, ServerStatement, Span,
         Total,
     };
-    use crate::store::{Store, header};
-    use pgdyno_drive::record::SlowTransaction;
 
     /// Ten measured seconds after two of warm-up; a checkpoint in the fifth.
     fn outcome() -> Outcome {

@@ -5,7 +5,7 @@ use super::super::{figures, sparkline};
 use super::Window;
 use crate::observe::catalog;
 use crate::observe::scrape::fits;
-use crate::observe::{Course, Kind, Observed};
+use pgdyno_model::observed::{Course, Kind, Observed};
 
 /// The width of a sparkline.
 const BINS: usize = 30;

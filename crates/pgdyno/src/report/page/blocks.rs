@@ -11,8 +11,8 @@ use crate::plan::trial::Outcome;
 use crate::report::capacity::Found;
 use crate::report::over::Over;
 use crate::report::{retries_lab, slob_sweep};
-use crate::store::{ExperimentRow, State, Store, TrialRow};
-use pgdyno_model::Failure;
+use crate::store::{ExperimentRow, Store, TrialRow};
+use pgdyno_model::{Failure, State};
 
 /// An experiment as it was defined.
 pub struct Defined {

@@ -13,8 +13,8 @@ use crate::plan::calibrate;
 use crate::plan::trial::Outcome;
 use crate::report::points::{self, Summary};
 use crate::report::{calibration, figures};
-use crate::store::{ExperimentRow, Filter, State, Store, TrialRow};
-use pgdyno_model::Failure;
+use crate::store::{ExperimentRow, Filter, Store, TrialRow};
+use pgdyno_model::{Failure, State};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::observe::{Course, Kind, Observed};
+use pgdyno_model::observed::{Course, Kind, Observed};
 
 /// The instrument whose series are sessions by wait event.
 const WAITS: &str = "pg.waits";

@@ -3,7 +3,7 @@
 use pgdyno_drive::record::Recording;
 use serde_json::{Value, json};
 
-use crate::observe::Observed;
+use pgdyno_model::observed::Observed;
 
 /// The SQL commands that were executed, in the order of the scripts.
 pub fn of_scripts(recording: &Recording) -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! Checkpoints, and who writes dirty pages: checkpointer, background writer or sessions themselves.
 
-use crate::observe::Row;
 use crate::observe::postgresql::figure::{At, Figure, View, rows};
+use pgdyno_model::observed::Row;
 
 /// Up to 16 with the checkpointer's figures too.
 static BGWRITER: View = View {

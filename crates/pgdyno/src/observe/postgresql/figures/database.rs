@@ -2,7 +2,7 @@
 
 use super::super::figure::{At, Figure, View, rows};
 use super::READ_TIMES;
-use crate::observe::Row;
+use pgdyno_model::observed::Row;
 
 static DATABASE: View = View {
     name: "pg_stat_database",

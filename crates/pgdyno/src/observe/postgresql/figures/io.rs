@@ -2,8 +2,8 @@
 //! tables and (18+) the log.
 
 use super::READ_TIMES;
-use crate::observe::Row;
 use crate::observe::postgresql::figure::{At, Figure, View, rows};
+use pgdyno_model::observed::Row;
 
 /// Contexts (normal, vacuum, bulkread …) together. What a kind of process cannot do is NULL and is
 /// left out. Times of the log stay at zero without track_wal_io_timing, and `wal.rs` has them.

@@ -1,7 +1,7 @@
 //! The largest tables and indexes of the database, each by its name.
 
-use crate::observe::Row;
 use crate::observe::postgresql::figure::{At, Figure, View, rows};
+use pgdyno_model::observed::Row;
 
 /// The functions under pg_stat_user_tables and pg_statio_user_tables (stable since 9): the views join
 /// all tables with all their indexes before they leave any out.

@@ -1,8 +1,8 @@
 //! The write-ahead log: what is put into it, and what is done to make it durable.
 
 use super::WAL_TIMES;
-use crate::observe::Row;
 use crate::observe::postgresql::figure::{At, Figure, View, rows};
+use pgdyno_model::observed::Row;
 
 static WAL: View = View {
     name: "pg_stat_wal",

@@ -8,8 +8,8 @@ use pgdyno_session::Session;
 use super::{Database, number, on_each_version, until};
 use crate::observe::postgresql::counters::Counters;
 use crate::observe::postgresql::figures;
-use crate::observe::testing::Bench;
-use crate::observe::{Batch, Kind};
+use crate::observe::testing::{Bench, Figures};
+use pgdyno_model::observed::{Batch, Kind};
 
 on_each_version!(each_figure_is_the_servers_own);
 

@@ -8,7 +8,7 @@ use pgdyno_server::Server;
 use super::{Database, number, on_each_version, until};
 use crate::observe::postgresql::events::Events;
 use crate::observe::testing::Bench;
-use crate::observe::{Batch, ObservedEvent};
+use pgdyno_model::observed::{Batch, ObservedEvent};
 
 on_each_version!(what_happens_is_told_with_its_time);
 

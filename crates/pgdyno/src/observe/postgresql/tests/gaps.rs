@@ -3,6 +3,7 @@
 use pgdyno_server::Server;
 
 use super::{Database, on_each_version, place, session};
+use crate::observe::Instrument;
 use crate::observe::postgresql::counters::Counters;
 use crate::observe::postgresql::events::Events;
 use crate::observe::postgresql::locks::Locks;
@@ -10,8 +11,8 @@ use crate::observe::postgresql::residency::Residency;
 use crate::observe::postgresql::sizes::Sizes;
 use crate::observe::postgresql::statements::Statements;
 use crate::observe::postgresql::waits::Waits;
-use crate::observe::testing::Bench;
-use crate::observe::{Gap, Instrument, Span};
+use crate::observe::testing::{Bench, Figures};
+use pgdyno_model::observed::{Gap, Span};
 
 on_each_version!(
     an_unprivileged_role_sees_what_it_may_and_is_told_the_rest,

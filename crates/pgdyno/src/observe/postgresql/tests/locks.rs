@@ -7,7 +7,7 @@ use pgdyno_server::Server;
 
 use super::{Database, number, on_each_version, until};
 use crate::observe::postgresql::locks::Locks;
-use crate::observe::testing::Bench;
+use crate::observe::testing::{Bench, Figures};
 
 on_each_version!(a_lock_waited_for_names_the_waiter_and_the_blocker);
 

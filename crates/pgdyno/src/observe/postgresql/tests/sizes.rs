@@ -5,7 +5,7 @@ use pgdyno_server::Server;
 use super::{Database, number, on_each_version, until};
 use crate::observe::postgresql::residency::Residency;
 use crate::observe::postgresql::sizes::Sizes;
-use crate::observe::testing::Bench;
+use crate::observe::testing::{Bench, Figures};
 
 on_each_version!(sizes_are_the_servers_own, residency_is_the_servers_own);
 

@@ -7,7 +7,7 @@ use pgdyno_server::Server;
 
 use super::{Database, number, on_each_version, until};
 use crate::observe::postgresql::waits::Waits;
-use crate::observe::testing::Bench;
+use crate::observe::testing::{Bench, Figures};
 
 on_each_version!(a_wait_is_seen_with_its_share);
 
@@ -68,7 +68,7 @@ fn a_wait_is_seen_with_its_share(server: &Server, _major: u32) {
 }
 
 /// Tests of statements sleep for a moment.
-fn others_slept(batch: &crate::observe::Batch) -> bool {
+fn others_slept(batch: &pgdyno_model::observed::Batch) -> bool {
     let slept = batch.values("pg.waits", "Timeout:PgSleep");
     slept.iter().any(|sessions| *sessions > 1.0)
 }

@@ -1,8 +1,7 @@
 //! All that instruments saw of one trial, as reports and the notebook have it.
 
-use super::batch::{Batch, InstrumentRow, NewSeries, ObservedEvent, Span, Total};
-use super::{Kind, ServerStatement};
-use pgdyno_model::Note;
+use super::{Batch, InstrumentRow, Kind, NewSeries, ObservedEvent, ServerStatement, Span, Total};
+use crate::Note;
 
 /// The fact of an instrument that has a session of the server's for the whole trial: CPU time that
 /// the server's process took for it, from its start until clients had gone, in microseconds. With
@@ -120,8 +119,8 @@ impl Observed {
         self.instruments.get(number).map_or("", |row| &row.name)
     }
 
-    /// Nothing more comes; collecting took so much CPU time.
-    pub(super) fn close(&mut self, collecting_us: u64) {
+    /// Nothing more comes; collecting took so much CPU time, in microseconds.
+    pub fn close(&mut self, collecting_us: u64) {
         let all: Option<Vec<u64>> = self.instrument_cpu_us.iter().copied().collect();
         self.cpu_us = all
             .filter(|all| !all.is_empty())

@@ -1,8 +1,8 @@
 //! What all instruments have read since the last time, on the clock of the trial's seconds:
 //! microseconds since clients began to work, below zero before.
 
-use super::{Gap, Kind, Series, ServerStatement};
-use pgdyno_model::Note;
+use super::{Gap, Kind, Series};
+use crate::Note;
 
 /// Some of what was read. Numbers of instruments and series are those of the trial.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,9 +34,9 @@ pub struct Batch {
 pub struct InstrumentRow {
     /// Its number.
     pub number: usize,
-    /// See [`super::Instrument::name`].
+    /// Which it is, parts divided by dots, the general one first: `host.disk`, `pg.io`.
     pub name: String,
-    /// See [`super::Instrument::source`].
+    /// What it reads, for people and without secrets: `pg_stat_io`, `/proc/diskstats`, a URL.
     pub source: String,
 }
 
@@ -113,9 +113,24 @@ pub struct ObservedEvent {
     pub text: String,
 }
 
+/// What the server says it did for one statement during the trial.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ServerStatement {
+    /// Its text as the server has it, constants left out.
+    pub text: String,
+    /// How often it was executed.
+    pub calls: u64,
+    /// Time in it, all executions together, in microseconds.
+    pub time_us: f64,
+    /// Rows it gave or changed.
+    pub rows: Option<u64>,
+    /// What else the server tells, by its own names (`shared_blks_read`, `wal_bytes`).
+    pub details: Vec<(String, f64)>,
+}
+
 impl Batch {
-    /// Moves all times.
-    pub(super) fn shift(&mut self, by_us: i64) {
+    /// Moves all times by so many microseconds.
+    pub fn shift(&mut self, by_us: i64) {
         let samples = self.samples.iter_mut().map(|sample| &mut sample.at_us);
         let events = self.events.iter_mut().map(|event| &mut event.at_us);
         let totals = self.totals.iter_mut();

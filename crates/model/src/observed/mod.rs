@@ -1,0 +1,18 @@
+//! What instruments saw beside a trial, as plain data.
+//!
+//! A [`Batch`] is what came in a second, [`Observed`] all of a trial. Figures belong to a [`Series`];
+//! what could not be seen is a [`Gap`].
+//!
+//! Not here: reading anything, which series there are, where readings are kept.
+
+mod all;
+mod batch;
+mod gap;
+mod series;
+
+pub use all::{Course, Observed, SERVER_CPU};
+pub use batch::{
+    Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, ServerStatement, Span, Total,
+};
+pub use gap::Gap;
+pub use series::{Kind, Row, Series};

@@ -1,0 +1,42 @@
+//! How far a trial has come.
+
+use std::fmt;
+
+/// States of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Its pgdyno is at work.
+    Running,
+    /// It ran to its end.
+    Complete,
+    /// Something went wrong; the reason is kept with it.
+    Failed,
+    /// It was stopped before its end, or its pgdyno died.
+    Aborted,
+}
+
+impl State {
+    /// As the notebook has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Complete => "complete",
+            Self::Failed => "failed",
+            Self::Aborted => "aborted",
+        }
+    }
+
+    /// From [`State::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Running, Self::Complete, Self::Failed, Self::Aborted]
+            .into_iter()
+            .find(|state| state.name() == name)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,119 @@
+//! What a person sees of an experiment while it runs: a line before each trial, and one with what it
+//! came to.
+//!
+//! Not for: the trial itself while it runs (`live.rs`).
+
+use std::time::Duration;
+
+use pgdyno_model::event::{Finished, Notice, PlannedTrial};
+use pgdyno_model::{Failure, Observer};
+
+use super::super::figures;
+use super::Form;
+use crate::plan::experiment::estimate;
+use crate::plan::trial::Outcome;
+use crate::say::{answer, remark};
+
+/// Where the line with a trial's figures goes.
+#[derive(Debug, Clone, Copy)]
+enum Results {
+    Stdout,
+    Stderr,
+    Hidden,
+}
+
+/// The lines of one experiment.
+pub struct Lines {
+    form: Form,
+    results: Results,
+}
+
+impl Lines {
+    /// Figures are results, or the JSON on standard output is.
+    pub fn with_results(form: Form, json_replaces_text: bool) -> Self {
+        let results = match json_replaces_text {
+            true => Results::Hidden,
+            false => Results::Stdout,
+        };
+        Self { form, results }
+    }
+
+    /// Figures only show that the experiment goes on: quiet, there are none.
+    pub fn on_stderr(form: Form) -> Self {
+        let results = match form {
+            Form::Quiet => Results::Hidden,
+            Form::Lines | Form::Bar => Results::Stderr,
+        };
+        Self { form, results }
+    }
+}
+
+impl Observer<Outcome> for Lines {
+    fn trial_announced(&mut self, trial: &PlannedTrial, left: Duration) {
+        if self.form != Form::Quiet {
+            remark!(
+                "pgdyno: trial {} of {}: {}; {} left",
+                trial.position,
+                trial.trials,
+                trial.label,
+                estimate::words(left)
+            );
+        }
+    }
+
+    fn trial_skipped(&mut self, trial: &PlannedTrial, why: &str) {
+        remark!("pgdyno: {}: {why}", trial.label);
+    }
+
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        let trial = finished.trial;
+        let head = format!("[{}/{}] {}", trial.position, trial.trials, trial.label);
+        let outcome = match finished.outcome {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                remark!("{head}\n{failure}");
+                return Ok(());
+            }
+        };
+        let trouble = finished.error.map(|error| format!("  ({error})"));
+        let line = format!("{head}: {}{}", words(outcome), trouble.unwrap_or_default());
+        match self.results {
+            Results::Stdout => answer!("{line}")?,
+            Results::Stderr => remark!("{line}"),
+            Results::Hidden => {}
+        }
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        remark!("pgdyno: {notice}");
+    }
+}
+
+/// The figures of a trial in a line.
+fn words(outcome: &Outcome) -> String {
+    let measured = &outcome.recording.measured;
+    let all = measured.all();
+    let latencies = all.response.as_ref().unwrap_or(&all.service);
+    let mut text = format!(
+        "{} tx/s  p50 {}  p99 {} ms",
+        figures::rate(measured.goodput_per_s()),
+        figures::percentile_ms(latencies, 50.0),
+        figures::percentile_ms(latencies, 99.0),
+    );
+    // A transaction of it is a CALL of any length.
+    if let Some(it) = &outcome.accounting
+        && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())
+    {
+        text = format!(
+            "{} LIOPS  hit ratio {:.2} %",
+            figures::rate(liops),
+            ratio * 100.0
+        );
+    }
+    let failed = all.counts.failed_total();
+    if failed > 0 {
+        text += &format!("  {} failed", figures::count(failed));
+    }
+    text
+}
