@@ -5,12 +5,14 @@
 //!
 //! - `exit`: how pgdyno ends, and the one form of its errors.
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
+//! - `text`: quantities as people read them.
 //!
 //! Not here: finding anything out, running anything, keeping or printing it.
 
 pub mod exit;
 mod fact;
 pub mod note;
+pub mod text;
 
 pub use exit::{Exit, Failure};
 pub use fact::Fact;

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::figures;
 use crate::accounting::{Accounting, Expected, NodeFigures};
 use pgdyno_model::Fact;
+use pgdyno_model::text as figures;
 
 /// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
 /// smaller ones the index's upper pages weigh more, whose number differs from key to key.

@@ -4,12 +4,12 @@
 use pgdyno_drive::record::Latencies;
 use serde_json::{Map, Value, json};
 
-use super::figures;
 use super::table::{Table, one_line};
 use crate::plan::calibrate::expect::Range;
 use crate::plan::calibrate::growth::{Bend, Saturation, Step, bend};
 use crate::plan::calibrate::judge::{Judged, Line, Verdict, What, ms};
 use crate::plan::calibrate::read::Calibration;
+use pgdyno_model::text as figures;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 110;

@@ -4,11 +4,11 @@
 use pgdyno_stats::{Bootstrap, Estimate, Knee, Sample};
 use serde_json::{Value, json};
 
-use super::figures;
 use super::table::Table;
 use crate::plan::experiment::capacity::{Ladder, Load, ladders};
 use crate::plan::experiment::point::Point;
 use crate::store::TrialRow;
+use pgdyno_model::text as figures;
 
 /// Characters of the longest bar.
 const BAR: f64 = 24.0;

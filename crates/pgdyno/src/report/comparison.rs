@@ -8,8 +8,8 @@ use pgdyno_stats::gate::{Figure, Unit};
 use pgdyno_stats::{CompareOptions, Comparison, Sample, Summary, compare};
 use serde_json::Value;
 
-use super::figures;
 use crate::store::TrialRow;
+use pgdyno_model::text as figures;
 use pgdyno_model::{Exit, Failure};
 
 /// A figure of a trial that can be compared.

@@ -12,7 +12,6 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::accounting;
-use super::figures::{self, PERCENTILES};
 use super::observed;
 use super::units;
 use crate::plan::backoff;
@@ -20,6 +19,7 @@ use crate::plan::isolation::Isolation;
 use crate::plan::steady::{Course, courses};
 use crate::plan::trial::{Outcome, Trial};
 use crate::store::TrialRow;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;

@@ -12,9 +12,9 @@ use pgdyno_drive::{Level, Live, Message, Until};
 use pgdyno_platform::terminal;
 
 use self::view::View;
-use super::figures;
 use crate::observe::{Batch, Onlooker};
 use crate::plan::trial::Trial;
+use pgdyno_model::text as figures;
 
 /// After so many messages of clients the rest is only counted: a thousand clients that lose their
 /// server all say the same.

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::figures;
+use pgdyno_model::text as figures;
 
 /// It, ready to be pasted.
 pub fn text(document: &Value) -> String {

@@ -6,10 +6,10 @@ use std::cmp::Ordering;
 use pgdyno_drive::Drive;
 use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
 
-use super::figures;
 use crate::plan::backoff;
 use crate::plan::trial::Outcome;
 use pgdyno_model::Fact;
+use pgdyno_model::text as figures;
 
 /// How much of a message is shown: all of it is in the JSON document.
 const MESSAGE_CHARS_MAX: usize = 400;

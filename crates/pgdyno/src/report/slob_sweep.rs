@@ -7,12 +7,12 @@ use pgdyno_drive::record::Latencies;
 use pgdyno_stats::{CacheEnd, CacheFit, SetPoint};
 use serde_json::{Value, json};
 
-use super::figures;
 use super::over::Over;
 use super::table::Table;
 use crate::accounting::Accounting;
 use crate::plan::experiment::slob_sweep::{Room, Vary, size};
 use crate::store::State;
+use pgdyno_model::text as figures;
 
 /// The results, as trials come in.
 pub struct Results {

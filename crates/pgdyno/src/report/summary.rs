@@ -8,12 +8,12 @@ use pgdyno_platform::terminal;
 use pgdyno_stats::Steadiness;
 
 use super::accounting;
-use super::figures::{self, PERCENTILES};
 use super::table::Table;
 use crate::plan::steady::courses;
 use crate::plan::trial::Outcome;
 use crate::plan::warmup::By;
 use pgdyno_model::Severity;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;

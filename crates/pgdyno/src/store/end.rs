@@ -13,8 +13,8 @@ use super::{
     State, Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst,
 };
 use crate::plan::trial::Outcome;
-use crate::report::figures::{self, PERCENTILES};
 use pgdyno_model::Failure;
+use pgdyno_model::text::{self, PERCENTILES};
 
 /// Columns of `trial` with their values.
 type Columns = Vec<(String, Value)>;
@@ -233,7 +233,7 @@ fn figures(phase: &Phase) -> Columns {
 
 fn latency(what: &str, latencies: &Latencies) -> Columns {
     let percentile = |percent| {
-        let name = figures::percentile_name(percent).replace('.', "_");
+        let name = text::percentile_name(percent).replace('.', "_");
         let value = latencies.percentile_us(percent).map_or(Value::Null, whole);
         (format!("{what}_{name}_us"), value)
     };

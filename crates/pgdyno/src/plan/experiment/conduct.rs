@@ -21,7 +21,6 @@ use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::settings::{self, Changes, Way};
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::figures;
 use crate::report::live::{Form, Length, Screen};
 use crate::store::{State, verdict};
 use crate::target::dialect::{Dialect, Product};
@@ -29,6 +28,7 @@ use crate::target::open::{self, Target, Wanted};
 use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
 use crate::workload::progress::Progress;
+use pgdyno_model::text;
 use pgdyno_model::{Exit, Failure};
 
 /// What a sweep needs beside its plan.
@@ -438,9 +438,9 @@ impl Sweep<'_> {
         let latencies = all.response.as_ref().unwrap_or(&all.service);
         let mut text = format!(
             "{} tx/s  p50 {}  p99 {} ms",
-            figures::rate(measured.goodput_per_s()),
-            figures::percentile_ms(latencies, 50.0),
-            figures::percentile_ms(latencies, 99.0),
+            text::rate(measured.goodput_per_s()),
+            text::percentile_ms(latencies, 50.0),
+            text::percentile_ms(latencies, 99.0),
         );
         // A transaction of it is a CALL of any length.
         if let Some(it) = &outcome.accounting
@@ -448,13 +448,13 @@ impl Sweep<'_> {
         {
             text = format!(
                 "{} LIOPS  hit ratio {:.2} %",
-                figures::rate(liops),
+                text::rate(liops),
                 ratio * 100.0
             );
         }
         let failed = all.counts.failed_total();
         if failed > 0 {
-            text += &format!("  {} failed", figures::count(failed));
+            text += &format!("  {} failed", text::count(failed));
         }
         text
     }

@@ -138,7 +138,7 @@ impl Estimate {
         let mut text = format!("about {}", words(self.time));
         if self.loads > 0 {
             let loads = if self.loads == 1 { "load" } else { "loads" };
-            let rows = crate::report::figures::count(self.rows);
+            let rows = pgdyno_model::text::count(self.rows);
             text += &format!(" with {} {loads}, {rows} rows in all", self.loads);
         }
         if self.unknown > 0 {

@@ -5,10 +5,10 @@ mod json;
 mod moments;
 mod series;
 
-use super::figures;
 use super::table::{Table, one_line};
 use crate::observe::{Course, Kind, Observed};
 use crate::plan::trial::Outcome;
+use pgdyno_model::text as figures;
 
 pub use json::{document, worst};
 pub use series::Choice;

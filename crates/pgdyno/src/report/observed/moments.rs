@@ -1,9 +1,9 @@
 //! What happened when: events, and the transactions that took longest with what went on then.
 
-use super::super::figures;
 use super::super::table::one_line;
 use super::{EVENTS_MAX, Window, rest, top_waits};
 use crate::plan::trial::Outcome;
+use pgdyno_model::text as figures;
 
 /// What happened so long before or after a transaction may have to do with it.
 const AROUND_US: i64 = 1_000_000;

@@ -1,11 +1,12 @@
 //! Courses as sparklines, a row each.
 
+use super::super::sparkline;
 use super::super::table::{Table, one_line};
-use super::super::{figures, sparkline};
 use super::Window;
 use crate::observe::catalog;
 use crate::observe::scrape::fits;
 use crate::observe::{Course, Kind, Observed};
+use pgdyno_model::text as figures;
 
 /// The width of a sparkline.
 const BINS: usize = 30;

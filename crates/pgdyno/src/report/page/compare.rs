@@ -10,9 +10,9 @@ use super::histogram::{self, Shared};
 use super::trial::add;
 use super::{common, time_per_commit};
 use crate::report::comparison::{Compared, Pair};
-use crate::report::figures;
 use crate::store::{Kind, Store, TrialRow};
 use pgdyno_model::Failure;
+use pgdyno_model::text as figures;
 
 /// What is compared: names as they were typed, points with what came of them, and what differs
 /// around them.

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::plan::trial::Outcome;
-use crate::report::figures;
 use crate::store::TrialRow;
 use pgdyno_model::Fact;
+use pgdyno_model::text as figures;
 
 /// Settings that are not as the server's program has them, or why they are not known.
 pub fn settings(outcome: &Outcome) -> (Option<Vec<Value>>, Option<String>) {

@@ -11,9 +11,9 @@ use crate::accounting::Accounting;
 use crate::plan::experiment::slob_sweep::{Vary, size};
 use crate::plan::trial::Outcome;
 use crate::report::accounting::{RESET, buffers, plan};
-use crate::report::figures::plural;
 use crate::report::slob_sweep::{Point, Results, end_words, levels};
 use pgdyno_model::Fact;
+use pgdyno_model::text::plural;
 
 /// A trial's; `None` where nothing was counted.
 pub fn of_trial(outcome: &Outcome) -> Option<Value> {

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{Form, Point, Results, Target};
 use crate::plan::experiment::retries_lab::{PLAIN, WORKLOADS};
-use crate::report::figures;
 use crate::report::table::Table;
+use pgdyno_model::text as figures;
 
 /// Fewer retries for a commit than this are hardly any.
 const HARDLY_ANY: f64 = 0.005;
