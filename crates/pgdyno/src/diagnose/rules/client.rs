@@ -33,7 +33,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let threads = &evidence.outcome.recording.threads;
     let used: u64 = threads.iter().map(|t| t.user_us + t.system_us).sum();
     let waited: u64 = threads.iter().map(|t| t.waited_us).sum();
-    let wall = threads.iter().map(|t| t.wall_us).sum::<u64>() as f64;
+    let wall = threads.iter().map(|t| t.whole_us()).sum::<u64>() as f64;
     let mut proofs = vec![
         Proof::new(
             text::roughly(busiest),

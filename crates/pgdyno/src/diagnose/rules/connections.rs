@@ -106,5 +106,7 @@ fn without_share(evidence: &Evidence<'_>) -> f64 {
         return 1.0;
     }
     let all_us = recording.clients.total as f64 * recording.measured.elapsed_us as f64;
+    // An outage that ended in the measured time may have begun in the warm-up: no client was without a
+    // connection for longer than all of the time.
     ratio(outages.lengths.sum_us() as f64, all_us).min(1.0)
 }
