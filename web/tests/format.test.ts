@@ -11,6 +11,7 @@ const kinds: Record<string, (value: number) => string> = {
   bytes: bytesText,
   'bytes/s': (value) => join(inUnitOf(value, 'bytes/s')),
   time_us: (value) => timeText(value),
+  asked_us: asked,
   seconds: span,
   share: percent,
   change,

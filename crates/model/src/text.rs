@@ -28,7 +28,8 @@ pub use number::{
 pub use share::{change, percent, percentile_name, roughly, share};
 pub use size::{bytes, bytes_per_s};
 pub use time::{
-    PERCENTILES, about, as_typed, decimal_seconds, ms, ms_precisely, percentile_ms, seconds, time,
+    PERCENTILES, about, as_typed, asked, decimal_seconds, ms, ms_precisely, ms_shortly,
+    percentile_ms, seconds, time,
 };
 
 /// In place of what is not known.
@@ -38,6 +39,7 @@ pub const DASH: &str = "–";
 mod tests {
     use super::*;
     use serde_json::Value;
+    use std::time::Duration;
 
     /// What the report's page writes too.
     #[test]
@@ -52,6 +54,7 @@ mod tests {
                 "bytes" => bytes(value),
                 "bytes/s" => bytes_per_s(value),
                 "time_us" => time(value),
+                "asked_us" => asked(Duration::from_micros(value as u64)),
                 "seconds" => seconds(value),
                 "share" => share(value),
                 "change" => change(value),

@@ -44,15 +44,13 @@ pub fn percent(part: u64, whole: u64) -> String {
 }
 
 /// A share in a sentence, as whole percent; never rounded to nothing or all: `< 1 %`, `50 %`,
-/// `> 99 %`. Above all it is all.
+/// `> 99 %`. More than all is shown as it is: the share must be right where it is made.
 pub fn roughly(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent {
+    match share * 100.0 {
         p if p <= 0.0 => "0 %".to_owned(),
         p if p < 1.0 => "< 1 %".to_owned(),
-        p if p >= 100.0 => "100 %".to_owned(),
-        p if p > 99.0 => "> 99 %".to_owned(),
-        p => format!("{p:.0} %"),
+        p if p > 99.0 && p < 100.0 => "> 99 %".to_owned(),
+        p => format!("{} %", fixed(p, 0)),
     }
 }
 

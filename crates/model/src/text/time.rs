@@ -5,7 +5,7 @@ use std::time::Duration;
 use pgdyno_drive::record::Latencies;
 
 use super::DASH;
-use super::number::{count, fixed, significant};
+use super::number::{count, fixed, significant, trimmed};
 
 /// The percentiles of every report, in percent.
 pub const PERCENTILES: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
@@ -25,6 +25,18 @@ pub fn time(us: f64) -> String {
     format!("{} {unit}", significant(us / size_us, 3))
 }
 
+/// A time that somebody asked for, without noughts that nobody typed: `20 ms`, `12.5 ms`, `90 s`.
+pub fn asked(time: Duration) -> String {
+    let us = time.as_secs_f64() * 1e6;
+    let (unit, size_us) = match us {
+        0.0 => return "0 ms".to_owned(),
+        us if us >= 1e6 => ("s", 1e6),
+        us if us >= 1e3 => ("ms", 1e3),
+        _ => ("µs", 1.0),
+    };
+    format!("{} {unit}", trimmed(&significant(us / size_us, 6)))
+}
+
 /// Microseconds as milliseconds, for a column: to the microsecond where that is less than a second.
 pub fn ms(latency_us: u64) -> String {
     match latency_us < 1_000_000 {
@@ -36,6 +48,11 @@ pub fn ms(latency_us: u64) -> String {
 /// Microseconds as milliseconds with three decimals, such as means.
 pub fn ms_precisely(us: f64) -> String {
     fixed(us / 1e3, 3)
+}
+
+/// Microseconds as milliseconds in little room, without noughts at the end: `0.5`, `2`.
+pub fn ms_shortly(us: f64) -> String {
+    trimmed(&ms_precisely(us)).to_owned()
 }
 
 /// A percentile in milliseconds, or a dash where too few values lie beyond it.
@@ -97,13 +114,14 @@ mod tests {
         assert_eq!(ms(999_999), "999.999");
         assert_eq!(ms(61_234_567), "61,234.5");
         assert_eq!(ms_precisely(1234.6), "1.235");
+        assert_eq!([500.0, 2000.0].map(ms_shortly), ["0.5", "2"]);
         assert_eq!(decimal_seconds(-1_250_000), "-1.3");
     }
 
     #[test]
     fn estimates_are_no_more_precise_than_they_are() {
         for (seconds, text) in [
-            (45, "45 s"),
+            (119, "119 s"),
             (150, "3 min"),
             (7200, "2 h"),
             (9000, "2 h 30 min"),

@@ -227,7 +227,7 @@ fn point_text(pair: &Pair<'_>, compared: &[Compared]) -> String {
 }
 
 fn verdict(comparison: &Comparison) -> String {
-    let change = |share: f64| format!("{:+.1} %", share * 100.0);
+    let change = pgdyno_model::text::change;
     let by = comparison.ratio.map_or(String::new(), |ratio| {
         let interval = ratio.interval.map_or(String::new(), |interval| {
             let (low, high) = (change(interval.low - 1.0), change(interval.high - 1.0));

@@ -18,7 +18,7 @@ use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
-use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary, size};
+use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use crate::plan::experiment::toml_text::{Source, quoted};
 use crate::plan::{settings, trial};
 use crate::report::slob_sweep::Results;
@@ -190,7 +190,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         crate::say::remark!(
             "pgdyno: slob sweep: {} trials on a table of {}, {words}",
             plan.slots.len(),
-            size(sweep.blocks * room.block)
+            pgdyno_model::text::bytes((sweep.blocks * room.block) as f64)
         );
     }
     let mut results = Results::new(sweep.vary, room);

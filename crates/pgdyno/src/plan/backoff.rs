@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pgdyno_drive::{Backoff, Jitter};
+use pgdyno_model::text::as_typed;
 
 use super::duration;
 
@@ -58,21 +59,10 @@ pub fn text(backoff: Option<&Backoff>) -> String {
     backoff.map_or_else(
         || "none".to_owned(),
         |backoff| {
-            let (base, cap) = (time(backoff.base), time(backoff.cap));
+            let (base, cap) = (as_typed(backoff.base), as_typed(backoff.cap));
             format!("exponential={base},{cap},{}", backoff.jitter.name())
         },
     )
-}
-
-/// In the largest unit in which it is whole.
-fn time(time: Duration) -> String {
-    let us = time.as_nanos() as f64 / 1e3;
-    for (unit, length_us) in [("s", 1e6), ("ms", 1e3)] {
-        if us % length_us == 0.0 {
-            return format!("{}{unit}", us / length_us);
-        }
-    }
-    format!("{us}us")
 }
 
 #[cfg(test)]

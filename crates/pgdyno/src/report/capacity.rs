@@ -233,8 +233,8 @@ fn estimate_json(is: &str, estimate: &Estimate) -> Value {
 fn interval(estimate: &Estimate) -> String {
     match estimate.interval {
         Some(interval) => format!(
-            " ({:.0} % interval {} to {})",
-            interval.level * 100.0,
+            " ({} interval {} to {})",
+            figures::roughly(interval.level),
             figures::rate(interval.low),
             figures::rate(interval.high)
         ),

@@ -27,7 +27,7 @@ pub fn policy(drive: &Drive) -> String {
         text += &format!(", backoff {}", backoff::text(Some(pauses)));
     }
     if let Some(deadline) = drive.retry_deadline {
-        text += &format!(", no try after {} s", deadline.as_secs_f64());
+        text += &format!(", no try after {}", figures::asked(deadline));
     }
     text
 }
@@ -62,9 +62,7 @@ fn totals(all: &ScriptInterval) -> String {
         );
     }
     if work.lost_tries > 0 {
-        let percent = |share: Option<f64>| {
-            share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
-        };
+        let percent = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), figures::share);
         text += &format!(
             "thrown away  {} tries: {} of the time in tries ({}), {} of the statements ({})\n",
             figures::count(work.lost_tries),

@@ -420,8 +420,8 @@ impl<'a> Judging<'a, '_> {
                 }
             }
             Part::Client => evidence.push(format!(
-                "its busiest thread had or wanted a CPU for {:.0} % of the time",
-                self.measured.client_share * 100.0
+                "its busiest thread had or wanted a CPU for {} of the time",
+                pgdyno_model::text::roughly(self.measured.client_share)
             )),
             Part::Tail => {
                 evidence.push(format!(

@@ -10,7 +10,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
 use super::capacity;
-use super::estimate::{self, Learnt, LoadedTables, estimate};
+use super::estimate::{Learnt, LoadedTables, estimate};
 use super::notebook::{Circumstances, Finished, Notebook, state_after};
 use super::plan::Plan;
 use super::point::Rate;
@@ -228,7 +228,7 @@ impl Sweep<'_> {
             number + 1,
             self.slots.len(),
             self.plan.label(slot),
-            estimate::words(left.time)
+            text::about(left.time)
         );
     }
 
@@ -447,9 +447,9 @@ impl Sweep<'_> {
             && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())
         {
             text = format!(
-                "{} LIOPS  hit ratio {:.2} %",
+                "{} LIOPS  hit ratio {}",
                 text::rate(liops),
-                ratio * 100.0
+                text::share(ratio)
             );
         }
         let failed = all.counts.failed_total();

@@ -128,25 +128,22 @@ fn cells(course: &Course, figures: Option<Figures>) -> Vec<String> {
     if !series.unit.is_empty() {
         name += &format!(", {}", one_line(&series.unit));
     }
+    let shown = |value: f64| figures::quantity_of(value, &series.unit);
     let mut cells = vec![name];
     match figures {
         Some(figures) => {
             cells.push(format!("{:<BINS$}", sparkline::of(&figures.bins)));
-            cells.extend([figures.min, figures.mean, figures.max].map(figures::quantity));
+            cells.extend([figures.min, figures.mean, figures.max].map(shown));
         }
         None => cells.extend(["", "", "", ""].map(str::to_owned)),
     }
     cells.push(match (course.of.kind, course.total) {
         (Kind::Counter, Some(total)) => {
-            format!("+{}", figures::quantity(total.after - total.before))
+            format!("+{}", shown(total.after - total.before))
         }
         (_, Some(total)) => {
             let (before, after) = (total.before, total.after);
-            format!(
-                "{} to {}",
-                figures::quantity(before),
-                figures::quantity(after)
-            )
+            format!("{} to {}", shown(before), shown(after))
         }
         (_, None) => String::new(),
     });

@@ -275,7 +275,7 @@ fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Value {
         let Some(ratio) = found(name).and_then(|c| c.ratio.as_ref()) else {
             continue;
         };
-        let change = |share: f64| format!("{:+.1} %", share * 100.0).replace('-', "−");
+        let change = |share: f64| figures::change(share).replace('-', "−");
         let within = ratio.interval.map_or_else(String::new, |interval| {
             format!(
                 ", 95 % interval {} to {}",
