@@ -8,6 +8,7 @@
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
 //! - `observed`: what instruments saw beside a trial.
 //! - `event`, `observer`: what the runner says while trials run, and to whom.
+//! - `text`: quantities as people read them.
 //!
 //! Not here: finding anything out, running anything, keeping or printing it.
 
@@ -19,6 +20,7 @@ pub mod observed;
 mod observer;
 pub mod spec;
 mod state;
+pub mod text;
 
 pub use exit::{Exit, Failure};
 pub use fact::Fact;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::text::as_typed;
 use pgdyno_drive::{Backoff, Jitter};
 
 use super::duration;
@@ -78,7 +79,7 @@ pub fn text(backoff: Option<&Backoff>) -> String {
     backoff.map_or_else(
         || "none".to_owned(),
         |backoff| {
-            let (base, cap) = (duration::text(backoff.base), duration::text(backoff.cap));
+            let (base, cap) = (as_typed(backoff.base), as_typed(backoff.cap));
             format!("exponential={base},{cap},{}", backoff.jitter.name())
         },
     )

@@ -42,17 +42,6 @@ pub fn parse_positive(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// What [`parse`] reads as the same: in the largest of s, ms and us in which it is whole.
-pub fn text(time: Duration) -> String {
-    let us = time.as_nanos() as f64 / 1e3;
-    for (unit, length_us) in [("s", 1e6), ("ms", 1e3)] {
-        if us % length_us == 0.0 {
-            return format!("{}{unit}", us / length_us);
-        }
-    }
-    format!("{us}us")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

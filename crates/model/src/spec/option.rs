@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Command};
 use serde_json::{Map, Value};
 
-use super::{ObserveSpec, TargetSpec, TrialSpec, Warmup, duration};
+use super::{ObserveSpec, TargetSpec, TrialSpec, Warmup};
+use crate::text::as_typed;
 
 /// An option that says what load a trial puts on a server.
 #[derive(Debug, Clone)]
@@ -159,7 +160,7 @@ impl TrialOption {
         match (value.as_str(), value.as_f64()) {
             (Some(text), _) => text.to_owned(),
             (None, Some(seconds)) if self.takes == Takes::Time => {
-                duration::text(Duration::from_secs_f64(seconds))
+                as_typed(Duration::from_secs_f64(seconds))
             }
             _ => value.to_string(),
         }

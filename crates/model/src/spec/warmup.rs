@@ -8,6 +8,7 @@ use pgdyno_stats::WarmUp;
 use serde::{Deserialize, Serialize};
 
 use super::duration;
+use crate::text::as_typed;
 
 /// The longest that a detected warm-up takes when the user does not say.
 const LIMIT_DEFAULT: Duration = Duration::from_secs(60);
@@ -75,8 +76,8 @@ impl FromStr for Warmup {
 impl fmt::Display for Warmup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Given(time) => f.write_str(&duration::text(*time)),
-            Self::Detected { limit } => write!(f, "auto={}", duration::text(*limit)),
+            Self::Given(time) => f.write_str(&as_typed(*time)),
+            Self::Detected { limit } => write!(f, "auto={}", as_typed(*limit)),
         }
     }
 }

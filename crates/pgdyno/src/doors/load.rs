@@ -11,7 +11,7 @@ use crate::workload::loader::{self, How, Loaded, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text};
 
 /// What to load, and where.
 #[derive(Debug, Args)]
@@ -124,8 +124,9 @@ fn summary(name: &str, loaded: &Loaded) -> String {
         How::LoadedNow => {
             let rows: u64 = loaded.rows.iter().map(|(_, n)| n).sum();
             format!(
-                "{name} is loaded{values}: {rows} rows in {:.1} s",
-                loaded.elapsed.as_secs_f64()
+                "{name} is loaded{values}: {} rows in {}",
+                text::count(rows),
+                text::seconds(loaded.elapsed.as_secs_f64())
             )
         }
     };

@@ -16,7 +16,7 @@ use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
-use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary, size};
+use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use crate::plan::experiment::toml_text::{Source, quoted};
 use crate::plan::settings;
 use crate::report::live::Screen;
@@ -189,7 +189,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         crate::say::remark!(
             "pgdyno: slob sweep: {} trials on a table of {}, {words}",
             plan.slots.len(),
-            size(sweep.blocks * room.block)
+            pgdyno_model::text::bytes((sweep.blocks * room.block) as f64)
         );
     }
     let mut results = Results::new(sweep.vary, room);

@@ -381,7 +381,7 @@ fn again(args: &SweepArgs) -> String {
         words.push(format!("--from-pgbench-tools {}", config.display()));
     }
     if let Some(slo) = args.slo {
-        words.push(format!("--slo {}ms", slo.as_secs_f64() * 1e3));
+        words.push(format!("--slo {}", pgdyno_model::text::as_typed(slo)));
     }
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));

@@ -8,9 +8,8 @@ use pgdyno_stats::gate::{Figure, Unit};
 use pgdyno_stats::{CompareOptions, Comparison, Sample, Summary, compare};
 use serde_json::Value;
 
-use super::figures;
 use crate::store::TrialRow;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text as figures};
 
 /// A figure of a trial that can be compared.
 pub struct Metric {

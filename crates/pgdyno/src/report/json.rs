@@ -10,13 +10,11 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::accounting;
-use super::figures::{self, PERCENTILES};
-use super::observed;
-use super::units;
+use super::{accounting, observed, units};
 use crate::plan::steady::{Course, courses};
 use crate::plan::trial::Outcome;
 use crate::store::TrialRow;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;

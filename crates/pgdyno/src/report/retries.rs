@@ -5,10 +5,9 @@ use std::cmp::Ordering;
 
 use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
 
-use super::figures;
 use crate::plan::trial::Outcome;
-use pgdyno_model::Fact;
 use pgdyno_model::spec::{Policy, RetryPolicy, backoff};
+use pgdyno_model::{Fact, text as figures};
 
 /// How much of a message is shown: all of it is in the JSON document.
 const MESSAGE_CHARS_MAX: usize = 400;
@@ -27,7 +26,7 @@ pub fn policy(retry: &RetryPolicy) -> String {
         text += &format!(", backoff {}", backoff::text(Some(&pauses)));
     }
     if let Some(deadline) = retry.deadline() {
-        text += &format!(", no try after {} s", deadline.as_secs_f64());
+        text += &format!(", no try after {}", figures::asked(deadline));
     }
     text
 }
@@ -62,9 +61,7 @@ fn totals(all: &ScriptInterval) -> String {
         );
     }
     if work.lost_tries > 0 {
-        let percent = |share: Option<f64>| {
-            share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
-        };
+        let percent = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), figures::share);
         text += &format!(
             "thrown away  {} tries: {} of the time in tries ({}), {} of the statements ({})\n",
             figures::count(work.lost_tries),

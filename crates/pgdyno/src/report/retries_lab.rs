@@ -10,10 +10,9 @@ use pgdyno_drive::record::{Latencies, Work};
 use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::{Value, json};
 
-use super::figures;
 use super::over::Over;
 use crate::target::facts::Facts;
-use pgdyno_model::State;
+use pgdyno_model::{State, text as figures};
 
 /// All points, in the order in which they were first measured.
 #[derive(Default)]

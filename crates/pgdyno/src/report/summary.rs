@@ -8,12 +8,12 @@ use pgdyno_platform::terminal;
 use pgdyno_stats::Steadiness;
 
 use super::accounting;
-use super::figures::{self, PERCENTILES};
 use super::table::Table;
 use crate::plan::steady::courses;
 use crate::plan::trial::Outcome;
 use crate::plan::warmup::By;
 use pgdyno_model::Severity;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
@@ -58,12 +58,11 @@ fn touched(outcome: &Outcome) -> String {
     let Some(touched) = &outcome.touched else {
         return String::new();
     };
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     format!(
         "keys         hottest one {}, hottest 100 {} of {}{} requests; {} different ones\n             \
          (the run's scripts and seed, drawn again without the server)\n",
-        percent(touched.hottest_share),
-        percent(touched.hottest_100_share),
+        figures::share(touched.hottest_share),
+        figures::share(touched.hottest_100_share),
         if touched.is_sample {
             "a sample of "
         } else {
@@ -302,7 +301,7 @@ pub fn heading_of_latencies(first: &str) -> Vec<String> {
 pub fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
     let mean = latencies
         .mean_us()
-        .map_or_else(|| "–".to_owned(), |us| format!("{:.3}", us / 1e3));
+        .map_or_else(|| "–".to_owned(), figures::ms_precisely);
     let max = if latencies.count() == 0 {
         "–".to_owned()
     } else {
@@ -385,9 +384,9 @@ fn client(recording: &Recording) -> String {
     text += &outages(recording);
     if let Some(cpu_us) = recording.cpu_us_per_transaction() {
         text += &format!(
-            "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {:.0} % of a CPU",
+            "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {} of a CPU",
             cpu_us,
-            busiest * 100.0
+            figures::roughly(busiest)
         );
         if let Some(io) = &recording.io {
             text += &format!(", {}", io.backend.name());

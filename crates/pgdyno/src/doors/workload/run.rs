@@ -11,12 +11,12 @@ use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::{figures, retries};
+use crate::report::retries;
 use crate::say::{remark, write_answer};
 use crate::store::{Keep, TrialHeader};
 use crate::workload::progress::Progress;
 use pgdyno_model::spec::{Address, TargetSpec};
-use pgdyno_model::{Failure, Observers, TrialSpec};
+use pgdyno_model::{Failure, Observers, TrialSpec, text};
 
 /// Does it; gives the exit code.
 ///
@@ -133,21 +133,21 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     let recording = &outcome.recording;
     let mut lines: Vec<String> = retries::text(outcome).lines().map(str::to_owned).collect();
     if let Some(response) = &recording.measured.all().response {
-        let percentile = |percent| figures::percentile_ms(response, percent);
+        let percentile = |percent| text::percentile_ms(response, percent);
         lines.push(format!(
             "the table shows service times; from the schedule of --max-rate on, p50 {} p95 {} p99 {} max {} ms",
             percentile(50.0),
             percentile(95.0),
             percentile(99.0),
-            figures::ms(response.max_us()),
+            text::ms(response.max_us()),
         ));
     }
     let outages = &recording.outages;
     if outages.count > 0 {
         lines.push(format!(
             "{} connections were lost; without one for {} ms at worst",
-            figures::count(outages.count),
-            figures::ms(outages.lengths.max_us())
+            text::count(outages.count),
+            text::ms(outages.lengths.max_us())
         ));
     }
     let notes = outcome.notes.iter();

@@ -10,10 +10,9 @@ use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
 use super::plan::Plan;
 use super::point::{Point, Rate};
 use super::schedule::Slot;
-use crate::report::figures;
 use crate::store::TrialRow;
-use pgdyno_model::Failure;
 use pgdyno_model::event::Role;
+use pgdyno_model::{Failure, text};
 
 /// The percentile that keeps the limit or not.
 const PERCENTILE: f64 = 99.0;
@@ -63,8 +62,8 @@ impl Load<'_> {
         latencies.ok_or_else(|| {
             format!(
                 "at {}/s too few transactions for p99, which takes {}: a longer duration gives them",
-                figures::rate(self.rate_per_s),
-                figures::count(count_needed(PERCENTILE).unwrap_or(0)),
+                text::rate(self.rate_per_s),
+                text::count(count_needed(PERCENTILE).unwrap_or(0)),
             )
         })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pgdyno_drive::Until;
+use pgdyno_model::text;
 
 use super::plan::Plan;
 use super::schedule::Slot;
@@ -119,25 +120,13 @@ impl LoadedTables {
     }
 }
 
-/// `45 s`, `12 min`, `3 h 20 min`.
-pub fn words(time: Duration) -> String {
-    let seconds = time.as_secs_f64().round() as u64;
-    let minutes = (seconds + 30) / 60;
-    match (minutes / 60, minutes % 60) {
-        _ if seconds < 120 => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, 0) => format!("{hours} h"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
-    }
-}
-
 impl Estimate {
     /// For people.
     pub fn words(&self) -> String {
-        let mut text = format!("about {}", words(self.time));
+        let mut text = format!("about {}", text::about(self.time));
         if self.loads > 0 {
             let loads = if self.loads == 1 { "load" } else { "loads" };
-            let rows = crate::report::figures::count(self.rows);
+            let rows = pgdyno_model::text::count(self.rows);
             text += &format!(" with {} {loads}, {rows} rows in all", self.loads);
         }
         if self.unknown > 0 {
@@ -195,18 +184,5 @@ mod tests {
         let mut learnt = Learnt::default();
         learnt.ran(&plan.slots[0], 5.0, 5.0);
         assert_eq!(estimate(&plan, plan.slots.iter(), none, &learnt).unknown, 0);
-    }
-
-    #[test]
-    fn times_are_rounded_as_people_say_them() {
-        for (s, want) in [
-            (5, "5 s"),
-            (119, "119 s"),
-            (150, "3 min"),
-            (3600, "1 h"),
-            (9000, "2 h 30 min"),
-        ] {
-            assert_eq!(words(Duration::from_secs(s)), want);
-        }
     }
 }

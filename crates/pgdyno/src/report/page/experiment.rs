@@ -11,10 +11,10 @@ use super::{common, environment, words};
 use crate::diagnose::{self, diagnose};
 use crate::plan::calibrate;
 use crate::plan::trial::Outcome;
+use crate::report::calibration;
 use crate::report::points::{self, Summary};
-use crate::report::{calibration, figures};
 use crate::store::{ExperimentRow, Filter, Store, TrialRow};
-use pgdyno_model::{Failure, State};
+use pgdyno_model::{Failure, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.

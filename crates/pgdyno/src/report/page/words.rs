@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::diagnose::Verdict;
 use crate::plan::trial::Outcome;
-use crate::report::{figures, retries};
+use crate::report::retries;
 use crate::store::TrialRow;
-use pgdyno_model::Note;
+use pgdyno_model::{Note, text as figures};
 
 /// `tpcb, scale 50, 32 clients, 4,200.0/s requested`.
 pub fn title(outcome: &Outcome) -> String {

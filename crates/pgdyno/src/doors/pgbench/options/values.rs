@@ -7,7 +7,7 @@ use pgdyno_drive::QueryMode;
 use crate::doors::pgbench::c_numbers::{atof, option_int};
 use crate::doors::pgbench::init::PartitionMethod;
 use crate::doors::pgbench::say::{Kind, Stop};
-use crate::report::figures::PERCENTILES;
+use pgdyno_model::text::PERCENTILES;
 
 /// A whole number from 1; `name` names the option in the complaint.
 pub fn count(value: &str, name: &str) -> Result<u32, Stop> {
