@@ -31,7 +31,7 @@ pub use compatible::Compatible;
 pub use errors::ErrorPolicy;
 pub use isolation::Isolation;
 pub use observe::{ObserveSpec, Wish};
-pub use option::TrialOption;
+pub use option::{Takes, TrialOption};
 pub use retry::{Policy, RetryPolicy};
 pub use secret::Address;
 pub use target::{Discover, OwnSpec, TargetSpec};

@@ -26,6 +26,8 @@ pub struct TrialOption {
     pub help: String,
     /// What it takes.
     pub takes: Takes,
+    /// The words that it is one of; none of an option that takes anything else.
+    pub words: Vec<String>,
 }
 
 /// What an option takes.
@@ -87,6 +89,10 @@ impl TrialOption {
             Takes::Text
         };
         let help = arg.get_long_help().or(arg.get_help());
+        let words = match takes {
+            Takes::Text => arg.get_possible_values(),
+            _ => Vec::new(),
+        };
         Self {
             name: long
                 .as_ref()
@@ -95,6 +101,26 @@ impl TrialOption {
             long,
             help: help.map(ToString::to_string).unwrap_or_default(),
             takes,
+            words: words
+                .iter()
+                .map(|word| word.get_name().to_owned())
+                .collect(),
+        }
+    }
+
+    /// A value as an experiment file has it that is another than when nothing is typed: for tests that
+    /// walk over all options.
+    pub fn example(&self) -> Value {
+        match (self.takes, self.name.as_str(), self.words.last()) {
+            (Takes::Names, ..) => serde_json::json!(["a.sql@9", "b.sql"]),
+            (Takes::Flag, ..) => true.into(),
+            (Takes::Count, ..) => 3.into(),
+            (Takes::Number, ..) => 7.5.into(),
+            (Takes::Time, ..) => 0.25.into(),
+            (Takes::Text, "backoff", _) => "exponential=2ms,30ms,equal".into(),
+            (Takes::Text, "io", _) => "epoll".into(),
+            (Takes::Text, _, Some(word)) => word.as_str().into(),
+            (Takes::Text, _, None) => "word".into(),
         }
     }
 
@@ -321,32 +347,11 @@ mod tests {
         Typed::try_parse_from(words).unwrap().spec
     }
 
-    /// A value that is not what the option is when nothing is typed.
-    fn sample(option: &TrialOption) -> Value {
-        let command = command();
-        let mut args = command.get_arguments();
-        let arg = args
-            .find(|arg| arg.get_id() == option.key.as_str())
-            .unwrap();
-        let words = arg.get_possible_values();
-        match (option.takes, option.name.as_str()) {
-            (Takes::Names, _) => json!(["a.sql@9", "b.sql"]),
-            (Takes::Flag, _) => json!(true),
-            (Takes::Count, _) => json!(3),
-            (Takes::Number, _) => json!(7.5),
-            (Takes::Time, _) => json!(0.25),
-            (Takes::Text, "backoff") => json!("exponential=2ms,30ms,equal"),
-            (Takes::Text, "io") => json!("epoll"),
-            (Takes::Text, _) if words.is_empty() => json!("a word"),
-            (Takes::Text, _) => json!(words.last().unwrap().get_name()),
-        }
-    }
-
     #[test]
     fn no_option_of_a_trial_is_lost_between_its_forms() {
         let default = TrialSpec::of("w");
         for option in TrialOption::all() {
-            let (name, sample) = (&option.name, sample(option));
+            let (name, sample) = (&option.name, option.example());
             // As an experiment file has it.
             let accepted = option.accept(&sample).unwrap();
             let mut point = json!({ "workload": ["w"] });
