@@ -4,6 +4,7 @@
 //! these types; the page's TypeScript is generated from them.
 //!
 //! - `exit`: how pgdyno ends, and the one form of its errors.
+//! - `experiment`: a matrix of trials.
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
 //! - `observed`: what instruments saw beside a trial.
 //! - `event`, `observer`: what the runner says while trials run, and to whom.
@@ -12,6 +13,7 @@
 
 pub mod event;
 pub mod exit;
+pub mod experiment;
 mod fact;
 pub mod note;
 pub mod observed;
@@ -19,6 +21,7 @@ mod observer;
 mod state;
 
 pub use exit::{Exit, Failure};
+pub use experiment::Experiment;
 pub use fact::Fact;
 pub use note::{Note, Severity};
 pub use observer::{Observer, Observers};

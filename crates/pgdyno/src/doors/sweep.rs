@@ -14,12 +14,11 @@ use super::observe_args::ObserveArgs;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::plan::duration;
-use crate::plan::experiment::capacity::Capacity;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::parameter::PARAMETERS;
 use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::reader::{self, Experiment};
+use crate::plan::experiment::reader;
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{pgbench_tools, presets};
 use crate::plan::settings;
@@ -30,7 +29,8 @@ use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::say::{answer, write_answer};
 use pgdyno_model::event::Finished;
-use pgdyno_model::{Exit, Failure, Observer, Observers};
+use pgdyno_model::experiment::Capacity;
+use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers};
 
 /// What to sweep, and how.
 #[derive(Debug, Args)]

@@ -24,6 +24,7 @@ use crate::target::facts::Facts;
 use crate::target::open::{self, Kind, Target, Wanted};
 use crate::target::own;
 use crate::workload::progress::Progress;
+use pgdyno_model::experiment::Hygiene;
 use pgdyno_model::{Exit, Failure, Observers, State};
 
 /// What comes after the baseline.
@@ -330,9 +331,9 @@ impl Calibration<'_> {
     fn tidy(&self, prepared: &Prepared) -> Result<hygiene::Record, Failure> {
         let interrupts = self.means.interrupts;
         let mut session = self.target.connect_unless_interrupted(interrupts)?;
-        let wanted = hygiene::Wanted {
+        let wanted = Hygiene {
             settle: Duration::ZERO,
-            ..hygiene::Wanted::default()
+            ..Hygiene::default()
         };
         let record = hygiene::tidy(
             &mut session,

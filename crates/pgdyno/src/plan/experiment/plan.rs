@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 
 use super::notebook::Identity;
 use super::point::Point;
-use super::reader::{Axis, Experiment};
 use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
 use crate::plan::prepare;
@@ -18,7 +17,8 @@ use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::recipe::Recipe;
 use crate::workload::{resolve, sql_words};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::experiment::Axis;
+use pgdyno_model::{Exit, Experiment, Failure};
 
 /// What is to be done.
 pub struct Plan {

@@ -10,84 +10,19 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::capacity::Capacity;
 use super::parameter::{self, Kind, PARAMETERS};
 use super::suggest::nearest;
 use super::toml_text::{Placed, Source, integer, kind};
-use crate::plan::hygiene::Wanted as Hygiene;
 use crate::workload::{folder, script_files, shipped};
-use pgdyno_model::Failure;
-
-/// What a file describes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Experiment {
-    /// What to call it.
-    pub name: String,
-    /// Parameters with one value.
-    pub fixed: BTreeMap<String, Value>,
-    /// Parameters with several, in the order in which they are written; axes multiply.
-    pub axes: Vec<Axis>,
-    /// Points to leave out.
-    pub excludes: Vec<Exclude>,
-    /// Trials of each point.
-    pub repeats: u32,
-    /// In which order.
-    pub order: Order,
-    /// Where order and trials take their random numbers from.
-    pub seed: Option<i64>,
-    /// What happens between trials.
-    pub hygiene: Hygiene,
-    /// Whether to find out how much load the system takes.
-    pub capacity: Option<Capacity>,
-}
-
-/// One dimension of the matrix: each step sets one parameter, or several that go together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Axis(pub Vec<Vec<(String, Value)>>);
-
-/// Points that have, for each of these parameters, one of these values.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Exclude {
-    /// The values by parameter.
-    pub values: BTreeMap<String, Vec<Value>>,
-    /// The line it begins in, for messages.
-    pub line: String,
-}
-
-/// In which order trials run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// All points once, then all again: what drifts hits all points alike. Points that need
-    /// different tables are kept apart, so that each table is loaded once.
-    Interleaved,
-    /// Drawn.
-    Random,
-    /// All repeats of a point, then the next point.
-    Sequential,
-}
-
-impl Order {
-    const WORDS: [(&'static str, Order); 3] = [
-        ("interleaved", Order::Interleaved),
-        ("random", Order::Random),
-        ("sequential", Order::Sequential),
-    ];
-
-    /// Its word in files.
-    pub fn word(self) -> &'static str {
-        Order::WORDS
-            .into_iter()
-            .find(|(_, order)| *order == self)
-            .map_or("", |(word, _)| word)
-    }
-}
+use pgdyno_model::experiment::{Axis, Exclude, Order};
+use pgdyno_model::{Experiment, Failure};
 
 /// Keys beside the parameters.
 const KEYS: [&str; 11] = [
     "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "exclude",
     "hygiene", "capacity",
 ];
-const REPEATS_MAX: i64 = 10_000;
+const REPEATS_MAX: i64 = Experiment::REPEATS_MAX as i64;
 
 /// Reads an experiment. `folder` is where script files and packs with relative paths are.
 ///
@@ -102,17 +37,7 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         fixed: BTreeMap::new(),
         axes: Vec::new(),
     };
-    let mut experiment = Experiment {
-        name: default_name.to_owned(),
-        fixed: BTreeMap::new(),
-        axes: Vec::new(),
-        excludes: Vec::new(),
-        repeats: 1,
-        order: Order::Interleaved,
-        seed: None,
-        hygiene: Hygiene::default(),
-        capacity: None,
-    };
+    let mut experiment = Experiment::named(default_name);
     reader.parameters(&table, &KEYS, Lists::Multiply)?;
     for (key, value) in &table {
         let (at, value_at, value) = (key.span(), value.span(), value.get_ref());
@@ -293,7 +218,10 @@ impl Reader<'_> {
         if empty {
             return Err(self.source.wrong(at, "exclude: there is nothing in it"));
         }
-        Ok(Exclude { values, line })
+        Ok(Exclude {
+            values,
+            place: Some(line),
+        })
     }
 
     fn entries<'t, 'i>(
@@ -445,7 +373,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::hygiene::Vacuum;
+    use pgdyno_model::experiment::Vacuum;
     use serde_json::json;
     use std::time::Duration;
 

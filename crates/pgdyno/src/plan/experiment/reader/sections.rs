@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::{Capacity, Hygiene, Kind, Reader};
-use crate::plan::hygiene::Vacuum;
+use super::{Kind, Reader};
 use pgdyno_model::Failure;
+use pgdyno_model::experiment::{Capacity, Hygiene, Vacuum};
 
 impl Reader<'_> {
     pub(super) fn hygiene(&self, table: &DeTable<'_>) -> Result<Hygiene, Failure> {
@@ -38,17 +38,14 @@ impl Reader<'_> {
                     })?;
                 }
                 "vacuum" => {
-                    hygiene.vacuum = match value.get_ref().as_str() {
-                        Some("needed") => Vacuum::Needed,
-                        Some("always") => Vacuum::Always,
-                        Some("never") => Vacuum::Never,
-                        _ => {
-                            return Err(wrong(
-                                "vacuum: one of \"needed\", \"always\", \"never\" is wanted"
-                                    .to_owned(),
-                            ));
-                        }
-                    }
+                    let word = value.get_ref().as_str();
+                    let mut known = Vacuum::WORDS.into_iter();
+                    let vacuum = known.find(|(known, _)| word == Some(*known));
+                    (_, hygiene.vacuum) = vacuum.ok_or_else(|| {
+                        wrong(
+                            "vacuum: one of \"needed\", \"always\", \"never\" is wanted".to_owned(),
+                        )
+                    })?;
                 }
                 "checkpoint" => {
                     hygiene.checkpoint = value
