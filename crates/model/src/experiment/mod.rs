@@ -5,8 +5,10 @@
 //!
 //! Not here: what each parameter takes, carrying an experiment out.
 
+mod build;
 mod hygiene;
 mod seconds;
+mod toml;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,8 +16,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use build::{scalar, values};
 pub use hygiene::{Hygiene, Vacuum};
 pub use seconds::seconds;
+pub use toml::{Commented, Comments};
 
 /// A matrix of trials.
 ///
