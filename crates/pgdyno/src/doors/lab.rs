@@ -1,6 +1,5 @@
 //! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
@@ -14,9 +13,7 @@ use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::reader;
 use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
-use crate::plan::experiment::toml_text::Source;
 use crate::plan::isolation::Isolation;
 use crate::plan::settings;
 use crate::plan::trial;
@@ -134,15 +131,6 @@ pub struct RetriesArgs {
 
 impl RetriesArgs {
     fn lab(&self) -> Result<Lab, Failure> {
-        let param = |text: &String| match text.split_once('=') {
-            Some((name, value)) if pgdyno_script::is_valid_name(name) => {
-                Ok((name.to_owned(), value.to_owned()))
-            }
-            _ => Err(Failure::with(
-                Exit::Usage,
-                format!("--param {text}: it must be NAME=VALUE"),
-            )),
-        };
         let or = |given: &[u32], plain: &[u32], full: &[u32]| match (given, self.full) {
             ([], false) => plain.to_vec(),
             ([], true) => full.to_vec(),
@@ -162,12 +150,7 @@ impl RetriesArgs {
             },
             repeats: self.repeat,
             seed: self.seed,
-            params: self
-                .pack
-                .param
-                .iter()
-                .map(param)
-                .collect::<Result<_, _>>()?,
+            params: self.pack.pairs()?,
             full: self.full,
         })
     }
@@ -176,15 +159,11 @@ impl RetriesArgs {
 /// Does it.
 pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
     let LabVerb::Retries(args) = verb;
-    let text = args.lab()?.toml();
+    let made = args.lab()?.experiment();
     if args.print {
-        return write_answer(format_args!("{text}")).map(|()| Exit::Ok);
+        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
-    let source = Source {
-        name: "the laboratory's experiment",
-        text: &text,
-    };
-    let experiment = reader::read(source, "", Path::new(""))?;
+    let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
     let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
     retries(args, talk, &plan)

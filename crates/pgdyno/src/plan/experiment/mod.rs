@@ -5,6 +5,7 @@
 //! (`plan::hygiene`, `plan::settings`).
 
 pub mod capacity;
+mod check;
 pub mod conduct;
 pub mod estimate;
 pub mod matrix;
@@ -19,6 +20,8 @@ pub mod retries_lab;
 pub mod schedule;
 pub mod slob_sweep;
 mod suggest;
+#[cfg(test)]
+mod testing;
 pub mod toml_text;
 
 pub use suggest::nearest;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::check::check;
 use super::notebook::Identity;
 use super::point::Point;
 use super::schedule::{Slot, schedule};
@@ -66,6 +67,7 @@ impl Plan {
     /// # Errors
     /// A point that cannot be run, whatever the server.
     pub fn new(experiment: Experiment, wanted: &Wanted, seed: i64) -> Result<Plan, Failure> {
+        check(&experiment)?;
         let mut points = Vec::new();
         for point in matrix::points(&experiment)? {
             points.push(plan(point, wanted)?);
@@ -202,8 +204,9 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     all.sort_unstable();
     let mut hash = Sha256::new();
     hash.update(all.join("\n"));
-    hash.update(format!("{:?}", experiment.hygiene));
+    hash.update(json!(experiment.hygiene).to_string());
     let mut definition = json!({
+        "toml": experiment.to_toml(),
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
         "repeats": experiment.repeats,
         "order": experiment.order.word(),

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -56,11 +55,6 @@ impl<'a> Source<'a> {
         let line = before.matches('\n').count() + 1;
         (line, before[line_start..].chars().count() + 1)
     }
-}
-
-/// A text as TOML writes it; JSON's escapes are TOML's too.
-pub fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
 }
 
 /// What a value is, in words of TOML's users.
