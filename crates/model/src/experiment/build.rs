@@ -40,6 +40,12 @@ impl Experiment {
         self
     }
 
+    /// Adds an axis of points that set parameters of their own; all else of them is what is fixed.
+    pub fn points(mut self, points: impl IntoIterator<Item = Vec<(String, Value)>>) -> Experiment {
+        self.axes.push(Axis(points.into_iter().collect()));
+        self
+    }
+
     /// Leaves out the points that have, for each of these parameters, one of its values.
     pub fn exclude<const N: usize>(mut self, values: [(&str, Vec<Value>); N]) -> Experiment {
         let values = values.into_iter();

@@ -48,10 +48,34 @@ pub struct Experiment {
     pub capacity: Option<Capacity>,
 }
 
-/// One dimension of the matrix: each step sets one parameter, or several that go together. All
-/// steps set the same parameters.
+/// One dimension of the matrix: each step sets one parameter, or several that go together. Steps
+/// that set different parameters are points of their own; a file has room for one such axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis(pub Vec<Vec<(String, Value)>>);
+
+impl Axis {
+    /// The parameters that its steps set, in the order in which they come first.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in self.0.iter().flatten() {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Whether all steps set the same parameters, in the same order.
+    pub fn is_even(&self) -> bool {
+        let names = self.names();
+        let mut steps = self.0.iter();
+        steps.all(|step| {
+            step.iter()
+                .map(|(name, _)| name.as_str())
+                .eq(names.iter().copied())
+        })
+    }
+}
 
 /// Points that have, for each of these parameters, one of these values.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -118,6 +118,7 @@ impl Writer<'_> {
         let others = others.filter(|(name, _)| !FIRST.contains(&name.as_str()));
         for (name, value) in first.chain(others.filter(|(name, _)| is_plain(name))) {
             let text = match (name.as_str(), value.as_array()) {
+                // A list of files alone would be several workloads.
                 ("workload", Some(files)) if files.len() > 1 => format!("[{}]", list(files)),
                 _ => written(name, value),
             };
@@ -147,7 +148,7 @@ impl Writer<'_> {
     /// Lists that multiply as long as no others have come between: the order of the axes is that of
     /// the file.
     fn axes(&mut self, axes: &[Axis]) {
-        let is_single = |Axis(steps): &&Axis| steps.iter().all(|step| step.len() == 1);
+        let is_single = |axis: &&Axis| axis.is_even() && axis.names().len() == 1;
         let singles = axes.iter().take_while(is_single).count();
         let (singles, others) = axes.split_at(singles);
         if !singles.is_empty() {
@@ -157,15 +158,29 @@ impl Writer<'_> {
             self.lists(axis);
         }
         for axis in others {
-            self.section("[[zip]]");
-            self.lists(axis);
+            match axis.is_even() {
+                true => {
+                    self.section("[[zip]]");
+                    self.lists(axis);
+                }
+                false => self.points(axis),
+            }
+        }
+    }
+
+    fn points(&mut self, Axis(steps): &Axis) {
+        for step in steps {
+            self.section("[[point]]");
+            for (name, value) in step {
+                self.line(name, &dotted(name), &written(name, value));
+            }
         }
     }
 
     /// A list for each parameter of an axis.
-    fn lists(&mut self, Axis(steps): &Axis) {
-        for (name, _) in steps.first().into_iter().flatten() {
-            let values = steps.iter().flatten().filter(|(other, _)| other == name);
+    fn lists(&mut self, axis: &Axis) {
+        for name in axis.names() {
+            let values = axis.0.iter().flatten().filter(|(other, _)| other == name);
             let values: Vec<String> = values.map(|(name, value)| written(name, value)).collect();
             let values = format!("[{}]", values.join(", "));
             self.line(name, &dotted(name), &values);
@@ -320,7 +335,7 @@ mod tests {
             .fix("warmup", seconds(Duration::from_millis(1500)))
             .fix("params.scale", 2.0)
             .fix("params.a b", "ü\u{7f}")
-            .fix("settings.work_mem", "4MB")
+            .fix("settings.jit", "off")
             .axis("workload", [json!(["a.sql", "b.sql@2"]), json!(["tpcb"])])
             .axis("rate", [json!(500.0), json!("70%")])
             .zip(
@@ -328,6 +343,13 @@ mod tests {
                 [[json!("none"), json!(1)], [json!("restart"), json!(0)]],
             )
             .axis("params.fillfactor", [90])
+            .points([
+                vec![("mix".to_owned(), json!("a"))],
+                vec![
+                    ("mix".to_owned(), json!("b")),
+                    ("settings.work_mem".to_owned(), json!("4MB")),
+                ],
+            ])
             .exclude([("retry", values(["none"])), ("clients", values([1, 2]))])
             .repeats(3)
             .order(Order::Random)
@@ -360,7 +382,7 @@ seed = -7
 scale = 2.0
 
 [settings]
-work_mem = "4MB"
+jit = "off"
 
 [matrix]
 workload = [["a.sql", "b.sql@2"], "tpcb"]
@@ -372,6 +394,13 @@ max_tries = [1, 0]
 
 [[zip]]
 params.fillfactor = [90]
+
+[[point]]
+mix = "a"
+
+[[point]]
+mix = "b"
+settings.work_mem = "4MB"
 
 [[exclude]]
 clients = [1, 2]

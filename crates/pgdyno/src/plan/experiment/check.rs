@@ -7,6 +7,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::parameter;
+use pgdyno_model::experiment::Axis;
 use pgdyno_model::{Experiment, Failure};
 
 /// Checks all of them.
@@ -20,10 +21,9 @@ pub fn check(experiment: &Experiment) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::new(format!("{name} is given twice"))),
     };
-    let of_axes = experiment.axes.iter();
-    let of_axes = of_axes.flat_map(|axis| axis.0.first().into_iter().flatten());
-    let of_axes = of_axes.map(|(name, _)| name);
-    experiment.fixed.keys().chain(of_axes).try_for_each(once)?;
+    let of_axes = experiment.axes.iter().flat_map(Axis::names);
+    let fixed = experiment.fixed.keys().map(String::as_str);
+    fixed.chain(of_axes).try_for_each(once)?;
 
     let steps = experiment.axes.iter().flat_map(|axis| &axis.0).flatten();
     let steps = steps.map(|(name, value)| (name, value));

@@ -98,8 +98,7 @@ impl Plan {
             seed,
         );
         let axes = experiment.axes.iter().filter(|Axis(steps)| steps.len() > 1);
-        let varied = axes.flat_map(|Axis(steps)| steps[0].iter().map(|(name, _)| name.clone()));
-        let varied = varied.collect();
+        let varied = axes.flat_map(Axis::names).map(str::to_owned).collect();
         let identity = identity(&experiment, &points, seed);
         let plan = Plan {
             experiment,

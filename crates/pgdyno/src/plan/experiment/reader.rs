@@ -18,8 +18,8 @@ use pgdyno_model::experiment::{Axis, Exclude, Order};
 use pgdyno_model::{Experiment, Failure};
 
 /// Keys beside the parameters.
-const KEYS: [&str; 11] = [
-    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "exclude",
+const KEYS: [&str; 12] = [
+    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "point", "exclude",
     "hygiene", "capacity",
 ];
 const REPEATS_MAX: i64 = Experiment::REPEATS_MAX as i64;
@@ -77,6 +77,10 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
                 for (at, table) in reader.tables(value_at.clone(), "zip", value)? {
                     reader.zip(at, table)?;
                 }
+            }
+            "point" => {
+                let tables = reader.tables(value_at.clone(), "point", value)?;
+                reader.points(&tables)?;
             }
             "exclude" => {
                 for (at, table) in reader.tables(value_at.clone(), "exclude", value)? {
@@ -199,6 +203,34 @@ impl Reader<'_> {
             return Err(self.source.wrong(at, "zip: there is nothing in it"));
         }
         self.axes.push((at.start, Axis(steps)));
+        Ok(())
+    }
+
+    /// Points of their own: together they are an axis.
+    fn points(&mut self, tables: &[(Range<usize>, &DeTable<'_>)]) -> Result<(), Failure> {
+        let mut steps = Vec::new();
+        let mut names = BTreeSet::new();
+        for (at, table) in tables {
+            let mut step = Vec::new();
+            for entry in self.entries(table, &["params", "settings"])? {
+                // Another point may have it, too.
+                if !names.contains(&entry.name) {
+                    self.once(&entry)?;
+                    names.insert(entry.name.clone());
+                }
+                let value = self.one(&entry.name, entry.kind, entry.value)?;
+                step.push((entry.name, value));
+            }
+            if step.is_empty() {
+                return Err(self
+                    .source
+                    .wrong(at.clone(), "point: there is nothing in it"));
+            }
+            steps.push(step);
+        }
+        if let Some((at, _)) = tables.first() {
+            self.axes.push((at.start, Axis(steps)));
+        }
         Ok(())
     }
 
@@ -489,6 +521,37 @@ mod tests {
             for want in want {
                 assert!(e.contains(want), "{text}: no \"{want}\" in {e}");
             }
+        }
+    }
+
+    #[test]
+    fn points_of_their_own_set_what_they_need() {
+        let e = read_text(
+            "clients = [1, 2]\n[[point]]\nworkload = 'probe'\nmix = 'commit'\n\
+             [[point]]\nworkload = 'ycsb'\nparams.recordcount = 10\n",
+        )
+        .unwrap();
+        let step = |values: &[(&str, Value)]| -> Vec<(String, Value)> {
+            let values = values.iter().cloned();
+            values
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()
+        };
+        let points = Axis(vec![
+            step(&[("workload", json!(["probe"])), ("mix", json!("commit"))]),
+            step(&[
+                ("workload", json!(["ycsb"])),
+                ("params.recordcount", json!(10)),
+            ]),
+        ]);
+        assert_eq!(e.axes[1], points);
+        for (text, want) in [
+            ("[[point]]\nmix = ['a', 'b']", "mix: a text is wanted"),
+            ("mix = 'a'\n[[point]]\nmix = 'b'", "mix is given twice"),
+            ("[[point]]\n", "point: there is nothing in it"),
+        ] {
+            let e = read_text(&format!("workload = 'tpcb'\n{text}")).unwrap_err();
+            assert!(e.to_string().contains(want), "{e}");
         }
     }
 
