@@ -14,6 +14,7 @@ use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
+use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::isolation::Isolation;
 use crate::plan::settings;
 use crate::plan::trial;
@@ -188,10 +189,12 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
         Means {
             wanted: args.target.wanted(),
             observe: Default::default(),
+            target: None,
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
+            study: &mut TrialsAlone,
             notebook: &notebook,
             interrupts,
         },

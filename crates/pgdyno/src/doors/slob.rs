@@ -17,6 +17,7 @@ use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary, size};
+use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::{settings, trial};
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
@@ -196,10 +197,12 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         Means {
             observe: Default::default(),
             wanted,
+            target: None,
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
+            study: &mut TrialsAlone,
             notebook: &notebook,
             interrupts,
         },

@@ -20,6 +20,7 @@ use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::parameter::PARAMETERS;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
+use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{pgbench_tools, presets};
 use crate::plan::settings;
@@ -311,10 +312,12 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         Means {
             wanted,
             observe,
+            target: None,
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
             observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
+            study: &mut TrialsAlone,
             notebook: &notebook,
             interrupts,
         },

@@ -19,9 +19,10 @@ pub mod reader;
 pub mod retries_lab;
 pub mod schedule;
 pub mod slob_sweep;
+pub mod study;
 mod suggest;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 pub mod toml_text;
 
 pub use suggest::nearest;
