@@ -54,6 +54,13 @@ pub struct Experiment {
 pub struct Axis(pub Vec<Vec<(String, Value)>>);
 
 impl Axis {
+    /// Whether each step is a point with a name.
+    pub fn is_named(&self) -> bool {
+        let has_name =
+            |step: &Vec<(String, Value)>| step.iter().any(|(name, _)| name == POINT_NAME);
+        self.0.iter().all(has_name)
+    }
+
     /// The parameters that its steps set, in the order in which they come first.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -65,9 +72,13 @@ impl Axis {
         names
     }
 
-    /// Whether all steps set the same parameters, in the same order.
+    /// Whether its steps are lists that go together: all set the same parameters in the same order,
+    /// and none is a point with a name.
     pub fn is_even(&self) -> bool {
         let names = self.names();
+        if names.contains(&POINT_NAME) {
+            return false;
+        }
         let mut steps = self.0.iter();
         steps.all(|step| {
             step.iter()
@@ -93,6 +104,9 @@ impl PartialEq for Exclude {
         self.values == other.values
     }
 }
+
+/// What a point of its own is called, beside its parameters: points that have a name are known by it.
+pub const POINT_NAME: &str = "name";
 
 /// In which order trials run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

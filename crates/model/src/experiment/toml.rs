@@ -306,7 +306,9 @@ fn time(time: Duration) -> String {
         ("ms", 1_000_000),
         ("us", 1_000),
     ];
-    let unit = units.into_iter().find(|(_, unit)| nanos % unit == 0);
+    let unit = units
+        .into_iter()
+        .find(|(_, unit)| nanos.is_multiple_of(*unit));
     match unit {
         _ if nanos == 0 => "0".to_owned(),
         Some((unit, of)) => format!("\"{}{unit}\"", nanos / of),

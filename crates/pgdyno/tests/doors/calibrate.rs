@@ -108,13 +108,11 @@ fn each_line_has_a_verdict_and_the_notebook_shows_it_again() {
     let shown = store.run(&["show", "--experiment", "here"]).expect(0, &[]);
     assert_eq!(shown.stdout, printed.stdout);
     assert_eq!(store.json(&["show", "--experiment", "here"], 0), document);
-    let positions = "SELECT group_concat(concat_ws(' ', mix, waits), ', ') FROM \
-                     (SELECT point ->> 'mix' AS mix, \
-                      point ->> '$.settings.synchronous_commit' AS waits \
-                      FROM trial ORDER BY position)";
+    let positions = "SELECT group_concat(point ->> 'name', ' ') FROM \
+                     (SELECT point FROM trial ORDER BY position)";
     store
         .run(&["sql", positions])
-        .expect(0, &["round-trip, commit, commit off, b"]);
+        .expect(0, &["round-trip commit commit-no-wait baseline"]);
 
     // Systems of the notebook beside each other; a URL is measured now.
     let args = [

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::target::dialect::{COCKROACHDB, POSTGRESQL, Probes, YUGABYTEDB};
+use crate::target::dialect::Probes;
 use pgdyno_model::Experiment;
-use pgdyno_model::experiment::{Order, scalar, seconds};
+use pgdyno_model::experiment::{Order, POINT_NAME, scalar, seconds};
 
 /// Short trials take this part of the baseline's time …
 const SHORT_PART: u32 = 12;
@@ -23,9 +23,6 @@ const TRIES_MAX: u32 = 10;
 
 /// The pack with the parts.
 pub const PROBE: &str = "probe";
-/// Its mixes.
-const ROUND_TRIP: &str = "round-trip";
-const COMMIT: &str = "commit";
 /// The pack with reads and updates, and its mix: 95 % reads, 5 % updates.
 pub const YCSB: (&str, &str) = ("ycsb", "b");
 /// The names of its scripts.
@@ -60,20 +57,29 @@ impl Measure {
         }
     }
 
+    /// What its point is called.
+    fn word(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "round-trip",
+            Self::Commit => "commit",
+            Self::CommitNoWait => "commit-no-wait",
+            Self::Baseline => "baseline",
+            Self::Clients(_) => "clients",
+        }
+    }
+
     /// What is measured at this point; `None` when it is none of a calibration.
     pub fn at(point: &Value) -> Option<Self> {
         let clients = u32::try_from(point["clients"].as_u64()?).ok()?;
-        let workload = point["workload"].as_array()?.first()?.as_str()?;
-        match (workload, point["mix"].as_str()?) {
-            (PROBE, ROUND_TRIP) => Some(Self::RoundTrip),
-            (PROBE, COMMIT) => Some(match waits(point) {
-                true => Self::Commit,
-                false => Self::CommitNoWait,
-            }),
-            YCSB if clients == 1 => Some(Self::Baseline),
-            YCSB => Some(Self::Clients(clients)),
-            _ => None,
-        }
+        let all = [
+            Self::RoundTrip,
+            Self::Commit,
+            Self::CommitNoWait,
+            Self::Baseline,
+            Self::Clients(clients),
+        ];
+        let name = point[POINT_NAME].as_str()?;
+        all.into_iter().find(|measure| measure.word() == name)
     }
 
     /// Clients at work.
@@ -99,8 +105,8 @@ impl Measure {
     ) -> Vec<(String, Value)> {
         let short = (duration / SHORT_PART).max(SHORT_MIN);
         let (workload, mix) = match self {
-            Self::RoundTrip => (PROBE, ROUND_TRIP),
-            Self::Commit | Self::CommitNoWait => (PROBE, COMMIT),
+            Self::RoundTrip => (PROBE, "round-trip"),
+            Self::Commit | Self::CommitNoWait => (PROBE, "commit"),
             Self::Baseline | Self::Clients(_) => YCSB,
         };
         let (measured, warmup) = match self {
@@ -109,6 +115,7 @@ impl Measure {
             _ => (short, Duration::ZERO),
         };
         let mut point = vec![
+            (POINT_NAME.to_owned(), Value::from(self.word())),
             ("workload".to_owned(), Value::from([workload])),
             ("mix".to_owned(), Value::from(mix)),
             ("clients".to_owned(), Value::from(self.clients())),
@@ -150,16 +157,6 @@ pub struct Server {
     pub may_time: bool,
 }
 
-/// Whether commits at this point wait for the disk, as the sessions of all but one do.
-fn waits(point: &Value) -> bool {
-    let settings = &point["settings"];
-    let known = [&POSTGRESQL, &YUGABYTEDB, &COCKROACHDB];
-    !known.into_iter().any(|dialect| {
-        let wait = dialect.probes.wait.as_ref();
-        wait.is_ok_and(|wait| settings[wait.setting] == wait.off)
-    })
-}
-
 /// The experiment: everything up to the baseline, in this order.
 pub fn experiment(
     name: &str,
@@ -191,6 +188,7 @@ mod tests {
     use crate::plan::experiment::point::Point;
     use crate::plan::experiment::schedule::Slot;
     use crate::plan::experiment::testing::planned;
+    use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
     use crate::target::open::Wanted;
     use pgdyno_drive::{QueryMode, Until};
     use pgdyno_model::experiment::{Commented, Comments};
@@ -237,7 +235,7 @@ mod tests {
         assert_eq!(Measure::at(&more), Some(Measure::Clients(16)));
         for other in [
             json!({ "clients": 4 }),
-            json!({ "workload": ["tpcb"], "mix": "b", "clients": 1 }),
+            json!({ "name": "other", "clients": 1 }),
         ] {
             assert_eq!(Measure::at(&other), None);
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::parameter;
-use pgdyno_model::experiment::Axis;
+use pgdyno_model::experiment::{Axis, POINT_NAME};
 use pgdyno_model::{Experiment, Failure};
 
 /// Checks all of them.
@@ -43,6 +43,9 @@ pub fn check(experiment: &Experiment) -> Result<(), Failure> {
 
 fn takes(name: &str, value: &Value) -> Result<(), Failure> {
     let wrong = |what: &str| Failure::new(format!("{name}: {what}"));
+    if name == POINT_NAME && value.is_string() {
+        return Ok(());
+    }
     let kind = parameter::find(name).ok_or_else(|| wrong("there is no such parameter"))?;
     // JSON of texts, numbers and lists of texts is TOML.
     let text = value.to_string();

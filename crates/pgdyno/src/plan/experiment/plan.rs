@@ -18,7 +18,7 @@ use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::recipe::Recipe;
 use crate::workload::{resolve, sql_words};
-use pgdyno_model::experiment::Axis;
+use pgdyno_model::experiment::{Axis, POINT_NAME};
 use pgdyno_model::{Exit, Experiment, Failure};
 
 /// What is to be done.
@@ -98,7 +98,11 @@ impl Plan {
             seed,
         );
         let axes = experiment.axes.iter().filter(|Axis(steps)| steps.len() > 1);
-        let varied = axes.flat_map(Axis::names).map(str::to_owned).collect();
+        let varied = axes.flat_map(|axis| match axis.is_named() {
+            true => vec![POINT_NAME],
+            false => axis.names(),
+        });
+        let varied = varied.map(str::to_owned).collect();
         let identity = identity(&experiment, &points, seed);
         let plan = Plan {
             experiment,
@@ -205,7 +209,7 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     hash.update(all.join("\n"));
     hash.update(json!(experiment.hygiene).to_string());
     let mut definition = json!({
-        "toml": experiment.to_toml(),
+        "toml": experiment.clone().seed(Some(seed)).to_toml(),
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
         "repeats": experiment.repeats,
         "order": experiment.order.word(),
@@ -291,6 +295,9 @@ mod tests {
         let limited = plan_of(&format!("{rates}capacity.slo = '5ms'")).unwrap();
         assert_eq!(limited.identity.sha256, of(rates));
         assert_eq!(limited.identity.definition["capacity_slo_us"], 5000.0);
+        // What is kept is a file of the same experiment.
+        let kept = limited.identity.definition["toml"].as_str().unwrap();
+        assert_eq!(plan_of(kept).unwrap().identity, limited.identity);
         assert_ne!(
             one,
             of("workload = 'tpcb'\nclients = [1, 2]\nhygiene.vacuum = 'never'")

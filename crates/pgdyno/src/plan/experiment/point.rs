@@ -14,6 +14,7 @@ use crate::plan::warmup::Asked;
 use crate::plan::{backoff, retries};
 use crate::target::open::Wanted;
 use pgdyno_model::Failure;
+use pgdyno_model::experiment::POINT_NAME;
 
 /// As `pgdyno run` has it.
 const DURATION_DEFAULT_S: f64 = 10.0;
@@ -117,7 +118,7 @@ impl Point {
             let value = text(self.0.get(*name)?);
             let short = name.strip_prefix("params.").unwrap_or(name);
             let short = short.strip_prefix("settings.").unwrap_or(short);
-            Some(if *name == "workload" {
+            Some(if ["workload", POINT_NAME].contains(name) {
                 value
             } else {
                 format!("{short} {value}")

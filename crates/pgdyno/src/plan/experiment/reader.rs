@@ -14,7 +14,7 @@ use super::parameter::{self, Kind, PARAMETERS};
 use super::suggest::nearest;
 use super::toml_text::{Placed, Source, integer, kind};
 use crate::workload::{folder, script_files, shipped};
-use pgdyno_model::experiment::{Axis, Exclude, Order};
+use pgdyno_model::experiment::{Axis, Exclude, Order, POINT_NAME};
 use pgdyno_model::{Experiment, Failure};
 
 /// Keys beside the parameters.
@@ -212,7 +212,13 @@ impl Reader<'_> {
         let mut names = BTreeSet::new();
         for (at, table) in tables {
             let mut step = Vec::new();
-            for entry in self.entries(table, &["params", "settings"])? {
+            if let Some(name) = table.get(POINT_NAME) {
+                let text = name.get_ref().as_str().filter(|text| !text.is_empty());
+                let text =
+                    text.ok_or_else(|| self.source.wrong(name.span(), "name: a text is wanted"))?;
+                step.push((POINT_NAME.to_owned(), Value::from(text)));
+            }
+            for entry in self.entries(table, &["params", "settings", POINT_NAME])? {
                 // Another point may have it, too.
                 if !names.contains(&entry.name) {
                     self.once(&entry)?;
@@ -527,7 +533,7 @@ mod tests {
     #[test]
     fn points_of_their_own_set_what_they_need() {
         let e = read_text(
-            "clients = [1, 2]\n[[point]]\nworkload = 'probe'\nmix = 'commit'\n\
+            "clients = [1, 2]\n[[point]]\nworkload = 'probe'\nmix = 'commit'\nname = 'a commit'\n\
              [[point]]\nworkload = 'ycsb'\nparams.recordcount = 10\n",
         )
         .unwrap();
@@ -538,7 +544,11 @@ mod tests {
                 .collect()
         };
         let points = Axis(vec![
-            step(&[("workload", json!(["probe"])), ("mix", json!("commit"))]),
+            step(&[
+                ("name", json!("a commit")),
+                ("workload", json!(["probe"])),
+                ("mix", json!("commit")),
+            ]),
             step(&[
                 ("workload", json!(["ycsb"])),
                 ("params.recordcount", json!(10)),
@@ -549,6 +559,8 @@ mod tests {
             ("[[point]]\nmix = ['a', 'b']", "mix: a text is wanted"),
             ("mix = 'a'\n[[point]]\nmix = 'b'", "mix is given twice"),
             ("[[point]]\n", "point: there is nothing in it"),
+            ("[[point]]\nname = 1", "name: a text is wanted"),
+            ("[[zip]]\nname = ['a']", "there is no key \"name\""),
         ] {
             let e = read_text(&format!("workload = 'tpcb'\n{text}")).unwrap_err();
             assert!(e.to_string().contains(want), "{e}");
