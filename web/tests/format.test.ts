@@ -1,7 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { asked, bytes, change, clock, columnUnit, count, fixed, inUnit, inUnitOf, join, oneIn, partOf, percent, percentileName, signed, significant, span, time, timeText } from '../src/pure/format';
+import cases from '../../crates/model/src/text/cases.json';
+import { asked, bytes, bytesText, bytesUnit, change, clock, columnUnit, count, fixed, inUnit, inUnitOf, join, oneIn, partOf, percent, percentileName, rate, shortCount, signed, significant, span, time, timeText } from '../src/pure/format';
 
 const plain = (text: string): string => text.replace(/\u00a0/g, ' ');
+
+/** How the page writes each kind of figure that the terminal writes too. */
+const kinds: Record<string, (value: number) => string> = {
+  count,
+  significant: (value) => significant(value),
+  bytes: bytesText,
+  'bytes/s': (value) => join(inUnitOf(value, 'bytes/s')),
+  time_us: (value) => timeText(value),
+  asked_us: asked,
+  seconds: span,
+  share: percent,
+  change,
+  percentile: (value) => percentileName(value / 100),
+};
+
+describe('the table that the terminal reads too', () => {
+  it.each(cases)('$kind $value: $text', ({ kind, value, text }) => {
+    // The page alone has no-break spaces and a true minus.
+    expect(plain(kinds[kind]!(value)).replace('−', '-')).toBe(text);
+  });
+  it('has all of it', () => {
+    expect(new Set(cases.map((of) => of.kind))).toEqual(new Set(Object.keys(kinds)));
+  });
+});
 
 describe('counts', () => {
   it('mark thousands and have a true minus', () => {
@@ -19,6 +44,12 @@ describe('significant digits', () => {
     expect(significant(44.12)).toBe('44.1');
     expect(significant(1234.6)).toBe('1,235');
     expect(significant(0)).toBe('0');
+  });
+  it('are those of rates, and of counts in little room', () => {
+    expect(rate(12345.6)).toBe('12,346');
+    expect(rate(null)).toBe('–');
+    expect(plain(shortCount(1_259_504))).toBe('1.26 M');
+    expect(shortCount(999_999)).toBe('999,999');
   });
   it('are those of the rounded number', () => {
     expect(significant(9.996)).toBe('10.0');
@@ -83,12 +114,14 @@ describe('shares', () => {
 describe('units', () => {
   it('of bytes are those of PostgreSQL', () => {
     expect(join(bytes(134217728))).toBe('128\u00a0MB');
-    expect(plain(join(bytes(8 * 2 ** 30)))).toBe('8.0 GB');
-    expect(plain(join(bytes(1023)))).toBe('1,023 bytes');
-    expect(plain(join(bytes(1023.8 * 1024)))).toBe('1.0 MB');
+    expect(join(bytes(-1536))).toBe('−1.5\u00a0kB');
+    expect(bytes(NaN)).toEqual({ value: '–', unit: '' });
+    expect(bytesUnit(100e6)).toEqual({ by: 2 ** 20, name: 'MB' });
+    expect(bytesUnit(0).name).toBe('bytes');
+    expect(bytesUnit(2 ** 70).name).toBe('PB');
   });
   it('of series are shown as they are meant', () => {
-    expect(plain(join(inUnitOf(8.3e6, 'bytes/s')))).toBe('7.9 MB/s');
+    expect(plain(join(inUnitOf(8.3e6, 'bytes/s')))).toBe('7.92 MB/s');
     expect(plain(join(inUnitOf(3.6, 'ms')))).toBe('3.60 ms');
     expect(plain(join(inUnitOf(44, '1/s')))).toBe('44 /s');
     expect(inUnitOf(null, 'bytes').value).toBe('–');

@@ -14,13 +14,18 @@ use crate::rules::{ErrorRule, PGBENCH_RULES};
 
 /// How statements travel (pgbench's `--protocol`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "words",
+    derive(clap::ValueEnum, serde::Serialize, serde::Deserialize)
+)]
+#[cfg_attr(feature = "words", serde(rename_all = "lowercase"))]
 pub enum QueryMode {
-    /// One text with the values in it: the simple query protocol.
+    /// Values stand in the statement's text: the simple query protocol
     #[default]
     Simple,
-    /// Parse, Bind and Execute each time.
+    /// Parse, Bind and Execute each time
     Extended,
-    /// Parse once a connection, then Bind and Execute.
+    /// Parse once a connection, then Bind and Execute
     Prepared,
 }
 
@@ -238,15 +243,6 @@ impl Drive {
             scripts,
             names,
             ..Self::default()
-        }
-    }
-
-    /// The retry policy's word: `none`, `restart` or `savepoint`.
-    pub fn retry_name(&self) -> &'static str {
-        match self.retry {
-            Retry::Savepoint => "savepoint",
-            Retry::Restart if self.max_tries == 1 => "none",
-            Retry::Restart => "restart",
         }
     }
 

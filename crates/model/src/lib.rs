@@ -5,9 +5,11 @@
 //!
 //! - `exit`: how pgdyno ends, and the one form of its errors.
 //! - `experiment`: a matrix of trials.
+//! - `spec`: what a trial is.
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
 //! - `observed`: what instruments saw beside a trial.
 //! - `event`, `observer`: what the runner says while trials run, and to whom.
+//! - `text`: quantities as people read them.
 //!
 //! Not here: finding anything out, running anything, keeping or printing it.
 
@@ -18,11 +20,14 @@ mod fact;
 pub mod note;
 pub mod observed;
 mod observer;
+pub mod spec;
 mod state;
+pub mod text;
 
 pub use exit::{Exit, Failure};
 pub use experiment::Experiment;
 pub use fact::Fact;
 pub use note::{Note, Severity};
 pub use observer::{Observer, Observers};
+pub use spec::{Isolation, TrialSpec};
 pub use state::State;

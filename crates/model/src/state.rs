@@ -1,7 +1,10 @@
 //! How far a trial has come.
 
+use std::fmt;
+
 /// States of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// Its pgdyno is at work.
     Running,
@@ -29,5 +32,11 @@ impl State {
         [Self::Running, Self::Complete, Self::Failed, Self::Aborted]
             .into_iter()
             .find(|state| state.name() == name)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -6,9 +6,10 @@
 mod server;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use pgdyno_model::note::{DRIFTS, WARMUP_CUT_SHORT, WARMUP_MEASURED};
-use pgdyno_model::{Note, Severity};
+use pgdyno_model::{Fact, Note, Severity, text};
 use serde::Serialize;
 
 use pgdyno_drive::record::ThreadUse;
@@ -20,7 +21,6 @@ use crate::plan::warmup::Ended;
 use crate::report::accounting as report;
 use crate::target::facts::Facts;
 use crate::target::locate::Role;
-use pgdyno_model::Fact;
 use pgdyno_model::observed::Observed;
 
 /// A table that the workload updates and that has fewer rows than there are clients.
@@ -120,8 +120,8 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "accounting-off",
             Severity::Warning,
             format!(
-                "the server counted {:.1} % {} logical reads than {} {}s of {:.1} buffers each are",
-                off.abs() * 100.0,
+                "the server counted {} {} logical reads than {} {}s of {:.1} buffers each are",
+                text::share(off.abs()),
                 if off > 0.0 { "more" } else { "fewer" },
                 it.units.first().map_or(0, |units| units.count),
                 expected.kind,
@@ -186,17 +186,20 @@ fn mismatch(m: &Mismatch) -> Note {
 
 fn client_bound(thread: &ThreadUse) -> Note {
     let lag = match thread.lag_p99_us {
-        Some(us) => format!(", and let one answer in a hundred wait for {us} µs or more"),
+        Some(us) => format!(
+            ", and let one answer in a hundred wait for {} or more",
+            text::time(us as f64)
+        ),
         None => String::new(),
     };
     note(
         "client-bound",
         Severity::Serious,
         format!(
-            "for {:.0} % of the time pgdyno's busiest thread was on a CPU, and for {:.0} % it waited \
+            "for {} of the time pgdyno's busiest thread was on a CPU, and for {} it waited \
              for one{lag}: the figures show the client's limit rather than the server's",
-            thread.busy_share() * 100.0,
-            thread.waited_share() * 100.0
+            text::roughly(thread.busy_share()),
+            text::roughly(thread.waited_share())
         ),
         "give it more threads (-j) or another host",
     )
@@ -241,8 +244,8 @@ fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {
         Some(change) => {
             let verb = if change < 0.0 { "fell" } else { "rose" };
             format!(
-                "before it was steady: over its later half {figure} still {verb} by {:.0} %",
-                change.abs() * 100.0
+                "before it was steady: over its later half {figure} still {verb} by {}",
+                text::roughly(change.abs())
             )
         }
         None => format!("before there was enough to tell whether {figure} was steady"),
@@ -251,8 +254,8 @@ fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {
         WARMUP_CUT_SHORT,
         Severity::Warning,
         format!(
-            "the warm-up came to its limit of {:.0} s {still}",
-            elapsed_us as f64 / 1e6
+            "the warm-up came to its limit of {} {still}",
+            text::about(Duration::from_micros(elapsed_us))
         ),
         "give it more time (--warmup auto=5m); what never settles, such as a load that the server \
          cannot keep up with or a table that grows, has no steady figures",
@@ -658,7 +661,7 @@ mod tests {
                     .sentence
                     .contains(&format!("for {waited} % it waited"))
             );
-            assert!(got[0].sentence.contains("1234 µs"));
+            assert!(got[0].sentence.contains("1.23 ms"));
         }
     }
 

@@ -37,7 +37,8 @@ impl fmt::Display for Step {
                 about_bytes,
                 elapsed,
             } => {
-                let megabytes = about_bytes.div_ceil(1_000_000);
+                // PostgreSQL's units, as everywhere: 1 MB is 1,048,576 bytes.
+                let megabytes = about_bytes.div_ceil(1 << 20);
                 write!(f, "downloading PostgreSQL {version} (about {megabytes} MB")?;
                 match elapsed.as_secs() {
                     0 => write!(f, ")"),

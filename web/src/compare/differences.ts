@@ -1,7 +1,7 @@
 /** Differences as bars on a log-ratio axis: what crosses "same" is no difference. */
 
 import type { CompareData, Difference, Pair } from '../data';
-import { change, columnUnit, DASH, inUnit, join, inUnitOf, significant, count, percent } from '../pure/format';
+import { bytesText, change, columnUnit, count, DASH, inUnit, inUnitOf, join, percent, rate } from '../pure/format';
 import { actions } from '../chart/figure';
 import { h, svg, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
@@ -71,8 +71,8 @@ function bar(d: Difference, of: { low: number; high: number }, marks: number[]):
 export function shown(d: Difference, value: number | undefined): string {
   if (value === undefined) return DASH;
   if (d.unit === 'µs') return inUnit(value, columnUnit([d.a?.median, d.b?.median]));
-  if (d.unit === 'bytes') return count(value);
-  return value >= 100 ? count(value) : value === 0 ? '0' : significant(value);
+  if (d.unit === 'bytes') return bytesText(value);
+  return rate(value);
 }
 
 const unitOf = (d: Difference): string => (d.unit === 'µs' ? columnUnit([d.a?.median, d.b?.median]).unit : d.unit);

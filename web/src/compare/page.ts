@@ -1,7 +1,7 @@
 /** Two sets beside each other: what differs, by how much, and where it shows. */
 
 import type { CompareData, Difference, Pair } from '../data';
-import { count, DASH, columnUnit, inUnit, percent, signed, significant, timeText } from '../pure/format';
+import { change, columnUnit, count, DASH, inUnit, rate, signed, timeText } from '../pure/format';
 import { linear, linearLabel } from '../pure/ticks';
 import { pushApart } from '../pure/labels';
 import { linearAxis, named } from '../chart/axes';
@@ -79,7 +79,6 @@ function repeatsOf(pair: Pair, d: Difference, notes: string[]): HTMLElement {
   if (cut && axis.min > 0) notes.push(`The axis of ${d.name} starts at ${linearLabel(axis.min, axis.step)} to show the spread.`);
   const xs = all.map(([x]) => x);
   const [from, to] = [Math.min(...xs), Math.max(...xs)];
-  const shown = (v: number): string => (v >= 100 ? count(v) : significant(v));
   const plot = new Plot({
     height: 240,
     build: () => ({
@@ -94,7 +93,7 @@ function repeatsOf(pair: Pair, d: Difference, notes: string[]): HTMLElement {
             const placed = pushApart(wanted, 15, box.y + 6, box.y + box.height - 6);
             return (['a', 'b'] as const).flatMap((side, i) => [
               segment(box.x, wanted[i]!, box.x + box.width, wanted[i]!, token(side), 1.6, side === 'a' ? undefined : [6, 3]),
-              label(box.x + box.width + 5, placed[i]! - 6, `${side.toUpperCase()} ${shown(d[side]!.median / unit.us)}`, token(side), { fontWeight: 600 }),
+              label(box.x + box.width + 5, placed[i]! - 6, `${side.toUpperCase()} ${rate(d[side]!.median / unit.us)}`, token(side), { fontWeight: 600 }),
             ]);
           }, 2) as { clip: boolean };
           series.clip = false;
@@ -107,7 +106,7 @@ function repeatsOf(pair: Pair, d: Difference, notes: string[]): HTMLElement {
     {
       title: d.name,
       subtitle: unit.unit,
-      summary: () => `A: ${shown(d.a!.min / unit.us)} to ${shown(d.a!.max / unit.us)}, B: ${shown(d.b!.min / unit.us)} to ${shown(d.b!.max / unit.us)} ${unit.unit}.`,
+      summary: () => `A: ${rate(d.a!.min / unit.us)} to ${rate(d.a!.max / unit.us)}, B: ${rate(d.b!.min / unit.us)} to ${rate(d.b!.max / unit.us)} ${unit.unit}.`,
       data: () => ({ head: ['side', 'order', 'trial', `${d.figure} ${d.unit}`.trim()], rows: (['a', 'b'] as const).flatMap((side) => d[side]!.values.map((v, i) => [side.toUpperCase(), pair[side].trials[i]?.order ?? null, pair[side].trials[i]?.trial ?? null, v])) }),
       png: (name) => plot.png(name, d.name, unit.unit),
     },
@@ -193,7 +192,7 @@ function statements(data: CompareData): Section | null {
   if (rows.length === 0) return null;
   const unit = columnUnit(rows.flatMap((r) => [r.a_mean_us, r.b_mean_us]));
   const most = Math.max(...rows.map((r) => Math.abs((r.b_mean_us ?? 0) - (r.a_mean_us ?? 0))), 1);
-  const share = (a: number | null, b: number | null): Child => (a === null || b === null || a === 0 ? DASH : `${b >= a ? '+' : '−'}${percent(Math.abs(b / a - 1))}`);
+  const share = (a: number | null, b: number | null): Child => (a === null || b === null || a === 0 ? DASH : change(b / a - 1));
   const tested = rows.some((r) => r.significant !== undefined && r.significant !== null);
   const numeric = (text: Child, ...more: Child[]): HTMLElement => h('th', { scope: 'col', class: 'n' }, text, ...more);
   const body = rows.map((r, i) =>

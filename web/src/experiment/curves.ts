@@ -1,12 +1,11 @@
 /** The four curves of an experiment. */
 
 import type { ExperimentData, Point } from '../data';
-import { asked, bytesText, count, significant, timeText } from '../pure/format';
+import { asked, bytesText, rate, timeText } from '../pure/format';
 import { linesChart, type Line, type Place } from '../chart/lines';
 import { lineOf } from '../page/classes';
 import { goodput, latencyOf, lines, pointAt, type Plane } from './model';
 
-const tps = (value: number | null): string => (value === null ? '–' : value >= 100 ? count(value) : significant(value));
 
 function goodputPlace(point: Point, x: number, go: () => void): Place | null {
   const of = point.figures.goodput?.over_repeats;
@@ -17,7 +16,7 @@ function goodputPlace(point: Point, x: number, go: () => void): Place | null {
     const value = of.values[at];
     return value === undefined || value === null ? [] : [value];
   });
-  const words = `${point.title}: ${tps(of.median)} tps, ${interval !== null ? `95 % interval ${tps(interval[0])} to ${tps(interval[1])}` : `range ${tps(of.min)} to ${tps(of.max)}`}, ${of.n} ${of.n === 1 ? 'repeat' : 'repeats'}`;
+  const words = `${point.title}: ${rate(of.median)} tps, ${interval !== null ? `95 % interval ${rate(interval[0])} to ${rate(interval[1])}` : `range ${rate(of.min)} to ${rate(of.max)}`}, ${of.n} ${of.n === 1 ? 'repeat' : 'repeats'}`;
   return { x, y: of.median, low: interval?.[0] ?? null, high: interval?.[1] ?? null, dots: of.values.filter((v): v is number => v !== null), flagged, words, go };
 }
 
@@ -75,7 +74,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
       places,
       xName: x.title,
       log: false,
-      summary: () => good.map((l) => `${l.name}: ${tps(Math.max(...l.places.map((p) => p.y)))} tps at most`).join('; '),
+      summary: () => good.map((l) => `${l.name}: ${rate(Math.max(...l.places.map((p) => p.y)))} tps at most`).join('; '),
       data: () => ({ head: [...head, 'median_tps', 'low', 'high', 'repeats'], rows: rows((p) => {
         const g = p.figures.goodput?.over_repeats ?? null;
         return [g?.median ?? null, g?.interval?.[0] ?? g?.min ?? null, g?.interval?.[1] ?? g?.max ?? null, p.repeats];
@@ -123,7 +122,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
         xName: line.title,
         log: false,
         zones: zones(data, line.name, sizes),
-        summary: () => across.map((l) => `${l.name}: ${tps(Math.max(...l.places.map((p) => p.y), 0))} tps at most`).join('; '),
+        summary: () => across.map((l) => `${l.name}: ${rate(Math.max(...l.places.map((p) => p.y), 0))} tps at most`).join('; '),
         data: () => ({ head: [...head, 'median_tps'], rows: rows((p) => [goodput(p)]) }),
       }),
     );
@@ -137,7 +136,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
         const [g, p] = found === null ? [null, null] : [goodput(found.point), latencyOf(found.point, 'p99')];
         if (found === null || g === null || p === null) return [];
         const edge = i === 0 || i === x.values.length - 1;
-        return [{ x: g, y: p, words: `${found.point.title}: ${tps(g)} tps, p99 ${timeText(p)}`, ...(edge ? { label: value } : {}), go: () => go(found.index) }];
+        return [{ x: g, y: p, words: `${found.point.title}: ${rate(g)} tps, p99 ${timeText(p)}`, ...(edge ? { label: value } : {}), go: () => go(found.index) }];
       }),
     }))
     .filter((l) => l.places.length > 0);

@@ -1,7 +1,7 @@
 /** The map: what every point gave, how slow it was, what limited it. Tables with coloured cells. */
 
 import type { ExperimentData, Point } from '../data';
-import { asked, bytesText, count, significant } from '../pure/format';
+import { asked, bytesText, rate, significant } from '../pure/format';
 import { inkOn, mix } from '../pure/color';
 import { limitColor } from '../page/classes';
 import { h, type Child } from '../page/dom';
@@ -28,9 +28,8 @@ export function maps(data: ExperimentData, plane: Plane, go: (point: number) => 
   const ms = all((p) => latencyOf(p, 'p99'));
   const unit = ms.length > 0 && Math.max(...ms) < 1000 ? 'µs' : 'ms';
   const inMs = (us: number): string => significant(unit === 'ms' ? us / 1000 : us);
-  const tps = (v: number): string => (v >= 100 ? count(v) : significant(v));
   const specs: Record<Figure, MapSpec> = {
-    goodput: { title: 'Goodput, tps', low: 'less', high: 'more', value: goodput, text: tps, log: false },
+    goodput: { title: 'Goodput, tps', low: 'less', high: 'more', value: goodput, text: rate, log: false },
     p50: { title: `p50 latency, ${unit}`, low: 'faster', high: 'slower', value: (p) => latencyOf(p, 'p50'), text: inMs, log: true },
     retries: { title: 'Retries per commit', low: 'fewer', high: 'more', value: (p) => p.retries_per_commit ?? null, text: (v) => (v === 0 ? '0' : significant(v, 2)), log: false },
   };

@@ -1,7 +1,7 @@
 /** An experiment: what it says, the map, the curves, every point, whether the machine was steady. */
 
 import type { ExperimentData } from '../data';
-import { asked, change, count, DASH, many, percent, significant, span, time, timeText } from '../pure/format';
+import { asked, change, count, DASH, many, percent, rate, significant, span, time, timeText } from '../pure/format';
 import { namePage } from '../chart/figure';
 import { limitColor } from '../page/classes';
 import { h, scroll, type Child } from '../page/dom';
@@ -13,7 +13,6 @@ import { bestWithin, driftShare, goodput, latencyOf, median, plane, spreadShare,
 import { allPoints, legend, steady } from './points';
 import { capacitySection, retriesLab, slobSweep } from './special';
 
-const tps = (v: number): string => (v >= 100 ? count(v) : significant(v));
 
 export function experimentPage(data: ExperimentData): void {
   namePage(data.name);
@@ -90,7 +89,7 @@ function best(data: ExperimentData, of: Plane): HTMLElement | null {
             const cells: Child[] = [
               of.line !== null && h('th', { scope: 'row' }, of.line.values[row.line]!),
               h('td', { class: 'n' }, of.x.values[point.at[of.xIndex]!] ?? ''),
-              h('td', { class: 'n' }, `${tps(goodput(point)!)}\u00a0tps`),
+              h('td', { class: 'n' }, `${rate(goodput(point)!)}\u00a0tps`),
               h('td', { class: 'n' }, timeText(latencyOf(point, 'p99'))),
               limits && h('td', {}, point.limit === undefined || point.limit === null ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${limitColor(point.limit.code)})` } }, point.limit.name)),
             ];
@@ -112,7 +111,7 @@ function figuresOf(data: ExperimentData): Headline[] {
   const aborted = data.trials.filter((t) => t.state !== 'complete').length;
   const outliers = data.points.reduce((sum, p) => sum + new Set(p.outliers.map((o) => o.trial)).size, 0);
   const list: Headline[] = [];
-  if (peak !== null) list.push({ key: 'goodput', label: 'Peak goodput', value: tps(peak.of.median), unit: 'tps', context: peak.of.interval === null ? `range ${tps(peak.of.min)} to ${tps(peak.of.max)}, ${many(peak.of.n, 'repeat')}` : `95 % interval ${tps(peak.of.interval[0])} to ${tps(peak.of.interval[1])}` });
+  if (peak !== null) list.push({ key: 'goodput', label: 'Peak goodput', value: rate(peak.of.median), unit: 'tps', context: peak.of.interval === null ? `range ${rate(peak.of.min)} to ${rate(peak.of.max)}, ${many(peak.of.n, 'repeat')}` : `95 % interval ${rate(peak.of.interval[0])} to ${rate(peak.of.interval[1])}` });
   if (fastest !== null) {
     const { value, unit } = time(fastest.us);
     list.push({ key: 'p99', label: 'Lowest p99', value, unit, context: fastest.point.title });

@@ -1,7 +1,7 @@
 /** All points, and whether the machine was steady while they were measured. */
 
 import type { ExperimentData, Point } from '../data';
-import { bytesText, change, columnUnit, count, DASH, inUnit, significant } from '../pure/format';
+import { bytesText, change, columnUnit, count, DASH, inUnit, rate, significant } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis, named } from '../chart/axes';
 import { actions, figure } from '../chart/figure';
@@ -59,7 +59,6 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
   const unit = columnUnit(data.points.map((p) => latencyOf(p, 'p50')));
   const retries = data.points.some((p) => p.retries_per_commit !== undefined && p.retries_per_commit !== null);
   const limits = data.points.some((p) => p.limit !== undefined && p.limit !== null);
-  const tps = (v: number | null): string => (v === null ? DASH : v >= 100 ? count(v) : significant(v));
   const axes = data.axes;
   const spec = {
     title: 'All points',
@@ -85,7 +84,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
     const first = line !== group;
     group = line;
     const g = point.figures.goodput?.over_repeats ?? null;
-    const words = g === null ? DASH : g.interval !== null ? `${tps(g.interval[0])} to ${tps(g.interval[1])}` : g.n > 1 ? `range ${tps(g.min)} to ${tps(g.max)}` : 'one repeat';
+    const words = g === null ? DASH : g.interval !== null ? `${rate(g.interval[0])} to ${rate(g.interval[1])}` : g.n > 1 ? `range ${rate(g.min)} to ${rate(g.max)}` : 'one repeat';
     const sizes = plane?.line?.sizes_bytes ?? [];
     const notes: Child[] = [];
     if (point.note !== undefined && point.note !== '') notes.push(point.note);
@@ -102,7 +101,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
         }
         return h('td', { class: 'n' }, value);
       }),
-      h('td', { class: 'n strong' }, tps(goodput(point))),
+      h('td', { class: 'n strong' }, rate(goodput(point))),
       h('td', { class: 'n quiet' }, words),
       h('td', {}, strip(point, of.color)),
       h('td', { class: 'n' }, inUnit(latencyOf(point, 'p50'), unit)),

@@ -1,7 +1,7 @@
 /** What stands beside or in place of a matrix: capacity, slob's cache fit, the retries laboratory. */
 
 import type { Capacity, Estimate, RetriesLab, SlobSweep } from '../data';
-import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, significant, timeText } from '../pure/format';
+import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, rate, significant, timeText } from '../pure/format';
 import { linesChart, type Line } from '../chart/lines';
 import { bar } from '../page/bars';
 import { lineOf } from '../page/classes';
@@ -10,13 +10,12 @@ import { h, rich, type Child } from '../page/dom';
 import { median } from './model';
 
 const known = (values: (number | null)[]): number[] => values.filter((v): v is number => v !== null);
-const tps = (v: number): string => (v >= 100 ? count(v) : significant(v));
 
 function estimate(of: Estimate | null, names: Record<string, string>): string | null {
   if (of === null) return null;
   const words = names[of.is] ?? of.is;
-  const interval = of.interval === undefined || of.interval === null ? '' : ` (${Math.round(of.interval.level * 100)}\u00a0% interval ${tps(of.interval.low)} to ${tps(of.interval.high)})`;
-  return `${words} ${tps(of.per_s)}/s${interval}`;
+  const interval = of.interval === undefined || of.interval === null ? '' : ` (${Math.round(of.interval.level * 100)}\u00a0% interval ${rate(of.interval.low)} to ${rate(of.interval.high)})`;
+  return `${words} ${rate(of.per_s)}/s${interval}`;
 }
 
 export function capacitySection(capacity: Capacity): Section {
@@ -29,15 +28,15 @@ export function capacitySection(capacity: Capacity): Section {
         const dots = known(of(load));
         const y = median(dots);
         if (y === null) return [];
-        return [{ x: load.rate_per_s, y, dots, words: `${tps(load.rate_per_s)}/s offered: ${name} ${timeText(y)}, repeats ${timeText(Math.min(...dots))} to ${timeText(Math.max(...dots))}` }];
+        return [{ x: load.rate_per_s, y, dots, words: `${rate(load.rate_per_s)}/s offered: ${name} ${timeText(y)}, repeats ${timeText(Math.min(...dots))} to ${timeText(Math.max(...dots))}` }];
       }),
     });
     const lines = [line((load) => load.response_p99_us, 'p99', { color: 'p99', symbol: 'circle' }), line((load) => load.response_p50_us, 'p50', { color: 'p50', symbol: 'rect' })].filter((l) => l.places.length > 0);
     const cap = ladder.capacity;
     const knee = ladder.knee;
     const verticals = [
-      ...(cap !== null && cap.is === 'at' ? [{ x: cap.per_s, name: `capacity ${tps(cap.per_s)}/s` }] : []),
-      ...(knee !== null && knee.is === 'at' ? [{ x: knee.per_s, name: `knee ${tps(knee.per_s)}/s` }] : []),
+      ...(cap !== null && cap.is === 'at' ? [{ x: cap.per_s, name: `capacity ${rate(cap.per_s)}/s` }] : []),
+      ...(knee !== null && knee.is === 'at' ? [{ x: knee.per_s, name: `knee ${rate(knee.per_s)}/s` }] : []),
     ];
     const zones = cap?.interval !== undefined && cap.interval !== null && cap.is === 'at' ? [{ from: cap.interval.low, to: cap.interval.high, name: '', tint: true }] : [];
     const title = ladder.title ?? (capacity.ladders.length > 1 ? `Ladder ${i + 1}` : 'Response time against offered load');
@@ -72,7 +71,7 @@ export function capacitySection(capacity: Capacity): Section {
           ...loads.map((load) => {
             const p99 = known(load.response_p99_us);
             const kept = p99.filter((us) => us <= capacity.slo_us).length;
-            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, tps(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : tps(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: `n ${p99.length > 0 && kept === p99.length ? 'better' : kept === 0 ? 'worse' : ''}` }, p99.length === 0 ? DASH : `${kept} of ${p99.length}`), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
+            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: `n ${p99.length > 0 && kept === p99.length ? 'better' : kept === 0 ? 'worse' : ''}` }, p99.length === 0 ? DASH : `${kept} of ${p99.length}`), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
           }),
         ),
       ),
@@ -103,15 +102,15 @@ export function slobSweep(slob: SlobSweep): Section {
     const share = a > 0 ? Math.log(x / a) / Math.log(b / a) : (x - a) / (b - a);
     return right - 1 + share;
   };
-  const rate = (key: 'misses_per_s' | 'device_reads_per_s', words: string, style: { color: string; symbol: string }): Line => ({
+  const line = (key: 'misses_per_s' | 'device_reads_per_s', words: string, style: { color: string; symbol: string }): Line => ({
     name: words,
     ...style,
-    places: points.flatMap((p, i) => (p[key] === undefined || p[key] === null ? [] : [{ x: i, y: p[key]!, words: `${name(p.x)}: ${words} ${tps(p[key]!)}/s` }])),
+    places: points.flatMap((p, i) => (p[key] === undefined || p[key] === null ? [] : [{ x: i, y: p[key]!, words: `${name(p.x)}: ${words} ${rate(p[key]!)}/s` }])),
   });
   const lines: Line[] = [
-    { name: 'logical reads', ...lineOf(1), places: points.flatMap((p, i) => (p.liops === null ? [] : [{ x: i, y: p.liops.median, low: p.liops.interval?.[0] ?? null, high: p.liops.interval?.[1] ?? null, dots: known(p.liops.values), words: `${name(p.x)}: ${tps(p.liops.median)} logical reads a second${p.us_per_read !== undefined && p.us_per_read !== null ? `, ${timeText(p.us_per_read)} each` : ''}` }])) },
-    rate('misses_per_s', 'misses', lineOf(5)),
-    rate('device_reads_per_s', 'device reads', lineOf(3)),
+    { name: 'logical reads', ...lineOf(1), places: points.flatMap((p, i) => (p.liops === null ? [] : [{ x: i, y: p.liops.median, low: p.liops.interval?.[0] ?? null, high: p.liops.interval?.[1] ?? null, dots: known(p.liops.values), words: `${name(p.x)}: ${rate(p.liops.median)} logical reads a second${p.us_per_read !== undefined && p.us_per_read !== null ? `, ${timeText(p.us_per_read)} each` : ''}` }])) },
+    line('misses_per_s', 'misses', lineOf(5)),
+    line('device_reads_per_s', 'device reads', lineOf(3)),
   ].filter((line) => line.places.length > 0);
   const verticals = slob.marks.map((mark) => ({ x: at(mark.x), name: slob.x.unit === 'bytes' ? `${mark.name} (${bytesText(mark.x)})` : mark.name }));
   const chart = linesChart({
@@ -139,7 +138,7 @@ export function slobSweep(slob: SlobSweep): Section {
       'table',
       { class: 'figures' },
       h('thead', {}, h('tr', {}, ...[slob.x.title, 'Logical reads /s', '95 % interval', 'Hits', 'Misses /s', 'Device reads /s', 'Each', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 7 ? undefined : 'n' }, text)))),
-      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : tps(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.interval !== null ? `${tps(p.liops.interval[0])} to ${tps(p.liops.interval[1])}` : `range ${tps(p.liops.min)} to ${tps(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : tps(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, ...p.trials.flatMap((n, i) => [i > 0 ? ' ' : '', trialLink(n)]))))),
+      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : rate(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.interval !== null ? `${rate(p.liops.interval[0])} to ${rate(p.liops.interval[1])}` : `range ${rate(p.liops.min)} to ${rate(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : rate(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, ...p.trials.flatMap((n, i) => [i > 0 ? ' ' : '', trialLink(n)]))))),
     ),
   );
   return {
@@ -179,8 +178,8 @@ export function retriesLab(lab: RetriesLab): Section {
                 'tr',
                 { class: i === 0 ? 'most' : undefined },
                 h('th', { scope: 'row' }, h('code', {}, form.form)),
-                h('td', {}, h('span', { class: 'bar-cell' }, bar(of.median / most, i === 0 ? 'accent' : 'p50', 180), h('span', { class: 'n strong' }, tps(of.median)))),
-                h('td', { class: 'n quiet' }, of.repeats.length > 1 ? `${tps(of.min)} to ${tps(of.max)}` : 'one repeat'),
+                h('td', {}, h('span', { class: 'bar-cell' }, bar(of.median / most, i === 0 ? 'accent' : 'p50', 180), h('span', { class: 'n strong' }, rate(of.median)))),
+                h('td', { class: 'n quiet' }, of.repeats.length > 1 ? `${rate(of.min)} to ${rate(of.max)}` : 'one repeat'),
                 h('td', { class: 'n' }, inUnit(form.service?.p50_us, unit)),
                 h('td', { class: 'n' }, inUnit(form.service?.p99_us, unit)),
                 h('td', { class: 'n' }, each(form.retries_per_commit)),

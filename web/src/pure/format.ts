@@ -1,7 +1,8 @@
 /**
  * Numbers as people read them: comma thousands, a no-break space before units and %, a true minus.
  * Three significant digits for measured figures, all digits for counts. Never up to 100 % or down
- * to 0 by rounding.
+ * to 0 by rounding. The same as the terminal's, in `crates/model/src/text.rs`: the tests of both
+ * read `crates/model/src/text/cases.json`.
  */
 
 const NBSP = '\u00a0';
@@ -38,6 +39,12 @@ export function significant(value: number, digits = 3): string {
 export function figure(value: number): string {
   return Number.isInteger(value) ? count(value) : significant(value);
 }
+
+/** A rate, large ones with all digits: `12.3`, `1,235`. */
+export const rate = (value: number | null | undefined): string => (value === null || value === undefined ? DASH : significant(value));
+
+/** A count in little room: `1.26 M`, below a million all digits. */
+export const shortCount = (value: number): string => (value >= 1e6 ? `${significant(value / 1e6)}${NBSP}M` : count(value));
 
 export interface Quantity {
   value: string;
@@ -105,14 +112,14 @@ export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return DASH;
   const value = share * 100;
   if (value === 0) return `0${NBSP}%`;
-  if (value > 0 && value < 0.001) return `<${NBSP}0.001${NBSP}%`;
-  if (value < 100 && value > 99.95) {
+  if (Math.abs(value) < 0.001) return `${value < 0 ? `>${NBSP}${MINUS}` : `<${NBSP}`}0.001${NBSP}%`;
+  if (value < 100 && value >= 99.95) {
     if (value > 99.999) return `>${NBSP}99.999${NBSP}%`;
     // Rounded down: never up to 100 %.
     return `${fixed(Math.floor(value * 1000) / 1000, 3)}${NBSP}%`;
   }
   if (value === 100) return `100${NBSP}%`;
-  const decimals = Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 1 : Math.abs(value) >= 0.1 ? 2 : 3;
+  const decimals = Math.abs(value) >= 1 ? 1 : Math.abs(value) >= 0.1 ? 2 : 3;
   return `${fixed(value, decimals)}${NBSP}%`;
 }
 
@@ -142,16 +149,25 @@ export function partOf(part: number, whole: number): string {
 
 const BYTES = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Bytes as PostgreSQL counts them: 1 kB is 1,024 bytes. */
+/** The unit of bytes for an axis that goes up to `high`, and how many bytes it has. */
+export function bytesUnit(high: number): { by: number; name: string } {
+  const rank = Math.max(0, Math.min(BYTES.length - 1, Math.floor(Math.log2(Math.max(1, high)) / 10)));
+  return { by: 1024 ** rank, name: BYTES[rank]! };
+}
+
+/**
+ * Bytes as PostgreSQL counts and names them: 1 kB is 1,024 bytes. Three digits, without noughts at
+ * the end; what would be rounded to 1,024 is 1 of the next unit.
+ */
 export function bytes(value: number): Quantity {
+  if (!Number.isFinite(value)) return { value: DASH, unit: '' };
   let rank = 0;
-  let rest = Math.abs(value);
-  while (rest >= 1023.5 && rank < BYTES.length - 1) {
+  let rest = value;
+  while (Math.abs(rest) >= 1023.5 && rank < BYTES.length - 1) {
     rest /= 1024;
     rank += 1;
   }
-  const shown = rank === 0 ? count(rest) : significant(rest, rest >= 100 ? 3 : 2);
-  return { value: value < 0 ? MINUS + shown : shown, unit: BYTES[rank]! };
+  return { value: trim(significant(rest)), unit: BYTES[rank]! };
 }
 
 export const bytesText = (value: number | null | undefined): string =>
@@ -172,13 +188,14 @@ export function inUnitOf(value: number | null | undefined, unit: string): Quanti
   return { value: figure(value), unit };
 }
 
-/** A long span of time: `3 h 19 min`, `5 min 00 s`, `12.5 s`. */
+/** A span of time: `3 h 19 min`, `5 min 00 s`, `12.5 s`. */
 export function span(seconds: number): string {
   const s = Math.round(seconds);
-  if (seconds < 60) return `${significant(seconds)}${NBSP}s`;
+  // 59.96 s has three digits as 60.0 s, and is a minute.
+  if (seconds < 59.95) return `${significant(seconds)}${NBSP}s`;
   if (s < 3600) return `${Math.floor(s / 60)}${NBSP}min ${String(s % 60).padStart(2, '0')}${NBSP}s`;
   const minutes = Math.round(seconds / 60);
-  return `${Math.floor(minutes / 60)}${NBSP}h ${String(minutes % 60).padStart(2, '0')}${NBSP}min`;
+  return `${count(Math.floor(minutes / 60))}${NBSP}h ${String(minutes % 60).padStart(2, '0')}${NBSP}min`;
 }
 
 /** A moment of a run: `02:49`, `02:49.6`, `1:02:49`; below zero before it. */

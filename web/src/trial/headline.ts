@@ -1,13 +1,10 @@
 /** How much: the headline figures of a trial, and the books below them. */
 
 import type { Sibling, TrialData } from '../data';
-import { count, DASH, many, partOf, percent, significant, time, timeText } from '../pure/format';
+import { count, DASH, many, partOf, percent, rate, shortCount, significant, time, timeText } from '../pure/format';
 import { needed } from '../pure/histogram';
 import { h, type Child } from '../page/dom';
 import { dotStrip, headlines, type Headline } from '../page/shell';
-
-/** Large figures: thousands with all digits, small ones with three. */
-const rate = (value: number): string => (value >= 1000 ? count(value) : significant(value));
 
 export function trialHeadlines(data: TrialData): HTMLElement {
   const { run } = data;
@@ -56,7 +53,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
       key: 'failed',
       label: 'Failed',
       value: count(measured.failed),
-      unit: `of ${started >= 1e6 ? `${significant(started / 1e6)}\u00a0M` : count(started)}`,
+      unit: `of ${shortCount(started)}`,
       context: `${count(measured.unknown)} unknown, ${count(measured.skipped)} skipped`,
       strip: dots((s) => s.failed, 'Failed'),
     },

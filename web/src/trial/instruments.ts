@@ -2,7 +2,7 @@
 
 import type { Bus } from '../pure/bus';
 import { lower, thin } from '../pure/bins';
-import { clock, count, DASH, inUnitOf, join, many } from '../pure/format';
+import { bytesUnit, clock, count, DASH, inUnitOf, join, many } from '../pure/format';
 import { means } from '../pure/stack';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
@@ -25,19 +25,9 @@ const COLUMNS: { of: Panel['of']; name: string }[] = [
 
 /** What bytes and times are divided by so that an axis has round numbers in one unit. */
 function axisUnit(unit: string, high: number): { by: number; name: string } {
-  const of = (steps: [number, string][]): { by: number; name: string } => {
-    const [by, name] = steps.find(([size]) => high >= size) ?? steps[steps.length - 1]!;
-    return { by, name };
-  };
   if (unit === 'bytes' || unit === 'bytes/s') {
-    const per = unit === 'bytes' ? '' : '/s';
-    return of([
-      [2 ** 40, `TB${per}`],
-      [2 ** 30, `GB${per}`],
-      [2 ** 20, `MB${per}`],
-      [2 ** 10, `kB${per}`],
-      [1, `bytes${per}`],
-    ]);
+    const { by, name } = bytesUnit(high);
+    return { by, name: unit === 'bytes' ? name : `${name}/s` };
   }
   const micro: Record<string, number> = { µs: 1, ms: 1e3, s: 1e6 };
   const base = micro[unit];

@@ -2,7 +2,7 @@
 
 import type { TrialData } from '../data';
 import { Bus } from '../pure/bus';
-import { count } from '../pure/format';
+import { count, fixed } from '../pure/format';
 import { namePage } from '../chart/figure';
 import { h, svg } from '../page/dom';
 import { assemble, notesBlock, rules, section, titleBlock, verdictBlock, type Section } from '../page/shell';
@@ -95,7 +95,7 @@ function events(model: Model): HTMLElement | null {
         'table',
         { class: 'figures' },
         h('thead', {}, h('tr', {}, ...['', 'Begin, s', 'Length, s', 'Kind', 'What'].map((text, i) => h('th', { scope: 'col', class: i === 1 || i === 2 ? 'n' : undefined }, text)))),
-        h('tbody', {}, ...shown.map((event) => h('tr', {}, h('th', { scope: 'row' }, event.name), h('td', { class: 'n' }, event.from_s.toFixed(1)), h('td', { class: 'n' }, event.length_us === undefined || event.length_us === null ? '' : (event.length_us / 1e6).toFixed(1)), h('td', {}, event.kind), h('td', {}, event.text)))),
+        h('tbody', {}, ...shown.map((event) => h('tr', {}, h('th', { scope: 'row' }, event.name), h('td', { class: 'n' }, fixed(event.from_s, 1)), h('td', { class: 'n' }, event.length_us === undefined || event.length_us === null ? '' : fixed(event.length_us / 1e6, 1)), h('td', {}, event.kind), h('td', {}, event.text)))),
       ),
     ),
   );

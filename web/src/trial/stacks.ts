@@ -3,7 +3,7 @@
 import type { Waits } from '../data';
 import type { Bus } from '../pure/bus';
 import { lower, stepFor } from '../pure/bins';
-import { count } from '../pure/format';
+import { count, DASH, fixed, rate } from '../pure/format';
 import { means, rates, small } from '../pure/stack';
 import { linear, step } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
@@ -13,7 +13,6 @@ import { OPACITY, PARTS, WAIT_ORDER, waitColor } from '../page/classes';
 import { token } from '../page/theme';
 import { marks, type Hole } from './marks';
 import type { Model } from './model';
-import { rate } from './strips';
 
 interface Part {
   name: string;
@@ -190,7 +189,7 @@ export function sessions(model: Model, bus: Bus): Strip | null {
     if (moment !== null) {
       const k = lower(at, moment - 1e-9);
       const value = layer.sessions[Math.min(k, at.length - 1)];
-      return value === null || value === undefined ? '–' : value.toFixed(1);
+      return value === null || value === undefined ? DASH : fixed(value, 1);
     }
     let sum = 0;
     let n = 0;
@@ -202,7 +201,7 @@ export function sessions(model: Model, bus: Bus): Strip | null {
         n += 1;
       }
     }
-    return n === 0 ? '–' : sum / n < 0.05 && sum > 0 ? '< 0.1' : (sum / n).toFixed(1);
+    return n === 0 ? DASH : sum / n < 0.05 && sum > 0 ? '< 0.1' : fixed(sum / n, 1);
   };
   const entries: Entry[] = [...found].reverse().map((layer) => ({
     key: layer.key,

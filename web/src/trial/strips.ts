@@ -2,7 +2,7 @@
 
 import type { Bus } from '../pure/bus';
 import { stepFor, thin } from '../pure/bins';
-import { asked, clock, count, fixed, percentileName, significant, timeText } from '../pure/format';
+import { asked, clock, count, fixed, percentileName, rate, timeText } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { needed } from '../pure/histogram';
 import { linearAxis, log, logAxis } from '../chart/axes';
@@ -17,9 +17,6 @@ const SHORT_S = 0.2;
 
 const perSecond = (model: Model, column: ArrayLike<number>): (number | null)[] =>
   Array.from(model.seconds.length_s, (length, row) => (length < SHORT_S ? null : column[row]! / length));
-
-export const rate = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : value >= 100 ? count(value) : value === 0 ? '0' : significant(value);
 
 const middles = (model: Model): Float64Array => model.seconds.start_s.map((start, row) => start + model.seconds.length_s[row]! / 2);
 

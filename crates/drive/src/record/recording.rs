@@ -292,11 +292,18 @@ impl ThreadUse {
         self.share(self.waited_us)
     }
 
+    /// What shares of the thread's time are of, in microseconds. It cannot have used more time than
+    /// has passed, but the clocks are read one after another: where the parts are more than the wall
+    /// time, they are all of it.
+    pub fn whole_us(&self) -> u64 {
+        let parts_us = self.user_us + self.system_us + self.waited_us;
+        self.wall_us.max(parts_us)
+    }
+
     fn share(&self, part_us: u64) -> f64 {
-        if self.wall_us == 0 {
-            0.0
-        } else {
-            part_us as f64 / self.wall_us as f64
+        match self.wall_us {
+            0 => 0.0,
+            _ => part_us as f64 / self.whole_us() as f64,
         }
     }
 }
@@ -329,4 +336,30 @@ pub enum End {
     },
     /// A script found an invariant broken (`\error`), and the run with it.
     InvariantBroken,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_never_busy_for_more_than_all_of_the_time() {
+        // Its CPU time was read a moment after the clock.
+        let late = ThreadUse {
+            wall_us: 1000,
+            user_us: 600,
+            system_us: 200,
+            waited_us: 240,
+            ..ThreadUse::default()
+        };
+        assert_eq!(late.wanted_share(), 1.0);
+        assert_eq!(late.busy_share() + late.waited_share(), 1.0);
+        let idle = ThreadUse {
+            user_us: 300,
+            system_us: 0,
+            ..late
+        };
+        assert_eq!((idle.busy_share(), idle.wanted_share()), (0.3, 0.54));
+        assert_eq!(ThreadUse::default().busy_share(), 0.0);
+    }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Axis, Exclude, Experiment, Hygiene, Order};
+use crate::spec::{Takes, TrialOption};
+use crate::text::as_typed;
 
-/// Parameters that are times, which are written with a unit. Another one is written in seconds.
-const TIMES: [&str; 4] = ["duration", "warmup", "latency_limit", "retry_deadline"];
 /// Parameters that say what is run stand before the others.
 const FIRST: [&str; 3] = ["workload", "tables", "mix"];
 /// Tables of parameters whose names are the workload's and the server's.
@@ -277,7 +277,7 @@ fn written(name: &str, value: &Value) -> String {
             [file] => written(name, file),
             files => list(files),
         },
-        Value::Number(number) if TIMES.contains(&name) => {
+        Value::Number(number) if is_time(name) => {
             let seconds = number.as_f64().unwrap_or_default();
             Duration::try_from_secs_f64(seconds).map_or_else(|_| number.to_string(), time)
         }
@@ -296,24 +296,14 @@ fn list(items: &[Value]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A time with the largest unit that gives a whole number.
+/// A time as one types it.
 fn time(time: Duration) -> String {
-    let nanos = time.as_nanos();
-    let units = [
-        ("h", 3_600_000_000_000),
-        ("m", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-    ];
-    let unit = units
-        .into_iter()
-        .find(|(_, unit)| nanos.is_multiple_of(*unit));
-    match unit {
-        _ if nanos == 0 => "0".to_owned(),
-        Some((unit, of)) => format!("\"{}{unit}\"", nanos / of),
-        None => format!("{}", time.as_secs_f64()),
-    }
+    quoted(&as_typed(time))
+}
+
+/// Whether this parameter is a time: seconds in records, and with a unit in files.
+fn is_time(name: &str) -> bool {
+    TrialOption::named(name).is_some_and(|option| option.takes == Takes::Time)
 }
 
 /// A text in quotes: JSON's escapes are TOML's too, which also wants one for DEL.
@@ -409,7 +399,7 @@ clients = [1, 2]
 retry = "none"
 
 [hygiene]
-settle = 0    # at once
+settle = "0s"    # at once
 
 [capacity]
 slo = "20ms"

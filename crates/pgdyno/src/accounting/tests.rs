@@ -8,7 +8,8 @@ use pgdyno_session::Session;
 use super::*;
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
-use crate::target::open::{self, Target, Wanted};
+use crate::target::open::{self, Target};
+use pgdyno_model::spec::TargetSpec;
 
 fn counters(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
@@ -150,7 +151,7 @@ fn keys(count: u64, rows: u64) -> impl Iterator<Item = u64> {
 }
 
 fn known(url: &str) -> (Target, Product, Facts) {
-    let target = open::existing(&Wanted::at(url)).unwrap().unwrap();
+    let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     let mut session = target.connect().unwrap();
     let product = Product::ask(&mut session).unwrap();
     (target, product, facts::collect(&mut session))

@@ -63,7 +63,7 @@ impl<'a> Evidence<'a> {
         let pauses_us: u64 = pauses(outcome).sum();
         let tries_us = all.work.kept_us + all.work.lost_us;
         let in_transactions_us = tries_us.saturating_sub(pauses_us) as f64;
-        let connecting_us = match outcome.trial.drive.connection_per_transaction {
+        let connecting_us = match outcome.spec.connection_per_transaction {
             // Those of the warm-up are among them: the mean is of all.
             true => recording.connections.latencies.mean_us().unwrap_or(0.0) * started as f64,
             false => 0.0,

@@ -16,7 +16,6 @@ mod rules;
 mod stalls;
 mod verdict;
 mod waits;
-mod words;
 
 pub use evidence::Evidence;
 pub use verdict::{LimitOf, Proof, State, Verdict};

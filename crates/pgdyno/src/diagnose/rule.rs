@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::verdict::{Proof, State};
-use super::words::share;
+use pgdyno_model::text::roughly;
 
 /// One possible limit.
 pub struct Rule {
@@ -74,7 +74,7 @@ impl Found {
     pub fn figure(&self) -> String {
         match &self.figure {
             Some(figure) => figure.clone(),
-            None => format!("{} of the clients’ time", share(self.share)),
+            None => format!("{} of the clients’ time", roughly(self.share)),
         }
     }
 }

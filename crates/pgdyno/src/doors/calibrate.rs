@@ -7,20 +7,20 @@ use clap::Args;
 
 use super::Talk;
 use super::json_arg::JsonArg;
-use super::observe_args::ObserveArgs;
+use super::observing::observing;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
 use crate::plan::calibrate::conduct::{self, Asked, GoOn, Means};
 use crate::plan::calibrate::expect::Expectations;
 use crate::plan::calibrate::growth::Growth;
 use crate::plan::calibrate::judge::Judged;
 use crate::plan::calibrate::read::{self, Calibration};
-use crate::plan::duration;
 use crate::report::calibration;
 use crate::say::write_answer;
 use crate::store::Store;
-use crate::target::open::Wanted;
+use pgdyno_model::spec::ObserveSpec;
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::duration;
 use pgdyno_model::{Exit, Failure};
 
 /// What to calibrate, and what to expect.
@@ -108,11 +108,11 @@ pub struct CalibrateArgs {
 
     /// What is observed while trials run.
     #[command(flatten)]
-    pub observe: ObserveArgs,
+    pub observe: ObserveSpec,
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -142,7 +142,7 @@ impl CalibrateArgs {
             ));
         }
         Ok(Asked {
-            observe: self.observe.asked(talk)?,
+            observe: observing(&self.observe, talk)?,
             name: self.name.clone(),
             duration: self.duration,
             params: self.pack.pairs()?,
@@ -159,9 +159,11 @@ impl CalibrateArgs {
         })
     }
 
-    fn wanted(&self) -> Wanted {
-        let mut wanted = self.target.wanted();
-        wanted.urls.extend(self.urls.iter().cloned());
+    fn wanted(&self) -> TargetSpec {
+        let mut wanted = self.target.clone();
+        wanted
+            .urls
+            .extend(self.urls.iter().map(|url| url.as_str().into()));
         wanted
     }
 }
@@ -216,7 +218,7 @@ fn calibrate(
     args: &CalibrateArgs,
     talk: Talk,
     asked: &Asked,
-    wanted: Wanted,
+    wanted: TargetSpec,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
     let store = args.store.open()?;
     let conducted = conduct::conduct(
@@ -254,9 +256,9 @@ fn compare(
             systems.push(read::called(&args.store.existing()?, called)?);
             continue;
         }
-        let wanted = Wanted {
-            own: args.target.own.options(),
-            ..Wanted::at(called)
+        let wanted = TargetSpec {
+            own: args.target.own.clone(),
+            ..TargetSpec::at(called.as_str())
         };
         let (calibration, early) = calibrate(args, talk, asked, wanted)?;
         if let Some(failure) = early {

@@ -15,8 +15,7 @@ use crate::report::json::document;
 use crate::report::table::Table;
 use crate::report::{markdown, page};
 use crate::say::{answer, write_answer};
-use crate::store::command_line;
-use crate::store::{Store, TrialRow};
+use crate::store::{Store, TrialRow, command_line};
 use pgdyno_model::{Exit, Failure};
 
 /// Where standard output is no terminal.
@@ -227,7 +226,7 @@ fn point_text(pair: &Pair<'_>, compared: &[Compared]) -> String {
 }
 
 fn verdict(comparison: &Comparison) -> String {
-    let change = |share: f64| format!("{:+.1} %", share * 100.0);
+    let change = pgdyno_model::text::change;
     let by = comparison.ratio.map_or(String::new(), |ratio| {
         let interval = ratio.interval.map_or(String::new(), |interval| {
             let (low, high) = (change(interval.low - 1.0), change(interval.high - 1.0));

@@ -8,21 +8,18 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
-use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use crate::plan::experiment::study::TrialsAlone;
-use crate::plan::isolation::Isolation;
 use crate::plan::settings;
-use crate::plan::trial;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::retries_lab::Results;
 use crate::say::write_answer;
-use pgdyno_model::{Exit, Failure, Observers};
+use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
+use pgdyno_model::{Exit, Failure, Isolation, Observers};
 
 /// Marks the trials of a first look.
 const TAG: &str = "exploratory";
@@ -127,7 +124,7 @@ pub struct RetriesArgs {
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 impl RetriesArgs {
@@ -165,8 +162,8 @@ pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
         return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
     let experiment = made.experiment;
-    let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
-    let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
+    let seed = experiment.seed.unwrap_or_else(seed_from_clock);
+    let plan = Plan::new(experiment, &args.target, seed)?;
     retries(args, talk, &plan)
 }
 
@@ -187,7 +184,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
     let ended = conduct::conduct(
         plan,
         Means {
-            wanted: args.target.wanted(),
+            wanted: args.target.clone(),
             observe: Default::default(),
             target: None,
             journals: &journals,

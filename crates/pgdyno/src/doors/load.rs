@@ -4,14 +4,14 @@ use clap::Args;
 
 use super::Talk;
 use super::pack_args::PackArgs;
-use super::target_args::TargetArgs;
 use crate::say::answer;
 use crate::target::open;
 use crate::workload::filling::{Connections, Method};
 use crate::workload::loader::{self, How, Loaded, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Exit, Failure, text};
 
 /// What to load, and where.
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ pub struct LoadArgs {
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 /// Does it.
@@ -72,7 +72,7 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
     if let Some(why) = pack.refuses(None, None, &values).map_err(Failure::new)? {
         return Err(usage(why));
     }
-    let Some(target) = open::existing(&args.target.wanted())? else {
+    let Some(target) = open::existing(&args.target)? else {
         return Err(Failure::new(
             "nothing names a server, and one of pgdyno's own would end with this command",
         )
@@ -124,8 +124,9 @@ fn summary(name: &str, loaded: &Loaded) -> String {
         How::LoadedNow => {
             let rows: u64 = loaded.rows.iter().map(|(_, n)| n).sum();
             format!(
-                "{name} is loaded{values}: {rows} rows in {:.1} s",
-                loaded.elapsed.as_secs_f64()
+                "{name} is loaded{values}: {} rows in {}",
+                text::count(rows),
+                text::seconds(loaded.elapsed.as_secs_f64())
             )
         }
     };

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::Talk;
 use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
-use crate::plan::duration;
-use crate::report::figures;
+
 use crate::report::table::{Table, one_line};
 use crate::say::write_answer;
 use crate::store::{Filter, Store, TrialRow, stamp};
-use pgdyno_model::{Exit, Failure, State};
+use pgdyno_model::spec::duration;
+use pgdyno_model::{Exit, Failure, State, text};
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
@@ -115,8 +115,8 @@ pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
     if all > trials.len() as u64 && !talk.quiet {
         crate::say::remark!(
             "pgdyno: {} of {} trials; all of them: --limit 0",
-            figures::count(trials.len() as u64),
-            figures::count(all)
+            text::count(trials.len() as u64),
+            text::count(all)
         );
     }
     Ok(Exit::Ok)
@@ -148,8 +148,8 @@ fn experiments(store: &Store, args: &LsArgs, limit: Option<u64>) -> Result<Exit,
             one_line(&row.name),
             row.uuid.chars().take(8).collect(),
             minute(&row.created),
-            figures::count(*trials),
-            figures::count(*complete),
+            text::count(*trials),
+            text::count(*complete),
         ]);
     }
     write_answer(format_args!("{}", table.text(width())))?;
@@ -184,9 +184,11 @@ fn for_program(trials: &[TrialRow]) -> (Vec<String>, Vec<Vec<Value>>) {
 }
 
 fn fields(trial: &TrialRow) -> Vec<(String, Value)> {
-    let Value::Object(fields) = json!(trial) else {
+    // What both have, the trial's name of its workload, is the row's.
+    let (Value::Object(mut fields), Value::Object(own)) = (json!(trial.spec), json!(trial)) else {
         return Vec::new();
     };
+    fields.extend(own);
     let flat = |(name, value)| match value {
         Value::Object(figures) if ["service", "response"].contains(&String::as_str(&name)) => {
             let figure = |(figure, value)| (format!("{name}_{figure}"), value);
@@ -214,7 +216,7 @@ fn table(trials: &[TrialRow]) -> String {
     ]);
     for trial in trials {
         let dash = || "–".to_owned();
-        let ms = |us: Option<u64>| us.map_or_else(dash, figures::ms);
+        let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
         let mut marks: Vec<String> = trial.tags.clone();
         marks.extend(trial.excluded.iter().map(|_| "(excluded)".to_owned()));
         let experiment = trial.experiment_name.iter().map(|name| format!("[{name}]"));
@@ -224,12 +226,12 @@ fn table(trials: &[TrialRow]) -> String {
             trial.number.to_string(),
             trial.uuid.chars().take(8).collect(),
             minute(&trial.started),
-            trial.state.to_owned(),
-            trial.clients.to_string(),
-            trial.goodput_per_s.map_or_else(dash, figures::rate),
+            trial.state.name().to_owned(),
+            trial.spec.clients().to_string(),
+            trial.goodput_per_s.map_or_else(dash, text::rate),
             ms(trial.service.p50_us),
             ms(trial.service.p99_us),
-            trial.failed.map_or_else(dash, figures::count),
+            trial.failed.map_or_else(dash, text::count),
             one_line(&marks.join(" ")),
         ]);
     }

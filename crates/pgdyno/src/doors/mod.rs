@@ -9,15 +9,14 @@ pub mod lab;
 pub mod load;
 pub mod ls;
 pub mod marks;
-pub mod observe_args;
-pub mod own_args;
+mod observing;
 pub mod pack;
 pub mod pack_args;
 pub mod pgbench;
 pub mod pgio;
 pub mod report;
+pub mod rerun;
 pub mod restore;
-pub mod retry_args;
 pub mod rows_args;
 pub mod run;
 pub mod server;
@@ -27,7 +26,6 @@ pub mod sql;
 pub mod store_args;
 pub mod sweep;
 pub mod target;
-pub mod target_args;
 mod trials_arg;
 pub mod workload;
 
@@ -130,6 +128,8 @@ pub enum Verb {
     Ls(ls::LsArgs),
     /// Show a trial's result again
     Show(show::ShowArgs),
+    /// Run a trial of the notebook once more, as it was asked for
+    Rerun(Box<rerun::RerunArgs>),
     /// Write down something about a trial
     Note(marks::NoteArgs),
     /// Give trials words to find them by
@@ -212,6 +212,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Server(verb) => server::open(&verb, cli.talk),
         Verb::Ls(args) => ls::open(&args, cli.talk),
         Verb::Show(args) => show::open(&args),
+        Verb::Rerun(args) => rerun::open(&args, cli.talk),
         Verb::Note(args) => marks::note(&args),
         Verb::Tag(args) => marks::tag(&args),
         Verb::Exclude(args) => marks::exclude(&args),

@@ -78,10 +78,10 @@ pub fn put(path: &Path, force: bool, document: &Value) -> Result<(), Failure> {
     page::write(&place, document)?;
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     let title = document["title"].as_str().unwrap_or_default();
-    let megabytes = bytes as f64 / 1e6;
     answer!(
-        "{} ({megabytes:.1} MB): {}",
+        "{} ({}): {}",
         path.display(),
+        pgdyno_model::text::bytes(bytes as f64),
         crate::report::table::one_line(title)
     )
 }

@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use pgdyno_server::{Cache, Listen, kept};
 
 use super::Talk;
-use super::own_args::OwnArgs;
 use crate::say::answer;
 use crate::target::{own, trouble};
+use pgdyno_model::spec::OwnSpec;
 use pgdyno_model::{Exit, Failure};
 
 /// What can be done with the kept server.
@@ -36,7 +36,7 @@ Examples:
 pub struct StartArgs {
     /// How it is to be.
     #[command(flatten)]
-    pub own: OwnArgs,
+    pub own: OwnSpec,
 
     /// Also listen on 127.0.0.1 at this port, for every user of this machine (0: a free one)
     #[arg(long)]
@@ -56,11 +56,7 @@ pub fn open(verb: &ServerVerb, talk: Talk) -> Result<Exit, Failure> {
 
 fn start(args: &StartArgs, talk: Talk) -> Result<Exit, Failure> {
     let listen = args.port.map_or(Listen::SocketOnly, Listen::Loopback);
-    let options = own::Options {
-        listen,
-        ..args.own.options()
-    };
-    let options = options.for_server()?;
+    let options = own::options(&args.own, listen)?;
     let (running, started) = kept::start(&options, &mut |step| own::tell(&step, talk.quiet))
         .map_err(trouble::own_server)?;
     if !started && !args.own.pg_set.is_empty() {

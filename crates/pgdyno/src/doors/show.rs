@@ -8,6 +8,7 @@ use crate::plan::calibrate;
 use crate::report::table::one_line;
 use crate::report::{calibration, json, observed, points, summary};
 use crate::say::write_answer;
+use crate::store::command_line::quoted;
 use crate::store::{Store, TrialRow};
 use pgdyno_model::{Exit, Failure};
 
@@ -127,5 +128,8 @@ fn heading(trial: &TrialRow) -> String {
         text += &format!("EXCLUDED     {}\n", one_line(reason));
     }
     text += &format!("command      {}\n", one_line(&trial.command));
+    // A sweep's trials have the sweep's command; this is the trial itself.
+    let words: Vec<String> = trial.spec.words().iter().map(|word| quoted(word)).collect();
+    text += &format!("as a run     pgdyno run {}\n", one_line(&words.join(" ")));
     text
 }

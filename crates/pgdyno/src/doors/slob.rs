@@ -11,23 +11,20 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
-use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary, size};
+use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use crate::plan::experiment::study::TrialsAlone;
-use crate::plan::{settings, trial};
+use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::slob_sweep::Results;
 use crate::say::write_answer;
-use crate::target::admin;
 use crate::target::dialect::Product;
-use crate::target::facts;
-use crate::target::open::{self, Kind, Target, Wanted};
-use crate::target::{own, trouble};
+use crate::target::open::{self, Kind, Target};
+use crate::target::{admin, facts, own, trouble};
+use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers};
 
 /// Tables are at most this wide, where that is possible.
@@ -108,7 +105,7 @@ pub struct SweepArgs {
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 /// What varies.
@@ -158,10 +155,10 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     // The server is asked how large it is before the experiment is made; one of pgdyno's own stays
     // for all of it.
-    let wanted = args.target.wanted();
+    let wanted = args.target.clone();
     let target = open::open(&wanted, &mut |step| own::tell(&step, talk.quiet))?;
     let wanted = match target.kind {
-        Kind::Own => Wanted::at(target.address.clone()),
+        Kind::Own => TargetSpec::at(target.address.clone()),
         Kind::Named | Kind::Kept => wanted,
     };
     let room = room(&target)?;
@@ -174,7 +171,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
     let experiment = made.experiment;
-    let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
+    let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &wanted, seed)?;
     let journals = settings::directory()?;
     let interrupts = super::interrupts()?;
@@ -186,7 +183,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         crate::say::remark!(
             "pgdyno: slob sweep: {} trials on a table of {}, {words}",
             plan.slots.len(),
-            size(sweep.blocks * room.block)
+            pgdyno_model::text::bytes((sweep.blocks * room.block) as f64)
         );
     }
     let mut results = Results::new(sweep.vary, room);

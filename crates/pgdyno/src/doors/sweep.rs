@@ -11,20 +11,17 @@ use serde_json::{Map, Value, json};
 
 use super::Talk;
 use super::json_arg::{self, JsonArg};
-use super::observe_args::ObserveArgs;
+use super::observing::observing;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
-use crate::plan::duration;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
-use crate::plan::experiment::parameter::PARAMETERS;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::reader;
 use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
-use crate::plan::experiment::{pgbench_tools, presets};
+use crate::plan::experiment::{parameter, pgbench_tools, presets};
 use crate::plan::settings;
-use crate::plan::trial::{self, Outcome};
+use crate::plan::trial::Outcome;
 use crate::report::capacity::Found;
 use crate::report::json::document;
 use crate::report::live::Screen;
@@ -32,6 +29,7 @@ use crate::report::live::experiment::Lines;
 use crate::say::{answer, write_answer};
 use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
+use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers};
 
 /// What to sweep, and how.
@@ -79,11 +77,11 @@ pub struct SweepArgs {
 
     /// What is observed while trials run.
     #[command(flatten)]
-    pub observe: ObserveArgs,
+    pub observe: ObserveSpec,
 
     /// Where the database is, when the experiment does not say it.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 fn after_help() -> String {
@@ -107,8 +105,8 @@ An experiment:
 What a trial can be given; each of them can be a list:
 "
     .to_owned();
-    for parameter in PARAMETERS {
-        text += &format!("  {:<18} {}\n", parameter.name, parameter.help);
+    for (name, help) in parameter::all() {
+        text += &format!("  {name:<18} {help}\n");
     }
     text += "\
   params.NAME        one of the workload's parameters
@@ -141,8 +139,8 @@ pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
         experiment.capacity = Some(Capacity { slo });
     }
     if args.dry_run {
-        let seed = experiment.seed.unwrap_or_else(trial::seed_from_clock);
-        let plan = Plan::new(experiment, &args.target.wanted(), seed)?;
+        let seed = experiment.seed.unwrap_or_else(seed_from_clock);
+        let plan = Plan::new(experiment, &args.target, seed)?;
         return dry_run(args, &plan);
     }
     sweep(args, talk, experiment)
@@ -253,14 +251,10 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
 }
 
 fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, Failure> {
-    let wanted = args.target.wanted();
+    let wanted = args.target.clone();
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
-    let mut plan = Plan::new(
-        experiment,
-        &wanted,
-        seed.unwrap_or_else(trial::seed_from_clock),
-    )?;
+    let mut plan = Plan::new(experiment, &wanted, seed.unwrap_or_else(seed_from_clock))?;
     let journals = settings::directory()?;
     let interrupts = super::interrupts()?;
     let json_to = args.json.open()?;
@@ -306,7 +300,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     };
     let mut screen = Screen::new(talk.screen());
     let mut lines = Lines::with_results(talk.screen(), args.json.replaces_text());
-    let observe = args.observe.asked(talk)?;
+    let observe = observing(&args.observe, talk)?;
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -394,17 +388,17 @@ fn again(args: &SweepArgs) -> String {
         words.push(format!("--from-pgbench-tools {}", config.display()));
     }
     if let Some(slo) = args.slo {
-        words.push(format!("--slo {}ms", slo.as_secs_f64() * 1e3));
+        words.push(format!("--slo {}", pgdyno_model::text::as_typed(slo)));
     }
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));
     }
     // They may hold passwords.
-    words.extend(args.target.url.iter().map(|_| "--url …".to_owned()));
+    words.extend(args.target.urls.iter().map(|_| "--url …".to_owned()));
     match &args.target.discover {
         None => {}
-        Some(None) => words.push("--discover".to_owned()),
-        Some(Some(http)) => words.push(format!("--discover={http}")),
+        Some(Discover::Sql) => words.push("--discover".to_owned()),
+        Some(Discover::Http(http)) => words.push(format!("--discover={http}")),
     }
     words.join(" ")
 }

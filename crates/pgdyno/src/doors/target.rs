@@ -6,8 +6,6 @@ use serde_json::{Value, json};
 
 use super::Talk;
 use super::json_arg::JsonArg;
-use super::target_args::TargetArgs;
-use crate::plan::isolation::Isolation;
 use crate::report::table::Table;
 use crate::say::write_answer;
 use crate::target::cluster::{self, Node, Observable};
@@ -16,6 +14,8 @@ use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Endpoint, Target};
 use crate::target::{trouble, words};
 use pgdyno_model::Fact;
+use pgdyno_model::Isolation;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
 /// What to look at.
@@ -44,7 +44,7 @@ pub struct TargetVerbArgs {
 
     /// Where the database is.
     #[command(flatten)]
-    pub target: TargetArgs,
+    pub target: TargetSpec,
 }
 
 /// What the connections to one endpoint met.
@@ -69,8 +69,10 @@ struct Found {
 /// Does it.
 pub fn open(args: &TargetVerbArgs, _talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
-    let mut wanted = args.target.wanted();
-    wanted.urls.splice(..0, args.urls.iter().cloned());
+    let mut wanted = args.target.clone();
+    wanted
+        .urls
+        .splice(..0, args.urls.iter().map(|url| url.as_str().into()));
     let Some(target) = open::existing(&wanted)? else {
         return Err(Failure::new("nothing names a server")
             .hint("name one: pgdyno target URL, --url, PGHOST")

@@ -31,7 +31,7 @@ pub fn trials(store: &Store, called: &str) -> Result<Vec<TrialRow>, Failure> {
     };
     let counts = |trial: &TrialRow| {
         let is_maximum = trial.tags.iter().any(|tag| tag == "maximum");
-        trial.state == State::Complete.name() && trial.excluded.is_none() && !is_maximum
+        trial.state == State::Complete && trial.excluded.is_none() && !is_maximum
     };
     let trials: Vec<TrialRow> = trials.into_iter().filter(counts).collect();
     if trials.is_empty() {

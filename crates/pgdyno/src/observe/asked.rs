@@ -4,26 +4,37 @@ use std::sync::Arc;
 
 use super::board::Board;
 use super::scrape::Scrape;
-use super::{Instruments, Scene, Wish, choose};
+use pgdyno_model::spec::ObserveSpec;
 
-/// What to observe, and who else is to see it. By default nothing and nobody.
-#[derive(Debug, Clone, Default)]
+use super::{Instruments, Scene, choose};
+
+/// What to observe, and who else is to see it.
+#[derive(Debug, Clone)]
 pub struct Asked {
-    /// Which of pgdyno's own instruments.
-    pub wish: Wish,
-    /// Disks of this host; none: the one under the server's data, when that is here.
-    pub disks: Vec<String>,
+    /// As it was asked for.
+    pub spec: ObserveSpec,
     /// Endpoints to scrape.
     pub scrapes: Vec<Scrape>,
     /// Where the running trial is shown to others.
     pub board: Option<Arc<Board>>,
 }
 
+/// Nothing, and nobody.
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            spec: ObserveSpec::none(),
+            scrapes: Vec::new(),
+            board: None,
+        }
+    }
+}
+
 impl Asked {
     /// All that there is for the trial's target and this host.
     pub fn auto() -> Self {
         Self {
-            wish: Wish::Auto,
+            spec: ObserveSpec::default(),
             ..Self::default()
         }
     }
@@ -31,7 +42,7 @@ impl Asked {
     /// The instruments for this scene. Endpoints are scraped whatever else is wanted.
     pub fn instruments(&self, scene: &Scene<'_>) -> Instruments {
         let scrapes = self.scrapes.iter().map(Scrape::instrument);
-        choose(&self.wish, scene)
+        choose(&self.spec.instruments, scene)
             .into_iter()
             .chain(scrapes)
             .collect()

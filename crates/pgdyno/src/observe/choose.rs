@@ -1,7 +1,6 @@
 //! Which instruments a trial gets: what its target and this host have, as far as they are asked for.
 
-use std::fmt;
-use std::str::FromStr;
+use pgdyno_model::spec::Wish;
 
 use super::host::{self, ThreadLags};
 use super::{Instrument, Readings, cluster};
@@ -38,55 +37,11 @@ type Family = fn(&Scene<'_>) -> Instruments;
 /// Instruments that have not begun.
 pub type Instruments = Vec<Box<dyn Instrument>>;
 
-/// Which instruments are asked for (`--observe`).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Wish {
-    /// All that the scene has.
-    Auto,
-    /// None.
-    #[default]
-    None,
-    /// Those of these names or groups (`host`, `pg.io`).
-    List(Vec<String>),
-}
-
-impl FromStr for Wish {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-        match names.as_slice() {
-            [name] if name == "auto" => Ok(Self::Auto),
-            [name] if name == "none" => Ok(Self::None),
-            names if names.iter().any(|name| name == "auto" || name == "none") => {
-                Err("auto and none stand alone".to_owned())
-            }
-            names if names.iter().any(String::is_empty) => Err(
-                "auto, none, or names of instruments with commas between them: host,pg.io"
-                    .to_owned(),
-            ),
-            _ => Ok(Self::List(names)),
-        }
-    }
-}
-
-impl fmt::Display for Wish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::None => f.write_str("none"),
-            Self::List(names) => f.write_str(&names.join(",")),
-        }
-    }
-}
-
-impl Wish {
-    fn takes(&self, name: &str) -> bool {
-        match self {
-            Self::Auto => true,
-            Self::None => false,
-            Self::List(names) => names.iter().any(|wanted| is_in(name, wanted)),
-        }
+fn takes(wish: &Wish, name: &str) -> bool {
+    match wish {
+        Wish::Auto => true,
+        Wish::None => false,
+        Wish::List(names) => names.iter().any(|wanted| is_in(name, wanted)),
     }
 }
 
@@ -126,7 +81,7 @@ fn of(wish: &Wish, all: Instruments) -> Instruments {
         })
         .collect();
     let taken = all.into_iter();
-    let taken = taken.filter(|instrument| wish.takes(instrument.name()));
+    let taken = taken.filter(|instrument| takes(wish, instrument.name()));
     taken.chain(missing).collect()
 }
 
@@ -180,7 +135,7 @@ mod tests {
             ("pg", false),
             ("pg.iota", false),
         ] {
-            assert_eq!(list.takes(name), is_taken, "{name}");
+            assert_eq!(takes(&list, name), is_taken, "{name}");
         }
         let here = || -> Instruments {
             let named = |name: &str| -> Box<dyn Instrument> {

@@ -14,19 +14,6 @@ const TALK_LIMIT: Duration = Duration::from_secs(1);
 /// A longer question is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
-/// Where to listen: `127.0.0.1:9187`, `[::1]:9187`, or a port alone, on this host only.
-///
-/// # Errors
-/// It is no address; in one clause.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix(':').unwrap_or(text);
-    if let Ok(port) = port.parse::<u16>() {
-        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
-    }
-    text.parse()
-        .map_err(|_| "an address is written so: 127.0.0.1:9187, or a port alone".to_owned())
-}
-
 /// Serves the board from now on; gives the address.
 ///
 /// # Errors
@@ -108,21 +95,6 @@ mod tests {
         // A server that hangs up while there is more to say resets the connection.
         let _ = server.read_to_string(&mut answer);
         answer
-    }
-
-    #[test]
-    fn an_address_is_one_or_a_port_of_this_host() {
-        for (text, want) in [
-            ("9187", "127.0.0.1:9187"),
-            (":9187", "127.0.0.1:9187"),
-            ("0.0.0.0:1", "0.0.0.0:1"),
-            ("[::1]:1", "[::1]:1"),
-        ] {
-            assert_eq!(address(text).unwrap().to_string(), want);
-        }
-        for wrong in ["", "host:1", "1.2.3.4", "99999"] {
-            assert!(address(wrong).unwrap_err().contains("127.0.0.1:9187"));
-        }
     }
 
     #[test]

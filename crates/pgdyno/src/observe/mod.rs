@@ -27,7 +27,8 @@ pub mod testing;
 mod watch;
 
 pub use asked::Asked;
-pub use choose::{Instruments, Scene, Wish, choose};
+pub use choose::{Instruments, Scene, choose};
+
 pub use instrument::Instrument;
 pub use readings::Readings;
 pub use watch::Watch;

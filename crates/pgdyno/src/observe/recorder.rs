@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use super::Readings;
 use super::readings::Value;
-use pgdyno_model::observed::{Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, Span, Total};
-use pgdyno_model::observed::{Gap, Kind, Series};
+use pgdyno_model::observed::{
+    Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Sample, Series, Span, Total,
+};
 
 /// So many events of a trial are kept.
 const EVENTS_MAX: usize = 1000;

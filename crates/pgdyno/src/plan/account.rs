@@ -24,20 +24,18 @@ pub fn is_due(prepared: &Prepared) -> bool {
     pack.is_some_and(|pack| !pack.manifest.explains.is_empty())
 }
 
-/// [`Trial::measure`] with an account of it. A warm-up has sessions of its own then, since the
-/// server tells what a session did when it ends.
+/// [`Trial::measure`] with an account of it.
 ///
 /// # Errors
 /// As [`Trial::measure`].
 pub fn measure(
-    mut trial: Trial,
+    trial: Trial,
     prepared: &Prepared,
     control: &Control,
     observer: &mut dyn Observer<Outcome>,
 ) -> Result<Outcome, DriveError> {
-    trial.drive.warmup_apart = true;
     let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
-    if !trial.drive.warmup.is_zero() {
+    if !trial.spec.warmup.longest().is_zero() {
         read_all(&mut reader, prepared, control);
     }
     let mut at_barrier = AtBarrier(&mut reader);
@@ -45,7 +43,7 @@ pub fn measure(
     let mut observers = Observers::new([observer, &mut at_barrier]);
     let mut outcome = trial.measure(prepared, control, &mut observers)?;
     let measured_us = outcome.recording.measured.elapsed_us;
-    let sessions = outcome.trial.drive.clients as u64;
+    let sessions = u64::from(outcome.spec.clients());
     if let Some(mut accounting) = reader.after(measured_us, sessions) {
         accounting.units = units(&outcome.recording);
         accounting.expected = match control.is_stopping() {

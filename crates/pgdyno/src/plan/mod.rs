@@ -2,15 +2,12 @@
 //! nothing here knows how they were typed.
 
 pub mod account;
-pub mod backoff;
 pub mod brake;
 pub mod calibrate;
-pub mod duration;
 mod emitter;
 pub mod experiment;
 pub mod hygiene;
 pub mod io;
-pub mod isolation;
 pub mod prepare;
 pub mod retries;
 pub mod settings;

@@ -4,15 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_drive::record::Recording;
-use pgdyno_drive::{ErrorRule, OnConnectionLoss, PGBENCH_RULES, QueryMode, Script};
+use pgdyno_drive::{ErrorRule, PGBENCH_RULES, QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
-use super::isolation::Isolation;
-use super::trial::{self, Trial};
+use super::settings::{self, Way};
 use super::warmup::{By, Ended};
-use super::{retries, steady};
+use super::{retries, steady, trial};
 use crate::target::dialect::Product;
 use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Target};
@@ -26,9 +25,8 @@ use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
 use crate::workload::{params, procedures, scale, sql_words};
-use pgdyno_model::Note;
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, Isolation, Note, TrialSpec};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -70,7 +68,7 @@ pub struct Checked {
 ///
 /// # Errors
 /// A workload that is not there, a script with a mistake, a parameter that the pack does not have.
-pub fn check(asked: &Trial) -> Result<Checked, Failure> {
+pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let mix = asked.mix.as_deref();
     let mut workload = resolve::workload(&asked.workload, mix).map_err(Failure::new)?;
     let usage = |e| Failure::with(Exit::Usage, e);
@@ -101,18 +99,18 @@ pub fn check(asked: &Trial) -> Result<Checked, Failure> {
 
 /// A pack's scripts and rules also see how many clients there are, unless it has a parameter of this
 /// name.
-fn with_clients(values: &BTreeMap<String, String>, asked: &Trial) -> BTreeMap<String, String> {
+fn with_clients(values: &BTreeMap<String, String>, asked: &TrialSpec) -> BTreeMap<String, String> {
     let mut values = values.clone();
-    let clients = || asked.drive.clients.to_string();
+    let clients = || asked.clients().to_string();
     values.entry("clients".to_owned()).or_insert_with(clients);
     values
 }
 
 /// The scripts, ready to be sent in the mode that they need or the user wants.
-fn compiled(workload: &Workload, asked: &Trial) -> Result<(Vec<Script>, Names), Failure> {
+fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Names), Failure> {
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
-    trial::compile(&workload.scripts, mode, asked.drive.retry)
+    trial::compile(&workload.scripts, mode, asked.retry.retry())
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -133,7 +131,7 @@ fn refuse(
 
 /// Does it all. An interrupt ends it in good order.
 pub fn prepare(
-    asked: &Trial,
+    asked: &TrialSpec,
     progress: Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
@@ -145,25 +143,43 @@ pub fn prepare(
     for warning in &target.warnings {
         crate::say::remark!("pgdyno: warning: {warning}");
     }
-    let target = match asked.isolation {
-        Some(level) => {
+    let mut settings = asked.settings.clone();
+    settings.extend(asked.isolation.iter().flat_map(|level| level.setting()));
+    let target = match settings.is_empty() {
+        true => target,
+        false => {
             // How a session is told depends on the product.
             let mut session = target.connect_unless_interrupted(interrupts)?;
             let product = Product::ask(&mut session)
                 .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+            of_sessions(&mut session, &asked.settings)?;
             session.close();
-            target.with_settings(product.dialect, &level.setting())
+            target.with_settings(product.dialect, &settings)
         }
-        None => target,
     };
     prepare_on(target, checked, asked, progress, interrupts)
+}
+
+/// Refuses settings that a session cannot have: only a sweep changes a whole server, and puts it back.
+fn of_sessions(session: &mut Session, settings: &BTreeMap<String, String>) -> Result<(), Failure> {
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let ways = settings::ways(session, settings.keys().map(String::as_str))?;
+    match ways.iter().find(|(_, way)| **way == Way::System) {
+        None => Ok(()),
+        Some((name, _)) => Err(Failure::new(format!(
+            "settings.{name} is a whole server's, and a single run changes no server"
+        ))
+        .hint("run it as a sweep, which changes it and puts it back")),
+    }
 }
 
 /// The same, on a target that is open already and whose sessions have the settings asked for.
 pub fn prepare_on(
     target: Target,
     checked: Checked,
-    asked: &Trial,
+    asked: &TrialSpec,
     mut progress: Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
@@ -176,7 +192,7 @@ pub fn prepare_on(
     } = checked;
     // Before tables are loaded, which may take long.
     let reached = if target.endpoints.len() > 1 {
-        let may_miss = asked.drive.on_connection_loss == OnConnectionLoss::Reconnect;
+        let may_miss = asked.errors.reconnect;
         reach::each_endpoint(&target, may_miss, interrupts)?
     } else {
         Vec::new()
@@ -268,7 +284,7 @@ pub fn prepare_on(
         [only] => vec![Reached::by(&mut session, product.dialect, &only.name)],
         _ => reached,
     };
-    let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.drive.clients);
+    let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients() as usize);
     Ok(Prepared {
         target,
         workload,
@@ -281,7 +297,7 @@ pub fn prepare_on(
         product,
         few_rows,
         mismatches,
-        clients: asked.drive.clients,
+        clients: asked.clients() as usize,
     })
 }
 

@@ -1,64 +1,46 @@
 //! One measured run: what it is, and running it.
 
 use std::num::NonZeroU64;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use pgdyno_drive::{
-    Control, Drive, DriveError, OnConnectionLoss, QueryMode, Recording, Retry, Script, Setup, Until,
-};
+use pgdyno_drive::{Control, Drive, DriveError, QueryMode, Recording, Retry, Script, Setup};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
-use super::account;
 use super::emitter::Emitter;
-use super::isolation::Isolation;
 use super::prepare::Prepared;
 use super::touched::Touched;
-use super::warmup;
+use super::{account, warmup};
 use crate::accounting::Accounting;
 use crate::observe::host::ThreadLags;
 use crate::observe::{self, Scene};
 use crate::target::counters::{self, ServerCounters};
 use crate::target::dialect::RESTART_SAVEPOINT;
 use crate::target::facts::Facts;
-use crate::target::open::{Target, Wanted};
+use crate::target::open::Target;
 use crate::workload::mix::WeightedScript;
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Exit, Fact, Failure, Note, Observer, Observers};
+use pgdyno_model::{Exit, Fact, Failure, Note, Observer, Observers, TrialSpec};
 
-/// What one run is to be.
+/// How long transactions in flight may take to finish when a run is ended early.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// One run: what it is, and what watches it.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// A workload's name or folder, or script files with weights.
-    pub workload: Vec<String>,
-    /// One of the workload's mixes.
-    pub mix: Option<String>,
-    /// `NAME=VALUE` each.
-    pub params: Vec<String>,
-    /// How statements are to travel; `None`: as the workload needs it, else simple.
-    pub query_mode: Option<QueryMode>,
-    /// Where the database is.
-    pub target: Wanted,
-    /// The isolation level asked for; none: what the server has by default.
-    pub isolation: Option<Isolation>,
-    /// Have the server fail transactions on purpose, so that a retry policy can be seen at work.
-    pub inject_retries: bool,
-    /// How it is driven: clients, pace, length, what follows errors. Its endpoints, scripts,
-    /// variables and query mode are those of the target and the workload, filled in when it runs.
-    pub drive: Drive,
-    /// Whether the warm-up ends when the trial is steady; its time in `drive` is the limit then.
-    pub detects_warmup: bool,
+    /// What it is, with nothing left open ([`TrialSpec::resolved`]).
+    pub spec: TrialSpec,
     /// What is observed beside it.
     pub observe: observe::Asked,
 }
 
 /// What a trial came to.
 pub struct Outcome {
-    /// The trial.
-    pub trial: Trial,
+    /// What was run.
+    pub spec: TrialSpec,
     /// The workload's name.
     pub workload: String,
     /// The pack's content, when it is a pack.
@@ -127,7 +109,7 @@ impl Trial {
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, DriveError> {
-        self.drive.query_mode = prepared.query_mode();
+        self.spec.query_mode = Some(prepared.query_mode());
         let host = Host::read();
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
@@ -137,11 +119,11 @@ impl Trial {
             target: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
-            clients: self.drive.clients,
-            disks: &self.observe.disks,
+            clients: self.spec.clients() as usize,
+            disks: &self.observe.spec.disk,
             lags: &lags,
         });
-        let mut watch = warmup::Watch::new(&self, control);
+        let mut watch = warmup::Watch::new(&self.spec, control);
         let mut board = self.observe.board.as_deref();
         // The warm-up's end is found first, so that no other observer delays it. Then come those of
         // the caller: the notebook before the screen. The lags of a second are left for their
@@ -151,7 +133,7 @@ impl Trial {
         let (recording, observed) = emitter.run(&drive, control)?;
         let warmup_ended = watch.ended(&recording.measured);
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
-        let touched = Touched::by(prepared, &recording, self.drive.seed);
+        let touched = Touched::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -172,7 +154,7 @@ impl Trial {
             warmup_ended,
             observed,
             notes,
-            trial: self,
+            spec: self.spec,
         })
     }
 
@@ -182,31 +164,59 @@ impl Trial {
         Title {
             workload: prepared.workload.name.clone(),
             target: prepared.target.title.clone(),
-            clients: self.drive.clients,
+            clients: self.spec.clients() as usize,
             scripts: scripts
                 .map(|script| script.program.script().name.clone())
                 .collect(),
-            warmup: self.drive.warmup,
-            until: self.drive.until,
+            warmup: self.spec.warmup.longest(),
+            until: self.spec.until(),
         }
     }
 
+    /// The engine's part of it.
     fn drive(&self, prepared: &Prepared) -> Result<Drive, DriveError> {
-        let target = &prepared.target;
-        let reconnects = self.drive.on_connection_loss == OnConnectionLoss::Reconnect;
+        let (spec, target) = (&self.spec, &prepared.target);
+        let compatible = &spec.compatible;
+        let per_client = compatible.transactions_per_client_max;
         Ok(Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
-            io: super::io::asked(self.drive.io).map_err(DriveError::Invalid)?,
             // Clients with an order of their own have all hosts in it.
-            tries_other_endpoints: reconnects
+            tries_other_endpoints: spec.errors.reconnect
                 && !target.load_balances
                 && target.endpoints.len() > 1,
-            errors: prepared.errors,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
             variables: self.variables(prepared),
             last_statement: self.last_statement(prepared),
-            ..self.drive.clone()
+            errors: prepared.errors,
+            query_mode: prepared.query_mode(),
+            clients: spec.clients() as usize,
+            threads: spec.threads() as usize,
+            io: super::io::asked(spec.io).map_err(DriveError::Invalid)?,
+            until: spec.until(),
+            transactions_max: per_client.and_then(NonZeroU64::new),
+            warmup: spec.warmup.longest(),
+            // The server tells what a session did when it ends.
+            warmup_apart: account::is_due(prepared),
+            rate: spec.rate,
+            latency_limit: spec.latency_limit,
+            retry: spec.retry.retry(),
+            max_tries: spec.retry.tries(),
+            backoff: spec.retry.pauses(),
+            retry_deadline: spec.retry.deadline(),
+            checks_commit: !spec.errors.trusts_commit,
+            on_last_try: spec.errors.on_last_try(),
+            forgets_failures_at_end: spec.errors.forgets_failures_at_end,
+            on_error: spec.errors.on_error(),
+            on_connection_loss: spec.errors.on_connection_loss(),
+            exit_on_abort: spec.errors.exit_on_abort,
+            verbose_errors: spec.errors.verbose_errors,
+            connection_per_transaction: spec.connection_per_transaction,
+            log: compatible.log_share,
+            time_every_command: compatible.times_every_command,
+            debug: compatible.debug,
+            seed: spec.seed.unwrap_or_default(),
+            grace: GRACE,
         })
     }
 
@@ -216,7 +226,7 @@ impl Trial {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
         let mut variables: Vec<_> = prepared.variables.iter().map(text).collect();
         if prepared.workload.pack.is_some() && !prepared.variables.contains_key("clients") {
-            let clients = self.drive.clients.to_string();
+            let clients = self.spec.clients().to_string();
             variables.push(("clients".to_owned(), Setup::Text(clients)));
         }
         variables
@@ -236,7 +246,7 @@ impl Trial {
     fn target_of_clients(&self, prepared: &Prepared) -> Target {
         match (
             &prepared.product.dialect.retries.inject,
-            self.inject_retries,
+            self.spec.retry.inject_retries,
         ) {
             (Ok(inject), true) => {
                 let setting = (inject.setting.to_owned(), "true".to_owned());
@@ -255,19 +265,11 @@ impl Trial {
         if !target.load_balances {
             return candidates.cloned().collect();
         }
-        let dealt = (0..self.drive.clients as u64).zip(candidates.cycle());
-        let order = |(client, list): (u64, &Vec<Candidate>)| {
-            shuffle(list, (self.drive.seed as u64).wrapping_add(client))
-        };
+        let seed = self.spec.seed.unwrap_or_default() as u64;
+        let dealt = (0..u64::from(self.spec.clients())).zip(candidates.cycle());
+        let order =
+            |(client, list): (u64, &Vec<Candidate>)| shuffle(list, seed.wrapping_add(client));
         dealt.map(order).collect()
-    }
-}
-
-/// What a native verb's drive begins with: pgbench's defaults, but for what pgbench does not look at.
-pub fn native_drive() -> Drive {
-    Drive {
-        checks_commit: true,
-        ..Drive::default()
     }
 }
 
@@ -325,17 +327,4 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
         }
         DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),
     }
-}
-
-/// `-t` as the engine takes it.
-pub fn transactions(count: u64) -> Option<Until> {
-    NonZeroU64::new(count).map(Until::Transactions)
-}
-
-/// A seed that nobody chose: from the clock, and short enough to be typed again. Results show it.
-pub fn seed_from_clock() -> i64 {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    since_epoch.as_micros() as i64 & i64::from(u32::MAX)
 }

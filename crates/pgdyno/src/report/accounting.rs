@@ -3,9 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::figures;
 use crate::accounting::{Accounting, Expected, NodeFigures};
-use pgdyno_model::Fact;
+use pgdyno_model::{Fact, text as figures};
 
 /// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
 /// smaller ones the index's upper pages weigh more, whose number differs from key to key.
@@ -65,14 +64,18 @@ fn misses(it: &Accounting) -> String {
         return String::new();
     };
     let mut line = format!(
-        "{} /s not in shared_buffers, hit ratio {:.2} %",
+        "{} /s not in shared_buffers, hit ratio {}",
         figures::rate(misses),
-        ratio * 100.0
+        figures::share(ratio)
     );
     let others = it.io.seen().into_iter().flatten();
     let others = others.filter(|row| row.backend != "client backend" && row.reads > 0);
     for row in others {
-        line += &format!("; {} read {}", row.backend, bytes(row.read_bytes as f64));
+        line += &format!(
+            "; {} read {}",
+            row.backend,
+            figures::bytes(row.read_bytes as f64)
+        );
     }
     line
 }
@@ -80,9 +83,9 @@ fn misses(it: &Accounting) -> String {
 fn device(it: &Accounting) -> String {
     match (&it.device, it.device_reads_per_s(), it.device_bytes_per_s()) {
         (Fact::Seen(device), Some(reads), Some(read_bytes)) => format!(
-            "{} reads/s, {}/s from {}, for whomever",
+            "{} reads/s, {} from {}, for whomever",
             figures::rate(reads),
-            bytes(read_bytes),
+            figures::bytes_per_s(read_bytes),
             device.name
         ),
         (device, ..) => gap(device).unwrap_or_default(),
@@ -91,7 +94,7 @@ fn device(it: &Accounting) -> String {
 
 fn log(it: &Accounting) -> String {
     match it.wal_bytes_per_s() {
-        Some(per_s) => format!("{}/s", bytes(per_s)),
+        Some(per_s) => figures::bytes_per_s(per_s),
         None => gap(&it.wal_bytes).unwrap_or_default(),
     }
 }
@@ -154,7 +157,7 @@ pub(super) fn buffers(it: &Accounting) -> String {
     }
     let mut line = parts.join(", ");
     if let Some(ratio) = it.counted_by_expected() {
-        line += &format!(": {:.1} %", ratio * 100.0);
+        line += &format!(": {}", figures::share(ratio));
     }
     line
 }
@@ -203,21 +206,6 @@ pub fn is_by_index(expected: &Expected) -> bool {
     })
 }
 
-/// Bytes as people read them: `1.5 MB`.
-pub fn bytes(number: f64) -> String {
-    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let mut scaled = number;
-    let mut unit = 0;
-    while scaled >= 999.5 && unit + 1 < UNITS.len() {
-        scaled /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{scaled:.0} B"),
-        _ => format!("{scaled:.1} {}", UNITS[unit]),
-    }
-}
-
 /// For programs: what was counted, and what follows from it; `null` where that is not known.
 pub fn json(it: &Accounting) -> Value {
     let mut document = json!(it);
@@ -252,9 +240,9 @@ mod tests {
         let text = text(&accounting());
         for line in [
             "LIOPS        100,000.0 logical reads/s (1,000,000 in 10.0 s)",
-            "misses       25,000.0 /s not in shared_buffers, hit ratio 75.00 %",
-            "device       100.0 reads/s, 819.2 kB/s from vda, for whomever",
-            "log          500.0 kB/s",
+            "misses       25,000.0 /s not in shared_buffers, hit ratio 75.0 %",
+            "device       100.0 reads/s, 800 kB/s from vda, for whomever",
+            "log          488 kB/s",
             "CPU          16.00 µs for each logical read, 62,500.0 LIOPS a core; \
              1.60 cores busy for 2 sessions: they wait for something else too",
             "buffers      256.4 a select of 255 rows by the server's count, \
@@ -332,18 +320,5 @@ mod tests {
         assert!(!is_by_index(&with(
             "Aggregate > Bitmap Heap Scan on b > Bitmap Index Scan using a"
         )));
-    }
-
-    #[test]
-    fn bytes_are_told_in_units_that_people_read() {
-        for (number, want) in [
-            (0.0, "0 B"),
-            (999.4, "999 B"),
-            (1000.0, "1.0 kB"),
-            (819_200.0, "819.2 kB"),
-            (2.5e13, "25.0 TB"),
-        ] {
-            assert_eq!(bytes(number), want);
-        }
     }
 }

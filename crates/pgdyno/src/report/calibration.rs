@@ -4,12 +4,12 @@
 use pgdyno_drive::record::Latencies;
 use serde_json::{Map, Value, json};
 
-use super::figures;
 use super::table::{Table, one_line};
 use crate::plan::calibrate::expect::Range;
 use crate::plan::calibrate::growth::{Bend, Saturation, Step, bend};
 use crate::plan::calibrate::judge::{Judged, Line, Verdict, What, ms};
 use crate::plan::calibrate::read::Calibration;
+use pgdyno_model::text as figures;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 110;
@@ -104,10 +104,7 @@ fn verdict(line: &Line<'_>) -> String {
 
 /// `1–2`, `up to 1`.
 fn range(range: Range) -> String {
-    let short = |us: f64| {
-        let text = format!("{:.3}", us / 1e3);
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
+    let short = figures::ms_shortly;
     match range.low_us > 0.0 {
         true => format!("{}–{}", short(range.low_us), short(range.high_us)),
         false => format!("up to {}", short(range.high_us)),

@@ -4,11 +4,11 @@
 use pgdyno_stats::{Bootstrap, Estimate, Knee, Sample};
 use serde_json::{Value, json};
 
-use super::figures;
 use super::table::Table;
 use crate::plan::experiment::capacity::{Ladder, Load, ladders};
 use crate::plan::experiment::point::Point;
 use crate::store::TrialRow;
+use pgdyno_model::text as figures;
 
 /// Characters of the longest bar.
 const BAR: f64 = 24.0;
@@ -233,8 +233,8 @@ fn estimate_json(is: &str, estimate: &Estimate) -> Value {
 fn interval(estimate: &Estimate) -> String {
     match estimate.interval {
         Some(interval) => format!(
-            " ({:.0} % interval {} to {})",
-            interval.level * 100.0,
+            " ({} interval {} to {})",
+            figures::roughly(interval.level),
             figures::rate(interval.low),
             figures::rate(interval.high)
         ),

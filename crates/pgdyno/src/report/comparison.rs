@@ -8,9 +8,8 @@ use pgdyno_stats::gate::{Figure, Unit};
 use pgdyno_stats::{CompareOptions, Comparison, Sample, Summary, compare};
 use serde_json::Value;
 
-use super::figures;
 use crate::store::TrialRow;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text as figures};
 
 /// A figure of a trial that can be compared.
 pub struct Metric {
@@ -66,7 +65,7 @@ pub const METRICS: [Metric; 6] = [
 ];
 
 fn time(trial: &TrialRow, of: fn(&crate::store::Latency) -> Option<u64>) -> Option<f64> {
-    let latency = match trial.rate_per_s {
+    let latency = match trial.spec.rate {
         Some(_) => &trial.response,
         None => &trial.service,
     };

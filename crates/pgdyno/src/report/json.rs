@@ -1,7 +1,6 @@
 //! The whole result for programs: one document, units in the names, documented in
 //! `docs/json.md`. A percentile with fewer than ten values beyond it is `null`.
 
-use pgdyno_drive::Until;
 use pgdyno_drive::record::{
     Counts, End, EndpointRecord, Event, Latencies, PackedUnits, Phase, Reason, Recording,
     ScriptInterval, Second, StatementRecord, StatementTotals, Units, Work,
@@ -11,15 +10,11 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::accounting;
-use super::figures::{self, PERCENTILES};
-use super::observed;
-use super::units;
-use crate::plan::backoff;
-use crate::plan::isolation::Isolation;
+use super::{accounting, observed, units};
 use crate::plan::steady::{Course, courses};
-use crate::plan::trial::{Outcome, Trial};
+use crate::plan::trial::Outcome;
 use crate::store::TrialRow;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -37,7 +32,7 @@ pub fn document(outcome: &Outcome) -> Value {
             "pack_sha256": outcome.pack_sha256,
             "variables": outcome.variables.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         },
-        "trial": trial(&outcome.trial, outcome.threads),
+        "trial": outcome.spec,
         "target": {
             "title": outcome.target,
             "kind": outcome.target_kind,
@@ -113,34 +108,6 @@ pub fn stored(trial: &TrialRow) -> Value {
         "excluded": trial.excluded,
         "command": trial.command,
         "pgdyno": trial.pgdyno,
-    })
-}
-
-fn trial(trial: &Trial, threads: usize) -> Value {
-    let (duration_s, transactions) = match trial.drive.until {
-        Until::Elapsed(time) => (Some(time.as_secs_f64()), None),
-        Until::Transactions(count) => (None, Some(count.get())),
-    };
-    json!({
-        "clients": trial.drive.clients,
-        "threads": threads,
-        "query_mode": trial.drive.query_mode.name(),
-        "duration_s": duration_s,
-        "transactions_per_client": transactions,
-        "warmup_s": trial.drive.warmup.as_secs_f64(),
-        "warmup_detected": trial.detects_warmup,
-        "rate_per_s": trial.drive.rate,
-        "latency_limit_us": trial.drive.latency_limit.map(|limit| limit.as_micros() as u64),
-        "retry": trial.drive.retry_name(),
-        "max_tries": trial.drive.max_tries,
-        "backoff": backoff::text(trial.drive.backoff.as_ref()),
-        "retry_deadline_us": trial.drive.retry_deadline.map(|limit| limit.as_micros() as u64),
-        "inject_retries": trial.inject_retries,
-        "continue_on_error": trial.drive.on_error == pgdyno_drive::OnError::Continue,
-        "connection_per_transaction": trial.drive.connection_per_transaction,
-        "isolation": trial.isolation.map(Isolation::name),
-        "reconnect": trial.drive.on_connection_loss == pgdyno_drive::OnConnectionLoss::Reconnect,
-        "seed": trial.drive.seed,
     })
 }
 

@@ -9,14 +9,13 @@ use std::time::{Duration, SystemTime};
 use indicatif::{ProgressBar, ProgressStyle};
 use pgdyno_drive::record::{Event, Interval, Recording};
 use pgdyno_drive::{DriveError, Level, Message, Until};
-use pgdyno_model::Observer;
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Batch;
+use pgdyno_model::{Observer, text as figures};
 
 use pgdyno_platform::terminal;
 
 use self::view::View;
-use super::figures;
 
 /// After so many messages of clients the rest is only counted: a thousand clients that lose their
 /// server all say the same.

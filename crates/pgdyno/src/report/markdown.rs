@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::figures;
+use pgdyno_model::text as figures;
 
 /// It, ready to be pasted.
 pub fn text(document: &Value) -> String {
@@ -83,7 +83,7 @@ fn trial(document: &Value) -> String {
     if let Some(us) = cpu.as_f64() {
         rows.push([
             "pgdyno’s CPU a transaction, µs".to_owned(),
-            format!("{us:.1}"),
+            figures::fixed(us, 1),
         ]);
     }
     let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
@@ -146,9 +146,7 @@ fn comparison(document: &Value) -> String {
                 _ => rate(value),
             };
             let change = |share: &Value| {
-                let change = share
-                    .as_f64()
-                    .map(|share| format!("{:+.1} %", share * 100.0));
+                let change = share.as_f64().map(figures::change);
                 change.unwrap_or_else(|| "–".to_owned())
             };
             let interval = &one["change_interval"];

@@ -6,7 +6,6 @@ pub mod calibration;
 pub mod capacity;
 pub mod comparison;
 pub mod csv;
-pub mod figures;
 pub mod json;
 pub mod live;
 pub mod markdown;

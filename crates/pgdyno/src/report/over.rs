@@ -29,7 +29,7 @@ impl<'a> Over<'a> {
         if row.repeat.is_none() || row.excluded.is_some() {
             return None;
         }
-        let state = State::from_name(row.state)?;
+        let state = row.state;
         Some(Self {
             number: Some(row.number),
             point: row.point.clone()?,

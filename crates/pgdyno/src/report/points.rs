@@ -129,7 +129,7 @@ impl Point {
         let title = varied::title(&workload, &varied);
         let varied = varied.into_iter().map(|(p, v)| (p.clone(), v.clone()));
         let varied = varied.collect();
-        let kind = match first.rate_per_s {
+        let kind = match first.spec.rate {
             Some(_) => Kind::Response,
             None => Kind::Service,
         };
@@ -193,12 +193,12 @@ fn why_not(trial: &TrialRow) -> Option<String> {
     if let Some(reason) = &trial.excluded {
         return Some(format!("excluded: {}", one_line(reason)));
     }
-    if trial.state == State::Complete.name() {
+    if trial.state == State::Complete {
         return None;
     }
     let reason = trial.reason.as_deref().map(one_line);
     Some(match reason {
         Some(reason) => format!("{}: {reason}", trial.state),
-        None => trial.state.to_owned(),
+        None => trial.state.to_string(),
     })
 }

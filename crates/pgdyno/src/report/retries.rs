@@ -3,31 +3,30 @@
 
 use std::cmp::Ordering;
 
-use pgdyno_drive::Drive;
 use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
 
-use super::figures;
-use crate::plan::backoff;
 use crate::plan::trial::Outcome;
-use pgdyno_model::Fact;
+use pgdyno_model::spec::{Policy, RetryPolicy, backoff};
+use pgdyno_model::{Fact, text as figures};
 
 /// How much of a message is shown: all of it is in the JSON document.
 const MESSAGE_CHARS_MAX: usize = 400;
 
 /// The policy, for the line that says how clients ran; nothing when there is none.
-pub fn policy(drive: &Drive) -> String {
-    if drive.retry_name() == "none" {
+pub fn policy(retry: &RetryPolicy) -> String {
+    let policy = retry.policy();
+    if policy == Policy::None {
         return String::new();
     }
-    let mut text = match drive.max_tries {
-        0 => format!(", retry {} without limit", drive.retry_name()),
-        tries => format!(", retry {} up to {tries} tries", drive.retry_name()),
+    let mut text = match retry.tries() {
+        0 => format!(", retry {} without limit", policy.name()),
+        tries => format!(", retry {} up to {tries} tries", policy.name()),
     };
-    if let Some(pauses) = &drive.backoff {
-        text += &format!(", backoff {}", backoff::text(Some(pauses)));
+    if let Some(pauses) = retry.pauses() {
+        text += &format!(", backoff {}", backoff::text(Some(&pauses)));
     }
-    if let Some(deadline) = drive.retry_deadline {
-        text += &format!(", no try after {} s", deadline.as_secs_f64());
+    if let Some(deadline) = retry.deadline() {
+        text += &format!(", no try after {}", figures::asked(deadline));
     }
     text
 }
@@ -62,9 +61,7 @@ fn totals(all: &ScriptInterval) -> String {
         );
     }
     if work.lost_tries > 0 {
-        let percent = |share: Option<f64>| {
-            share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
-        };
+        let percent = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), figures::share);
         text += &format!(
             "thrown away  {} tries: {} of the time in tries ({}), {} of the statements ({})\n",
             figures::count(work.lost_tries),
@@ -187,7 +184,7 @@ mod tests {
     #[test]
     fn nothing_is_said_where_nothing_was_tried_again() {
         assert_eq!(totals(&ScriptInterval::default()), "");
-        assert_eq!(policy(&Drive::default()), "");
+        assert_eq!(policy(&RetryPolicy::default()), "");
         let script = ScriptInterval {
             work: Work {
                 kept_us: 10,

@@ -10,10 +10,9 @@ use pgdyno_drive::record::{Latencies, Work};
 use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::{Value, json};
 
-use super::figures;
 use super::over::Over;
 use crate::target::facts::Facts;
-use pgdyno_model::State;
+use pgdyno_model::{State, text as figures};
 
 /// All points, in the order in which they were first measured.
 #[derive(Default)]
@@ -103,7 +102,7 @@ impl Results {
             facts: outcome.facts.clone(),
             workload: outcome.workload.clone(),
             variables: outcome.variables.iter().cloned().collect(),
-            max_tries: outcome.trial.drive.max_tries,
+            max_tries: outcome.spec.retry.tries(),
             duration_s: given["duration"].as_f64(),
             transactions: given["transactions"].as_u64(),
         });

@@ -7,12 +7,12 @@ use pgdyno_drive::record::Latencies;
 use pgdyno_stats::{CacheEnd, CacheFit, SetPoint};
 use serde_json::{Value, json};
 
-use super::figures;
 use super::over::Over;
 use super::table::Table;
 use crate::accounting::Accounting;
-use crate::plan::experiment::slob_sweep::{Room, Vary, size};
-use pgdyno_model::State;
+use crate::plan::experiment::slob_sweep::{Room, Vary};
+
+use pgdyno_model::{State, text as figures};
 
 /// The results, as trials come in.
 pub struct Results {
@@ -94,7 +94,7 @@ impl Results {
                 fine(Accounting::cpu_us_per_logical_read),
                 fine(Accounting::cores_busy),
                 dash(point.median(Accounting::wal_bytes_per_s), |v| {
-                    format!("{:.2}", v / 1e6)
+                    format!("{:.2}", v / (1 << 20) as f64)
                 }),
                 figures::percentile_ms(&point.units, 99.0),
             ]);
@@ -112,7 +112,7 @@ impl Results {
 
     fn name(&self, value: u64) -> String {
         match self.vary {
-            Vary::Size => size(value * self.room.block),
+            Vary::Size => figures::bytes((value * self.room.block) as f64),
             Vary::Sessions => figures::count(value),
             Vary::Reads => format!("{} %", 100 - value.min(100)),
         }
@@ -138,10 +138,10 @@ impl Results {
             "shared_buffers",
             fit.first_end,
             fit.first_keeps_bytes,
-            &format!("is {}", size(self.room.shared_buffers)),
+            &format!("is {}", figures::bytes(self.room.shared_buffers as f64)),
         );
         let memory = match self.room.memory {
-            Some(memory) => format!("memory is {}", size(memory)),
+            Some(memory) => format!("memory is {}", figures::bytes(memory as f64)),
             None => "memory is not known".to_owned(),
         };
         text += &line(
@@ -222,7 +222,7 @@ fn line(cache: &str, end: Option<CacheEnd>, keeps: Option<f64>, known: &str) -> 
 
 /// Where a cache ends, in words.
 pub(super) fn end_words(end: Option<CacheEnd>, keeps: Option<f64>) -> String {
-    let size = |bytes: f64| size(bytes as u64);
+    let size = figures::bytes;
     let mut text = match end {
         None => "where it ends is not known".to_owned(),
         Some(CacheEnd::Between { fits, spills }) => {

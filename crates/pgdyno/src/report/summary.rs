@@ -8,12 +8,12 @@ use pgdyno_platform::terminal;
 use pgdyno_stats::Steadiness;
 
 use super::accounting;
-use super::figures::{self, PERCENTILES};
 use super::table::Table;
 use crate::plan::steady::courses;
 use crate::plan::trial::Outcome;
 use crate::plan::warmup::By;
 use pgdyno_model::Severity;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
@@ -58,12 +58,11 @@ fn touched(outcome: &Outcome) -> String {
     let Some(touched) = &outcome.touched else {
         return String::new();
     };
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     format!(
         "keys         hottest one {}, hottest 100 {} of {}{} requests; {} different ones\n             \
          (the run's scripts and seed, drawn again without the server)\n",
-        percent(touched.hottest_share),
-        percent(touched.hottest_100_share),
+        figures::share(touched.hottest_share),
+        figures::share(touched.hottest_100_share),
         if touched.is_sample {
             "a sample of "
         } else {
@@ -75,7 +74,7 @@ fn touched(outcome: &Outcome) -> String {
 }
 
 fn heading(outcome: &Outcome) -> String {
-    let trial = &outcome.trial;
+    let trial = &outcome.spec;
     // Of many only those that somebody chose: the others are in the JSON document.
     let is_chosen = |name: &str| {
         let mut given = trial
@@ -90,24 +89,24 @@ fn heading(outcome: &Outcome) -> String {
     let variables = variables.map(|(name, value)| format!(", {name} {value}"));
     let mix = trial.mix.iter().map(|mix| format!(", mix {mix}"));
     let variables = mix.chain(variables);
-    let mode = trial.drive.query_mode.name();
-    let until = match trial.drive.until {
+    let mode = trial.query_mode().name();
+    let until = match trial.until() {
         Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),
         Until::Transactions(count) => format!("{} transactions each", figures::count(count.get())),
     };
     let mut how = format!(
         "{}, {}, {until}, {mode} protocol",
-        figures::plural(trial.drive.clients as u64, "client"),
+        figures::plural(trial.clients().into(), "client"),
         figures::plural(outcome.threads as u64, "thread"),
     );
-    how += &super::retries::policy(&trial.drive);
-    if let Some(rate) = trial.drive.rate {
+    how += &super::retries::policy(&trial.retry);
+    if let Some(rate) = trial.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
-    let warmup = figures::seconds(trial.drive.warmup.as_secs_f64());
-    if trial.detects_warmup {
+    let warmup = figures::seconds(trial.warmup.longest().as_secs_f64());
+    if trial.warmup.is_detected() {
         how += &format!(", after a warm-up of at most {warmup}");
-    } else if !trial.drive.warmup.is_zero() {
+    } else if !trial.warmup.longest().is_zero() {
         how += &format!(", after {warmup} of warm-up");
     }
     if let Some(level) = outcome.facts.isolation.seen()
@@ -115,7 +114,7 @@ fn heading(outcome: &Outcome) -> String {
     {
         how += &format!(", isolation {level}");
     }
-    if trial.drive.connection_per_transaction {
+    if trial.connection_per_transaction {
         how += ", a connection for each transaction";
     }
     format!(
@@ -123,7 +122,7 @@ fn heading(outcome: &Outcome) -> String {
         outcome.workload,
         variables.collect::<String>(),
         outcome.target,
-        trial.drive.seed
+        trial.seed.unwrap_or_default()
     )
 }
 
@@ -302,7 +301,7 @@ pub fn heading_of_latencies(first: &str) -> Vec<String> {
 pub fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
     let mean = latencies
         .mean_us()
-        .map_or_else(|| "–".to_owned(), |us| format!("{:.3}", us / 1e3));
+        .map_or_else(|| "–".to_owned(), figures::ms_precisely);
     let max = if latencies.count() == 0 {
         "–".to_owned()
     } else {
@@ -385,9 +384,9 @@ fn client(recording: &Recording) -> String {
     text += &outages(recording);
     if let Some(cpu_us) = recording.cpu_us_per_transaction() {
         text += &format!(
-            "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {:.0} % of a CPU",
+            "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {} of a CPU",
             cpu_us,
-            busiest * 100.0
+            figures::roughly(busiest)
         );
         if let Some(io) = &recording.io {
             text += &format!(", {}", io.backend.name());

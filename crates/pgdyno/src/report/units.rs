@@ -3,10 +3,10 @@
 use pgdyno_drive::record::{Recording, Units};
 use serde_json::{Value, json};
 
-use super::figures;
 use super::json::latency;
 use super::summary::{heading_of_latencies, latency_cells};
 use super::table::Table;
+use pgdyno_model::text as figures;
 
 /// Those of the measured time, a row an operation; nothing where none were counted.
 pub fn text(recording: &Recording, width: usize) -> String {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use pgdyno_drive::operations;
 use pgdyno_drive::record::ScriptRecord;
-use pgdyno_drive::{Drive, OnConnectionLoss, OnError, Until, operations};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::process::Identity;
 use rusqlite::types::Value;
@@ -12,14 +12,11 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid, warmup};
-use crate::plan::backoff;
+use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid};
 use crate::plan::prepare::Prepared;
-use crate::plan::trial::Trial;
 use crate::target::facts::Facts;
 use crate::target::open::{Kind, Target};
-use pgdyno_model::Failure;
-use pgdyno_model::Note;
+use pgdyno_model::{Failure, Note, TrialSpec};
 
 /// An experiment, before its first trial.
 #[derive(Debug, Clone)]
@@ -63,8 +60,8 @@ pub struct TrialHeader {
     pub notes: Vec<Note>,
     /// What was typed, without secrets.
     pub command: String,
-    /// The trial's parameters.
-    pub trial: Trial,
+    /// The trial.
+    pub spec: TrialSpec,
     /// What it runs.
     pub scripts: Vec<ScriptRecord>,
     /// The operations whose work units these count.
@@ -73,7 +70,7 @@ pub struct TrialHeader {
 
 impl TrialHeader {
     /// Of a trial that stands alone.
-    pub fn of(trial: &Trial, prepared: &Prepared) -> Self {
+    pub fn of(spec: &TrialSpec, prepared: &Prepared) -> Self {
         let pack = prepared.workload.pack.as_ref();
         Self {
             experiment: None,
@@ -91,12 +88,9 @@ impl TrialHeader {
             host: Host::read(),
             notes: prepared.notes(None, None, None),
             command: command_line::of_process(),
-            trial: Trial {
-                drive: Drive {
-                    query_mode: prepared.query_mode(),
-                    ..trial.drive.clone()
-                },
-                ..trial.clone()
+            spec: TrialSpec {
+                query_mode: Some(prepared.query_mode()),
+                ..spec.clone()
             },
             scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
             operations: operations(&prepared.scripts),
@@ -104,7 +98,7 @@ impl TrialHeader {
     }
 
     /// Of a trial that came to nothing before it was prepared; the target, if it was found.
-    pub fn not_begun(trial: &Trial, target: Option<&Target>) -> Self {
+    pub fn not_begun(spec: &TrialSpec, target: Option<&Target>) -> Self {
         Self {
             experiment: None,
             point: None,
@@ -112,7 +106,7 @@ impl TrialHeader {
             position: None,
             tags: Vec::new(),
             note: None,
-            workload: trial.workload.join(" "),
+            workload: spec.workload.join(" "),
             pack_sha256: None,
             variables: BTreeMap::new(),
             target: target.map_or_else(String::new, |target| target.title.clone()),
@@ -121,12 +115,9 @@ impl TrialHeader {
             host: Host::read(),
             notes: Vec::new(),
             command: command_line::of_process(),
-            trial: Trial {
-                drive: Drive {
-                    query_mode: trial.query_mode.unwrap_or_default(),
-                    ..trial.drive.clone()
-                },
-                ..trial.clone()
+            spec: TrialSpec {
+                query_mode: Some(spec.query_mode()),
+                ..spec.clone()
             },
             scripts: Vec::new(),
             operations: Vec::new(),
@@ -201,9 +192,6 @@ fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusq
         }
     }
     units::begin(&transaction, number, &header.operations)?;
-    if header.trial.detects_warmup {
-        warmup::asked(&transaction, number)?;
-    }
     for tag in &header.tags {
         transaction.execute(
             "INSERT OR IGNORE INTO tag VALUES (?, ?)",
@@ -215,14 +203,7 @@ fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusq
 }
 
 fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
-    let drive = &header.trial.drive;
-    let (duration_s, transactions) = match drive.until {
-        Until::Elapsed(time) => (Value::Real(time.as_secs_f64()), Value::Null),
-        Until::Transactions(count) => (Value::Null, whole(count.get())),
-    };
     let process = Identity::of_self();
-    let limit_us = drive.latency_limit.map(|limit| limit.as_micros() as u64);
-    let deadline_us = drive.retry_deadline.map(|limit| limit.as_micros() as u64);
     vec![
         ("uuid", text(uuid)),
         ("state", text("running")),
@@ -237,7 +218,6 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ("note", optional(header.note.clone())),
         ("workload", text(&header.workload)),
         ("pack_sha256", optional(header.pack_sha256.clone())),
-        ("mix", optional(header.trial.mix.clone())),
         ("target", text(&header.target)),
         ("target_kind", text(kind(header.target_kind))),
         (
@@ -246,37 +226,8 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ),
         ("pgdyno", text(env!("CARGO_PKG_VERSION"))),
         ("command", text(&header.command)),
-        ("clients", whole(drive.clients as u64)),
-        ("threads", whole(drive.threads.min(drive.clients) as u64)),
-        ("query_mode", text(drive.query_mode.name())),
-        (
-            "isolation",
-            optional(header.trial.isolation.map(|level| level.name().to_owned())),
-        ),
-        ("duration_s", duration_s),
-        ("transactions_per_client", transactions),
-        ("warmup_s", Value::Real(drive.warmup.as_secs_f64())),
-        ("rate_per_s", optional(drive.rate)),
-        ("latency_limit_us", limit_us.map_or(Value::Null, whole)),
-        ("retry", text(drive.retry_name())),
-        ("max_tries", Value::Integer(drive.max_tries.into())),
-        ("backoff", text(backoff::text(drive.backoff.as_ref()))),
-        ("retry_deadline_us", deadline_us.map_or(Value::Null, whole)),
-        ("inject_retries", yes(header.trial.inject_retries)),
-        (
-            "continue_on_error",
-            yes(drive.on_error == OnError::Continue),
-        ),
-        (
-            "connection_per_transaction",
-            yes(drive.connection_per_transaction),
-        ),
-        (
-            "reconnect",
-            yes(drive.on_connection_loss == OnConnectionLoss::Reconnect),
-        ),
-        ("seed", Value::Integer(drive.seed)),
-        ("observe", text(header.trial.observe.wish.to_string())),
+        ("spec", text(json!(header.spec).to_string())),
+        ("load_sha256", text(header.spec.load_sha256())),
         ("pid", Value::Integer(process.pid.into())),
         (
             "pid_started",
@@ -305,10 +256,6 @@ fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }
 
-fn yes(is: bool) -> Value {
-    Value::Integer(is.into())
-}
-
 fn optional(value: Option<impl Into<Value>>) -> Value {
     value.map_or(Value::Null, Into::into)
 }
@@ -326,9 +273,8 @@ fn host(host: &Host) -> serde_json::Value {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::target::open::Wanted;
-    use pgdyno_drive::Drive;
     use pgdyno_drive::record::StatementRecord;
+    use pgdyno_model::State;
 
     /// A trial of one script, about whose server nothing is known.
     pub fn header() -> TrialHeader {
@@ -352,18 +298,7 @@ pub mod tests {
             host: Host::read(),
             notes: Vec::new(),
             command: "pgdyno run one".to_owned(),
-            trial: Trial {
-                workload: vec!["one".to_owned()],
-                mix: None,
-                params: Vec::new(),
-                query_mode: None,
-                target: Wanted::default(),
-                isolation: None,
-                inject_retries: false,
-                drive: Drive::default(),
-                detects_warmup: false,
-                observe: Default::default(),
-            },
+            spec: TrialSpec::of("one").resolved(),
             operations: vec!["select".to_owned()],
             scripts: vec![ScriptRecord {
                 name: "one".to_owned(),
@@ -398,7 +333,7 @@ pub mod tests {
         assert_eq!((trial.repeat, trial.position), (Some(3), Some(7)));
         assert_eq!(
             (trial.state, trial.note.as_deref()),
-            ("running", Some("cold"))
+            (State::Running, Some("cold"))
         );
         assert_eq!(trial.tags, ["new"]);
         let of = |called: &str| store.experiment(called).map(|found| found.definition);

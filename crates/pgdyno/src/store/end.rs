@@ -11,7 +11,7 @@ use serde_json::json;
 use super::packed::whole;
 use super::{Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst};
 use crate::plan::trial::Outcome;
-use crate::report::figures::{self, PERCENTILES};
+use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, State};
 
 /// Columns of `trial` with their values.
@@ -29,8 +29,6 @@ impl Store {
         columns.push(("notes".to_owned(), Value::Text(notes)));
         let counters = json!(outcome.server_counters).to_string();
         columns.push(("server_counters".to_owned(), Value::Text(counters)));
-        let threads = whole(outcome.threads as u64);
-        columns.push(("threads".to_owned(), threads));
         let cpu_us = outcome.observed.cpu_us.map_or(Value::Null, whole);
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
@@ -231,7 +229,7 @@ fn figures(phase: &Phase) -> Columns {
 
 fn latency(what: &str, latencies: &Latencies) -> Columns {
     let percentile = |percent| {
-        let name = figures::percentile_name(percent).replace('.', "_");
+        let name = text::percentile_name(percent).replace('.', "_");
         let value = latencies.percentile_us(percent).map_or(Value::Null, whole);
         (format!("{what}_{name}_us"), value)
     };

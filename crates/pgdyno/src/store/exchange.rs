@@ -7,29 +7,6 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use super::{Store, trouble};
 use pgdyno_model::{Exit, Failure};
 
-/// What belongs to a trial, each table with a column `trial`.
-const PARTS: [&str; 19] = [
-    "script",
-    "second",
-    "failure",
-    "work",
-    "reason",
-    "statement",
-    "connecting",
-    "thread",
-    "endpoint",
-    "event",
-    "tag",
-    "instrument",
-    "series",
-    "sample",
-    "total",
-    "gap",
-    "server_statement",
-    "finding",
-    "worst",
-];
-
 /// What came of copying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Copied {
@@ -145,8 +122,8 @@ fn copy_trial(transaction: &Transaction<'_>, theirs: i64) -> rusqlite::Result<()
         [theirs],
     )?;
     let mine = transaction.last_insert_rowid();
-    for table in PARTS {
-        let columns = self::columns(transaction, table)?;
+    for table in parts(transaction)? {
+        let columns = self::columns(transaction, &table)?;
         let others: Vec<&str> = columns
             .iter()
             .map(String::as_str)
@@ -162,7 +139,15 @@ fn copy_trial(transaction: &Transaction<'_>, theirs: i64) -> rusqlite::Result<()
     Ok(())
 }
 
-/// The names of a table's columns, in order.
+/// The tables whose rows belong to a trial: those with a column `trial`.
+fn parts(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT t.name FROM main.sqlite_schema t JOIN pragma_table_info(t.name, 'main') c \
+               WHERE t.type = 'table' AND c.name = 'trial' ORDER BY t.name";
+    let mut select = connection.prepare_cached(sql)?;
+    select.query_map([], |row| row.get(0))?.collect()
+}
+
+/// The names of a table's columns, in order, without those that are made of others.
 pub(super) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT name FROM pragma_table_info(?, 'main') ORDER BY cid";
     let mut select = connection.prepare_cached(sql)?;

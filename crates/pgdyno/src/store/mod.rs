@@ -10,6 +10,7 @@
 
 mod accounting;
 mod begin;
+pub mod columns;
 pub mod command_line;
 mod end;
 mod endpoints;
@@ -126,7 +127,7 @@ impl Store {
         // A store that came from elsewhere brings no functions to be run.
         let pragmas = "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;";
         connection.execute_batch(pragmas).map_err(|e| failed(&e))?;
-        schema::migrate(connection, &self.path)?;
+        schema::set_up(connection, &self.path)?;
         // The file is synced when trials end, and by nobody else: another trial may be running.
         let pragmas = "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;";
         connection.execute_batch(pragmas).map_err(|e| failed(&e))

@@ -1,32 +1,28 @@
 //! A trial from the store in the form that a run has it, so that the same reports show both.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use pgdyno_drive::ErrorClass;
 use pgdyno_drive::record::{
     ClientsEnd, Connections, End, Outages, Reason, Recording, ScriptInterval, ScriptRecord,
     StatementRecord, StatementTotals, ThreadUse,
 };
-use pgdyno_drive::{Drive, ErrorClass, OnConnectionLoss, OnError, QueryMode, Retry, Until};
 use pgdyno_platform::host::Host;
 use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+use pgdyno_model::{Fact, Failure, Note, State, TrialSpec};
 
 use super::end::BROKEN_INVARIANT;
 use super::{
     Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units, warmup,
     worst,
 };
-use crate::plan::backoff;
-use crate::plan::isolation::Isolation;
-use crate::plan::trial::{Outcome, Trial};
-use crate::target::open::{Kind, Wanted};
-use pgdyno_model::Fact;
-use pgdyno_model::Note;
+use crate::plan::trial::Outcome;
+use crate::target::open::Kind;
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Failure, State};
 
 impl Store {
     /// All that is stored of a trial. Of one that did not come to its end, figures that are only
@@ -68,7 +64,7 @@ impl Store {
 
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
-        let (detects_warmup, warmup_ended) = warmup::read(&self.connection, number)?;
+        let warmup_ended = warmup::read(&self.connection, number)?;
         let touched = touched::read(&self.connection, number)?;
         let accounting = accounting::read(&self.connection, number)?;
         let observed = observed::read(&self.connection, number)?;
@@ -77,10 +73,6 @@ impl Store {
             .connection
             .query_row(sql, [number], |row| outcome(row, recording))?;
         Ok(Outcome {
-            trial: Trial {
-                detects_warmup,
-                ..outcome.trial
-            },
             touched,
             accounting,
             warmup_ended,
@@ -107,7 +99,7 @@ impl Store {
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
         let worst = worst::read(&self.connection, number)?;
-        let sql = "SELECT state, started, warmup_s > 0, clients, clients_aborted, \
+        let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
                    clients_disconnected, reason FROM trial WHERE number = ?";
         let recording = self.connection.query_row(sql, [number], |row| {
             let clients = ClientsEnd {
@@ -261,25 +253,13 @@ impl Store {
 fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
     let variables: BTreeMap<String, String> = json(row, "variables")?;
     let kind: String = row.get("target_kind")?;
+    let spec: TrialSpec = json(row, "spec")?;
     Ok(Outcome {
-        trial: Trial {
-            workload: vec![row.get("workload")?],
-            mix: row.get("mix")?,
-            params: Vec::new(),
-            query_mode: None,
-            target: Wanted::default(),
-            isolation: isolation(row)?,
-            inject_retries: row
-                .get::<_, Option<bool>>("inject_retries")?
-                .unwrap_or(false),
-            drive: drive(row)?,
-            detects_warmup: false,
-            observe: Default::default(),
-        },
+        threads: spec.threads() as usize,
+        spec,
         workload: row.get("workload")?,
         pack_sha256: row.get("pack_sha256")?,
         variables: variables.into_iter().collect(),
-        threads: row.get("threads")?,
         target: row.get("target")?,
         target_kind: match kind.as_str() {
             "own" => Kind::Own,
@@ -298,61 +278,6 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         warmup_ended: None,
         observed: Observed::default(),
         notes: json(row, "notes")?,
-    })
-}
-
-fn isolation(row: &Row<'_>) -> rusqlite::Result<Option<Isolation>> {
-    let name: Option<String> = row.get("isolation")?;
-    Ok(name.and_then(|name| Isolation::from_name(&name)))
-}
-
-/// The parameters; there is nothing to run, and nowhere.
-fn drive(row: &Row<'_>) -> rusqlite::Result<Drive> {
-    let seconds = |column: &str| -> rusqlite::Result<Option<Duration>> {
-        let seconds: Option<f64> = row.get(column)?;
-        Ok(seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()))
-    };
-    let count: Option<u64> = row.get("transactions_per_client")?;
-    let until = match count.and_then(NonZeroU64::new) {
-        Some(count) => Until::Transactions(count),
-        None => Until::Elapsed(seconds("duration_s")?.unwrap_or_default()),
-    };
-    let mode: String = row.get("query_mode")?;
-    let mode = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared]
-        .into_iter()
-        .find(|known| known.name() == mode);
-    let limit_us: Option<u64> = row.get("latency_limit_us")?;
-    let deadline_us: Option<u64> = row.get("retry_deadline_us")?;
-    let retry: Option<String> = row.get("retry")?;
-    let pauses: Option<String> = row.get("backoff")?;
-    Ok(Drive {
-        query_mode: mode.unwrap_or_default(),
-        clients: row.get("clients")?,
-        threads: row.get("threads")?,
-        until,
-        warmup: seconds("warmup_s")?.unwrap_or_default(),
-        rate: row.get("rate_per_s")?,
-        latency_limit: limit_us.map(Duration::from_micros),
-        retry: match retry.as_deref() {
-            Some("savepoint") => Retry::Savepoint,
-            _ => Retry::Restart,
-        },
-        max_tries: row.get("max_tries")?,
-        backoff: pauses.and_then(|text| backoff::parse(&text).ok()?),
-        retry_deadline: deadline_us.map(Duration::from_micros),
-        on_error: if row.get("continue_on_error")? {
-            OnError::Continue
-        } else {
-            OnError::EndClient
-        },
-        connection_per_transaction: row.get("connection_per_transaction")?,
-        on_connection_loss: if row.get("reconnect")? {
-            OnConnectionLoss::Reconnect
-        } else {
-            OnConnectionLoss::EndClient
-        },
-        seed: row.get("seed")?,
-        ..Drive::default()
     })
 }
 

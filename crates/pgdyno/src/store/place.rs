@@ -15,8 +15,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pgdyno_model::Failure;
 
-/// `application_id` in the header of every store: "pgdy".
-pub const APPLICATION_ID: i32 = 0x7067_6479;
+/// `application_id` in the header of every store: "pgdn".
+pub const APPLICATION_ID: i32 = 0x7067_646e;
+
+/// That of the stores of builds before the tables of today: "pgdy".
+const APPLICATION_ID_EARLIER: i32 = 0x7067_6479;
 
 /// What every SQLite file begins with, and where its header has the `application_id`
 /// (<https://www.sqlite.org/fileformat.html#the_database_header>).
@@ -114,6 +117,14 @@ fn look(path: &Path) -> Result<Found, Failure> {
     if header.starts_with(MAGIC) && id == Some(&APPLICATION_ID.to_be_bytes()) {
         return Ok(Found::Store);
     }
+    if header.starts_with(MAGIC) && id == Some(&APPLICATION_ID_EARLIER.to_be_bytes()) {
+        return Err(Failure::new(format!(
+            "the store {place} is of an earlier build of pgdyno"
+        ))
+        .detail("its tables are others, and there was no release yet that would lead to today's")
+        .detail("it was left as it is")
+        .hint("name another file with --store or PGDYNO_STORE, or move this one away"));
+    }
     Err(no_store(path))
 }
 
@@ -164,6 +175,15 @@ mod tests {
             let e = look(&file).unwrap_err().to_string();
             assert!(e.contains("is no pgdyno store"), "{e}");
         }
+        let mut earlier = b"SQLite format 3\0".to_vec();
+        earlier.resize(APPLICATION_ID_AT, 0);
+        earlier.extend(APPLICATION_ID_EARLIER.to_be_bytes());
+        std::fs::write(&file, earlier).unwrap();
+        let e = look(&file).unwrap_err().to_string();
+        assert!(
+            e.contains("is of an earlier build") && e.contains("--store"),
+            "{e}"
+        );
         let e = look(dir.path()).unwrap_err().to_string();
         assert!(e.contains("cannot read the store"), "{e}");
     }

@@ -1,4 +1,4 @@
--- The notebook's tables, version 1. Described for users in docs/store.md.
+-- The notebook's tables. Described for users in docs/store.md.
 -- Times are UTC as text (2026-01-31T12:00:00.000000Z); latencies are whole microseconds.
 -- The histograms are HdrHistogram's V2 encoding. Sums of squares exceed 64 bits: decimal text.
 
@@ -31,25 +31,34 @@ CREATE TABLE trial (
     -- What was run.
     workload    TEXT NOT NULL,
     pack_sha256 TEXT,
-    mix         TEXT,
     target      TEXT NOT NULL,
     target_kind TEXT NOT NULL,
     server_version TEXT,
     pgdyno      TEXT NOT NULL,
     command     TEXT NOT NULL,
-    clients     INTEGER NOT NULL,
-    threads     INTEGER NOT NULL,
-    query_mode  TEXT NOT NULL,
-    duration_s  REAL,
-    transactions_per_client INTEGER,
-    warmup_s    REAL NOT NULL,
-    rate_per_s  REAL,
-    latency_limit_us INTEGER,
-    max_tries   INTEGER NOT NULL,
-    continue_on_error INTEGER NOT NULL,
-    connection_per_transaction INTEGER NOT NULL,
-    reconnect   INTEGER NOT NULL,
-    seed        INTEGER NOT NULL,
+    -- The trial as it was asked for, with nothing left open and without secrets: JSON. What people look
+    -- for stands in columns of its own, made of it.
+    spec        TEXT NOT NULL,
+    -- What tells its load from others: the same for trials of one load on any server.
+    load_sha256 TEXT NOT NULL,
+    mix         TEXT AS (spec ->> 'mix'),
+    clients     INTEGER AS (spec ->> 'clients'),
+    threads     INTEGER AS (spec ->> 'threads'),
+    query_mode  TEXT AS (spec ->> 'query_mode'),
+    isolation   TEXT AS (spec ->> 'isolation'),
+    duration_s  REAL AS (spec ->> 'duration_s'),
+    transactions_per_client INTEGER AS (spec ->> 'transactions_per_client'),
+    warmup_s    REAL AS (spec ->> 'warmup_s'),
+    rate_per_s  REAL AS (spec ->> 'rate_per_s'),
+    latency_limit_us INTEGER AS (spec ->> 'latency_limit_us'),
+    retry       TEXT AS (spec ->> 'retry'),
+    max_tries   INTEGER AS (spec ->> 'max_tries'),
+    backoff     TEXT AS (spec ->> 'backoff'),
+    retry_deadline_us INTEGER AS (spec ->> 'retry_deadline_us'),
+    continue_on_error INTEGER AS (spec ->> 'continue_on_error'),
+    connection_per_transaction INTEGER AS (spec ->> 'connection_per_transaction'),
+    reconnect   INTEGER AS (spec ->> 'reconnect'),
+    seed        INTEGER AS (spec ->> 'seed'),
     -- What it came to, warm-up left out.
     elapsed_us  INTEGER,
     committed   INTEGER,
@@ -59,6 +68,15 @@ CREATE TABLE trial (
     late        INTEGER,
     retries     INTEGER,
     retried     INTEGER,
+    -- What its tries cost.
+    given_up    INTEGER,
+    kept_us     INTEGER,
+    kept_statements INTEGER,
+    lost_tries  INTEGER,
+    lost_us     INTEGER,
+    lost_statements INTEGER,
+    backoff_us  INTEGER,
+    server_retries INTEGER,
     goodput_per_s REAL,
     service_mean_us  REAL,
     service_p50_us   INTEGER,
@@ -74,10 +92,19 @@ CREATE TABLE trial (
     response_p99_us   INTEGER,
     response_p99_9_us INTEGER,
     response_max_us   INTEGER,
+    attempt_mean_us   REAL,
+    attempt_p50_us    INTEGER,
+    attempt_p90_us    INTEGER,
+    attempt_p95_us    INTEGER,
+    attempt_p99_us    INTEGER,
+    attempt_p99_9_us  INTEGER,
+    attempt_max_us    INTEGER,
     client_user_us   INTEGER,
     client_system_us INTEGER,
     clients_aborted  INTEGER,
     clients_disconnected INTEGER,
+    -- What all instruments used of the CPU on pgdyno's side.
+    observers_cpu_us INTEGER,
     -- The process that runs it, to find out whether it has died.
     pid         INTEGER,
     pid_started INTEGER,
@@ -88,7 +115,8 @@ CREATE TABLE trial (
     variables   TEXT NOT NULL,
     host        TEXT NOT NULL,
     notes       TEXT NOT NULL,
-    facts       TEXT NOT NULL
+    facts       TEXT NOT NULL,
+    server_counters TEXT
 );
 CREATE INDEX trial_workload ON trial (workload);
 CREATE INDEX trial_state ON trial (state);
@@ -143,6 +171,64 @@ CREATE TABLE failure (
     PRIMARY KEY (trial, start_us, warmup, script, class)
 ) WITHOUT ROWID;
 
+-- What the tries of a second cost; one row for each of `second`. The times of tries that were
+-- committed are there where there may have been several.
+CREATE TABLE work (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    start_us    INTEGER NOT NULL,
+    warmup      INTEGER NOT NULL,
+    script      INTEGER NOT NULL,
+    given_up    INTEGER NOT NULL,
+    kept_us     INTEGER NOT NULL,
+    kept_statements INTEGER NOT NULL,
+    lost_tries  INTEGER NOT NULL,
+    lost_us     INTEGER NOT NULL,
+    lost_statements INTEGER NOT NULL,
+    backoff_us  INTEGER NOT NULL,
+    server_retries INTEGER NOT NULL,
+    attempt_sum_us INTEGER,
+    attempt_sum_squares_us2 TEXT,
+    attempt_max_us INTEGER,
+    attempt_histogram BLOB,
+    PRIMARY KEY (trial, start_us, warmup, script)
+);
+
+-- Work units: what a workload counts when a transaction is not it.
+CREATE TABLE operation (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    operation   INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    PRIMARY KEY (trial, operation)
+) WITHOUT ROWID;
+
+-- Those of a second, by script and operation; only where there were any.
+CREATE TABLE unit (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    start_us    INTEGER NOT NULL,
+    warmup      INTEGER NOT NULL,
+    script      INTEGER NOT NULL,
+    operation   INTEGER NOT NULL,
+    units       INTEGER NOT NULL,
+    rows        INTEGER NOT NULL,
+    latency_sum_us INTEGER NOT NULL,
+    latency_sum_squares_us2 TEXT NOT NULL,
+    latency_max_us INTEGER NOT NULL,
+    latency_histogram BLOB NOT NULL,
+    PRIMARY KEY (trial, start_us, warmup, script, operation)
+);
+
+-- Why tries of the measured time failed, with one message of each reason. Written at the end.
+CREATE TABLE reason (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    class       TEXT NOT NULL,
+    reason      TEXT NOT NULL,
+    sqlstate    TEXT NOT NULL,
+    tries_retried INTEGER NOT NULL,
+    tries_ended INTEGER NOT NULL,
+    message     TEXT NOT NULL,
+    PRIMARY KEY (trial, reason, sqlstate)
+) WITHOUT ROWID;
+
 -- Figures come at the trial's end; before, and when it never came, they are NULL.
 CREATE TABLE statement (
     trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
@@ -186,6 +272,8 @@ CREATE TABLE thread (
     system_us   INTEGER NOT NULL,
     waited_us   INTEGER NOT NULL,
     lag_max_us  INTEGER NOT NULL,
+    -- How late its event loop was for answers and deadlines; NULL where too few say.
+    lag_p99_us  INTEGER,
     PRIMARY KEY (trial, thread)
 ) WITHOUT ROWID;
 
@@ -193,9 +281,131 @@ CREATE TABLE event (
     trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
     at_us       INTEGER NOT NULL,
     kind        TEXT NOT NULL,
-    text        TEXT NOT NULL
+    text        TEXT NOT NULL,
+    -- How long it took, and the instrument that saw it.
+    length_us   INTEGER,
+    source      TEXT
 );
 CREATE INDEX event_trial ON event (trial, at_us);
+
+-- Transactions without the warm-up, connections with it.
+CREATE TABLE endpoint (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    endpoint    INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    clients     INTEGER NOT NULL,
+    connections INTEGER NOT NULL,
+    lost        INTEGER NOT NULL,
+    arrived     INTEGER NOT NULL,
+    committed   INTEGER NOT NULL,
+    failed      INTEGER NOT NULL,
+    skipped     INTEGER NOT NULL,
+    unknown     INTEGER NOT NULL,
+    late        INTEGER NOT NULL,
+    retries     INTEGER NOT NULL,
+    retried     INTEGER NOT NULL,
+    -- JSON: class and number.
+    failed_by_class TEXT NOT NULL,
+    service_sum_us INTEGER NOT NULL,
+    service_sum_squares_us2 TEXT NOT NULL,
+    service_max_us INTEGER NOT NULL,
+    service_histogram BLOB NOT NULL,
+    response_sum_us INTEGER,
+    response_sum_squares_us2 TEXT,
+    response_max_us INTEGER,
+    response_histogram BLOB,
+    PRIMARY KEY (trial, endpoint)
+);
+
+-- What instruments saw. Times are microseconds since clients began to work, below zero before.
+CREATE TABLE instrument (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    instrument  INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    source      TEXT NOT NULL,
+    -- On pgdyno's side; NULL when it did not end in time.
+    cpu_us      INTEGER,
+    PRIMARY KEY (trial, instrument)
+) WITHOUT ROWID;
+
+CREATE TABLE series (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    series      INTEGER NOT NULL,
+    instrument  INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    label       TEXT NOT NULL,
+    unit        TEXT NOT NULL,
+    kind        TEXT NOT NULL CHECK (kind IN ('gauge', 'sparse', 'counter', 'before_after')),
+    PRIMARY KEY (trial, series)
+) WITHOUT ROWID;
+
+-- In the order in which they come, so that a second touches few pages.
+CREATE TABLE sample (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    at_us       INTEGER NOT NULL,
+    series      INTEGER NOT NULL,
+    value       REAL NOT NULL,
+    PRIMARY KEY (trial, at_us, series)
+) WITHOUT ROWID;
+
+-- Written at the end, as all that follows.
+CREATE TABLE total (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    series      INTEGER NOT NULL,
+    before_at_us INTEGER NOT NULL,
+    before      REAL NOT NULL,
+    after_at_us INTEGER NOT NULL,
+    after       REAL NOT NULL,
+    resets      INTEGER NOT NULL,
+    PRIMARY KEY (trial, series)
+) WITHOUT ROWID;
+
+-- Written when it begins, and again when it is over.
+CREATE TABLE gap (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    gap         INTEGER NOT NULL,
+    instrument  INTEGER NOT NULL,
+    label       TEXT NOT NULL,
+    from_us     INTEGER,
+    to_us       INTEGER,
+    reason      TEXT NOT NULL,
+    remedy      TEXT,
+    PRIMARY KEY (trial, gap)
+) WITHOUT ROWID;
+
+CREATE TABLE server_statement (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    instrument  INTEGER NOT NULL,
+    place       INTEGER NOT NULL,
+    text        TEXT NOT NULL,
+    calls       INTEGER NOT NULL,
+    time_us     REAL NOT NULL,
+    rows        INTEGER,
+    -- JSON: what else the server tells, by its own names.
+    details     TEXT NOT NULL,
+    PRIMARY KEY (trial, instrument, place)
+) WITHOUT ROWID;
+
+-- What instruments found out that is no series; JSON.
+CREATE TABLE finding (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    instrument  INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    PRIMARY KEY (trial, instrument, name)
+) WITHOUT ROWID;
+
+-- The measured transactions that took longest, the longest first.
+CREATE TABLE worst (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    place       INTEGER NOT NULL,
+    script      INTEGER NOT NULL,
+    client      INTEGER NOT NULL,
+    -- When it ended, and how long it took: from its scheduled start where there is a rate.
+    ended_us    INTEGER NOT NULL,
+    latency_us  INTEGER NOT NULL,
+    PRIMARY KEY (trial, place)
+) WITHOUT ROWID;
 
 CREATE TABLE tag (
     tag         TEXT NOT NULL,
@@ -231,3 +441,8 @@ CREATE VIEW setting AS
     SELECT t.number AS trial, s.key AS name, s.value AS value
     FROM trial t, json_each(t.facts, '$.changed_settings') s
     WHERE json_type(t.facts, '$.changed_settings.unseen') IS NULL;
+
+-- What was read, with its name.
+CREATE VIEW reading AS
+    SELECT s.trial, s.at_us, i.name AS instrument, c.name, c.label, c.unit, c.kind, s.value
+    FROM sample s JOIN series c USING (trial, series) JOIN instrument i USING (trial, instrument);

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use pgdyno_model::{State, TrialSpec};
+
 use super::begin::tests::header;
 use super::{Copied, ExperimentHeader, Filter, Store, TrialHeader, exchange, schema};
-use pgdyno_model::State;
 
 fn dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -86,35 +87,48 @@ fn the_tables_are_made_once_by_however_many_at_once() {
 }
 
 #[test]
-fn trials_of_the_first_version_are_read_by_this_one() {
+fn what_a_spec_says_stands_in_columns_of_its_own() {
     let dir = dir();
-    let path = dir.path().join("s");
-    let raw = Connection::open(&path).unwrap();
-    raw.execute_batch(include_str!("schema.sql")).unwrap();
-    raw.pragma_update(None, "application_id", super::place::APPLICATION_ID)
-        .unwrap();
-    raw.pragma_update(None, "user_version", 1).unwrap();
-    raw.execute_batch(
-        "INSERT INTO trial (uuid, state, started, workload, target, target_kind, pgdyno, command,
-             clients, threads, query_mode, duration_s, warmup_s, max_tries, continue_on_error,
-             connection_per_transaction, reconnect, seed, variables, host, notes, facts)
-         VALUES ('u', 'complete', '2026-01-31T12:00:00.000000Z', 'tpcb', 'a server', 'named', '0.1',
-             'pgdyno run tpcb', 1, 1, 'simple', 1.0, 0, 3, 0, 0, 0, 42, '{}', '{\"cpus\": 2}', '[]',
-             '{}');
-         INSERT INTO script VALUES (1, 0, 'tpcb', 1);
-         INSERT INTO second VALUES (1, 0, 0, 0, 1000000, 0, 0, 0, 0, 0, 7, 5, 0, '0', 0, x'',
-             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);",
-    )
-    .unwrap();
-    drop(raw);
-    let outcome = Store::existing(&path).unwrap().outcome(1).unwrap();
-    let all = outcome.recording.measured.all();
-    assert_eq!((all.counts.retries, outcome.trial.drive.max_tries), (7, 3));
-    assert_eq!(outcome.trial.drive.retry_name(), "restart");
-    // What nobody wrote down is not known.
-    assert_eq!(all.work.lost_time_share(), None);
-    assert!(all.attempt.is_none() && outcome.recording.reasons.is_empty());
-    assert!(outcome.server_counters.seen().is_none());
+    let store = Store::open(&dir.path().join("s")).unwrap();
+    let spec = TrialSpec {
+        rate: Some(2.5),
+        ..header().spec
+    };
+    let header = TrialHeader {
+        spec: spec.clone(),
+        ..header()
+    };
+    let number = store.begin(&header).unwrap().number();
+    let trial = store.trial(&number.to_string()).unwrap();
+    assert_eq!(
+        (&trial.spec, trial.load_sha256),
+        (&spec, spec.load_sha256())
+    );
+    assert_eq!(store.outcome(number).unwrap().spec, spec);
+    let sql = "SELECT clients, rate_per_s, warmup_s, retry, max_tries, reconnect FROM trial";
+    let row = store.connection.query_row(sql, [], |row| {
+        Ok((
+            row.get(0)?,
+            row.get(1)?,
+            row.get(2)?,
+            row.get(3)?,
+            row.get(4)?,
+            row.get(5)?,
+        ))
+    });
+    let row: (u32, f64, f64, String, u32, bool) = row.unwrap();
+    assert_eq!(row, (1, 2.5, 0.0, "none".to_owned(), 1, false));
+    // Fields that another build knows are no reason not to read a trial; what lacks is the default.
+    let other = "UPDATE trial SET spec = '{\"clients\": 7, \"from_the_future\": [1]}'";
+    store.connection.execute_batch(other).unwrap();
+    let read = store.outcome(number).unwrap().spec;
+    assert_eq!(
+        read,
+        TrialSpec {
+            clients: Some(7),
+            ..TrialSpec::default()
+        }
+    );
 }
 
 #[test]
@@ -172,7 +186,8 @@ fn ten_thousand_trials_are_listed_at_once() {
         .collect();
     let sql = format!(
         "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
-         INSERT INTO trial SELECT {} FROM n, trial WHERE number = 1",
+         INSERT INTO trial ({}) SELECT {} FROM n, trial WHERE number = 1",
+        columns.join(", "),
         values.join(", ")
     );
     store.connection.execute_batch(&sql).unwrap();

@@ -1,11 +1,12 @@
 //! Lists of trials, and finding one by what a person calls it.
 
-use rusqlite::types::{FromSql, Value};
+use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
 use super::Store;
-use pgdyno_model::{Exit, Failure, State};
+use super::columns::{Column, columns};
+use pgdyno_model::{Exit, Failure, State, TrialSpec};
 
 /// Which trials are wanted; all conditions must hold.
 #[derive(Debug, Clone, Default)]
@@ -24,19 +25,21 @@ pub struct Filter {
     pub limit: Option<u64>,
 }
 
-/// An experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ExperimentRow {
-    /// In this store.
-    pub number: i64,
-    /// Everywhere.
-    pub uuid: String,
-    /// For people.
-    pub name: String,
-    /// When it was begun, UTC.
-    pub created: String,
-    /// What defines it.
-    pub definition: String,
+columns! {
+    /// An experiment.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+    pub struct ExperimentRow {
+        /// In this store.
+        pub number: i64,
+        /// Everywhere.
+        pub uuid: String,
+        /// For people.
+        pub name: String,
+        /// When it was begun, UTC.
+        pub created: String,
+        /// What defines it.
+        pub definition: String,
+    }
 }
 
 /// Latencies of the measured time, in microseconds. A percentile with fewer than ten values beyond
@@ -53,58 +56,74 @@ pub struct Latency {
     pub max_us: Option<u64>,
 }
 
-/// A trial: its parameters and figures, without its seconds. The fields are the columns of `trial`
-/// (docs/store.md).
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names are those of the columns")]
-pub struct TrialRow {
-    pub number: i64,
-    pub uuid: String,
-    pub state: &'static str,
-    pub reason: Option<String>,
-    pub started: String,
-    pub ended: Option<String>,
-    /// The experiment's number.
-    pub experiment: Option<i64>,
-    pub experiment_name: Option<String>,
-    pub position: Option<u32>,
-    /// The swept parameters.
-    pub point: Option<serde_json::Value>,
-    pub repeat: Option<u32>,
-    /// Why it does not count.
-    pub excluded: Option<String>,
-    pub note: Option<String>,
-    pub tags: Vec<String>,
-    pub workload: String,
-    pub pack_sha256: Option<String>,
-    pub mix: Option<String>,
-    pub target: String,
-    pub server_version: Option<String>,
-    pub pgdyno: String,
-    pub command: String,
-    pub clients: u32,
-    pub threads: u32,
-    pub query_mode: String,
-    pub duration_s: Option<f64>,
-    pub transactions_per_client: Option<u64>,
-    pub warmup_s: f64,
-    pub rate_per_s: Option<f64>,
-    pub latency_limit_us: Option<u64>,
-    pub max_tries: u32,
-    pub seed: i64,
-    pub elapsed_us: Option<u64>,
-    pub committed: Option<u64>,
-    pub failed: Option<u64>,
-    pub skipped: Option<u64>,
-    pub unknown: Option<u64>,
-    pub late: Option<u64>,
-    pub retries: Option<u64>,
-    pub retried: Option<u64>,
-    pub goodput_per_s: Option<f64>,
-    pub service: Latency,
-    pub response: Latency,
-    pub client_user_us: Option<u64>,
-    pub client_system_us: Option<u64>,
+/// Its columns have its field's name before theirs.
+impl Column for Latency {
+    fn names(field: &str) -> Vec<String> {
+        let names = ["mean", "p50", "p90", "p95", "p99", "p99_9", "max"];
+        names.map(|name| format!("{field}_{name}_us")).into()
+    }
+
+    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            mean_us: Column::read(row, next)?,
+            p50_us: Column::read(row, next)?,
+            p90_us: Column::read(row, next)?,
+            p95_us: Column::read(row, next)?,
+            p99_us: Column::read(row, next)?,
+            p99_9_us: Column::read(row, next)?,
+            max_us: Column::read(row, next)?,
+        })
+    }
+}
+
+columns! {
+    /// A trial and its figures, without its seconds. The fields are the columns of `trial`
+    /// (docs/store.md).
+    #[derive(Debug, Clone, PartialEq, Serialize)]
+    #[allow(missing_docs, reason = "the names are those of the columns")]
+    pub struct TrialRow {
+        pub number: i64,
+        pub uuid: String,
+        pub state: State,
+        pub reason: Option<String>,
+        pub started: String,
+        pub ended: Option<String>,
+        /// The experiment's number.
+        pub experiment: Option<i64>,
+        pub experiment_name: Option<String>
+            = "(SELECT name FROM experiment e WHERE e.number = t.experiment)",
+        pub position: Option<u32>,
+        /// The swept parameters.
+        pub point: Option<serde_json::Value>,
+        pub repeat: Option<u32>,
+        /// Why it does not count.
+        pub excluded: Option<String>,
+        pub note: Option<String>,
+        pub tags: Vec<String>
+            = "(SELECT group_concat(tag, ' ') FROM tag WHERE tag.trial = t.number)",
+        pub workload: String,
+        pub pack_sha256: Option<String>,
+        pub target: String,
+        pub server_version: Option<String>,
+        pub pgdyno: String,
+        pub command: String,
+        #[serde(skip)]
+        pub spec: TrialSpec,
+        pub load_sha256: String,
+        pub elapsed_us: Option<u64>,
+        pub committed: Option<u64>,
+        pub failed: Option<u64>,
+        pub skipped: Option<u64>,
+        pub unknown: Option<u64>,
+        pub late: Option<u64>,
+        pub retries: Option<u64>,
+        pub retried: Option<u64>,
+        pub goodput_per_s: Option<f64>,
+        pub service: Latency,
+        pub response: Latency,
+        pub client_user_us: Option<u64>,
+        pub client_system_us: Option<u64>,
+    }
 }
 
 impl Store {
@@ -176,8 +195,13 @@ impl Store {
             Failure::with(Exit::Usage, text)
                 .hint("pgdyno ls --experiments shows those that there are")
         })?;
-        let sql = format!("{EXPERIMENT} WHERE number = ?");
-        let row = self.connection.query_row(&sql, [found], experiment);
+        let sql = format!(
+            "SELECT {} FROM experiment WHERE number = ?",
+            ExperimentRow::columns()
+        );
+        let row = self
+            .connection
+            .query_row(&sql, [found], ExperimentRow::read);
         row.map_err(self.failed("cannot read"))
     }
 
@@ -187,9 +211,11 @@ impl Store {
     /// The store cannot be read.
     pub fn experiments_named(&self, name: &str) -> Result<Vec<ExperimentRow>, Failure> {
         let read = || {
-            let sql = format!("{EXPERIMENT} WHERE name = ? ORDER BY number DESC");
+            let columns = ExperimentRow::columns();
+            let sql =
+                format!("SELECT {columns} FROM experiment WHERE name = ? ORDER BY number DESC");
             let mut select = self.connection.prepare(&sql)?;
-            select.query_map([name], experiment)?.collect()
+            select.query_map([name], ExperimentRow::read)?.collect()
         };
         let rows: rusqlite::Result<Vec<ExperimentRow>> = read();
         rows.map_err(self.failed("cannot read"))
@@ -206,13 +232,16 @@ impl Store {
     ) -> Result<Vec<(ExperimentRow, u64, u64)>, Failure> {
         let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
         let read = || {
-            let sql = "SELECT number, uuid, name, created, definition, \
+            let columns = ExperimentRow::columns();
+            let sql = format!(
+                "SELECT {columns}, \
                  (SELECT count(*) FROM trial t WHERE t.experiment = e.number), \
                  (SELECT count(*) FROM trial t WHERE t.experiment = e.number \
                   AND state = 'complete' AND excluded IS NULL) \
-                 FROM experiment e ORDER BY number DESC LIMIT ?";
-            let mut select = self.connection.prepare(sql)?;
-            let row = |row: &Row<'_>| Ok((experiment(row)?, row.get(5)?, row.get(6)?));
+                 FROM experiment e ORDER BY number DESC LIMIT ?"
+            );
+            let mut select = self.connection.prepare(&sql)?;
+            let row = |row: &Row<'_>| Ok((ExperimentRow::read(row)?, row.get(5)?, row.get(6)?));
             select.query_map([limit], row)?.collect()
         };
         let rows: rusqlite::Result<Vec<_>> = read();
@@ -293,10 +322,12 @@ impl Store {
     }
 
     fn rows(&self, rest: &str, values: Vec<Value>) -> Result<Vec<TrialRow>, Failure> {
-        let sql = format!("{SELECT} {rest}");
+        let sql = format!("SELECT {} FROM trial t {rest}", TrialRow::columns());
         let read = || {
             let mut select = self.connection.prepare(&sql)?;
-            select.query_map(params_from_iter(values), trial)?.collect()
+            select
+                .query_map(params_from_iter(values), TrialRow::read)?
+                .collect()
         };
         let rows: rusqlite::Result<Vec<TrialRow>> = read();
         rows.map_err(self.failed("cannot read"))
@@ -306,113 +337,4 @@ impl Store {
 fn ambiguous(what: &str, called: &str, count: usize) -> Failure {
     let text = format!("{count} {what} have a UUID that begins with {called}");
     Failure::with(Exit::Usage, text).hint("give more of it, or the number: pgdyno ls")
-}
-
-const EXPERIMENT: &str = "SELECT number, uuid, name, created, definition FROM experiment";
-
-fn experiment(row: &Row<'_>) -> rusqlite::Result<ExperimentRow> {
-    Ok(ExperimentRow {
-        number: row.get(0)?,
-        uuid: row.get(1)?,
-        name: row.get(2)?,
-        created: row.get(3)?,
-        definition: row.get(4)?,
-    })
-}
-
-/// The columns in the order in which [`trial`] reads them: by their names it takes long.
-const SELECT: &str = "\
-SELECT number, uuid, state, reason, started, ended, experiment, \
-(SELECT name FROM experiment e WHERE e.number = t.experiment), position, point, repeat, \
-excluded, note, (SELECT group_concat(tag, ' ') FROM tag WHERE tag.trial = t.number), workload, \
-pack_sha256, mix, target, server_version, pgdyno, command, clients, threads, query_mode, \
-duration_s, transactions_per_client, warmup_s, rate_per_s, latency_limit_us, max_tries, seed, \
-elapsed_us, committed, failed, skipped, unknown, late, retries, retried, goodput_per_s, \
-service_mean_us, service_p50_us, service_p90_us, service_p95_us, service_p99_us, \
-service_p99_9_us, service_max_us, response_mean_us, response_p50_us, response_p90_us, \
-response_p95_us, response_p99_us, response_p99_9_us, response_max_us, client_user_us, \
-client_system_us FROM trial t";
-
-/// Reads the columns of a row one after the other.
-struct Columns<'a, 'stmt> {
-    row: &'a Row<'stmt>,
-    next: usize,
-}
-
-impl Columns<'_, '_> {
-    fn next<T: FromSql>(&mut self) -> rusqlite::Result<T> {
-        self.next += 1;
-        self.row.get(self.next - 1)
-    }
-
-    fn latency(&mut self) -> rusqlite::Result<Latency> {
-        Ok(Latency {
-            mean_us: self.next()?,
-            p50_us: self.next()?,
-            p90_us: self.next()?,
-            p95_us: self.next()?,
-            p99_us: self.next()?,
-            p99_9_us: self.next()?,
-            max_us: self.next()?,
-        })
-    }
-}
-
-fn trial(row: &Row<'_>) -> rusqlite::Result<TrialRow> {
-    let mut columns = Columns { row, next: 0 };
-    let row = &mut columns;
-    Ok(TrialRow {
-        number: row.next()?,
-        uuid: row.next()?,
-        // The table admits no other.
-        state: State::from_name(&row.next::<String>()?).map_or("unknown", State::name),
-        reason: row.next()?,
-        started: row.next()?,
-        ended: row.next()?,
-        experiment: row.next()?,
-        experiment_name: row.next()?,
-        position: row.next()?,
-        point: row
-            .next::<Option<String>>()?
-            .and_then(|text| serde_json::from_str(&text).ok()),
-        repeat: row.next()?,
-        excluded: row.next()?,
-        note: row.next()?,
-        tags: row
-            .next::<Option<String>>()?
-            .unwrap_or_default()
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect(),
-        workload: row.next()?,
-        pack_sha256: row.next()?,
-        mix: row.next()?,
-        target: row.next()?,
-        server_version: row.next()?,
-        pgdyno: row.next()?,
-        command: row.next()?,
-        clients: row.next()?,
-        threads: row.next()?,
-        query_mode: row.next()?,
-        duration_s: row.next()?,
-        transactions_per_client: row.next()?,
-        warmup_s: row.next()?,
-        rate_per_s: row.next()?,
-        latency_limit_us: row.next()?,
-        max_tries: row.next()?,
-        seed: row.next()?,
-        elapsed_us: row.next()?,
-        committed: row.next()?,
-        failed: row.next()?,
-        skipped: row.next()?,
-        unknown: row.next()?,
-        late: row.next()?,
-        retries: row.next()?,
-        retried: row.next()?,
-        goodput_per_s: row.next()?,
-        service: row.latency()?,
-        response: row.latency()?,
-        client_user_us: row.next()?,
-        client_system_us: row.next()?,
-    })
 }

@@ -365,7 +365,7 @@ mod tests {
         let trial = store.trial(&number.to_string()).unwrap();
         assert_eq!(
             (trial.state, trial.reason.as_deref()),
-            ("failed", Some("broke"))
+            (State::Failed, Some("broke"))
         );
         assert_eq!((trial.committed, trial.failed), (Some(1100), Some(6)));
         assert_eq!(trial.elapsed_us, Some(2_000_000));
@@ -437,7 +437,10 @@ mod tests {
             .map(|t| (t.state, t.reason.as_deref()))
             .collect();
         let given_up = Some("pgdyno gave the trial up");
-        assert_eq!(ends, [("aborted", Some("enough")), ("aborted", given_up)]);
+        assert_eq!(
+            ends,
+            [(State::Aborted, Some("enough")), (State::Aborted, given_up)]
+        );
     }
 
     #[test]

@@ -228,10 +228,11 @@ fn one_line(error: &Error) -> String {
 mod tests {
     use super::*;
     use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
-    use crate::target::open::{self, Wanted};
+    use crate::target::open::{self};
+    use pgdyno_model::spec::TargetSpec;
 
     fn session() -> Session {
-        let wanted = Wanted::at(pgdyno_testkit::postgres().address().url());
+        let wanted = TargetSpec::at(pgdyno_testkit::postgres().address().url());
         open::existing(&wanted).unwrap().unwrap().connect().unwrap()
     }
 
@@ -256,7 +257,7 @@ mod tests {
             Fact::Seen(format!("Unix socket, port {port}"))
         );
         let loopback = pgdyno_testkit::postgres().address().loopback_url().unwrap();
-        let target = open::existing(&Wanted::at(loopback)).unwrap().unwrap();
+        let target = open::existing(&TargetSpec::at(loopback)).unwrap().unwrap();
         assert_eq!(
             this_node(&mut target.connect().unwrap(), &POSTGRESQL),
             Fact::Seen(format!("127.0.0.1:{port}"))

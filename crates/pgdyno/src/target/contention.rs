@@ -36,7 +36,8 @@ pub fn few_rows(session: &mut Session, scripts: &[WeightedScript], clients: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self, Wanted};
+    use crate::target::open::{self};
+    use pgdyno_model::spec::TargetSpec;
 
     fn script(text: &str) -> WeightedScript {
         WeightedScript {
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn tables_with_fewer_rows_than_clients_are_found_for_any_script() {
-        let wanted = Wanted::at(pgdyno_testkit::postgres().address().url());
+        let wanted = TargetSpec::at(pgdyno_testkit::postgres().address().url());
         let mut session = open::existing(&wanted).unwrap().unwrap().connect().unwrap();
         let create = "CREATE TABLE fought (x int); INSERT INTO fought SELECT generate_series(1, 3); \
                       CREATE TABLE fought_not (x int)";

@@ -7,14 +7,8 @@ use super::dialect::Product;
 use super::open::{Kind, Target};
 use super::{http, trouble};
 use pgdyno_model::Fact;
+use pgdyno_model::spec::Discover;
 use pgdyno_model::{Exit, Failure};
-
-/// How to find the nodes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Discover {
-    /// A node's HTTP port, as `http://host:port`; without it the server is asked in SQL.
-    pub http: Option<String>,
-}
 
 /// The target with all nodes of its cluster that are alive as endpoints, each connected to as
 /// `info` says.
@@ -25,9 +19,9 @@ pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Tar
     let mut session = target.connect()?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
-    let found = match &how.http {
-        None => cluster::nodes(&mut session, product.dialect),
-        Some(address) => match over_http(address, product.dialect) {
+    let found = match how {
+        Discover::Sql => cluster::nodes(&mut session, product.dialect),
+        Discover::Http(address) => match over_http(address, product.dialect) {
             Ok(nodes) => Fact::Seen(nodes),
             Err(why) => Fact::Unseen(why),
         },
@@ -96,7 +90,8 @@ fn place(address: &str) -> Option<(&str, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self, Wanted};
+    use crate::target::open::{self};
+    use pgdyno_model::spec::TargetSpec;
     use pgdyno_session::{Env, Given, resolve};
 
     #[test]
@@ -146,16 +141,16 @@ mod tests {
     #[test]
     fn on_postgresql_there_is_nothing_to_discover_and_it_says_so() {
         let url = pgdyno_testkit::postgres().address().url();
-        for (http, why) in [
-            (None, "PostgreSQL is one server"),
+        for (how, why) in [
+            (Discover::Sql, "PostgreSQL is one server"),
             (
-                Some("http://db1:1".to_owned()),
+                Discover::Http("http://db1:1".to_owned()),
                 "no list of nodes over HTTP",
             ),
         ] {
-            let wanted = Wanted {
-                discover: Some(Discover { http }),
-                ..Wanted::at(url.clone())
+            let wanted = TargetSpec {
+                discover: Some(how),
+                ..TargetSpec::at(url.clone())
             };
             let failure = open::existing(&wanted).map(drop).unwrap_err().to_string();
             assert!(failure.contains(why), "{failure}");

@@ -328,14 +328,15 @@ fn kind(path: &Path) -> Fact<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self, Kind, Wanted};
+    use crate::target::open::{self, Kind};
     use crate::validity::{self, Situation};
+    use pgdyno_model::spec::TargetSpec;
     use pgdyno_server::{Options, Server};
     use std::borrow::Cow;
     use std::os::unix::fs::PermissionsExt;
 
     fn session(url: &str) -> Session {
-        let wanted = Wanted::at(url);
+        let wanted = TargetSpec::at(url);
         let target = open::existing(&wanted).unwrap().unwrap();
         assert_eq!(target.kind, Kind::Named);
         target.connect().unwrap()

@@ -234,11 +234,12 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
-    use crate::target::open::{self, Wanted};
+    use crate::target::open::{self};
+    use pgdyno_model::spec::TargetSpec;
     use std::net::{TcpListener, TcpStream};
 
     fn target(url: &str) -> Target {
-        let found = open::existing(&Wanted::at(url)).map(Option::unwrap);
+        let found = open::existing(&TargetSpec::at(url)).map(Option::unwrap);
         found.unwrap_or_else(|e| panic!("{e}"))
     }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_server::{Cache, Server, Step, kept};
+use pgdyno_server::{Cache, Listen, Server, Step, kept};
 use pgdyno_session::{
     ConnInfo, ConnInfoError, Env, Error, Given, Session, names_a_target, resolve,
 };
@@ -16,34 +16,14 @@ use pgdyno_wire::Candidate;
 use serde::{Deserialize, Serialize};
 
 use super::dialect::{AtStart, Dialect};
-use super::discover::{self, Discover};
+use super::discover;
 use super::own;
 use super::trouble;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
 /// How long one attempt to connect may take when the user does not say (connect_timeout).
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
-
-/// What the user said.
-#[derive(Debug, Clone, Default)]
-pub struct Wanted {
-    /// URLs or key=value strings; each names a server, or several.
-    pub urls: Vec<String>,
-    /// Whether all nodes of the cluster are wanted.
-    pub discover: Option<Discover>,
-    /// How a server of pgdyno's own is to be.
-    pub own: own::Options,
-}
-
-impl Wanted {
-    /// What this URL or key=value string names.
-    pub fn at(url: impl Into<String>) -> Self {
-        Self {
-            urls: vec![url.into()],
-            ..Self::default()
-        }
-    }
-}
 
 /// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,11 +104,12 @@ pub struct Target {
 }
 
 /// Finds the target; starts a server when nothing names one and none is kept.
-pub fn open(wanted: &Wanted, on_step: &mut dyn FnMut(Step)) -> Result<Target, Failure> {
+pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target, Failure> {
     if let Some(target) = existing(wanted)? {
         return Ok(target);
     }
-    let server = Server::start(&wanted.own.for_server()?, on_step).map_err(trouble::own_server)?;
+    let own = own::options(&wanted.own, Listen::SocketOnly)?;
+    let server = Server::start(&own, on_step).map_err(trouble::own_server)?;
     let title = format!("PostgreSQL {}, started for this run", server.version().text);
     let (mut target, info) = by_urls(&[server.address().url()], &own_env(), Kind::Own, title)?;
     target.server = Some(Arc::new(server));
@@ -136,7 +117,7 @@ pub fn open(wanted: &Wanted, on_step: &mut dyn FnMut(Step)) -> Result<Target, Fa
 }
 
 /// The target if there is one without starting a server.
-pub fn existing(wanted: &Wanted) -> Result<Option<Target>, Failure> {
+pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
     let env = Env::of_process();
     if !wanted.urls.is_empty() || names_a_target(&Given::default(), &env) {
         if !wanted.own.is_empty() {
@@ -152,12 +133,12 @@ pub fn existing(wanted: &Wanted) -> Result<Option<Target>, Failure> {
                 ),
             ));
         }
-        let environment = [String::new()];
-        let urls = match wanted.urls.as_slice() {
-            [] => &environment,
-            urls => urls,
-        };
-        let (target, info) = by_urls(urls, &env, Kind::Named, String::new())?;
+        let urls = wanted.urls.iter().map(|url| url.secret().to_owned());
+        let mut urls: Vec<String> = urls.collect();
+        if urls.is_empty() {
+            urls.push(String::new());
+        }
+        let (target, info) = by_urls(&urls, &env, Kind::Named, String::new())?;
         return discovered(target, &info, wanted).map(Some);
     }
     let cache = Cache::from_env().map_err(trouble::own_server)?;
@@ -226,7 +207,7 @@ fn by_urls(
 }
 
 /// The same target, or all nodes of its cluster if that is wanted.
-fn discovered(target: Target, info: &ConnInfo, wanted: &Wanted) -> Result<Target, Failure> {
+fn discovered(target: Target, info: &ConnInfo, wanted: &TargetSpec) -> Result<Target, Failure> {
     match &wanted.discover {
         None => Ok(target),
         Some(how) => discover::all_nodes(&target, info, how),

@@ -1,6 +1,6 @@
 //! Notes from what instruments saw of the server over the measured part.
 
-use pgdyno_model::{Note, Severity};
+use pgdyno_model::{Note, Severity, text};
 
 use super::note;
 use pgdyno_model::observed::{Course, Observed};
@@ -26,10 +26,10 @@ pub fn cache_warming(observed: &Observed, from_us: i64) -> Option<Note> {
                 "cache-warming",
                 Severity::Warning,
                 format!(
-                    "the server's cache was still warming: {:.1} % of the blocks were not in it in \
-                     the first third of the measured time, {:.1} % in the last",
-                    first * 100.0,
-                    last * 100.0
+                    "the server's cache was still warming: {} of the blocks were not in it in \
+                     the first third of the measured time, {} in the last",
+                    text::share(first),
+                    text::share(last)
                 ),
                 "warm up longer (--warmup), or measure longer",
             )

@@ -19,7 +19,7 @@ use super::stop::{Canceller, Stop};
 use crate::target::dialect::{Filling, Product};
 use crate::target::open::{Endpoint, Kind};
 use crate::target::{admin, trouble};
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, text};
 
 /// Rows of a range where the product has no wish of its own: some ten megabytes of YCSB's.
 const RANGE_ROWS: u64 = 20_000;
@@ -139,8 +139,10 @@ impl Job<'_> {
         let mut done: u64 = there.iter().map(|r| r.end - r.start).sum();
         if done > 0 {
             means.push(format!(
-                "{}: {done} of {} rows were there from an interrupted load",
-                table.name, table.rows
+                "{}: {} of {} rows were there from an interrupted load",
+                table.name,
+                text::count(done),
+                text::count(table.rows)
             ));
         }
         let shared = Shared {

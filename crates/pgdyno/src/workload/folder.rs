@@ -59,7 +59,10 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
         if size > MAX_FILE_BYTES {
             return Err(fail(
                 &file,
-                format!("{size} bytes are too many for a pack's file"),
+                format!(
+                    "{} bytes are too many for a pack's file",
+                    pgdyno_model::text::count(size)
+                ),
             ));
         }
         let text = fs::read_to_string(&file).map_err(|e| fail(&file, e.to_string()))?;

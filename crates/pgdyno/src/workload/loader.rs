@@ -16,7 +16,6 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Session, quote_literal};
 use sha2::{Digest, Sha256};
 
-use super::counting;
 use super::filling::{Connections, Job};
 use super::manifest::Table;
 use super::mark::{self, Mark};
@@ -24,14 +23,14 @@ use super::pack::Pack;
 use super::params::Params;
 use super::progress::Progress;
 use super::recipe::{Form, Recipe, TableRows};
-use super::scale;
 use super::spread::Spread;
 use super::state::{self, Found, State};
 use super::stop::{Canceller, Stop};
+use super::{counting, scale};
 use crate::target::dialect::{Dialect, Filling, Product, TableFacts};
 use crate::target::open::Endpoint;
 use crate::target::{admin, trouble};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text};
 
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -762,7 +761,8 @@ impl Load<'_, '_, '_, '_> {
             return Ok(());
         }
         if let Some(rows) = self.facts().filling.batch_rows() {
-            self.means.push(format!("committed every {rows} rows"));
+            self.means
+                .push(format!("committed every {} rows", text::count(rows)));
             // Ranges have connections of their own.
             let spreads = recipe.tables.iter().any(|table| !table.by_ranges);
             let endpoints = if spreads { self.watch.endpoints } else { &[] };
@@ -960,10 +960,11 @@ impl Load<'_, '_, '_, '_> {
             // A COPY takes some blocks in advance and may leave a few of them unused.
             let empty = match blocks.saturating_sub(rows) {
                 0 => String::new(),
-                empty => format!(", {empty} of them empty"),
+                empty => format!(", {} of them empty", text::count(empty)),
             };
-            let text = format!("{table}: a block to each of {rows} rows ({blocks} blocks{empty})");
-            self.means.push(text);
+            let (rows, blocks) = (text::count(rows), text::count(blocks));
+            let told = format!("{table}: a block to each of {rows} rows ({blocks} blocks{empty})");
+            self.means.push(told);
             return Ok(());
         }
         Err(Failure::new(format!(

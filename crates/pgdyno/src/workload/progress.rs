@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use pgdyno_model::text;
 
 /// Time between two lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
@@ -73,7 +74,7 @@ impl Progress {
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
                 // A rate that cannot be written leaves a gap in the bar and nothing worse.
-                let _ = write!(out, "{:.0}", state.per_sec());
+                let _ = write!(out, "{}", text::count(state.per_sec() as u64));
             });
             bar.set_style(style);
             bar.set_message(format!("loading {name}"));
@@ -113,9 +114,14 @@ fn line(table: &Table, rows: u64, elapsed: Duration) -> String {
     } = table;
     let rows_per_s = rows as f64 / elapsed.as_secs_f64().max(0.001);
     let left_s = (rows_total.saturating_sub(rows)) as f64 / rows_per_s.max(0.001);
-    let percent = rows * 100 / rows_total.max(&1);
+    let left = Duration::try_from_secs_f64(left_s).unwrap_or(Duration::MAX);
     format!(
-        "loading {name}: {rows} of {rows_total} rows ({percent} %), {rows_per_s:.0} rows/s, {left_s:.0} s left"
+        "loading {name}: {} of {} rows ({}), {} rows/s, {} left",
+        text::count(rows),
+        text::count(*rows_total),
+        text::roughly(rows as f64 / (*rows_total).max(1) as f64),
+        text::count(rows_per_s.round() as u64),
+        text::about(left)
     )
 }
 
@@ -130,7 +136,7 @@ mod tests {
         let table = progress.table.unwrap();
         assert_eq!(
             line(&table, 250, Duration::from_secs(5)),
-            "loading t: 250 of 1000 rows (25 %), 50 rows/s, 15 s left"
+            "loading t: 250 of 1,000 rows (25 %), 50 rows/s, 15 s left"
         );
         // Nothing done yet, and an empty table, divide by nothing.
         assert!(line(&table, 0, Duration::ZERO).contains("0 rows/s"));

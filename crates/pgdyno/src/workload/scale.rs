@@ -86,10 +86,11 @@ pub fn same(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self, Wanted};
+    use crate::target::open::{self};
     use crate::workload::loader::{self, How, Watch};
     use crate::workload::params::Params;
     use crate::workload::progress::Progress;
+    use pgdyno_model::spec::TargetSpec;
 
     #[test]
     fn numbers_are_the_same_however_they_are_written() {
@@ -101,7 +102,7 @@ mod tests {
     fn the_scale_is_taken_from_the_tables() {
         let url = pgdyno_testkit::postgres().address().url();
         let connect = |url: String| {
-            let wanted = Wanted::at(url);
+            let wanted = TargetSpec::at(url);
             open::existing(&wanted).unwrap().unwrap().connect().unwrap()
         };
         connect(url.clone())

@@ -48,7 +48,7 @@ fn tpcb_is_what_pgbench_i_makes() {
         "--param",
         "fillfactor=90",
     ])
-    .expect(0, &["200022 rows"]);
+    .expect(0, &["200,022 rows"]);
     assert_eq!(ours.rows(DEFINITIONS), theirs.rows(DEFINITIONS));
     assert_eq!(ours.rows(DEFINITIONS).len(), 4);
     assert_eq!(ours.rows(ROWS), theirs.rows(ROWS));
@@ -72,7 +72,7 @@ fn what_is_loaded_is_left_alone_until_it_may_be_replaced() {
     let db = Database::new("replaced");
     db.pgdyno(&["load", "tpcb"]).expect(
         0,
-        &["tpcb is loaded (fillfactor = 100, foreign_keys = false, scale = 1): 100011 rows"],
+        &["tpcb is loaded (fillfactor = 100, foreign_keys = false, scale = 1): 100,011 rows"],
     );
     let oids = db.rows(OIDS);
     // By the same name, by another pack on the same tables, with the same value said.
@@ -88,7 +88,7 @@ fn what_is_loaded_is_left_alone_until_it_may_be_replaced() {
         .expect(1, &["loaded with fillfactor = 100, not 50", "--replace"]);
     assert_eq!(db.rows(OIDS), oids);
     db.pgdyno(&["load", "tpcb", "--param", "scale=2", "--replace"])
-        .expect(0, &["200022 rows"]);
+        .expect(0, &["200,022 rows"]);
     assert_ne!(db.rows(OIDS), oids);
     let quiet = db.pgdyno(&["load", "tpcb", "-q"]).expect(0, &[]);
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
@@ -188,7 +188,7 @@ fn an_interrupted_load_says_what_it_leaves_and_is_taken_up_again() {
         ],
     );
     assert_eq!(db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgdyno' AND datname = current_database()"), "0");
-    db.pgdyno(&["load", "tpcb"]).expect(0, &["100011 rows"]);
+    db.pgdyno(&["load", "tpcb"]).expect(0, &["100,011 rows"]);
     db.pgdyno(&["load", "tpcb"]).expect(0, &["already loaded"]);
 }
 
@@ -230,7 +230,7 @@ fn a_connection_lost_during_a_load_is_told_and_no_obstacle() {
             "left behind, not complete",
         ],
     );
-    db.pgdyno(&["load", "tpcb"]).expect(0, &["100011 rows"]);
+    db.pgdyno(&["load", "tpcb"]).expect(0, &["100,011 rows"]);
 }
 
 #[test]

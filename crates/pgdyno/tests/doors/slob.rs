@@ -40,7 +40,7 @@ fn small() -> &'static Database {
         let database = Database::new("slob_small");
         let load =
             "load slob --param scale=1024 --param schemas=2 --param scan_blocks=100 --jobs 2";
-        database.pgdyno(&words(load)).expect(0, &["2148 rows"]);
+        database.pgdyno(&words(load)).expect(0, &["2,148 rows"]);
         database
     })
 }
@@ -54,11 +54,11 @@ fn sum(database: &Database, table: &str) -> u64 {
 fn each_row_has_a_block_to_itself_in_random_order() {
     let database = Database::new("slob_blocks");
     let load = "load slob --param scale=3000 --param num_schemas=2 --jobs 2";
-    let ran = database.pgdyno(&words(load)).expect(0, &["6000 rows"]);
+    let ran = database.pgdyno(&words(load)).expect(0, &["6,000 rows"]);
     for table in ["slob1", "slob2"] {
         assert!(
             ran.stdout
-                .contains(&format!("{table}: a block to each of 3000 rows")),
+                .contains(&format!("{table}: a block to each of 3,000 rows")),
             "{ran:?}"
         );
         let one = format!(
@@ -83,7 +83,7 @@ fn each_row_has_a_block_to_itself_in_random_order() {
     }
     // Other tables take their place, all of them.
     let other = "load slob --param scale=1024 --param orderby=mykey --param incompressible=false --param index_as_pk=true --replace";
-    database.pgdyno(&words(other)).expect(0, &["1024 rows"]);
+    database.pgdyno(&words(other)).expect(0, &["1,024 rows"]);
     assert_eq!(database.value("SELECT to_regclass('slob2') IS NULL"), "t");
     let rows =
         "SELECT count(DISTINCT filler), bool_and((ctid::text::point)[0] < mykey + 64) FROM slob1";
@@ -121,9 +121,9 @@ fn an_interrupted_load_of_several_tables_goes_on_where_it_ended() {
     again.expect(
         0,
         &[
-            "slob1: 1024 of 1024 rows were there from an interrupted load",
-            "slob2: 1024 of 1024 rows were there",
-            "slob2: a block to each of 1024 rows",
+            "slob1: 1,024 of 1,024 rows were there from an interrupted load",
+            "slob2: 1,024 of 1,024 rows were there",
+            "slob2: a block to each of 1,024 rows",
         ],
     );
     let indexes = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE 'slob%'";

@@ -258,10 +258,10 @@ fn record_anew() {
 fn a_load_is_what_a_real_cockroachdb_took() {
     replay("load").expect(
         0,
-        &["scale = 1): 100011 rows", "committed every 10000 rows"],
+        &["scale = 1): 100,011 rows", "committed every 10,000 rows"],
     );
     replay("load-again").expect(0, &["tpcb is already loaded ("]);
-    replay("load-replace").expect(0, &["scale = 1): 100011 rows"]);
+    replay("load-replace").expect(0, &["scale = 1): 100,011 rows"]);
     replay("no-such-database").expect(
         1,
         &["database \"nobody\" does not exist", "CREATE DATABASE"],

@@ -64,7 +64,7 @@ fn a_load_on_yugabytedb_states_its_sharding_commits_in_batches_and_does_not_vacu
         0,
         &[
             "range_keys = false, scale = 1, tablets = 6",
-            "committed every 20000 rows",
+            "committed every 20,000 rows",
             "yb_disable_transactional_writes = on",
         ],
     );
@@ -301,7 +301,7 @@ fn a_table_is_filled_through_every_node_at_once() {
         ran.expect(
             0,
             &[
-                "100011 rows",
+                "100,011 rows",
                 "filled through 3 nodes at once",
                 "not filled through 127.0.0.1:1: connection to server",
             ],

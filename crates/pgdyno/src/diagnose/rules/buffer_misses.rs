@@ -10,7 +10,7 @@ use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// Blocks come from the kernel's cache.
 pub const BUFFERS: Rule = Rule {
@@ -91,11 +91,11 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
             misses * evidence.elapsed_s / evidence.all.counts.committed.max(1) as f64;
         proofs.push(
             Proof::new(
-                words::share(ratio(misses, hits + misses)),
+                text::roughly(ratio(misses, hits + misses)),
                 format!(
                     "of the blocks asked for were not in shared buffers: {}, {} for a transaction",
-                    words::per_second(misses),
-                    words::some(per_transaction)
+                    text::per_second(misses),
+                    text::some(per_transaction)
                 ),
             )
             .at("instruments", "Server"),
@@ -106,7 +106,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
     if let Some((event, _)) = event {
         proofs.push(
             Proof::new(
-                words::share(waits),
+                text::roughly(waits),
                 format!(
                     "of the clients’ time their sessions waited for blocks, most of it in {event}"
                 ),
@@ -117,7 +117,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
     if let Some(reads) = device {
         proofs.push(
             Proof::new(
-                words::per_second(reads),
+                text::per_second(reads),
                 "reads came to the device under the server’s data",
             )
             .at("instruments", "Server’s host"),

@@ -7,7 +7,7 @@
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -23,7 +23,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     };
     let figure = Some(format!(
         "its busiest thread had work {} of the time",
-        words::share(busiest)
+        text::roughly(busiest)
     ));
     // What is not seen of the server cannot have been its.
     let outside = evidence
@@ -33,10 +33,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let threads = &evidence.outcome.recording.threads;
     let used: u64 = threads.iter().map(|t| t.user_us + t.system_us).sum();
     let waited: u64 = threads.iter().map(|t| t.waited_us).sum();
-    let wall = threads.iter().map(|t| t.wall_us).sum::<u64>() as f64;
+    let wall = threads.iter().map(|t| t.whole_us()).sum::<u64>() as f64;
     let mut proofs = vec![
         Proof::new(
-            words::share(busiest),
+            text::roughly(busiest),
             "of the time pgdyno’s busiest thread was on a CPU or waited for one",
         )
         .at("instruments", "Load generator"),
@@ -46,7 +46,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if is_starved {
         proofs.push(
             Proof::new(
-                words::share(waited_share),
+                text::roughly(waited_share),
                 "of the time its threads could have worked and had no CPU: others had it",
             )
             .at("instruments", "Load generator"),
@@ -54,7 +54,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     }
     if let Some(lag_us) = threads.iter().filter_map(|t| t.lag_p99_us).max() {
         proofs.push(Proof::new(
-            words::time(lag_us as f64),
+            text::time(lag_us as f64),
             "is the 99th percentile of how long an answer that had come waited for its turn",
         ));
     }

@@ -4,7 +4,7 @@
 use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -41,7 +41,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
                 .to_owned(),
         proofs: vec![
             Proof::new(
-                words::share(of_reasons),
+                text::roughly(of_reasons),
                 "of the tries thrown away were restarts for the clocks’ uncertainty",
             )
             .at("retries", "Retries"),

@@ -5,7 +5,7 @@ use pgdyno_drive::record::Failure;
 use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -33,10 +33,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if refused > 0 {
         proofs.push(
             Proof::new(
-                words::share(refused_share),
+                text::roughly(refused_share),
                 format!(
                     "of the transactions found no connection: {}",
-                    crate::report::figures::count(refused)
+                    pgdyno_model::text::count(refused)
                 ),
             )
             .at("retries", "Failures"),
@@ -44,27 +44,27 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     }
     if gone > 0.0 {
         proofs.push(Proof::new(
-            words::share(gone),
+            text::roughly(gone),
             "of the clients ended without a connection",
         ));
     }
     if without > 0.0 {
         let outages = &recording.outages;
         proofs.push(Proof::new(
-            words::share(without),
+            text::roughly(without),
             format!(
                 "of the clients’ time they had no connection, and tried {} times to get one",
-                crate::report::figures::count(outages.attempts)
+                pgdyno_model::text::count(outages.attempts)
             ),
         ));
     }
     if making > 0.0 {
         let mean_us = recording.connections.latencies.mean_us().unwrap_or(0.0);
         proofs.push(Proof::new(
-            words::share(making),
+            text::roughly(making),
             format!(
                 "of the clients’ time went into making connections, {} each",
-                words::time(mean_us)
+                text::time(mean_us)
             ),
         ));
     }
@@ -106,5 +106,7 @@ fn without_share(evidence: &Evidence<'_>) -> f64 {
         return 1.0;
     }
     let all_us = recording.clients.total as f64 * recording.measured.elapsed_us as f64;
+    // An outage that ended in the measured time may have begun in the warm-up: no client was without a
+    // connection for longer than all of the time.
     ratio(outages.lengths.sum_us() as f64, all_us).min(1.0)
 }

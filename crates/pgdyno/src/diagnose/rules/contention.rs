@@ -5,7 +5,7 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -30,7 +30,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         let event = event.and_then(|budget| budget.events_of(Class::Contention).next());
         proofs.push(
             Proof::new(
-                words::share(waiting),
+                text::roughly(waiting),
                 match event {
                     Some((event, _)) => format!(
                         "of the clients’ time their sessions waited for each other, most of it in \
@@ -48,10 +48,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             format!(", most of them to {} ({})", reason.name, reason.sqlstate)
         });
         let proof = Proof::new(
-            words::share(lost),
+            text::roughly(lost),
             format!(
                 "of the clients’ time went into {} tries that were thrown away{why}",
-                crate::report::figures::count(evidence.all.work.lost_tries)
+                pgdyno_model::text::count(evidence.all.work.lost_tries)
             ),
         );
         proofs.push(proof.at("retries", "Retries"));
@@ -63,7 +63,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if let Some((text, mean_us)) = statement {
         proofs.push(
             Proof::new(
-                words::time(mean_us),
+                text::time(mean_us),
                 format!("is what `{text}` took on average, the dearest statement"),
             )
             .at("statements", "Statements"),

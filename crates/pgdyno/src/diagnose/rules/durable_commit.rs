@@ -5,7 +5,7 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -23,7 +23,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let events: Vec<(&str, f64)> = budget.events_of(Class::Durability).collect();
     let mut proofs = vec![
         Proof::new(
-            words::share(share),
+            text::roughly(share),
             match events.first() {
                 Some((event, _)) => format!(
                     "of the clients’ time went into making the log durable, most of it in {event}"
@@ -38,7 +38,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if let Some(flush_ms) = flush_ms {
         proofs.push(
             Proof::new(
-                words::time(flush_ms * 1e3),
+                text::time(flush_ms * 1e3),
                 "is what a flush of the disk took",
             )
             .at("instruments", "Server’s host"),
@@ -48,11 +48,11 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         let committed = evidence.all.counts.committed as f64 / evidence.elapsed_s;
         proofs.push(
             Proof::new(
-                words::per_second(syncs),
+                text::per_second(syncs),
                 format!(
                     "syncs of the log for {} commits: {} commits shared one",
-                    words::per_second(committed),
-                    words::some(committed / syncs)
+                    text::per_second(committed),
+                    text::some(committed / syncs)
                 ),
             )
             .at("instruments", "Server"),

@@ -6,7 +6,7 @@
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -48,12 +48,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         },
         figure: Some(format!(
             "{node} did {} of the work",
-            words::share(most / all)
+            text::roughly(most / all)
         )),
         sentence: format!("Leaders on few nodes limited it: {node} did most of the work"),
         proofs: vec![
             Proof::new(
-                words::share(most / all),
+                text::roughly(most / all),
                 format!(
                     "of the operations were done by {node}, one of {} nodes",
                     work.len()

@@ -7,7 +7,7 @@
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -42,12 +42,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     }
     let mut proofs = vec![
         Proof::new(
-            words::share(outside),
+            text::roughly(outside),
             format!(
                 "of the clients’ time they and the server both waited: {} of {} sessions were in a \
                      statement on average",
-                words::some(budget.active()),
-                words::some(evidence.busy_clients()),
+                text::some(budget.active()),
+                text::some(evidence.busy_clients()),
             ),
         )
         .at("sessions", "What sessions were doing"),
@@ -56,12 +56,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if let (Some(statements), Some(quickest_us)) = (statements, evidence.quickest_answer_us()) {
         proofs.push(
             Proof::new(
-                words::time(statements * quickest_us),
+                text::time(statements * quickest_us),
                 format!(
                     "of each transaction are round trips alone: {} statements, the quickest answer \
                      {}",
-                    words::some(statements),
-                    words::time(quickest_us)
+                    text::some(statements),
+                    text::time(quickest_us)
                 ),
             )
             .at("statements", "Statements"),

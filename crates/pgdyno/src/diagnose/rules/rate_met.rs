@@ -7,7 +7,7 @@
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -25,7 +25,7 @@ const QUEUE_SERVICES: f64 = 3.0;
 const QUEUE_US: f64 = 20_000.0;
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
-    let Some(rate) = evidence.outcome.trial.drive.rate else {
+    let Some(rate) = evidence.outcome.spec.rate else {
         return Examined::NotApplicable("no rate was asked for".to_owned());
     };
     let all = &evidence.all;
@@ -42,8 +42,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let queues = lag_us > QUEUE_US.max(QUEUE_SERVICES * service_us);
     let figure = format!(
         "{} of {} asked for",
-        words::per_second(got),
-        words::per_second(rate)
+        text::per_second(got),
+        text::per_second(rate)
     );
     let is_met = !short && !queues && all.counts.skipped == 0 && all.counts.failed_total() == 0;
     if !is_met {
@@ -60,17 +60,14 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     }
     let mut proofs = vec![
         Proof::new(
-            words::per_second(got),
-            format!(
-                "committed, where {} were asked for",
-                words::per_second(rate)
-            ),
+            text::per_second(got),
+            format!("committed, where {} were asked for", text::per_second(rate)),
         )
         .at("throughput", "Throughput"),
     ];
     proofs.push(
         Proof::new(
-            words::time(lag_us),
+            text::time(lag_us),
             "is how late transactions started on average: they did not queue",
         )
         .at("latency-over-time", "Latency over time"),
@@ -80,7 +77,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         figure: Some(figure),
         sentence: format!(
             "Nothing limited it: the {} asked for were met",
-            words::per_second(rate)
+            text::per_second(rate)
         ),
         proofs,
         remedies: vec![

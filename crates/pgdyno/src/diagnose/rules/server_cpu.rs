@@ -4,7 +4,7 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
-use crate::diagnose::words;
+use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -29,10 +29,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let sessions = budget.sessions(Class::Running);
     let mut proofs = vec![
         Proof::new(
-            words::share(running),
+            text::roughly(running),
             format!(
                 "of the clients’ time their sessions worked in the server: {} at once on average",
-                words::some(sessions)
+                text::some(sessions)
             ),
         )
         .at("sessions", "What sessions were doing"),
@@ -40,7 +40,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if let Some(cores) = evidence.mean("host.server.cpu") {
         proofs.push(
             Proof::new(
-                words::some(cores),
+                text::some(cores),
                 "CPUs were used by the server’s processes on average",
             )
             .at("instruments", "Server’s host"),
@@ -49,7 +49,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let are_all_busy = evidence.do_sessions_wait_for_cpus();
     if let Some(idle) = evidence.server_idle_share() {
         proofs.push(
-            Proof::new(words::share(idle), "of its host’s CPU time was idle")
+            Proof::new(text::roughly(idle), "of its host’s CPU time was idle")
                 .at("instruments", "Server’s host"),
         );
     }

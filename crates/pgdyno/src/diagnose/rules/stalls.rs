@@ -7,8 +7,8 @@
 use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
 use crate::diagnose::verdict::Proof;
-use crate::diagnose::words;
-use crate::report::figures::plural;
+use pgdyno_model::text;
+use pgdyno_model::text::plural;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -41,7 +41,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     );
     let mut proofs = vec![
         Proof::new(
-            words::share(stalls.time_share),
+            text::roughly(stalls.time_share),
             format!("of the time one was under way: {events}"),
         )
         .at("throughput", "Throughput"),
@@ -50,10 +50,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.insert(
             0,
             Proof::new(
-                words::per_second(with),
+                text::per_second(with),
                 format!(
                     "were committed with one under way, {} without",
-                    words::per_second(without)
+                    text::per_second(without)
                 ),
             )
             .at("throughput", "Throughput"),
@@ -62,7 +62,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if let Some(share) = pages_share {
         proofs.push(
             Proof::new(
-                words::share(share),
+                text::roughly(share),
                 "of the log’s records were images of whole pages, which checkpoints cause",
             )
             .at("instruments", "Server"),
@@ -75,7 +75,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             "{}, {}: {} of the transactions",
             plural(stalls.checkpoints as u64, "checkpoint"),
             plural(stalls.vacuums as u64, "vacuum"),
-            words::share(share)
+            text::roughly(share)
         )),
         sentence: "Checkpoints or vacuums limited it: clients were held up while they ran"
             .to_owned(),

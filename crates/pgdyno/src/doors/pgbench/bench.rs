@@ -1,11 +1,12 @@
 //! A run: what comes before it as pgbench does it, the run, and its report.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 use std::time::Duration;
 
 use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, Drive, DriveError, OnConnectionLoss, OnError, Until};
+use pgdyno_drive::{Control, DriveError};
+use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
+use pgdyno_model::{Observers, TrialSpec};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
@@ -29,9 +30,7 @@ use crate::report::json;
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader};
 use crate::target::dialect::Product;
-use crate::target::open::Wanted;
 use crate::workload::mix::WeightedScript;
-use pgdyno_model::Observers;
 
 /// pgbench's exit code when a client has ended before its time.
 const ABORTED: u8 = 2;
@@ -75,7 +74,7 @@ pub fn run(
         vacuum(&mut session, asked.vacuum_all, flavour, say);
     }
     let trial = to_trial(&asked, flavour, say);
-    let max_tries = trial.drive.max_tries;
+    let max_tries = trial.spec.retry.tries();
     let scripts: Vec<WeightedScript> = weighted(&asked);
     let names: Vec<String> = scripts.iter().map(|script| script.name.clone()).collect();
     // The run itself needs none of what is asked of the server for the document and the store.
@@ -104,7 +103,7 @@ pub fn run(
     let interrupts = crate::doors::interrupts()?;
     let control = Control::default();
     let mut keep = match &asked.store {
-        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
+        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial.spec, &prepared)),
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupts.count());
@@ -260,55 +259,49 @@ fn variables(asked: &Bench, tables: TableInfo) -> BTreeMap<String, String> {
 }
 
 fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
-    let until = match NonZeroU64::new(u64::from(asked.transactions)) {
-        Some(count) => Until::Transactions(count),
-        None => Until::Elapsed(Duration::from_secs(u64::from(asked.duration_s))),
-    };
     let is_one_try = asked.max_tries == 0 && flavour.zero_tries_is_one;
     let limit_us = asked.latency_limit_us;
-    let drive = Drive {
-        clients: asked.clients as usize,
-        threads: asked.threads as usize,
-        until,
-        warmup: asked.warmup,
+    let observe = match asked.store {
+        Some(_) => observe::Asked::auto(),
+        None => observe::Asked::default(),
+    };
+    let transactions = u64::from(asked.transactions);
+    let spec = TrialSpec {
+        clients: Some(asked.clients),
+        threads: Some(asked.threads),
+        transactions: (transactions > 0).then_some(transactions),
+        duration: Some(Duration::from_secs(asked.duration_s.into())),
+        warmup: Warmup::Given(asked.warmup),
         rate: asked.rate,
         latency_limit: (limit_us > 0).then(|| Duration::from_micros(limit_us)),
-        max_tries: if is_one_try { 1 } else { asked.max_tries },
-        on_last_try: flavour.on_last_try,
-        forgets_failures_at_end: true,
-        on_error: if asked.continue_on_error {
-            OnError::Continue
-        } else {
-            OnError::EndClient
+        retry: RetryPolicy {
+            max_tries: Some(if is_one_try { 1 } else { asked.max_tries }),
+            ..RetryPolicy::default()
         },
+        errors: ErrorPolicy {
+            continue_on_error: asked.continue_on_error,
+            verbose_errors: asked.verbose_errors,
+            reconnect: asked.reconnect,
+            exit_on_abort: asked.exit_on_abort,
+            trusts_commit: true,
+            ends_on_last_try: flavour.ends_on_last_try,
+            forgets_failures_at_end: true,
+        },
+        query_mode: Some(asked.query_mode),
         connection_per_transaction: asked.connect,
-        on_connection_loss: if asked.reconnect {
-            OnConnectionLoss::Reconnect
-        } else {
-            OnConnectionLoss::EndClient
+        seed: Some(asked.seed as i64),
+        observe: observe.spec.clone(),
+        compatible: Compatible {
+            log_share: asked.log.as_ref().map(|log| log.sampling.unwrap_or(1.0)),
+            times_every_command: asked.report_per_command,
+            debug: say.debug,
+            transactions_per_client_max: None,
         },
-        verbose_errors: asked.verbose_errors,
-        log: asked.log.as_ref().map(|log| log.sampling.unwrap_or(1.0)),
-        time_every_command: asked.report_per_command,
-        debug: say.debug,
-        exit_on_abort: asked.exit_on_abort,
-        seed: asked.seed as i64,
-        ..Drive::default()
+        ..TrialSpec::default()
     };
     Trial {
-        workload: Vec::new(),
-        mix: None,
-        params: Vec::new(),
-        query_mode: Some(asked.query_mode),
-        target: Wanted::default(),
-        isolation: None,
-        inject_retries: false,
-        drive,
-        detects_warmup: false,
-        observe: match asked.store {
-            Some(_) => observe::Asked::auto(),
-            None => observe::Asked::default(),
-        },
+        spec: spec.resolved(),
+        observe,
     }
 }
 

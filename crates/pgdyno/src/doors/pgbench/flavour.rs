@@ -4,8 +4,6 @@
 //! Facts about ysql_bench rest on documentation and articles alone (YugabyteDB 2.1's copy of
 //! pgbench 11 with the retry patch of the time); its reports here have pgbench 18's form.
 
-use pgdyno_drive::OnLastTry;
-
 use super::init::Tables;
 
 /// The PostgreSQL release whose pgbench this door equals.
@@ -30,8 +28,8 @@ pub struct Flavour {
     pub max_tries: u32,
     /// Whether no limit on the tries means but one try.
     pub zero_tries_is_one: bool,
-    /// What follows the last try.
-    pub on_last_try: OnLastTry,
+    /// Whether a client ends when the last try of a transaction has failed.
+    pub ends_on_last_try: bool,
 }
 
 /// pgbench 18.
@@ -43,7 +41,7 @@ pub const PGBENCH: Flavour = Flavour {
     has_batch_size: false,
     max_tries: 1,
     zero_tries_is_one: false,
-    on_last_try: OnLastTry::FailOnly,
+    ends_on_last_try: false,
 };
 
 /// ysql_bench.
@@ -55,7 +53,7 @@ pub const YSQL_BENCH: Flavour = Flavour {
     has_batch_size: true,
     max_tries: 0,
     zero_tries_is_one: true,
-    on_last_try: OnLastTry::EndClient,
+    ends_on_last_try: true,
 };
 
 impl Flavour {

@@ -7,7 +7,7 @@ use pgdyno_drive::record::{Interval, Latencies, ScriptInterval};
 
 use super::counts::Tally;
 use super::options::Bench;
-use crate::report::figures::{ms, percentile_name};
+use pgdyno_model::text::{ms, percentile_name};
 
 /// What is gathered between two lines.
 pub struct Progress {

@@ -10,7 +10,7 @@ use super::counts::Tally;
 use super::options::Bench;
 use super::progress::latencies;
 use super::table_info::TableInfo;
-use crate::report::figures::{ms, percentile_name};
+use pgdyno_model::text::{ms, percentile_name};
 
 /// What a report is about.
 pub struct Report<'a> {

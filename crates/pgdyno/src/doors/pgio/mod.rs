@@ -14,8 +14,9 @@ use clap::{Args, Subcommand};
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
-use crate::target::open::{self, Target, Wanted};
+use crate::target::open::{self, Target};
 use conf::Conf;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
 /// The name by which it may be called.
@@ -124,14 +125,14 @@ impl ConfArgs {
 }
 
 /// What CONNECT_STRING names.
-fn wanted(conf: &Conf) -> Result<Wanted, Failure> {
-    Ok(Wanted::at(conf.target().map_err(|why| {
+fn wanted(conf: &Conf) -> Result<TargetSpec, Failure> {
+    Ok(TargetSpec::at(conf.target().map_err(|why| {
         Failure::with(Exit::Usage, format!("CONNECT_STRING: {why}"))
             .hint("it is a URL, key=value pairs, a database's name, or psql's -h -p -U -d")
     })?))
 }
 
-fn connected(wanted: &Wanted) -> Result<Target, Failure> {
+fn connected(wanted: &TargetSpec) -> Result<Target, Failure> {
     match open::existing(wanted)? {
         Some(target) => Ok(target),
         None => Err(Failure::new("CONNECT_STRING names no server")),

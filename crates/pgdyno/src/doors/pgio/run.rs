@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pgdyno_drive::record::{ClientUnits, Recording, Tally};
-use pgdyno_drive::{Drive, Until};
-use pgdyno_platform::host;
+use pgdyno_model::TrialSpec;
 use pgdyno_session::Session;
 use time::OffsetDateTime;
 
@@ -14,8 +13,9 @@ use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs, Talk};
 use crate::accounting::{Accounting, BufferCounters};
 use crate::doors::{interrupts, run};
+use crate::observe;
 use crate::plan::prepare::prepare;
-use crate::plan::trial::{self, Trial};
+use crate::plan::trial::Trial;
 use crate::report::{json, summary};
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, verdict};
@@ -42,25 +42,20 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
         (rows, shared_buffers.ok().flatten())
     };
-    let trial = Trial {
-        workload: vec![PACK.to_owned()],
-        mix: None,
+    let observe = observe::Asked::default();
+    let spec = TrialSpec {
         params: params(&conf, rows),
-        query_mode: None,
         target: wanted,
-        observe: Default::default(),
-        isolation: None,
-        inject_retries: false,
-        drive: Drive {
-            clients: conf.sessions() as usize,
-            threads: host::cpus(),
-            until: Until::Elapsed(conf.run_time),
-            seed: trial::seed_from_clock(),
-            ..trial::native_drive()
-        },
-        detects_warmup: false,
+        clients: Some(conf.sessions() as u32),
+        duration: Some(conf.run_time),
+        observe: observe.spec.clone(),
+        ..TrialSpec::of(PACK)
     };
-    let prepared = prepare(&trial, talk.progress(), interrupts)?;
+    let trial = Trial {
+        spec: spec.resolved(),
+        observe,
+    };
+    let prepared = prepare(&trial.spec, talk.progress(), interrupts)?;
     let is_text = !args.json.replaces_text();
     if is_text {
         let shared_buffers = shared_buffers.unwrap_or_else(|| "not known".to_owned());
@@ -71,7 +66,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         true => Keep::nothing(),
         false => Keep::begin(
             args.store.store.as_deref(),
-            &TrialHeader::of(&trial, &prepared),
+            &TrialHeader::of(&trial.spec, &prepared),
         ),
     };
     let since = (interrupts, interrupted_before);

@@ -8,11 +8,10 @@ use pgdyno_script::KeyFormat;
 use pgdyno_session::{Session, quote_literal};
 
 use super::{Asked, tables};
-use crate::report::figures;
 use crate::say::remark;
 use crate::target::{admin, trouble};
 use crate::workload::loader::How;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text};
 
 /// Keys in one question.
 const KEYS_A_QUERY: u64 = 500;
@@ -86,10 +85,7 @@ impl Keys {
         while from < end {
             if interrupts.count() > before {
                 let code = interrupts.exit_code().unwrap_or(130);
-                let text = format!(
-                    "interrupted after {} keys",
-                    figures::count(from - self.start)
-                );
+                let text = format!("interrupted after {} keys", text::count(from - self.start));
                 return Err(Failure::with(Exit::Interrupted(code), text));
             }
             let to = end.min(from + KEYS_A_QUERY);
@@ -106,14 +102,14 @@ impl Keys {
         let all: u64 = all.and_then(|count| count.parse().ok()).unwrap_or(0);
         if missing + incomplete == 0 {
             let (count, more) = (
-                figures::count(self.count),
-                figures::count(all.saturating_sub(self.count)),
+                text::count(self.count),
+                text::count(all.saturating_sub(self.count)),
             );
             remark!("pgdyno: usertable has all {count} rows that were loaded, and {more} more");
             return Ok(());
         }
-        let (missing, incomplete) = (figures::count(missing), figures::count(incomplete));
-        let count = figures::count(self.count);
+        let (missing, incomplete) = (text::count(missing), text::count(incomplete));
+        let count = text::count(self.count);
         let mut failure = Failure::new(format!(
             "of {count} rows that were loaded usertable misses {missing}, and {incomplete} have no value in some column"
         ));
@@ -121,7 +117,7 @@ impl Keys {
             failure = failure.detail(format!("the first is key number {number}, {key}"));
         }
         Err(failure
-            .detail(format!("it has {} rows", figures::count(all)))
+            .detail(format!("it has {} rows", text::count(all)))
             .hint("load it anew: workload init ycsb --drop; or say how it was loaded: --insert-count, --insert-start, --key-format"))
     }
 

@@ -1,19 +1,17 @@
 //! What the flags mean: parameters of the pack, the drive, the output. Past this, nobody knows of
 //! flags.
 
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pgdyno_drive::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
-use pgdyno_platform::host;
+use pgdyno_drive::QueryMode;
+use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
+use pgdyno_model::{Isolation, TrialSpec};
 
 use super::flags::go_values::{self as go, quoted};
 use super::flags::{Parsed, Verb, default_concurrency};
 use super::format::Format;
 use super::snapshot::Layout;
-use crate::plan::isolation::Isolation;
-use crate::plan::trial;
 use crate::workload::filling::Method;
 
 /// How long a run is that has no end: longer than anybody waits.
@@ -33,16 +31,12 @@ pub struct Workload {
 /// A run, in pgdyno's words.
 #[derive(Debug)]
 pub struct Run {
-    /// How it is driven.
-    pub drive: Drive,
-    /// How statements travel.
-    pub query_mode: QueryMode,
+    /// The trial, but for its workload and target.
+    pub spec: TrialSpec,
     /// Whether `init` comes first.
     pub init: bool,
     /// Whether errors are counted and no more.
     pub tolerates_errors: bool,
-    /// The isolation level asked for.
-    pub isolation: Option<Isolation>,
     /// Seconds between two rows of an operation.
     pub display_every_s: u64,
     /// The form of the output.
@@ -322,43 +316,41 @@ pub fn run(parsed: &Parsed) -> Result<Run, String> {
     let positive = |duration: Duration| (!duration.is_zero()).then_some(duration);
     let duration = flags.duration("duration").and_then(positive);
     let max_ops = flags.text("max-ops").and_then(|value| go::uint(value).ok());
-    let each = NonZeroU64::new(max_ops.unwrap_or(0).div_ceil(clients as u64));
-    let until = match (each, duration) {
-        (Some(each), None) => Until::Transactions(each),
-        (_, duration) => Until::Elapsed(duration.unwrap_or(FOREVER)),
-    };
+    let each = max_ops.unwrap_or(0).div_ceil(clients as u64);
+    let each = (each > 0).then_some(each);
     let rate = flags.float("max-rate");
     let tolerates_errors = flags.is_set("tolerate-errors");
     let retries = flags.is_set("read-modify-write-in-txn");
-    let drive = Drive {
-        clients,
-        threads: host::cpus(),
-        until,
-        transactions_max: each,
-        warmup: flags.duration("ramp").unwrap_or_default(),
+    let spec = TrialSpec {
+        clients: u32::try_from(clients).ok(),
+        transactions: each.filter(|_| duration.is_none()),
+        duration: Some(duration.unwrap_or(FOREVER)),
+        warmup: Warmup::Given(flags.duration("ramp").unwrap_or_default()),
         rate: (rate > 0.0).then_some(rate),
-        // What cockroach's own client library does with transactions of several statements.
-        max_tries: if retries { 0 } else { 1 },
-        on_error: if tolerates_errors {
-            OnError::Continue
-        } else {
-            OnError::EndClient
+        retry: RetryPolicy {
+            // What cockroach's own client library does with transactions of several statements.
+            max_tries: Some(if retries { 0 } else { 1 }),
+            ..RetryPolicy::default()
         },
-        on_connection_loss: if tolerates_errors {
-            OnConnectionLoss::Reconnect
-        } else {
-            OnConnectionLoss::EndClient
+        errors: ErrorPolicy {
+            continue_on_error: tolerates_errors,
+            reconnect: tolerates_errors,
+            exit_on_abort: !tolerates_errors,
+            ..ErrorPolicy::default()
         },
-        exit_on_abort: !tolerates_errors,
-        seed: flags.int("seed").unwrap_or(1),
-        ..trial::native_drive()
+        query_mode: Some(query_mode(flags.text("method").unwrap_or("prepare"))?),
+        isolation: isolation(flags.text("isolation-level").unwrap_or_default())?,
+        seed: Some(flags.int("seed").unwrap_or(1)),
+        compatible: Compatible {
+            transactions_per_client_max: each,
+            ..Compatible::default()
+        },
+        ..TrialSpec::default()
     };
     Ok(Run {
-        drive,
-        query_mode: query_mode(flags.text("method").unwrap_or("prepare"))?,
+        spec,
         init: flags.is_set("init") || flags.is_set("drop"),
         tolerates_errors,
-        isolation: isolation(flags.text("isolation-level").unwrap_or_default())?,
         // The engine's books are closed each second.
         display_every_s: every.as_secs_f64().ceil() as u64,
         format,
@@ -453,6 +445,7 @@ pub fn remarks(verb: Verb, parsed: &Parsed) -> Vec<String> {
 mod tests {
     use super::super::flags::parse;
     use super::*;
+    use pgdyno_drive::Until;
 
     fn parsed(verb: Verb, line: &str) -> Parsed {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -542,41 +535,36 @@ mod tests {
     #[test]
     fn a_run_is_driven_as_the_flags_say() {
         let plain = run_of("--concurrency=4");
-        assert_eq!(plain.drive.until, Until::Elapsed(FOREVER));
+        let spec = &plain.spec;
+        assert_eq!(spec.until(), Until::Elapsed(FOREVER));
         assert_eq!(
-            (plain.drive.clients, plain.drive.max_tries, plain.drive.seed),
-            (4, 1, 1)
+            (spec.clients(), spec.retry.tries(), spec.seed),
+            (4, 1, Some(1))
         );
-        assert!(plain.drive.exit_on_abort && plain.drive.rate.is_none() && !plain.init);
-        assert_eq!(plain.query_mode, QueryMode::Prepared);
+        assert!(spec.errors.exit_on_abort && spec.rate.is_none() && !plain.init);
+        assert_eq!(spec.query_mode(), QueryMode::Prepared);
         let other = run_of(
             "--concurrency=4 --duration=1m30s --max-ops=10 --ramp=5s --max-rate=2.5 --seed=-3 --drop \
              --tolerate-errors --read-modify-write-in-txn --method=exec --isolation-level=READ_COMMITTED \
              --display-every=2500ms --store",
         );
-        let drive = &other.drive;
-        assert_eq!(drive.until, Until::Elapsed(Duration::from_secs(90)));
-        assert_eq!(drive.transactions_max, NonZeroU64::new(3));
+        let spec = &other.spec;
+        assert_eq!(spec.until(), Until::Elapsed(Duration::from_secs(90)));
+        assert_eq!(spec.compatible.transactions_per_client_max, Some(3));
         assert_eq!(
-            (drive.warmup, drive.rate),
+            (spec.warmup.longest(), spec.rate),
             (Duration::from_secs(5), Some(2.5))
         );
-        assert_eq!(
-            (drive.seed, drive.max_tries, drive.exit_on_abort),
-            (-3, 0, false)
-        );
-        assert_eq!(drive.on_connection_loss, OnConnectionLoss::Reconnect);
+        assert_eq!((spec.seed, spec.retry.tries()), (Some(-3), 0));
+        assert!(spec.errors.reconnect && !spec.errors.exit_on_abort);
         assert!(other.init && other.tolerates_errors);
-        assert_eq!(other.query_mode, QueryMode::Extended);
-        assert_eq!(other.isolation, Some(Isolation::ReadCommitted));
+        assert_eq!(spec.query_mode(), QueryMode::Extended);
+        assert_eq!(spec.isolation, Some(Isolation::ReadCommitted));
         assert_eq!((other.display_every_s, other.store), (3, Some(None)));
         let counted = run_of("--concurrency=2 --max-ops=10");
+        assert_eq!(counted.spec.transactions, Some(5));
         assert_eq!(
-            counted.drive.until,
-            Until::Transactions(NonZeroU64::new(5).unwrap())
-        );
-        assert_eq!(
-            run_of("--duration=-5s").drive.until,
+            run_of("--duration=-5s").spec.until(),
             Until::Elapsed(FOREVER)
         );
     }

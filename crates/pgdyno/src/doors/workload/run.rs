@@ -11,12 +11,12 @@ use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::{figures, retries};
+use crate::report::retries;
 use crate::say::{remark, write_answer};
 use crate::store::{Keep, TrialHeader};
-use crate::target::open::Wanted;
 use crate::workload::progress::Progress;
-use pgdyno_model::{Failure, Observers};
+use pgdyno_model::spec::{Address, TargetSpec};
+use pgdyno_model::{Failure, Observers, TrialSpec, text};
 
 /// Does it; gives the exit code.
 ///
@@ -44,7 +44,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         tables::params(asked, &product, &tables::pack()?)
     };
     let trial = trial(asked, params, &run);
-    let prepared = prepare(&trial, Progress::quiet(), interrupts)?;
+    let prepared = prepare(&trial.spec, Progress::quiet(), interrupts)?;
     let names = prepared
         .scripts
         .iter()
@@ -58,7 +58,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
     );
     let control = Control::default();
     let mut keep = match &run.store {
-        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial, &prepared)),
+        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial.spec, &prepared)),
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupted_before);
@@ -106,23 +106,25 @@ fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<Str
 }
 
 fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
-    Trial {
+    let observe = match run.store {
+        Some(_) => observe::Asked::auto(),
+        None => observe::Asked::default(),
+    };
+    let urls = asked.place.urls().into_iter();
+    let spec = TrialSpec {
         workload: vec![YCSB.to_owned()],
         mix: Some(asked.workload.mix.clone()),
         params,
-        query_mode: Some(run.query_mode),
-        target: Wanted {
-            urls: asked.place.urls(),
-            ..Wanted::default()
+        target: TargetSpec {
+            urls: urls.map(Address::from).collect(),
+            ..TargetSpec::default()
         },
-        isolation: run.isolation,
-        inject_retries: false,
-        drive: run.drive.clone(),
-        detects_warmup: false,
-        observe: match run.store {
-            Some(_) => observe::Asked::auto(),
-            None => observe::Asked::default(),
-        },
+        observe: observe.spec.clone(),
+        ..run.spec.clone()
+    };
+    Trial {
+        spec: spec.resolved(),
+        observe,
     }
 }
 
@@ -131,21 +133,21 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     let recording = &outcome.recording;
     let mut lines: Vec<String> = retries::text(outcome).lines().map(str::to_owned).collect();
     if let Some(response) = &recording.measured.all().response {
-        let percentile = |percent| figures::percentile_ms(response, percent);
+        let percentile = |percent| text::percentile_ms(response, percent);
         lines.push(format!(
             "the table shows service times; from the schedule of --max-rate on, p50 {} p95 {} p99 {} max {} ms",
             percentile(50.0),
             percentile(95.0),
             percentile(99.0),
-            figures::ms(response.max_us()),
+            text::ms(response.max_us()),
         ));
     }
     let outages = &recording.outages;
     if outages.count > 0 {
         lines.push(format!(
             "{} connections were lost; without one for {} ms at worst",
-            figures::count(outages.count),
-            figures::ms(outages.lengths.max_us())
+            text::count(outages.count),
+            text::ms(outages.lengths.max_us())
         ));
     }
     let notes = outcome.notes.iter();

@@ -9,7 +9,7 @@ use super::options::{self, LOCKING, NOT_LOCKING};
 use super::{Asked, YCSB};
 use crate::say::remark;
 use crate::target::dialect::{Feature, Product};
-use crate::target::open::{self, Kind, Target, Wanted};
+use crate::target::open::{self, Kind, Target};
 use crate::target::{admin, trouble};
 use crate::workload::filling::Connections;
 use crate::workload::loader::{self, How, Request, Watch};
@@ -19,6 +19,7 @@ use crate::workload::progress::Progress;
 use crate::workload::resolve;
 use crate::workload::{mark, state};
 use pgdyno_model::Failure;
+use pgdyno_model::spec::{Address, TargetSpec};
 
 /// The database that is there whoever's server it is, from which another can be made.
 /// (Documented: PostgreSQL's createdb begins with it; CockroachDB and YugabyteDB have it too.)
@@ -35,9 +36,9 @@ pub fn pack() -> Result<Pack, Failure> {
 
 /// The servers that the URLs name.
 pub fn target(urls: Vec<String>) -> Result<Target, Failure> {
-    let wanted = Wanted {
-        urls,
-        ..Wanted::default()
+    let wanted = TargetSpec {
+        urls: urls.into_iter().map(Address::from).collect(),
+        ..TargetSpec::default()
     };
     let target = open::existing(&wanted)?;
     target.ok_or_else(|| Failure::new("no URL names a server"))

@@ -118,13 +118,14 @@ mod tests {
     use super::*;
     use crate::observe::testing::{Bench, Figures};
     use crate::target::dialect::COCKROACHDB;
-    use crate::target::open::{self, Target, Wanted};
+    use crate::target::open::{self, Target};
+    use pgdyno_model::spec::TargetSpec;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
     fn nowhere() -> Target {
         let url = "postgresql://me@127.0.0.1:1/d?sslmode=disable";
-        let found = open::existing(&Wanted::at(url)).map(Option::unwrap);
+        let found = open::existing(&TargetSpec::at(url)).map(Option::unwrap);
         found.unwrap_or_else(|e| panic!("{e}"))
     }
 

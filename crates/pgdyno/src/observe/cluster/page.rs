@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use super::histogram::{Between, Histogram};
-use crate::observe::Readings;
-use crate::observe::prometheus;
+use crate::observe::{Readings, prometheus};
 use crate::target::dialect::metrics::{Metric, Taken};
 use pgdyno_model::observed::Series;
 

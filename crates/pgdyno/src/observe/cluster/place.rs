@@ -173,7 +173,8 @@ fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
     use crate::target::cluster;
-    use crate::target::open::{self, Wanted};
+    use crate::target::open::{self};
+    use pgdyno_model::spec::TargetSpec;
 
     #[test]
     fn a_nodes_http_port_is_where_it_was_started_with_seen_from_clients() {
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn nodes_are_those_of_the_cluster_or_those_that_are_named() {
-        let target = open::existing(&Wanted::at("postgresql://me@127.0.0.1:1,127.0.0.1:2/d"));
+        let target = open::existing(&TargetSpec::at("postgresql://me@127.0.0.1:1,127.0.0.1:2/d"));
         let target = target.map(Option::unwrap).unwrap_or_else(|e| panic!("{e}"));
         let mut facts = Facts::unseen("nobody asked");
         let named = nodes(&target, &facts);

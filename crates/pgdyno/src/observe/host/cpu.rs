@@ -11,7 +11,7 @@ use super::server::Servers;
 use super::{Scout, strange, unreadable};
 use crate::observe::{Instrument, Readings};
 use pgdyno_model::observed::{Gap, Kind, Row};
-use pgdyno_model::{Note, Severity};
+use pgdyno_model::{Note, Severity, text};
 
 const STAT: &str = "/proc/stat";
 const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
@@ -126,8 +126,8 @@ impl Cpu {
             self.jumps += 1;
             let direction = if jump_s > 0.0 { "forward" } else { "back" };
             let text = format!(
-                "this host's clock was set {direction} by {:.3} s",
-                jump_s.abs()
+                "this host's clock was set {direction} by {}",
+                text::seconds(jump_s.abs())
             );
             out.event("clock jump", Instant::now(), None, text);
         }
@@ -188,8 +188,8 @@ fn busy(first: State, last: State) -> Vec<Note> {
             code: "cpu-stolen".into(),
             severity: Severity::Warning,
             sentence: format!(
-                "the hypervisor gave {:.0} % of this virtual machine's CPU time to others",
-                100.0 * steal / cpus
+                "the hypervisor gave {} of this virtual machine's CPU time to others",
+                text::roughly(steal / cpus)
             ),
             remedy: "use a machine with CPUs of its own, or run it again and compare".to_owned(),
         });

@@ -10,12 +10,12 @@ use super::*;
 use crate::observe::testing::{Bench, Figures};
 use crate::target::dialect::POSTGRESQL;
 use crate::target::locate::Device;
-use crate::target::open::{self, Target, Wanted};
-use pgdyno_model::Fact;
-use pgdyno_model::Observer;
+use crate::target::open::{self, Target};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Fact, Observer};
 
 fn target(url: &str) -> Target {
-    let found = open::existing(&Wanted::at(url)).map(Option::unwrap);
+    let found = open::existing(&TargetSpec::at(url)).map(Option::unwrap);
     found.unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pgdyno_model::{Note, Severity};
+use pgdyno_model::{Note, Severity, text};
 
 /// From so many other sessions at work on average they are spoken of: a tenth of one is a query of
 /// six seconds in a minute.
@@ -56,9 +56,9 @@ pub fn clock_jumped(jump_s: f64) -> Option<Note> {
             "server-clock-jumped",
             Severity::Warning,
             format!(
-                "the server's clock jumped {direction} by {:.1} s during the trial: times that the \
+                "the server's clock jumped {direction} by {} during the trial: times that the \
                  server tells, of checkpoints and autovacuum, may be wrong by as much",
-                jump_s.abs()
+                text::seconds(jump_s.abs())
             ),
             "have the clock slewed and not stepped (chronyd, or ntpd without -g) while measuring",
         )
@@ -75,7 +75,10 @@ pub fn not_vacuumed(used: &[(&str, Vacuumed)]) -> Option<Note> {
         } = *vacuumed;
         let share = dead / (dead + live).max(1.0);
         if dead >= DEAD_MIN && share >= DEAD_SHARE {
-            Some(format!("{name} ({:.0} % of its rows dead)", share * 100.0))
+            Some(format!(
+                "{name} ({} of its rows dead)",
+                text::roughly(share)
+            ))
         } else {
             never_analyzed.then(|| format!("{name} (never analyzed)"))
         }
@@ -109,12 +112,12 @@ mod tests {
     fn a_jump_of_the_servers_clock_is_noted_with_its_direction() {
         assert_eq!(clock_jumped(0.0), None);
         let back = clock_jumped(-2.04).unwrap().sentence;
-        assert!(back.contains("back by 2.0 s"), "{back}");
+        assert!(back.contains("back by 2.04 s"), "{back}");
         assert!(
             clock_jumped(7.0)
                 .unwrap()
                 .sentence
-                .contains("forward by 7.0 s")
+                .contains("forward by 7.00 s")
         );
     }
 

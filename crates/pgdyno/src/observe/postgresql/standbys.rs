@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use pgdyno_model::text;
 use pgdyno_session::Error;
 
 use super::place::{Connection, Place};
@@ -130,7 +131,7 @@ impl Standbys {
         } else {
             name
         };
-        let text = format!("{who}, up to {most:.1} s behind");
+        let text = format!("{who}, up to {} behind", text::seconds(most));
         out.event("standby lag", since, Some(length), text);
     }
 

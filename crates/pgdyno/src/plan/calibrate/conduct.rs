@@ -20,16 +20,17 @@ use crate::plan::experiment::point::Point;
 use crate::plan::experiment::schedule::Slot;
 use crate::plan::experiment::study::Study;
 use crate::plan::prepare::{self, Prepared};
-use crate::plan::trial::{self, Outcome};
+use crate::plan::trial::Outcome;
 use crate::plan::{hygiene, settings};
 use crate::report::live::{Form, Screen};
 use crate::store::{Store, verdict};
 use crate::target::dialect::{POSTGRESQL, Product};
 use crate::target::facts::{self, Facts};
-use crate::target::open::{self, Kind, Target, Wanted};
+use crate::target::open::{self, Kind, Target};
 use crate::target::{own, trouble};
 use crate::workload::progress::Progress;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
+use pgdyno_model::spec::{TargetSpec, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observer, Observers, State};
 
 /// What comes after the baseline.
@@ -65,7 +66,7 @@ pub struct Asked {
 /// What it is carried out with.
 pub struct Means<'a> {
     /// Where the database is.
-    pub wanted: Wanted,
+    pub wanted: TargetSpec,
     /// Where trials are kept.
     pub store: &'a Path,
     /// How trials are shown while they run.
@@ -150,9 +151,9 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
 }
 
 impl Asked {
-    fn plan(&self, name: &str, server: &Server, wanted: &Wanted) -> Result<Plan, Failure> {
+    fn plan(&self, name: &str, server: &Server, wanted: &TargetSpec) -> Result<Plan, Failure> {
         let experiment = measure::experiment(name, self.duration, &self.params, server);
-        Plan::new(experiment, wanted, trial::seed_from_clock())
+        Plan::new(experiment, wanted, seed_from_clock())
     }
 
     /// As it is kept.
@@ -169,11 +170,12 @@ impl Asked {
 }
 
 /// Figures are found by the names of the scripts.
-fn check_names(plan: &Plan, wanted: &Wanted) -> Result<(), Failure> {
+fn check_names(plan: &Plan, wanted: &TargetSpec) -> Result<(), Failure> {
     let baseline = plan.slots.last().map(|slot| &slot.point);
-    let Some(baseline) = baseline.map(|point| point.trial(wanted.clone(), None, 0)) else {
+    let Some(baseline) = baseline else {
         return Ok(());
     };
+    let baseline = baseline.spec(wanted.clone(), None, 0)?;
     let scripts = prepare::check(&baseline)?.workload.scripts;
     for name in [READ, UPDATE] {
         if !scripts.iter().any(|script| script.name == name) {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::plan::duration;
+use pgdyno_model::spec::duration;
 
 /// Between which times a mean is to lie.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -420,13 +420,13 @@ impl<'a> Judging<'a, '_> {
                 }
             }
             Part::Client => evidence.push(format!(
-                "its busiest thread had or wanted a CPU for {:.0} % of the time",
-                self.measured.client_share * 100.0
+                "its busiest thread had or wanted a CPU for {} of the time",
+                pgdyno_model::text::roughly(self.measured.client_share)
             )),
             Part::Tail => {
                 evidence.push(format!(
                     "the longest took {} ms; pgdyno itself waited {} ms a transaction for a CPU",
-                    crate::report::figures::ms(self.measured.latencies.max_us()),
+                    pgdyno_model::text::ms(self.measured.latencies.max_us()),
                     ms(self.measured.client_waited_us)
                 ));
             }
@@ -483,7 +483,7 @@ impl<'a> Judging<'a, '_> {
 
 /// Microseconds as milliseconds.
 pub fn ms(us: f64) -> String {
-    crate::report::figures::ms(us.round() as u64)
+    pgdyno_model::text::ms(us.round() as u64)
 }
 
 #[cfg(test)]

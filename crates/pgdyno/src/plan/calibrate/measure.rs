@@ -189,9 +189,9 @@ mod tests {
     use crate::plan::experiment::schedule::Slot;
     use crate::plan::experiment::testing::planned;
     use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
-    use crate::target::open::Wanted;
-    use pgdyno_drive::{QueryMode, Until};
+    use pgdyno_drive::QueryMode;
     use pgdyno_model::experiment::{Commented, Comments};
+    use pgdyno_model::spec::TargetSpec;
     use serde_json::json;
 
     const SERVER: Server = Server {
@@ -279,17 +279,15 @@ mod tests {
             experiment: made(&SERVER),
             comments: Comments::default(),
         });
+        let spec = |slot: &Slot| slot.point.spec(TargetSpec::default(), None, 0).unwrap();
         let time = |slot: &Slot| {
-            let trial = slot.point.trial(Wanted::default(), None, 0);
-            let Until::Elapsed(measured) = trial.drive.until else {
-                panic!("not by time")
-            };
-            assert_eq!(trial.query_mode, Some(QueryMode::Prepared));
-            measured + trial.drive.warmup
+            let spec = spec(slot);
+            assert_eq!(spec.query_mode, Some(QueryMode::Prepared));
+            spec.duration.unwrap() + spec.warmup.longest()
         };
         let all: Duration = plan.slots.iter().map(time).sum();
         assert_eq!(all, Duration::from_secs(77));
-        let tries = |slot: &Slot| slot.point.trial(Wanted::default(), None, 0).drive.max_tries;
+        let tries = |slot: &Slot| spec(slot).retry.tries();
         assert_eq!(
             plan.slots.iter().map(tries).collect::<Vec<_>>(),
             [1, 1, 1, 10]

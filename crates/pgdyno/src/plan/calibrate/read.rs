@@ -12,9 +12,7 @@ use crate::store::{ExperimentRow, Filter, Store};
 use crate::target::dialect::Product;
 use crate::target::facts::Facts;
 use crate::validity::{CLIENT_BOUND_SHARE, limiting};
-use pgdyno_model::Fact;
-use pgdyno_model::Note;
-use pgdyno_model::{Exit, Failure, State};
+use pgdyno_model::{Exit, Fact, Failure, Note, State};
 
 /// All that was measured.
 pub struct Calibration {

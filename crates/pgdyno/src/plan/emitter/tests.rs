@@ -8,9 +8,10 @@ use pgdyno_model::observed::{Gap, Series};
 
 use super::*;
 use crate::observe::{Instrument, Readings};
-use crate::plan::trial::{compile, native_drive};
-use crate::target::open::{self, Wanted};
+use crate::plan::trial::compile;
+use crate::target::open;
 use crate::workload::mix::WeightedScript;
+use pgdyno_model::spec::TargetSpec;
 
 /// Writes down what it is told, one word an event; what a second may come in between is left out.
 #[derive(Default)]
@@ -116,14 +117,15 @@ fn drive(url: &str, text: &str) -> Drive {
         touches: None,
     };
     let (scripts, names) = compile(&[script], QueryMode::Simple, Retry::default()).unwrap();
-    let target = open::existing(&Wanted::at(url)).unwrap().unwrap();
+    let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     let endpoints = target.endpoints.iter();
     Drive {
         endpoints: endpoints.map(|e| e.candidates.clone()).collect(),
         scripts,
         names,
         until: Until::Transactions(NonZeroU64::new(10).unwrap()),
-        ..native_drive()
+        checks_commit: true,
+        ..Drive::default()
     }
 }
 

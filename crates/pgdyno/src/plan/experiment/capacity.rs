@@ -9,11 +9,10 @@ use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
 use super::plan::Plan;
 use super::point::{Point, Rate};
 use super::schedule::Slot;
-use crate::report::figures;
 use crate::store::TrialRow;
-use pgdyno_model::Failure;
 use pgdyno_model::event::Role;
 use pgdyno_model::experiment::Capacity;
+use pgdyno_model::{Failure, text};
 
 /// The percentile that keeps the limit or not.
 const PERCENTILE: f64 = 99.0;
@@ -49,8 +48,8 @@ impl Load<'_> {
         latencies.ok_or_else(|| {
             format!(
                 "at {}/s too few transactions for p99, which takes {}: a longer duration gives them",
-                figures::rate(self.rate_per_s),
-                figures::count(count_needed(PERCENTILE).unwrap_or(0)),
+                text::rate(self.rate_per_s),
+                text::count(count_needed(PERCENTILE).unwrap_or(0)),
             )
         })
     }
@@ -91,7 +90,7 @@ pub fn ladders<'a>(
         // By what the point says, not by the rate: shares of a maximum are not round.
         let mut loads: BTreeMap<String, Load<'_>> = BTreeMap::new();
         for trial in trials {
-            let Some((rate_per_s, rated)) = trial.rate_per_s.zip(trial.point.as_ref()) else {
+            let Some((rate_per_s, rated)) = trial.spec.rate.zip(trial.point.as_ref()) else {
                 continue;
             };
             let mut bare = rated.clone();
@@ -186,7 +185,7 @@ mod tests {
     use super::*;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
-    use crate::target::open::Wanted;
+    use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 
     #[test]
@@ -199,7 +198,7 @@ mod tests {
                 text: &text,
             };
             let e = reader::read(source, "e", Path::new("")).unwrap();
-            Plan::new(e, &Wanted::default(), 1).map(|plan| plan.slots.len())
+            Plan::new(e, &TargetSpec::default(), 1).map(|plan| plan.slots.len())
         };
         // Of each two rates a maximum, and the rates themselves.
         assert_eq!(plan("rate = ['50%', '80%', 100]").unwrap(), 8);

@@ -64,7 +64,7 @@ mod tests {
         let e = || Experiment::named("e").fix("workload", ["tpcb"]);
         let secret = "postgresql://me:secret@db/x";
         for (wrong, want) in [
-            (e().fix("clients", 0), "clients: a whole number from 1"),
+            (e().fix("clients", 0), "clients: 0 is not in 1..=100000"),
             (e().axis("duration", [1, 0]), "longer than nothing"),
             (e().fix("target", secret), "a password does not belong here"),
             (e().fix("cleints", 1), "cleints: there is no such parameter"),

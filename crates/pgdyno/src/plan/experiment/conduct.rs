@@ -25,12 +25,13 @@ use crate::plan::trial::{Outcome, Trial};
 use crate::report::live::Form;
 use crate::store::verdict;
 use crate::target::dialect::{Dialect, Product};
-use crate::target::open::{self, Target, Wanted};
+use crate::target::open::{self, Target};
 use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
 use crate::workload::progress::Progress;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
-use pgdyno_model::{Exit, Failure, Observer, Observers, State};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Exit, Failure, Observer, Observers, State, TrialSpec};
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
 const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the same maximum: it could \
@@ -39,7 +40,7 @@ const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the s
 /// What a sweep needs beside its plan.
 pub struct Means<'a> {
     /// The target of points that name none.
-    pub wanted: Wanted,
+    pub wanted: TargetSpec,
     /// The same where it is open already.
     pub target: Option<Target>,
     /// What is observed beside trials.
@@ -253,31 +254,28 @@ impl Sweep<'_> {
     ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
         let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
-        let wanted = match slot.point.target() {
-            Some(url) => Wanted {
-                discover: self.means.wanted.discover.clone(),
-                ..Wanted::at(url)
-            },
-            None => self.means.wanted.clone(),
-        };
         let trial = Trial {
+            spec: TrialSpec {
+                observe: self.means.observe.spec.clone(),
+                ..slot.point.spec(self.means.wanted.clone(), rate, seed)?
+            },
             observe: self.means.observe.clone(),
-            ..slot.point.trial(wanted, rate, seed)
         };
+        let spec = &trial.spec;
         let place = (slot, number as u32 + 1);
         let notebook = self.means.notebook;
-        let (prepared, load_s) = match self.make_ready(slot, &trial, before) {
+        let (prepared, load_s) = match self.make_ready(slot, spec, before) {
             Ok(prepared) => prepared,
             Err(failure) => {
                 let target = self.places.get(slot.point.target().unwrap_or_default());
                 let target = target.map(|place| &place.target);
-                notebook.not_begun(place, &trial, target, before, &failure)?;
+                notebook.not_begun(place, spec, target, before, &failure)?;
                 return Ok(Err(failure));
             }
         };
         let interrupts = self.means.interrupts;
         let control = Control::default();
-        let mut writer = notebook.begin_trial(place, &trial, &prepared)?;
+        let mut writer = notebook.begin_trial(place, spec, &prepared)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
         self.means.study.before(&planned, &prepared);
@@ -306,14 +304,14 @@ impl Sweep<'_> {
     fn make_ready(
         &mut self,
         slot: &Slot,
-        trial: &Trial,
+        spec: &TrialSpec,
         before: &mut Circumstances,
     ) -> Result<(Prepared, f64), Failure> {
         let planned = &self.plan.points[slot.index];
         // Also looks at script files again: they may have gone since the plan was made.
-        let checked = prepare::check(trial)?;
+        let checked = prepare::check(spec)?;
         let name = slot.point.target().unwrap_or_default().to_owned();
-        self.open(&name, &trial.target)?;
+        self.open(&name, &spec.target)?;
         let interrupts = self.means.interrupts;
         let Some(place) = self.places.get_mut(&name) else {
             return Err(Failure::new("the target is not open"));
@@ -382,7 +380,7 @@ impl Sweep<'_> {
 
         let target = place.target.with_settings(place.dialect, &of_session);
         let progress = (self.means.progress)(Form::Quiet);
-        let prepared = prepare::prepare_on(target, checked, trial, progress, interrupts)?;
+        let prepared = prepare::prepare_on(target, checked, spec, progress, interrupts)?;
         if planned.writes {
             let names = pack.into_iter().flat_map(|pack| pack.tables());
             place.written.extend(names.map(|table| table.name.clone()));
@@ -405,7 +403,7 @@ impl Sweep<'_> {
     }
 
     /// Opens a target once for all its trials: a server of the sweep's own lives as long as it.
-    fn open(&mut self, name: &str, wanted: &Wanted) -> Result<(), Failure> {
+    fn open(&mut self, name: &str, wanted: &TargetSpec) -> Result<(), Failure> {
         if self.places.contains_key(name) {
             return Ok(());
         }

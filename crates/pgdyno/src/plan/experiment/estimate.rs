@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pgdyno_drive::Until;
+use pgdyno_model::text;
 
 use super::plan::Plan;
 use super::schedule::Slot;
-use crate::target::open::Wanted;
 
 /// Rows a second while loading, until a load has told better: a modest server over a socket.
 const ROWS_PER_S: f64 = 200_000.0;
@@ -90,9 +90,9 @@ pub fn estimate<'a>(
                 loaded.0.insert(key, tables.made_with.clone());
             }
         }
-        let drive = slot.point.trial(Wanted::default(), None, 0).drive;
-        seconds += learnt.between_s(plan.experiment.hygiene.settle, drive.warmup);
-        match drive.until {
+        let spec = &planned.spec;
+        seconds += learnt.between_s(plan.experiment.hygiene.settle, spec.warmup.longest());
+        match spec.until() {
             Until::Elapsed(time) => seconds += time.as_secs_f64(),
             Until::Transactions(_) => match learnt.counted_s.get(&slot.point.key()) {
                 Some(counted_s) => seconds += counted_s,
@@ -120,25 +120,13 @@ impl LoadedTables {
     }
 }
 
-/// `45 s`, `12 min`, `3 h 20 min`.
-pub fn words(time: Duration) -> String {
-    let seconds = time.as_secs_f64().round() as u64;
-    let minutes = (seconds + 30) / 60;
-    match (minutes / 60, minutes % 60) {
-        _ if seconds < 120 => format!("{seconds} s"),
-        (0, minutes) => format!("{minutes} min"),
-        (hours, 0) => format!("{hours} h"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
-    }
-}
-
 impl Estimate {
     /// For people.
     pub fn words(&self) -> String {
-        let mut text = format!("about {}", words(self.time));
+        let mut text = format!("about {}", text::about(self.time));
         if self.loads > 0 {
             let loads = if self.loads == 1 { "load" } else { "loads" };
-            let rows = crate::report::figures::count(self.rows);
+            let rows = pgdyno_model::text::count(self.rows);
             text += &format!(" with {} {loads}, {rows} rows in all", self.loads);
         }
         if self.unknown > 0 {
@@ -156,12 +144,13 @@ mod tests {
     use super::*;
     use crate::plan::experiment::reader;
     use crate::plan::experiment::toml_text::Source;
+    use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 
     fn plan(text: &str) -> Plan {
         let source = Source { name: "e", text };
         let e = reader::read(source, "e", Path::new("")).unwrap();
-        Plan::new(e, &Wanted::default(), 1).unwrap_or_else(|e| panic!("{e}"))
+        Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}"))
     }
 
     #[test]
@@ -195,18 +184,5 @@ mod tests {
         let mut learnt = Learnt::default();
         learnt.ran(&plan.slots[0], 5.0, 5.0);
         assert_eq!(estimate(&plan, plan.slots.iter(), none, &learnt).unknown, 0);
-    }
-
-    #[test]
-    fn times_are_rounded_as_people_say_them() {
-        for (s, want) in [
-            (5, "5 s"),
-            (119, "119 s"),
-            (150, "3 min"),
-            (3600, "1 h"),
-            (9000, "2 h 30 min"),
-        ] {
-            assert_eq!(words(Duration::from_secs(s)), want);
-        }
     }
 }

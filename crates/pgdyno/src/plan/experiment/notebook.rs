@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 use super::schedule::{Key, Slot};
 use crate::plan::hygiene;
 use crate::plan::prepare::Prepared;
-use crate::plan::trial::Trial;
 use crate::report::points;
 use crate::store::{ExperimentHeader, Filter, Store, TrialHeader, TrialRow, TrialWriter};
 use crate::target::open::Target;
 use pgdyno_model::event::Role;
-use pgdyno_model::{Exit, Failure, State};
+use pgdyno_model::{Exit, Failure, State, TrialSpec};
 
 /// Marks trials that find a maximum.
 const TAG_OF_MAXIMUM: &str = "maximum";
@@ -148,7 +147,7 @@ impl Notebook {
             experiment: Some(row.uuid.clone()),
             ..Filter::default()
         })?;
-        if let Some(running) = trials.iter().find(|t| t.state == State::Running.name()) {
+        if let Some(running) = trials.iter().find(|t| t.state == State::Running) {
             let number = running.number;
             return Err(Failure::new(format!(
                 "another pgdyno is at work on {name}: trial {number} in {place} runs"
@@ -217,10 +216,10 @@ impl Notebook {
     pub fn begin_trial(
         &self,
         (slot, position): (&Slot, u32),
-        trial: &Trial,
+        spec: &TrialSpec,
         prepared: &Prepared,
     ) -> Result<TrialWriter, Failure> {
-        let header = self.placed((slot, position), TrialHeader::of(trial, prepared));
+        let header = self.placed((slot, position), TrialHeader::of(spec, prepared));
         Store::open(&self.store)?.begin(&header)
     }
 
@@ -231,12 +230,12 @@ impl Notebook {
     pub fn not_begun(
         &self,
         (slot, position): (&Slot, u32),
-        trial: &Trial,
+        spec: &TrialSpec,
         target: Option<&Target>,
         before: &Circumstances,
         why: &Failure,
     ) -> Result<(), Failure> {
-        let header = self.placed((slot, position), TrialHeader::not_begun(trial, target));
+        let header = self.placed((slot, position), TrialHeader::not_begun(spec, target));
         let mut writer = Store::open(&self.store)?.begin(&header)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         writer.end_with(why)
@@ -260,7 +259,7 @@ impl Notebook {
 }
 
 fn counts(trial: &TrialRow) -> bool {
-    trial.state == State::Complete.name() && trial.excluded.is_none()
+    trial.state == State::Complete && trial.excluded.is_none()
 }
 
 /// The state of a trial that came to nothing because of this.

@@ -13,13 +13,13 @@ use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
 use crate::plan::prepare;
 use crate::target::dialect;
-use crate::target::open::Wanted;
 use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::recipe::Recipe;
 use crate::workload::{resolve, sql_words};
 use pgdyno_model::experiment::{Axis, POINT_NAME};
-use pgdyno_model::{Exit, Experiment, Failure};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
 
 /// What is to be done.
 pub struct Plan {
@@ -39,6 +39,8 @@ pub struct Plan {
 pub struct Planned {
     /// The point.
     pub point: Point,
+    /// Its trial, but for rate and seed.
+    pub spec: TrialSpec,
     /// The tables it needs, if it needs any.
     pub tables: Option<Tables>,
     /// Whether it changes rows.
@@ -66,7 +68,7 @@ impl Plan {
     ///
     /// # Errors
     /// A point that cannot be run, whatever the server.
-    pub fn new(experiment: Experiment, wanted: &Wanted, seed: i64) -> Result<Plan, Failure> {
+    pub fn new(experiment: Experiment, wanted: &TargetSpec, seed: i64) -> Result<Plan, Failure> {
         check(&experiment)?;
         let mut points = Vec::new();
         for point in matrix::points(&experiment)? {
@@ -129,8 +131,8 @@ impl Plan {
     }
 }
 
-fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
-    let trial = point.trial(wanted.clone(), None, 0);
+fn plan(point: Point, wanted: &TargetSpec) -> Result<Planned, Failure> {
+    let spec = point.spec(wanted.clone(), None, 0)?;
     if point.target().is_some() && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
         return Err(Failure::with(
             Exit::Usage,
@@ -138,7 +140,7 @@ fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
              pgdyno's own",
         ));
     }
-    let checked = prepare::check(&trial)?;
+    let checked = prepare::check(&spec)?;
     let scripts = &checked.workload.scripts;
     let writes = scripts.iter().any(|s| sql_words::writes(&s.text));
     let content_sha256 = match &checked.workload.pack {
@@ -163,7 +165,7 @@ fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
         (None, Some(name)) => {
             let pack = resolve::pack(name).map_err(|e| Failure::new(e.to_string()))?;
             // What the pack does not know is a variable of the scripts.
-            let known = trial.params.iter().filter(|text| {
+            let known = spec.params.iter().filter(|text| {
                 let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
                 pack.param_called(name).is_some()
             });
@@ -175,6 +177,7 @@ fn plan(point: Point, wanted: &Wanted) -> Result<Planned, Failure> {
     };
     Ok(Planned {
         point,
+        spec,
         tables: tables.filter(|tables| !tables.pack.tables().is_empty()),
         writes,
         content_sha256,
@@ -240,7 +243,7 @@ mod tests {
     fn plan_of(text: &str) -> Result<Plan, String> {
         let source = Source { name: "e", text };
         let e = reader::read(source, "e", Path::new("")).unwrap();
-        Plan::new(e, &Wanted::default(), 1).map_err(|e| e.to_string())
+        Plan::new(e, &TargetSpec::default(), 1).map_err(|e| e.to_string())
     }
 
     #[test]

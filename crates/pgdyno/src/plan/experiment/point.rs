@@ -1,23 +1,13 @@
 //! One point of the matrix: a value for each parameter, and the trial that it is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use pgdyno_drive::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
-use pgdyno_platform::host;
+use pgdyno_model::experiment::POINT_NAME;
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Failure, TrialSpec};
 use serde_json::{Map, Value, json};
 
 use super::parameter::{self, MAX};
-use crate::plan::isolation::Isolation;
-use crate::plan::trial::{self, Trial};
-use crate::plan::warmup::Asked;
-use crate::plan::{backoff, retries};
-use crate::target::open::Wanted;
-use pgdyno_model::Failure;
-use pgdyno_model::experiment::POINT_NAME;
-
-/// As `pgdyno run` has it.
-const DURATION_DEFAULT_S: f64 = 10.0;
 
 /// Values by parameter; those of the workload and the server as `params.NAME`, `settings.NAME`.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +87,10 @@ impl Point {
 
     /// For records: nested as in the file.
     pub fn to_json(&self) -> Value {
+        Value::Object(self.nested())
+    }
+
+    fn nested(&self) -> Map<String, Value> {
         let mut map = Map::new();
         for (name, value) in &self.0 {
             match name.split_once('.') {
@@ -109,7 +103,7 @@ impl Point {
                 }
             }
         }
-        Value::Object(map)
+        map
     }
 
     /// For people: the parameters that vary.
@@ -181,73 +175,34 @@ impl Point {
         settings
     }
 
-    /// The workload's parameters as `NAME=VALUE`.
-    pub fn params(&self) -> Vec<String> {
-        let params = self.inner("params.").into_iter();
-        params
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect()
-    }
-
-    /// The trial of this point.
-    pub fn trial(&self, target: Wanted, rate: Option<f64>, seed: i64) -> Trial {
-        let count = |name: &str| self.0.get(name).and_then(Value::as_u64);
-        let flag = |name: &str| self.0.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let time_s = |name: &str| self.0.get(name).and_then(Value::as_f64);
-        let duration_s = time_s("duration").unwrap_or(DURATION_DEFAULT_S);
-        let timed = Until::Elapsed(Duration::from_secs_f64(duration_s));
-        let asked = retries::Asked {
-            policy: self.text("retry").and_then(retries::Policy::from_name),
-            max_tries: count("max_tries").map(|n| n as u32),
-            // Accepted already.
-            backoff: self.text("backoff").and_then(|t| backoff::parse(t).ok()?),
-            deadline: time_s("retry_deadline").map(Duration::from_secs_f64),
-        };
-        // Both forms were accepted by the parameter.
-        let detected = self.text("warmup").and_then(|text| Asked::parse(text).ok());
-        let given = Duration::from_secs_f64(time_s("warmup").unwrap_or(0.0));
-        let warmup = detected.unwrap_or(Asked::Given(given));
-        let mut trial = Trial {
-            workload: self.workload(),
-            mix: self.text("mix").map(str::to_owned),
-            params: self.params(),
-            query_mode: match self.text("query_mode") {
-                Some("simple") => Some(QueryMode::Simple),
-                Some("extended") => Some(QueryMode::Extended),
-                Some("prepared") => Some(QueryMode::Prepared),
-                _ => None,
-            },
-            target,
-            isolation: self.text("isolation").and_then(Isolation::from_name),
-            inject_retries: false,
-            drive: Drive {
-                clients: count("clients").unwrap_or(1) as usize,
-                threads: count("threads").map_or_else(host::cpus, |n| n as usize),
-                until: count("transactions")
-                    .and_then(trial::transactions)
-                    .unwrap_or(timed),
-                warmup: warmup.longest(),
-                rate,
-                latency_limit: time_s("latency_limit").map(Duration::from_secs_f64),
-                on_error: if flag("continue_on_error") {
-                    OnError::Continue
-                } else {
-                    OnError::EndClient
+    /// The trial of this point, on this target unless it names one, with nothing left open.
+    ///
+    /// # Errors
+    /// A value that its option would not have accepted.
+    pub fn spec(
+        &self,
+        target: TargetSpec,
+        rate: Option<f64>,
+        seed: i64,
+    ) -> Result<TrialSpec, Failure> {
+        let mut values = self.without_rate().nested();
+        values.remove("target");
+        values.remove(POINT_NAME);
+        let spec = TrialSpec::from_point(&values)
+            .map_err(|why| Failure::new(format!("the point {}: {why}", self.key())))?;
+        let spec = TrialSpec {
+            target: match self.target() {
+                Some(url) => TargetSpec {
+                    discover: target.discover,
+                    ..TargetSpec::at(url)
                 },
-                connection_per_transaction: flag("connect"),
-                on_connection_loss: if flag("reconnect") {
-                    OnConnectionLoss::Reconnect
-                } else {
-                    OnConnectionLoss::EndClient
-                },
-                seed,
-                ..trial::native_drive()
+                None => target,
             },
-            detects_warmup: warmup.is_detected(),
-            observe: Default::default(),
+            rate,
+            seed: Some(seed),
+            ..spec
         };
-        asked.apply(&mut trial.drive);
-        trial
+        Ok(spec.resolved())
     }
 
     fn workload(&self) -> Vec<String> {
@@ -292,49 +247,33 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_reaches_the_trial() {
+    fn values_of_a_point_reach_its_trial() {
         let p = point(json!({
-            "workload": ["tpcb"], "mix": "m", "clients": 8, "threads": 2, "query_mode": "prepared",
-            "max_tries": 0, "continue_on_error": true, "isolation": "serializable",
-            "retry": "restart", "backoff": "exponential=2ms,3ms,none", "retry_deadline": 0.2,
-            "latency_limit": 0.05, "connect": true, "reconnect": true, "warmup": 1.0, "transactions": 100,
-            "params.scale": 3, "settings.work_mem": "4MB", "rate": "70%", "target": "host=x",
+            "workload": ["tpcb"], "clients": 8, "threads": 2, "max_tries": 0, "retry": "restart",
+            "retry_deadline": 0.2, "warmup": "auto=90s", "transactions": 100, "params.scale": 3,
+            "settings.work_mem": "4MB", "rate": "70%", "target": "host=x", "isolation": "serializable",
         }));
-        let trial = p.trial(Wanted::default(), Some(5.0), 42);
-        let drive = &trial.drive;
+        let spec = p.spec(TargetSpec::at("host=y"), Some(5.0), 42).unwrap();
         assert_eq!(
-            (trial.workload, trial.mix),
-            (vec!["tpcb".to_owned()], Some("m".to_owned()))
+            (spec.clients(), spec.threads(), spec.retry.tries()),
+            (8, 2, 0)
         );
-        assert_eq!(trial.params, ["scale=3"]);
-        assert_eq!((drive.clients, drive.threads, drive.max_tries), (8, 2, 0));
-        assert_eq!(
-            backoff::text(drive.backoff.as_ref()),
-            "exponential=2ms,3ms,none"
-        );
-        assert_eq!(drive.retry_deadline, Some(Duration::from_millis(200)));
-        assert!(drive.checks_commit);
-        assert_eq!(trial.query_mode, Some(QueryMode::Prepared));
-        assert_eq!(drive.on_error, OnError::Continue);
-        assert_eq!(drive.on_connection_loss, OnConnectionLoss::Reconnect);
-        assert_eq!(trial.isolation, Some(Isolation::Serializable));
-        assert_eq!(drive.until, trial::transactions(100).unwrap());
-        assert_eq!(drive.latency_limit, Some(Duration::from_millis(50)));
-        assert_eq!((drive.rate, drive.seed), (Some(5.0), 42));
-        assert!(drive.connection_per_transaction && drive.warmup == Duration::from_secs(1));
-        assert_eq!(p.settings()["work_mem"], "4MB");
+        assert_eq!(spec.params, ["scale=3"]);
+        assert_eq!(spec.target, TargetSpec::at("host=x"));
+        assert_eq!((spec.rate, spec.seed), (Some(5.0), Some(42)));
+        assert_eq!(spec.settings["work_mem"], "4MB");
+        assert!(spec.warmup.is_detected());
         assert_eq!(
             p.settings()["default_transaction_isolation"],
             "serializable"
         );
         assert_eq!((p.rate(), p.target()), (Rate::Share(0.7), Some("host=x")));
         assert_eq!(p.at_maximum().rate(), Rate::Max);
-        assert!(!trial.detects_warmup);
-        let auto = point(json!({ "workload": ["tpcb"], "warmup": "auto=90s" }));
-        let auto = auto.trial(Wanted::default(), None, 0);
-        assert!(auto.detects_warmup && auto.drive.warmup == Duration::from_secs(90));
-        let plain = point(json!({ "workload": ["tpcb"] })).trial(Wanted::default(), None, 0);
-        assert_eq!(plain.drive.until, Until::Elapsed(Duration::from_secs(10)));
+        let plain = point(json!({ "workload": ["tpcb"] }))
+            .spec(TargetSpec::at("host=y"), None, 0)
+            .unwrap();
+        assert_eq!(plain.target, TargetSpec::at("host=y"));
+        assert_eq!(plain, plain.clone().resolved());
     }
 
     #[test]

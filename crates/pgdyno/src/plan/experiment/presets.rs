@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pgdyno_model::text;
 use pgdyno_platform::host::Host;
 
 use pgdyno_model::Experiment;
@@ -11,7 +12,7 @@ use pgdyno_model::experiment::{Commented, Comments, seconds};
 pub const NAMES: [&str; 3] = ["quick", "capacity", "pgbench-tools"];
 
 /// Data of tpcb for each unit of scale, indexes included: what `pgbench -i` makes is about 15 MB.
-const BYTES_PER_SCALE: u64 = 15_000_000;
+const BYTES_PER_SCALE: u64 = 15 << 20;
 /// PostgreSQL's own default of `shared_buffers`.
 const SHARED_BUFFERS_BYTES: u64 = 128 << 20;
 /// Why the scale follows the clients.
@@ -79,13 +80,13 @@ fn pgbench_tools(host: &Host) -> Commented {
     let memory = host.memory_bytes;
     let host_words = memory.map_or_else(
         || "a memory that is not known".to_owned(),
-        |bytes| format!("{} of memory", size(bytes)),
+        |bytes| format!("{} of memory", text::bytes(bytes as f64)),
     );
     let mut rows = String::new();
     for scale in [1, 10, 100, 1_000, 10_000] {
         rows += &format!(
             "  {scale:>6}  {:>8}  {}\n",
-            size(scale * BYTES_PER_SCALE),
+            text::bytes((scale * BYTES_PER_SCALE) as f64),
             place(scale * BYTES_PER_SCALE, memory)
         );
     }
@@ -102,7 +103,7 @@ fn pgbench_tools(host: &Host) -> Commented {
 The grid of pgbench-tools: 4 scales x 6 numbers of clients x 3 repeats of a minute.
 
 Where the data lie decides what is measured. On this host, with {host_words} and
-PostgreSQL's default shared_buffers of 128 MiB (a server elsewhere: by its own memory):
+PostgreSQL's default shared_buffers of 128 MB (a server elsewhere: by its own memory):
 
    scale      data  main location
 {rows}
@@ -122,14 +123,6 @@ fn place(bytes: u64, memory_bytes: Option<u64>) -> &'static str {
         Some(memory) if bytes <= memory / 2 => "RAM",
         Some(memory) if bytes <= 2 * memory => "RAM and disk",
         Some(_) => "disk",
-    }
-}
-
-fn size(bytes: u64) -> String {
-    if bytes >= 1_000_000_000 {
-        format!("{} GB", (bytes + 500_000_000) / 1_000_000_000)
-    } else {
-        format!("{} MB", (bytes + 500_000) / 1_000_000)
     }
 }
 
@@ -169,9 +162,9 @@ mod tests {
         for row in [
             "     1     15 MB  shared_buffers",
             "    10    150 MB  shared_buffers",
-            "   100      2 GB  RAM",
-            "  1000     15 GB  RAM and disk",
-            " 10000    150 GB  disk",
+            "   100   1.46 GB  RAM",
+            "  1000   14.6 GB  RAM and disk",
+            " 10000    146 GB  disk",
         ] {
             assert!(text.contains(row), "no {row} in {text}");
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::parameter::{self, Kind, PARAMETERS};
+use super::parameter::{self, Parameter};
 use super::suggest::nearest;
 use super::toml_text::{Placed, Source, integer, kind};
 use crate::workload::{folder, script_files, shipped};
@@ -133,7 +133,7 @@ struct Reader<'a> {
 /// One `name = value` of a table, with the names in `params` and `settings` spelled out.
 struct Entry<'t, 'i> {
     name: String,
-    kind: Kind,
+    kind: Parameter,
     at: Range<usize>,
     value: &'t Placed<'i>,
 }
@@ -282,7 +282,7 @@ impl Reader<'_> {
                     }
                     entries.push(Entry {
                         name: format!("{name}.{part}"),
-                        kind: Kind::Scalar,
+                        kind: Parameter::Scalar,
                         at: key.span(),
                         value,
                     });
@@ -295,7 +295,8 @@ impl Reader<'_> {
                     value,
                 });
             } else if !others.contains(&name) {
-                let known = PARAMETERS.iter().map(|p| p.name);
+                let all = parameter::all();
+                let known = all.iter().map(|(name, _)| *name);
                 let known: Vec<&str> = known.chain(others.iter().copied()).collect();
                 return Err(self.unknown(key.span(), name, name, &known));
             }
@@ -343,12 +344,12 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    fn one(&self, name: &str, kind: Kind, value: &Placed<'_>) -> Result<Value, Failure> {
+    fn one(&self, name: &str, kind: Parameter, value: &Placed<'_>) -> Result<Value, Failure> {
         let accepted = kind.accept(value.get_ref());
         let accepted =
             accepted.map_err(|why| self.source.wrong(value.span(), &format!("{name}: {why}")))?;
         match (kind, name) {
-            (Kind::Workload, _) => Ok(self.beside_the_file(accepted)),
+            (kind, _) if kind.is_workload() => Ok(self.beside_the_file(accepted)),
             (_, "tables") => Ok(self.beside_the_file(Value::Array(vec![accepted]))[0].take()),
             _ => Ok(accepted),
         }

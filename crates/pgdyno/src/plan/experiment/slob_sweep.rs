@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use pgdyno_model::text;
 use serde_json::{Value, json};
 
 use pgdyno_model::Experiment;
@@ -101,8 +102,8 @@ impl Room {
                 remark: Some(format!(
                     "the largest set is {} in place of {}: it may fill half of what the disk has \
                      left",
-                    size(free),
-                    size(bytes)
+                    text::bytes(free as f64),
+                    text::bytes(bytes as f64)
                 )),
             };
         }
@@ -110,12 +111,12 @@ impl Room {
             (None, None) => Some(format!(
                 "pgdyno does not see the memory of the server's host, so the largest set is {}: \
                  give --max-size to go beyond its page cache",
-                size(bytes)
+                text::bytes(bytes as f64)
             )),
             (Some(_), Some(memory)) if bytes < memory => Some(format!(
                 "the largest set is {} and memory {}: where the page cache ends will not be seen",
-                size(bytes),
-                size(memory)
+                text::bytes(bytes as f64),
+                text::bytes(memory as f64)
             )),
             _ => None,
         };
@@ -234,20 +235,6 @@ impl SlobSweep {
     }
 }
 
-/// Bytes as PostgreSQL writes them: `128 MB` are 128 times 1,048,576.
-pub fn size(bytes: u64) -> String {
-    for (unit, shift) in [("TB", 40), ("GB", 30), ("MB", 20), ("kB", 10)] {
-        if bytes >= 1 << shift {
-            let scaled = bytes as f64 / (1u64 << shift) as f64;
-            return match (scaled * 10.0).round() % 10.0 == 0.0 {
-                true => format!("{scaled:.0} {unit}"),
-                false => format!("{scaled:.1} {unit}"),
-            };
-        }
-    }
-    format!("{bytes} B")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -355,18 +342,6 @@ mod tests {
             assert_eq!(Vary::in_points(&points), Some(vary), "{text}");
             let other = json!({ "workload": ["slob"], "params": { "active": 4096 } });
             assert_eq!(Vary::in_points(&[other]), None);
-        }
-    }
-
-    #[test]
-    fn sizes_are_written_as_postgresql_writes_them() {
-        for (bytes, want) in [
-            (0, "0 B"),
-            (1536, "1.5 kB"),
-            (GB / 8, "128 MB"),
-            (24 * GB, "24 GB"),
-        ] {
-            assert_eq!(size(bytes), want);
         }
     }
 }

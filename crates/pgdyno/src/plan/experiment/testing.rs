@@ -5,8 +5,8 @@ use std::path::Path;
 use super::plan::Plan;
 use super::reader;
 use super::toml_text::Source;
-use crate::target::open::Wanted;
 use pgdyno_model::experiment::Commented;
+use pgdyno_model::spec::TargetSpec;
 
 /// The plan of an experiment, whose text must read back as the same experiment.
 pub fn planned(made: &Commented) -> Plan {
@@ -24,6 +24,6 @@ pub fn planned(made: &Commented) -> Plan {
         text: &bare,
     };
     assert_eq!(reader::read(source, "", Path::new("")).as_ref(), Ok(&read));
-    let plan = Plan::new(read, &Wanted::default(), 1);
+    let plan = Plan::new(read, &TargetSpec::default(), 1);
     plan.unwrap_or_else(|e| panic!("{e}\n{text}"))
 }

@@ -1,7 +1,9 @@
 //! TOML with places: errors that name file, line and column and show the line.
 
 use std::ops::Range;
+use std::time::Duration;
 
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -74,6 +76,37 @@ pub fn kind(value: &DeValue<'_>) -> &'static str {
 pub fn integer(value: &DeValue<'_>) -> Option<i64> {
     let number = value.as_integer()?;
     i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+/// A value that is no table as JSON has it; `None` of what JSON has no form for.
+pub fn json(value: &DeValue<'_>) -> Option<Value> {
+    match value {
+        DeValue::String(text) => Some(Value::from(text.as_ref())),
+        DeValue::Integer(_) => integer(value).map(Value::from),
+        DeValue::Float(_) => serde_json::Number::from_f64(number(value)?).map(Value::Number),
+        DeValue::Boolean(flag) => Some(Value::from(*flag)),
+        DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
+        DeValue::Datetime(_) | DeValue::Table(_) => None,
+    }
+}
+
+/// The time that a value is: a number of seconds, or a text with a unit.
+///
+/// # Errors
+/// It is neither; in a clause.
+pub fn time(
+    value: &DeValue<'_>,
+    parse: fn(&str) -> Result<Duration, String>,
+) -> Result<Duration, String> {
+    let text = match (value.as_str(), number(value)) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(seconds)) => seconds.to_string(),
+        (None, None) => {
+            let wanted = "a time such as 60, \"60s\" or \"500ms\"";
+            return Err(format!("{wanted} is wanted, not {}", kind(value)));
+        }
+    };
+    parse(&text).map_err(|why| format!("\"{text}\": {why}"))
 }
 
 /// The number that a value is, with or without a fraction.

@@ -7,7 +7,7 @@ use crate::workload::progress::Progress;
 use crate::workload::{loader, resolve};
 
 fn connect(url: &str) -> Session {
-    let wanted = crate::target::open::Wanted::at(url);
+    let wanted = pgdyno_model::spec::TargetSpec::at(url);
     let target = crate::target::open::existing(&wanted).unwrap().unwrap();
     target.connect().unwrap()
 }

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::change::{put_back, system_identifier};
 use super::journal::{self, Leftover, Seen};
-use crate::target::open::{self, Target, Wanted};
+use crate::target::open::{self, Target};
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
 /// What was put back on one server.
@@ -46,7 +47,7 @@ pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>
                 .hint("a server that needs a password: PGPASSWORD, or --url with all of it")
                 .hint("a server that is gone for good: delete the file")
         };
-        let wanted = Wanted::at(url.unwrap_or(&leftover.header.target));
+        let wanted = TargetSpec::at(url.unwrap_or(&leftover.header.target));
         let target = open::existing(&wanted).map_err(explain)?;
         let target = target.ok_or_else(|| explain(Failure::new("there is no server")))?;
         let mut session = target.connect().map_err(explain)?;

@@ -6,11 +6,9 @@
 use std::time::Duration;
 
 use pgdyno_model::event::{Finished, Notice, PlannedTrial};
-use pgdyno_model::{Failure, Observer};
+use pgdyno_model::{Failure, Observer, text};
 
-use super::super::figures;
 use super::Form;
-use crate::plan::experiment::estimate;
 use crate::plan::trial::Outcome;
 use crate::say::{answer, remark};
 
@@ -56,7 +54,7 @@ impl Observer<Outcome> for Lines {
                 trial.position,
                 trial.trials,
                 trial.label,
-                estimate::words(left)
+                text::about(left)
             );
         }
     }
@@ -95,25 +93,25 @@ fn words(outcome: &Outcome) -> String {
     let measured = &outcome.recording.measured;
     let all = measured.all();
     let latencies = all.response.as_ref().unwrap_or(&all.service);
-    let mut text = format!(
+    let mut line = format!(
         "{} tx/s  p50 {}  p99 {} ms",
-        figures::rate(measured.goodput_per_s()),
-        figures::percentile_ms(latencies, 50.0),
-        figures::percentile_ms(latencies, 99.0),
+        text::rate(measured.goodput_per_s()),
+        text::percentile_ms(latencies, 50.0),
+        text::percentile_ms(latencies, 99.0),
     );
     // A transaction of it is a CALL of any length.
     if let Some(it) = &outcome.accounting
         && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())
     {
-        text = format!(
-            "{} LIOPS  hit ratio {:.2} %",
-            figures::rate(liops),
-            ratio * 100.0
+        line = format!(
+            "{} LIOPS  hit ratio {}",
+            text::rate(liops),
+            text::share(ratio)
         );
     }
     let failed = all.counts.failed_total();
     if failed > 0 {
-        text += &format!("  {} failed", figures::count(failed));
+        line += &format!("  {} failed", text::count(failed));
     }
-    text
+    line
 }

@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use pgdyno_drive::record::{Counts, Interval, Latencies, ScriptInterval};
 
-use super::super::figures::{self, PERCENTILES};
 use super::super::sparkline;
 use super::super::table::{cut, one_line};
+
 use pgdyno_model::observed::Batch;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// Seconds that the sparkline shows.
 const SECONDS: usize = 60;

@@ -5,10 +5,10 @@ mod json;
 mod moments;
 mod series;
 
-use super::figures;
 use super::table::{Table, one_line};
 use crate::plan::trial::Outcome;
 use pgdyno_model::observed::{Course, Kind, Observed};
+use pgdyno_model::text as figures;
 
 pub use json::{document, worst};
 pub use series::Choice;
@@ -106,7 +106,7 @@ fn waits(observed: &Observed, window: Window, width: usize) -> String {
     let mut table = Table::default();
     table.row(["active sessions by what they waited for", "mean", "share"]);
     for (label, mean) in waits.iter().take(ROWS_MAX) {
-        let share = format!("{:.1} %", mean / all * 100.0);
+        let share = figures::share(mean / all);
         table.row([one_line(label), figures::quantity(*mean), share]);
     }
     let mut text = table.text(width);
@@ -140,17 +140,17 @@ fn statements(observed: &Observed, width: usize) -> String {
     for statement in statements.iter().take(ROWS_MAX) {
         let mean_ms = match statement.calls {
             0 => "–".to_owned(),
-            calls => format!("{:.3}", statement.time_us / calls as f64 / 1e3),
+            calls => figures::ms_precisely(statement.time_us / calls as f64),
         };
         let share = match all_us > 0.0 {
-            true => format!("{:.1} %", statement.time_us / all_us * 100.0),
+            true => figures::share(statement.time_us / all_us),
             false => "–".to_owned(),
         };
         table.row([
             one_line(&statement.text),
             figures::count(statement.calls),
             mean_ms,
-            format!("{:.3}", statement.time_us / 1e6),
+            figures::fixed(statement.time_us / 1e6, 3),
             share,
         ]);
     }
@@ -166,7 +166,7 @@ fn gaps(observed: &Observed) -> String {
             "" => String::new(),
             label => format!(" ({})", one_line(label)),
         };
-        let seconds = |us: i64| format!("{:.1} s", us as f64 / 1e6);
+        let seconds = |us: i64| format!("{} s", figures::decimal_seconds(us));
         let when = match (span.from_us, span.to_us) {
             (None, None) => String::new(),
             (Some(from), None) => format!(" from {} on", seconds(from)),
@@ -187,21 +187,22 @@ fn cost(outcome: &Outcome) -> String {
     let recording = &outcome.recording;
     let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us);
     let elapsed_us = warmup_us + recording.measured.elapsed_us;
-    let share = |cpu_us: u64| cpu_us as f64 / elapsed_us as f64 * 100.0;
+    // Of one core: several may be busy.
+    let share = |cpu_us: u64| figures::share(cpu_us as f64 / elapsed_us as f64);
     let Some(cpu_us) = outcome.observed.cpu_us.filter(|_| elapsed_us > 0) else {
         return String::new();
     };
     let on_server = match outcome.observed.server_cpu_us() {
         Some(us) => format!(
-            "; {:.1} ms on the server's, {:.2} %",
-            us as f64 / 1e3,
+            "; {} on the server's, {}",
+            figures::time(us as f64),
             share(us)
         ),
         None => String::new(),
     };
     format!(
-        "observers    {:.1} ms of CPU on this side, {:.2} % of a core{on_server}\n",
-        cpu_us as f64 / 1e3,
+        "observers    {} of CPU on this side, {} of a core{on_server}\n",
+        figures::time(cpu_us as f64),
         share(cpu_us)
     )
 }
@@ -355,17 +356,17 @@ mod tests {
         let text = text(&outcome(), &Choice::default(), 120);
         for line in [
             // Of the measured time alone: 2 to 12 thousand in a line that rises.
-            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     2.00k  7.00k  12.0k           +90.0k",
-            "pg.size t, bytes                                                             8.19k to 16.4k",
+            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     1.95 kB  6.84 kB  11.7 kB         +87.9 kB",
+            "pg.size t, bytes                                                             8 kB to 16 kB",
             // One reading of eleven had it.
-            "IO:WALSync                                 0.5  100.0 %",
-            "UPDATE t                               4    2.000    0.008  100.0 %",
+            "IO:WALSync                                 0.5  100 %",
+            "UPDATE t                               4    2.000    0.008  100 %",
             "     4.5  checkpoint      by time, for 0.6 s",
             "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: IO:WALSync 1.83",
             "       1.000 ms  from 11.5 to 11.5 s  client 1",
             "not seen     pg.all (node 2) from 1.0 s on: refused",
             "             remedy: start it",
-            "observers    120.0 ms of CPU on this side, 1.00 % of a core",
+            "observers    120 ms of CPU on this side, 1.0 % of a core",
         ] {
             let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
             let is_there = text.lines().any(|l| words(l) == words(line));

@@ -1,9 +1,9 @@
 //! What happened when: events, and the transactions that took longest with what went on then.
 
-use super::super::figures;
 use super::super::table::one_line;
 use super::{EVENTS_MAX, Window, rest, top_waits};
 use crate::plan::trial::Outcome;
+use pgdyno_model::text::{self as figures, decimal_seconds as seconds};
 
 /// What happened so long before or after a transaction may have to do with it.
 const AROUND_US: i64 = 1_000_000;
@@ -39,10 +39,6 @@ pub fn all(outcome: &Outcome) -> Vec<Moment<'_>> {
     let mut all: Vec<Moment<'_>> = seen.chain(of_connections).collect();
     all.sort_by_key(|moment| moment.at_us);
     all
-}
-
-fn seconds(us: i64) -> String {
-    format!("{:.1}", us as f64 / 1e6)
 }
 
 /// A line each.

@@ -1,11 +1,12 @@
 //! Courses as sparklines, a row each.
 
+use super::super::sparkline;
 use super::super::table::{Table, one_line};
-use super::super::{figures, sparkline};
 use super::Window;
 use crate::observe::catalog;
 use crate::observe::scrape::fits;
 use pgdyno_model::observed::{Course, Kind, Observed};
+use pgdyno_model::text as figures;
 
 /// The width of a sparkline.
 const BINS: usize = 30;
@@ -127,25 +128,22 @@ fn cells(course: &Course, figures: Option<Figures>) -> Vec<String> {
     if !series.unit.is_empty() {
         name += &format!(", {}", one_line(&series.unit));
     }
+    let shown = |value: f64| figures::quantity_of(value, &series.unit);
     let mut cells = vec![name];
     match figures {
         Some(figures) => {
             cells.push(format!("{:<BINS$}", sparkline::of(&figures.bins)));
-            cells.extend([figures.min, figures.mean, figures.max].map(figures::quantity));
+            cells.extend([figures.min, figures.mean, figures.max].map(shown));
         }
         None => cells.extend(["", "", "", ""].map(str::to_owned)),
     }
     cells.push(match (course.of.kind, course.total) {
         (Kind::Counter, Some(total)) => {
-            format!("+{}", figures::quantity(total.after - total.before))
+            format!("+{}", shown(total.after - total.before))
         }
         (_, Some(total)) => {
             let (before, after) = (total.before, total.after);
-            format!(
-                "{} to {}",
-                figures::quantity(before),
-                figures::quantity(after)
-            )
+            format!("{} to {}", shown(before), shown(after))
         }
         (_, None) => String::new(),
     });

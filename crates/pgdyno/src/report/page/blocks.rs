@@ -12,8 +12,7 @@ use crate::report::capacity::Found;
 use crate::report::over::Over;
 use crate::report::{retries_lab, slob_sweep};
 use crate::store::{ExperimentRow, Store, TrialRow};
-use pgdyno_model::Failure;
-use pgdyno_model::State;
+use pgdyno_model::{Failure, State};
 
 /// An experiment as it was defined.
 pub struct Defined {
@@ -86,8 +85,7 @@ impl Defined {
         let slo_us = self.slo_us?;
         let points: Option<Vec<Point>> = self.points.iter().map(Point::from_json).collect();
         let points = points?;
-        let counts =
-            |row: &&TrialRow| row.state == State::Complete.name() && row.excluded.is_none();
+        let counts = |row: &&TrialRow| row.state == State::Complete && row.excluded.is_none();
         // The newest first, as the sweep has them.
         let trials: Vec<TrialRow> = all.iter().rev().filter(counts).cloned().collect();
         let varied = Point::varied(&points);

@@ -10,9 +10,8 @@ use super::histogram::{self, Shared};
 use super::trial::add;
 use super::{common, time_per_commit};
 use crate::report::comparison::{Compared, Pair};
-use crate::report::figures;
 use crate::store::{Kind, Store, TrialRow};
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, text as figures};
 
 /// What is compared: names as they were typed, points with what came of them, and what differs
 /// around them.
@@ -107,7 +106,7 @@ fn of_pair(
         .a
         .iter()
         .chain(&pair.b)
-        .all(|trial| trial.rate_per_s.is_some())
+        .all(|trial| trial.spec.rate.is_some())
     {
         true => Kind::Response,
         false => Kind::Service,
@@ -275,7 +274,7 @@ fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Value {
         let Some(ratio) = found(name).and_then(|c| c.ratio.as_ref()) else {
             continue;
         };
-        let change = |share: f64| format!("{:+.1} %", share * 100.0).replace('-', "−");
+        let change = |share: f64| figures::change(share).replace('-', "−");
         let within = ratio.interval.map_or_else(String::new, |interval| {
             format!(
                 ", 95 % interval {} to {}",

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::plan::trial::Outcome;
-use crate::report::figures;
 use crate::store::TrialRow;
-use pgdyno_model::Fact;
+use pgdyno_model::{Fact, text as figures};
 
 /// Settings that are not as the server's program has them, or why they are not known.
 pub fn settings(outcome: &Outcome) -> (Option<Vec<Value>>, Option<String>) {
@@ -38,10 +37,10 @@ pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)>
         ),
     ));
     if let Some(bytes) = facts.database_size_bytes.seen() {
-        lines.push(("Database", size(*bytes)));
+        lines.push(("Database", figures::bytes(*bytes as f64)));
     }
     if let Some(bytes) = facts.shared_buffers_bytes.seen() {
-        lines.push(("Shared buffers", size(*bytes)));
+        lines.push(("Shared buffers", figures::bytes(*bytes as f64)));
     }
     if let Some(nodes) = facts.nodes.seen().filter(|nodes| nodes.len() > 1) {
         lines.push(("Nodes", nodes.len().to_string()));
@@ -49,7 +48,7 @@ pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)>
     let mut generator: Vec<String> = host.name.iter().cloned().collect();
     generator.push(figures::plural(host.cpus as u64, "CPU"));
     generator.extend(host.cpu_model.clone());
-    generator.extend(host.memory_bytes.map(size));
+    generator.extend(host.memory_bytes.map(|bytes| figures::bytes(bytes as f64)));
     generator.extend(host.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
     lines.push(("Load generator", generator.join(", ")));
     let role = outcome.observed.fact("host.role");
@@ -61,35 +60,4 @@ pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)>
         lines.push(("Pack", format!("{}, SHA-256 {hash}", trial.workload)));
     }
     lines
-}
-
-/// Bytes for people.
-pub fn size(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    let mut unit = "bytes";
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    match unit {
-        "bytes" => format!("{bytes} bytes"),
-        unit => format!("{value:.1} {unit}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_are_for_people() {
-        let told = [0, 1023, 1024, 134_217_728, 5_368_709_120].map(size);
-        assert_eq!(
-            told,
-            ["0 bytes", "1023 bytes", "1.0 KiB", "128.0 MiB", "5.0 GiB"]
-        );
-    }
 }

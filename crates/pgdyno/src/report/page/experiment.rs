@@ -11,10 +11,10 @@ use super::{common, environment, words};
 use crate::diagnose::{self, diagnose};
 use crate::plan::calibrate;
 use crate::plan::trial::Outcome;
+use crate::report::calibration;
 use crate::report::points::{self, Summary};
-use crate::report::{calibration, figures};
 use crate::store::{ExperimentRow, Filter, Store, TrialRow};
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.
@@ -48,9 +48,9 @@ pub fn set(
     let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
     for trial in &mut all {
         let alone = json!({
-            "clients": trial.clients,
-            "rate": trial.rate_per_s,
-            "mix": trial.mix,
+            "clients": trial.spec.clients(),
+            "rate": trial.spec.rate,
+            "mix": trial.spec.mix,
         });
         let point = trial.point.get_or_insert(alone);
         let repeat = repeats.entry(format!("{} {point}", trial.workload));
@@ -305,7 +305,7 @@ fn trials(
     };
     let told = all.iter().filter_map(|trial| {
         let point = point_of(trial.number)?;
-        let latency = match trial.rate_per_s {
+        let latency = match trial.spec.rate {
             Some(_) => &trial.response,
             None => &trial.service,
         };
@@ -316,7 +316,7 @@ fn trials(
             "point": point,
             "repeat": trial.repeat,
             "state": trial.state,
-            "counts": trial.state == "complete" && trial.excluded.is_none(),
+            "counts": trial.state == State::Complete && trial.excluded.is_none(),
             "goodput_per_s": trial.goodput_per_s,
             "p50_us": latency.p50_us,
             "p99_us": latency.p99_us,

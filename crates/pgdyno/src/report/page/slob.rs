@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::compare::spread;
 use super::histogram;
 use crate::accounting::Accounting;
-use crate::plan::experiment::slob_sweep::{Vary, size};
+use crate::plan::experiment::slob_sweep::Vary;
 use crate::plan::trial::Outcome;
 use crate::report::accounting::{RESET, buffers, plan};
-use crate::report::figures::plural;
 use crate::report::slob_sweep::{Point, Results, end_words, levels};
 use pgdyno_model::Fact;
+use pgdyno_model::text::{bytes, plural};
 
 /// A trial's; `None` where nothing was counted.
 pub fn of_trial(outcome: &Outcome) -> Option<Value> {
@@ -228,11 +228,11 @@ pub fn of_sweep(results: &Results) -> Value {
                 .next()
                 .zip(results.points.keys().last())
         {
-            let bytes = |blocks: &u64| size(blocks * room.block);
+            let size = |blocks: &u64| bytes((blocks * room.block) as f64);
             document["sentences"] = json!([format!(
                 "Sets from {} to {}: too few to tell where a cache ends.",
-                bytes(least),
-                bytes(most)
+                size(least),
+                size(most)
             )]);
         }
     }

@@ -57,7 +57,7 @@ fn of(outcome: &Outcome, trial: &TrialRow) -> Value {
         "verdict": words::verdict(verdict.as_ref()),
         "notes": words::notes(&outcome.notes),
         "run": run(outcome, trial),
-        "timeline": timeline::timeline(&recording.seconds, outcome.trial.drive.rate),
+        "timeline": timeline::timeline(&recording.seconds, outcome.spec.rate),
         "histograms": histograms,
         "statements": statements::of_scripts(recording),
         "instruments": watched.instruments,
@@ -102,7 +102,7 @@ fn run(outcome: &Outcome, trial: &TrialRow) -> Value {
 /// The longest transactions, with what happened around them.
 fn worst(outcome: &Outcome) -> Vec<Value> {
     let recording = &outcome.recording;
-    let has_rate = outcome.trial.drive.rate.is_some();
+    let has_rate = outcome.spec.rate.is_some();
     let worst = recording.worst.iter();
     worst
         .map(|slow| {
@@ -183,7 +183,7 @@ fn siblings(store: &Store, trial: &TrialRow) -> Result<Value, Failure> {
     });
     all.sort_by_key(|other| other.repeat);
     let siblings = all.iter().map(|other| {
-        let latency = match other.rate_per_s {
+        let latency = match other.spec.rate {
             Some(_) => &other.response,
             None => &other.service,
         };

@@ -5,24 +5,24 @@ use serde_json::Value;
 
 use crate::diagnose::Verdict;
 use crate::plan::trial::Outcome;
-use crate::report::{figures, retries};
+use crate::report::retries;
 use crate::store::TrialRow;
-use pgdyno_model::Note;
+use pgdyno_model::{Note, text as figures};
 
 /// `tpcb, scale 50, 32 clients, 4,200.0/s requested`.
 pub fn title(outcome: &Outcome) -> String {
-    let drive = &outcome.trial.drive;
+    let spec = &outcome.spec;
     let mut title = outcome.workload.clone();
-    if let Some(mix) = &outcome.trial.mix {
+    if let Some(mix) = &spec.mix {
         title += &format!(", mix {mix}");
     }
-    for given in &outcome.trial.params {
+    for given in &spec.params {
         if let Some((name, value)) = given.split_once('=') {
             title += &format!(", {name} {value}");
         }
     }
-    title += &format!(", {}", figures::plural(drive.clients as u64, "client"));
-    if let Some(rate) = drive.rate {
+    title += &format!(", {}", figures::plural(spec.clients().into(), "client"));
+    if let Some(rate) = spec.rate {
         title += &format!(", {}/s requested", figures::rate(rate));
     }
     title
@@ -30,17 +30,17 @@ pub fn title(outcome: &Outcome) -> String {
 
 /// Server, isolation, query mode, how long, when, retries.
 pub fn facts(outcome: &Outcome, trial: &TrialRow) -> Vec<String> {
-    let drive = &outcome.trial.drive;
+    let spec = &outcome.spec;
     let mut facts: Vec<String> = server(outcome).into_iter().collect();
     facts.extend(outcome.facts.isolation.seen().cloned());
-    facts.push(format!("{} protocol", drive.query_mode.name()));
-    facts.push(match drive.until {
+    facts.push(format!("{} protocol", spec.query_mode().name()));
+    facts.push(match spec.until() {
         Until::Elapsed(time) => format!("{} asked for", figures::seconds(time.as_secs_f64())),
         Until::Transactions(count) => {
             format!("{} transactions each", figures::count(count.get()))
         }
     });
-    let policy = retries::policy(drive);
+    let policy = retries::policy(&spec.retry);
     let policy = policy.trim_start_matches(", ");
     if !policy.is_empty() {
         facts.push(policy.to_owned());

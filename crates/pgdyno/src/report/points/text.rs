@@ -6,9 +6,9 @@ use pgdyno_stats::{Bootstrap, OUTLIER_SCORE};
 
 use super::{Point, Summary};
 use crate::report::comparison::{METRICS, Metric};
-use crate::report::figures;
 use crate::report::table::{Table, one_line};
 use crate::store::{Kind, TrialRow};
+use pgdyno_model::text as figures;
 
 /// So many lines about single trials are shown to a person.
 const LINES_MAX: usize = 20;

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{Form, Point, Results, Target};
 use crate::plan::experiment::retries_lab::{PLAIN, WORKLOADS};
-use crate::report::figures;
 use crate::report::table::Table;
+use pgdyno_model::text as figures;
 
 /// Fewer retries for a commit than this are hardly any.
 const HARDLY_ANY: f64 = 0.005;
@@ -263,9 +263,9 @@ fn gain(more: &Sample, less: &Sample) -> Gain {
         return match (compared.verdict, compared.ratio) {
             (Verdict::Different { .. }, Some(ratio)) => Gain::Times(match ratio.interval {
                 Some(i) => format!(
-                    "{:.1} × ({:.0} % interval {:.1} to {:.1} ×)",
+                    "{:.1} × ({} interval {:.1} to {:.1} ×)",
                     ratio.estimate,
-                    i.level * 100.0,
+                    figures::roughly(i.level),
                     i.low,
                     i.high
                 ),
@@ -448,7 +448,7 @@ mod tests {
         cte.work.given_up = 25;
         let text = sentence(vec![form("statements", &[100.0], 0, 0), cte]);
         assert!(
-            text.ends_with("rise from 0.00 to 0.10 per commit; even so 25.00 % of its transactions are given up."),
+            text.ends_with("rise from 0.00 to 0.10 per commit; even so 25.0 % of its transactions are given up."),
             "{text}"
         );
     }

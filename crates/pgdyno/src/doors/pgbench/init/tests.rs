@@ -8,7 +8,8 @@ use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_testkit::{Connection, Kind, RecordingProxy, postgres, skip, stock_pgbench};
 
 use super::*;
-use crate::target::open::{self, Wanted};
+use crate::target::open::{self};
+use pgdyno_model::spec::TargetSpec;
 
 /// Where a database is reached.
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ impl Place {
             port,
             database,
         } = self;
-        let wanted = Wanted::at(format!(
+        let wanted = TargetSpec::at(format!(
             "postgresql://{user}@/{database}?host={host}&port={port}"
         ));
         open::existing(&wanted).unwrap().unwrap().connect().unwrap()

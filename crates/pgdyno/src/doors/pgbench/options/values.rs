@@ -7,7 +7,7 @@ use pgdyno_drive::QueryMode;
 use crate::doors::pgbench::c_numbers::{atof, option_int};
 use crate::doors::pgbench::init::PartitionMethod;
 use crate::doors::pgbench::say::{Kind, Stop};
-use crate::report::figures::PERCENTILES;
+use pgdyno_model::text::PERCENTILES;
 
 /// A whole number from 1; `name` names the option in the complaint.
 pub fn count(value: &str, name: &str) -> Result<u32, Stop> {
@@ -72,7 +72,7 @@ pub fn percentiles(list: &str) -> Result<Vec<f64>, Stop> {
 
 /// `--warmup`: seconds, or a number with a unit.
 pub fn warmup(value: &str) -> Result<Duration, Stop> {
-    crate::plan::duration::parse(value).map_err(|why| {
+    pgdyno_model::spec::duration::parse(value).map_err(|why| {
         Stop::fatal(format!("invalid warm-up time: \"{value}\"")).and(Kind::Hint, why)
     })
 }

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use pgdyno_session::Session;
 
 use super::place::Place;
-use crate::target::open::{self, Wanted};
+use crate::target::open::{self};
+use pgdyno_model::spec::TargetSpec;
 
 /// Runs a test on every major version, each as a test of its own; skipped by name where a version
 /// cannot be had.
@@ -95,12 +96,12 @@ impl Database {
 }
 
 fn session(url: &str) -> Session {
-    let target = open::existing(&Wanted::at(url)).unwrap().unwrap();
+    let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     target.connect().unwrap()
 }
 
 fn place(url: &str) -> Place {
-    let target = open::existing(&Wanted::at(url)).unwrap().unwrap();
+    let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     Place::new(target.endpoints[0].clone(), "")
 }
 

@@ -71,7 +71,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
         text: &text,
     };
     let experiment = reader::read(source, "e", folder.path()).unwrap();
-    let wanted = Wanted::at(pgdyno_testkit::postgres().address().url());
+    let wanted = TargetSpec::at(pgdyno_testkit::postgres().address().url());
     let plan = Plan::new(experiment, &wanted, 1).unwrap();
     let store = Store::open(&folder.path().join("store")).unwrap();
     let notebook = Notebook::begin(&store, &plan.identity).unwrap();

@@ -1,13 +1,14 @@
 //! `[hygiene]` and `[capacity]`: sections that are no parameters of trials.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::{Kind, Reader};
+use super::super::toml_text::time;
+use super::Reader;
 use pgdyno_model::Failure;
 use pgdyno_model::experiment::{Capacity, Hygiene, Vacuum};
+use pgdyno_model::spec::duration;
 
 impl Reader<'_> {
     pub(super) fn hygiene(&self, table: &DeTable<'_>) -> Result<Hygiene, Failure> {
@@ -22,9 +23,9 @@ impl Reader<'_> {
         for (key, value) in table {
             let at = value.span();
             let wrong = |what: String| self.source.wrong(at.clone(), &what);
-            let time = |kind: Kind| match kind.accept(value.get_ref()) {
-                Ok(seconds) => Ok(Duration::from_secs_f64(seconds.as_f64().unwrap_or(0.0))),
-                Err(why) => Err(wrong(format!("{}: {why}", key.get_ref()))),
+            let time = |parse| {
+                let time = time(value.get_ref(), parse);
+                time.map_err(|why| wrong(format!("{}: {why}", key.get_ref())))
             };
             match key.get_ref().as_ref() {
                 "truncate" => {
@@ -53,8 +54,10 @@ impl Reader<'_> {
                         .as_bool()
                         .ok_or_else(|| wrong("checkpoint: true or false is wanted".to_owned()))?;
                 }
-                "checkpoint_timeout" => hygiene.checkpoint_timeout = time(Kind::PositiveTime)?,
-                "settle" => hygiene.settle = time(Kind::Time)?,
+                "checkpoint_timeout" => {
+                    hygiene.checkpoint_timeout = time(duration::parse_positive)?
+                }
+                "settle" => hygiene.settle = time(duration::parse)?,
                 other => {
                     return Err(self.unknown(
                         key.span(),
@@ -77,10 +80,11 @@ impl Reader<'_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "slo" => {
-                    let seconds = Kind::PositiveTime.accept(value.get_ref());
-                    let seconds = seconds
-                        .map_err(|why| self.source.wrong(value.span(), &format!("slo: {why}")))?;
-                    slo = seconds.as_f64().map(Duration::from_secs_f64);
+                    let time = time(value.get_ref(), duration::parse_positive);
+                    slo =
+                        Some(time.map_err(|why| {
+                            self.source.wrong(value.span(), &format!("slo: {why}"))
+                        })?);
                 }
                 other => {
                     let name = format!("capacity.{other}");

@@ -3,17 +3,25 @@
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-/// The levels by their names in SQL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// The levels; records have their names in SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Isolation {
     /// PostgreSQL gives the next one
+    #[value(alias = "read uncommitted")]
+    #[serde(rename = "read uncommitted")]
     ReadUncommitted,
     /// Each statement sees what was committed before it
+    #[value(alias = "read committed")]
+    #[serde(rename = "read committed")]
     ReadCommitted,
     /// All statements see what was committed before the first
+    #[value(alias = "repeatable read")]
+    #[serde(rename = "repeatable read")]
     RepeatableRead,
     /// As if one transaction came after the other
+    #[serde(rename = "serializable")]
     Serializable,
 }
 
@@ -26,6 +34,11 @@ impl Isolation {
         Self::Serializable,
     ];
 
+    /// The level of this name in SQL.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
+
     /// Its name in SQL, in small letters.
     pub fn name(self) -> &'static str {
         match self {
@@ -34,11 +47,6 @@ impl Isolation {
             Self::RepeatableRead => "repeatable read",
             Self::Serializable => "serializable",
         }
-    }
-
-    /// The level of this name in SQL.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
     /// The setting that gives it to a session's transactions.

@@ -1,10 +1,31 @@
 //! Pauses between tries as people type them: `none`, `exponential=1ms,1s,full`.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
+use crate::text::as_typed;
 use pgdyno_drive::{Backoff, Jitter};
 
 use super::duration;
+
+/// Pauses between tries as the command line and records have them; `none` is typed too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pauses(pub Option<Backoff>);
+
+impl FromStr for Pauses {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(text).map(Self)
+    }
+}
+
+impl fmt::Display for Pauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text(self.0.as_ref()))
+    }
+}
 
 /// What `exponential` alone means.
 pub const DEFAULT: Backoff = Backoff {
@@ -58,21 +79,10 @@ pub fn text(backoff: Option<&Backoff>) -> String {
     backoff.map_or_else(
         || "none".to_owned(),
         |backoff| {
-            let (base, cap) = (time(backoff.base), time(backoff.cap));
+            let (base, cap) = (as_typed(backoff.base), as_typed(backoff.cap));
             format!("exponential={base},{cap},{}", backoff.jitter.name())
         },
     )
-}
-
-/// In the largest unit in which it is whole.
-fn time(time: Duration) -> String {
-    let us = time.as_nanos() as f64 / 1e3;
-    for (unit, length_us) in [("s", 1e6), ("ms", 1e3)] {
-        if us % length_us == 0.0 {
-            return format!("{}{unit}", us / length_us);
-        }
-    }
-    format!("{us}us")
 }
 
 #[cfg(test)]

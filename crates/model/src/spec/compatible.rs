@@ -1,0 +1,26 @@
+//! What the compatible commands ask of the engine and native ones do not.
+
+use serde::{Deserialize, Serialize};
+
+/// Set by a command that translates another tool's options; never typed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Compatible {
+    /// The share of transactions that are logged one by one (pgbench's `--log`), 0 to 1.
+    pub log_share: Option<f64>,
+    /// Time every command, also those that only compute (pgbench's `-r`).
+    pub times_every_command: bool,
+    /// Print every step (pgbench's `--debug`).
+    pub debug: bool,
+    /// Each client ends after so many transactions even if the duration is not over (cockroach's
+    /// `--max-ops` beside `--duration`).
+    pub transactions_per_client_max: Option<u64>,
+}
+
+impl Compatible {
+    /// Whether it is a native trial.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

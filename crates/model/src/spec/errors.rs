@@ -1,0 +1,66 @@
+//! What follows errors that are not tried again, and lost connections.
+
+use clap::Args;
+use pgdyno_drive::{OnConnectionLoss, OnError, OnLastTry};
+use serde::{Deserialize, Serialize};
+
+/// What a client does when a transaction or its connection is lost for good.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ErrorPolicy {
+    /// Keep the client running after an error that is not retried; count the transaction as failed
+    #[arg(long)]
+    pub continue_on_error: bool,
+
+    /// Print every error, including retried ones
+    #[arg(long)]
+    pub verbose_errors: bool,
+
+    /// Connect again when a connection is lost, or cannot be made: to the same endpoint, else to
+    /// the others in turn. Without it the client ends
+    #[arg(long)]
+    pub reconnect: bool,
+
+    /// End the whole run at once when a client ends before its time.
+    #[arg(skip)]
+    pub exit_on_abort: bool,
+
+    /// A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look.
+    #[arg(skip)]
+    pub trusts_commit: bool,
+
+    /// The client ends when the last try of a transaction has failed, as with ysql_bench.
+    #[arg(skip)]
+    pub ends_on_last_try: bool,
+
+    /// A transaction whose try fails when the time is over is not counted, as with pgbench.
+    #[arg(skip)]
+    pub forgets_failures_at_end: bool,
+}
+
+impl ErrorPolicy {
+    /// What the engine does after an error that is not tried again.
+    pub fn on_error(&self) -> OnError {
+        match self.continue_on_error {
+            true => OnError::Continue,
+            false => OnError::EndClient,
+        }
+    }
+
+    /// What the engine does when a connection is lost, or cannot be made.
+    pub fn on_connection_loss(&self) -> OnConnectionLoss {
+        match self.reconnect {
+            true => OnConnectionLoss::Reconnect,
+            false => OnConnectionLoss::EndClient,
+        }
+    }
+
+    /// What the engine does when the last try has failed.
+    pub fn on_last_try(&self) -> OnLastTry {
+        match self.ends_on_last_try {
+            true => OnLastTry::EndClient,
+            false => OnLastTry::FailOnly,
+        }
+    }
+}

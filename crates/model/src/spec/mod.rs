@@ -1,0 +1,271 @@
+//! What a trial is: [`TrialSpec`], one type for the command line, experiment files, the notebook,
+//! `--json`, `show` and the page. An option that a trial takes is one field here.
+//!
+//! Not here: making the engine's `Drive` from it, finding the workload and the server it names.
+
+pub mod backoff;
+mod compatible;
+pub mod duration;
+mod errors;
+mod isolation;
+mod observe;
+mod option;
+mod retry;
+pub mod secret;
+mod serialized;
+mod target;
+mod warmup;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use pgdyno_drive::{QueryMode, Until};
+use pgdyno_platform::{host, io};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use backoff::Pauses;
+pub use compatible::Compatible;
+pub use errors::ErrorPolicy;
+pub use isolation::Isolation;
+pub use observe::{ObserveSpec, Wish};
+pub use option::{Takes, TrialOption};
+pub use retry::{Policy, RetryPolicy};
+pub use secret::Address;
+pub use target::{Discover, OwnSpec, TargetSpec};
+pub use warmup::Warmup;
+
+use crate::exit::Failure;
+
+/// How long a trial lasts when the user does not say: long enough for a p99 at a few hundred
+/// transactions a second.
+const DURATION_DEFAULT: Duration = Duration::from_secs(10);
+
+/// One measured run as it is asked for. Serialized, it has no secrets; what is missing when it is read
+/// is as the command line has it when nothing is typed.
+#[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TrialSpec {
+    /// A workload's name (`pgdyno pack list`), the path of a folder with a pack.toml, or script
+    /// files in pgbench's language, each with its weight
+    #[arg(value_name = "WORKLOAD|SCRIPT[@WEIGHT]", required = true)]
+    pub workload: Vec<String>,
+
+    /// For script files of a sweep: the pack whose tables they run on.
+    #[arg(skip)]
+    pub tables: Option<String>,
+
+    /// One of the workload's mixes, instead of its scripts' own weights
+    #[arg(long, value_name = "NAME")]
+    pub mix: Option<String>,
+
+    /// Clients that run at the same time, each on a connection of its own
+    /// [default: 1]
+    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: Option<u32>,
+
+    /// Threads that drive them [default: one a CPU, at most one a client]
+    #[arg(short = 'j', long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+
+    /// How long to measure: 60, 60s, 2m [default: 10s]
+    #[arg(short = 'T', long, id = "duration_s", value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions_per_client")]
+    #[serde(rename = "duration_s", with = "serialized::s")]
+    #[cfg_attr(test, ts(as = "Option<f64>"))]
+    pub duration: Option<Duration>,
+
+    /// Transactions of each client, instead of a duration
+    #[arg(short, long, id = "transactions_per_client", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[serde(rename = "transactions_per_client")]
+    #[cfg_attr(test, ts(as = "Option<f64>"))]
+    pub transactions: Option<u64>,
+
+    /// Transactions a second over all clients, started by a Poisson schedule whether or not the
+    /// server keeps up (open loop); latency is then measured from the schedule too
+    #[arg(short = 'R', long, id = "rate_per_s", value_name = "PER_SECOND", value_parser = rate)]
+    #[serde(rename = "rate_per_s")]
+    pub rate: Option<f64>,
+
+    /// Run so long before measuring; shown apart and never part of the figures. auto: until it is
+    /// steady, at most a minute, or what auto=LIMIT says
+    #[arg(long, value_name = "TIME|auto[=LIMIT]", default_value = "0")]
+    #[serde(flatten)]
+    #[cfg_attr(test, ts(flatten))]
+    pub warmup: Warmup,
+
+    /// Count transactions that take longer as late; with a rate, skip those that are so late
+    /// before they start
+    #[arg(short = 'L', long, id = "latency_limit_us", value_name = "TIME", value_parser = duration::parse_positive)]
+    #[serde(rename = "latency_limit_us", with = "serialized::us")]
+    #[cfg_attr(test, ts(as = "Option<f64>"))]
+    pub latency_limit: Option<Duration>,
+
+    /// What follows errors that may be tried again.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub retry: RetryPolicy,
+
+    /// What follows all other errors.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub errors: ErrorPolicy,
+
+    /// How statements travel [default: simple, unless the workload needs another]
+    #[arg(short = 'M', long, value_enum)]
+    #[cfg_attr(test, ts(as = "Option<String>"))]
+    pub query_mode: Option<QueryMode>,
+
+    /// The isolation level of the transactions, unless a script says its own; what comes of it is
+    /// read back from the server [default: the server's]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    #[cfg_attr(test, ts(as = "Option<String>"))]
+    pub isolation: Option<Isolation>,
+
+    /// Settings of the server, by name. In a sweep; sessions are told those that a session can have.
+    #[arg(skip)]
+    #[serde(deserialize_with = "serialized::settings::deserialize")]
+    pub settings: BTreeMap<String, String>,
+
+    /// A new connection for each transaction
+    #[arg(short = 'C', long = "connect", id = "connection_per_transaction")]
+    pub connection_per_transaction: bool,
+
+    /// How pgdyno waits for its sockets: io_uring where the kernel allows it, else epoll, or one of
+    /// them at any rate. PGDYNO_IO says it where this does not
+    #[arg(long, value_name = "auto|uring|epoll", value_parser = io_choice, default_value = "auto")]
+    #[serde(with = "serialized::io")]
+    #[cfg_attr(test, ts(as = "String"))]
+    pub io: io::Choice,
+
+    /// Where the random numbers come from: the same seed gives the same transactions
+    /// [default: from the clock]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[cfg_attr(test, ts(as = "Option<f64>"))]
+    pub seed: Option<i64>,
+
+    /// Sets one of the workload's parameters (repeatable), such as scale=100; `pgdyno pack list`
+    /// tells them. What is left out is taken from the loaded tables, or else the default
+    #[arg(
+        long = "param",
+        id = "params",
+        value_name = "NAME=VALUE",
+        help_heading = "Workload"
+    )]
+    #[serde(with = "serialized::named")]
+    #[cfg_attr(test, ts(as = "BTreeMap<String, String>"))]
+    pub params: Vec<String>,
+
+    /// What is observed meanwhile.
+    #[command(flatten)]
+    pub observe: ObserveSpec,
+
+    /// Where the database is.
+    #[command(flatten)]
+    pub target: TargetSpec,
+
+    /// What only compatible commands ask for.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Compatible::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Compatible>"))]
+    pub compatible: Compatible,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if rate > 0.0 && f64::is_finite(rate) => Ok(rate),
+        _ => Err("a rate is a positive number of transactions a second".to_owned()),
+    }
+}
+
+fn io_choice(word: &str) -> Result<io::Choice, String> {
+    io::Choice::named(word).ok_or_else(|| {
+        let words = io::Choice::ALL.map(io::Choice::name).join(", ");
+        format!("\"{word}\" is no way to wait for sockets: it is one of {words}")
+    })
+}
+
+impl TrialSpec {
+    /// A trial of this workload, as the command line has it when nothing else is typed.
+    pub fn of(workload: impl Into<String>) -> Self {
+        Self {
+            workload: vec![workload.into()],
+            ..Self::default()
+        }
+    }
+
+    /// When it ends of itself.
+    pub fn until(&self) -> Until {
+        let counted = self.transactions.and_then(NonZeroU64::new);
+        let timed = self.duration.unwrap_or(DURATION_DEFAULT);
+        counted.map_or(Until::Elapsed(timed), Until::Transactions)
+    }
+
+    /// How statements travel, as far as it is decided.
+    pub fn query_mode(&self) -> QueryMode {
+        self.query_mode.unwrap_or_default()
+    }
+
+    /// Clients that run at the same time.
+    pub fn clients(&self) -> u32 {
+        self.clients.unwrap_or(1)
+    }
+
+    /// Threads that drive them: at most one a client.
+    pub fn threads(&self) -> u32 {
+        let threads = self.threads.unwrap_or_else(|| host::cpus() as u32);
+        threads.clamp(1, self.clients().max(1))
+    }
+
+    /// The trial with nothing left open that this host decides: what is run, kept and shown. Run
+    /// again, it is the same trial.
+    pub fn resolved(self) -> Self {
+        Self {
+            clients: Some(self.clients()),
+            threads: Some(self.threads()),
+            duration: match self.until() {
+                Until::Elapsed(time) => Some(time),
+                Until::Transactions(_) => None,
+            },
+            retry: self.retry.resolved(),
+            seed: Some(self.seed.unwrap_or_else(seed_from_clock)),
+            ..self
+        }
+    }
+
+    /// What parts of it contradict each other.
+    ///
+    /// # Errors
+    /// They do, and the way out.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.retry.check()
+    }
+
+    /// What tells it from trials that put another load on a server: SHA-256 of the spec, without the
+    /// server, what is observed, and what has no part in the load. In hexadecimal.
+    pub fn load_sha256(&self) -> String {
+        let load = Self {
+            target: TargetSpec::default(),
+            observe: ObserveSpec::default(),
+            errors: ErrorPolicy {
+                verbose_errors: false,
+                ..self.errors
+            },
+            ..self.clone()
+        };
+        // Its keys stand in the order of the fields.
+        let text = serde_json::to_string(&load).unwrap_or_default();
+        let hash = Sha256::digest(text);
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A seed that nobody chose: from the clock, and short enough to be typed again. Results show it.
+pub fn seed_from_clock() -> i64 {
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    since_epoch.as_micros() as i64 & i64::from(u32::MAX)
+}

@@ -1,0 +1,151 @@
+//! What is observed beside a trial, as it is asked for.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::secret::Address;
+
+/// What is observed while clients are at work: docs/instruments.md.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(default)]
+#[command(next_help_heading = "Observation")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ObserveSpec {
+    /// What to read once a second while clients are at work: auto (all that the server and this
+    /// host have), none, or instruments or groups of them by name (pg,host.disk). What cannot be
+    /// seen costs nothing and is told with its reason
+    #[arg(
+        long = "observe",
+        id = "observe",
+        value_name = "auto|none|LIST",
+        default_value = "auto"
+    )]
+    #[cfg_attr(test, ts(as = "String"))]
+    pub instruments: Wish,
+
+    /// Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
+    /// under the server's data, when that is on this host]
+    #[arg(long, value_name = "NAME")]
+    pub disk: Vec<String>,
+
+    /// Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
+    /// node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
+    /// labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}
+    #[arg(long, value_name = "NAME=URL[,FILTER…]")]
+    #[cfg_attr(test, ts(as = "Vec<String>"))]
+    pub scrape: Vec<Address>,
+
+    /// Serve the running trial to a Prometheus: http://ADDR/metrics. A port alone is on this host
+    /// only [default: no]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    #[cfg_attr(test, ts(as = "Option<String>"))]
+    pub metrics_listen: Option<SocketAddr>,
+}
+
+impl ObserveSpec {
+    /// Nothing: for commands that are to cost what the tool costs whose name they have.
+    pub fn none() -> Self {
+        Self {
+            instruments: Wish::None,
+            ..Self::default()
+        }
+    }
+}
+
+/// Where to listen: `127.0.0.1:9187`, `[::1]:9187`, or a port alone, on this host only.
+///
+/// # Errors
+/// It is no address; in one clause.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if let Ok(port) = port.parse::<u16>() {
+        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+    }
+    text.parse()
+        .map_err(|_| "an address is written so: 127.0.0.1:9187, or a port alone".to_owned())
+}
+
+/// Which instruments are asked for (`--observe`).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Wish {
+    /// All that the trial's target and this host have.
+    #[default]
+    Auto,
+    /// None.
+    None,
+    /// Those of these names or groups (`host`, `pg.io`).
+    List(Vec<String>),
+}
+
+impl FromStr for Wish {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        match names.as_slice() {
+            [name] if name == "auto" => Ok(Self::Auto),
+            [name] if name == "none" => Ok(Self::None),
+            names if names.iter().any(|name| name == "auto" || name == "none") => {
+                Err("auto and none stand alone".to_owned())
+            }
+            names if names.iter().any(String::is_empty) => Err(
+                "auto, none, or names of instruments with commas between them: host,pg.io"
+                    .to_owned(),
+            ),
+            _ => Ok(Self::List(names)),
+        }
+    }
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::None => f.write_str("none"),
+            Self::List(names) => f.write_str(&names.join(",")),
+        }
+    }
+}
+
+impl TryFrom<String> for Wish {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Wish> for String {
+    fn from(wish: Wish) -> Self {
+        wish.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_one_or_a_port_of_this_host() {
+        for (text, want) in [
+            ("9187", "127.0.0.1:9187"),
+            (":9187", "127.0.0.1:9187"),
+            ("0.0.0.0:1", "0.0.0.0:1"),
+            ("[::1]:1", "[::1]:1"),
+        ] {
+            assert_eq!(listen_address(text).unwrap().to_string(), want);
+        }
+        for wrong in ["", "host:1", "1.2.3.4", "99999"] {
+            assert!(
+                listen_address(wrong)
+                    .unwrap_err()
+                    .contains("127.0.0.1:9187")
+            );
+        }
+    }
+}

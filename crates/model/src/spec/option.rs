@@ -1,0 +1,437 @@
+//! The options of a trial as the command line defines them: what else has one by one the options of a
+//! trial (what an experiment can vary, what `show` prints) takes them from here.
+
+use std::any::TypeId;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Command};
+use serde_json::{Map, Value};
+
+use super::{ObserveSpec, TargetSpec, TrialSpec, Warmup};
+use crate::text::as_typed;
+
+/// An option that says what load a trial puts on a server.
+#[derive(Debug, Clone)]
+pub struct TrialOption {
+    /// As it is typed in an experiment file: `latency_limit`.
+    pub name: String,
+    /// Where it stands in the serialized spec: `latency_limit_us`. Of the warm-up the name: it stands in
+    /// two fields.
+    pub key: String,
+    /// As it is typed on the command line, without its hyphens; `None` for the workload, which stands
+    /// alone.
+    pub long: Option<String>,
+    /// Its help.
+    pub help: String,
+    /// What it takes.
+    pub takes: Takes,
+}
+
+/// What an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// A name, or a list of them.
+    Names,
+    /// `true` or `false`.
+    Flag,
+    /// A number, whole or not.
+    Number,
+    /// A whole number.
+    Count,
+    /// A time: a number of seconds, or a text with a unit.
+    Time,
+    /// A text, or one of some words.
+    Text,
+}
+
+impl TrialOption {
+    /// All of them, in the order of `--help`. The seed is the experiment's, the workload's parameters
+    /// and the server's settings have names of their own, and neither the target nor what is observed
+    /// is part of the load.
+    pub fn all() -> &'static [Self] {
+        static ALL: OnceLock<Vec<TrialOption>> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let others = ObserveSpec::augment_args(TargetSpec::augment_args(Command::new("")));
+            let others: Vec<_> = others.get_arguments().map(|arg| arg.get_id()).collect();
+            let command = command();
+            let of_load = command.get_arguments().filter(|arg| {
+                let id = arg.get_id();
+                !others.contains(&id) && id != "seed" && id != "params"
+            });
+            of_load.map(Self::of).collect()
+        })
+    }
+
+    /// The option of this name in an experiment file.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Self::all().iter().find(|option| option.name == name)
+    }
+
+    fn of(arg: &clap::Arg) -> Self {
+        let long = arg.get_long().map(str::to_owned);
+        let key = arg.get_id().to_string();
+        let parser = arg.get_value_parser().type_id();
+        let is = |types: &[TypeId]| types.iter().any(|one| parser == *one);
+        let takes = if long.is_none() {
+            Takes::Names
+        } else if matches!(arg.get_action(), ArgAction::SetTrue) {
+            Takes::Flag
+        } else if is(&[TypeId::of::<u32>(), TypeId::of::<u64>()]) {
+            Takes::Count
+        } else if is(&[TypeId::of::<f64>()]) {
+            Takes::Number
+        } else if is(&[TypeId::of::<Duration>(), TypeId::of::<Warmup>()]) {
+            Takes::Time
+        } else {
+            Takes::Text
+        };
+        let help = arg.get_long_help().or(arg.get_help());
+        Self {
+            name: long
+                .as_ref()
+                .map_or(key.clone(), |long| long.replace('-', "_")),
+            key,
+            long,
+            help: help.map(ToString::to_string).unwrap_or_default(),
+            takes,
+        }
+    }
+
+    /// A value, checked as the command line checks it, in the form of an experiment's records.
+    ///
+    /// # Errors
+    /// What is wrong with it, in a clause.
+    pub fn accept(&self, value: &Value) -> Result<Value, String> {
+        let Some(long) = &self.long else {
+            return names(value).ok_or_else(|| self.wanted(&value.to_string()));
+        };
+        let text = match (self.takes, value) {
+            (Takes::Flag, Value::Bool(_)) => return Ok(value.clone()),
+            (Takes::Count, Value::Number(number)) if !number.is_f64() => number.to_string(),
+            (Takes::Number | Takes::Time, Value::Number(number)) => number.to_string(),
+            (Takes::Time | Takes::Text, Value::String(text)) if !text.is_empty() => text.clone(),
+            _ => return Err(self.wanted(&value.to_string())),
+        };
+        let words = [
+            "trial".to_owned(),
+            "w".to_owned(),
+            format!("--{long}={text}"),
+        ];
+        let spec = command().try_get_matches_from(words);
+        let spec = spec
+            .and_then(|matches| <TrialSpec as clap::FromArgMatches>::from_arg_matches(&matches));
+        let spec = spec.map_err(|error| clause(&error.to_string()))?;
+        Ok(self.typed(&fields(&spec)).unwrap_or(Value::Null))
+    }
+
+    /// Its value among the fields of a serialized spec, in the form in which an experiment's records
+    /// have it: times in seconds. `None` where the spec leaves it open.
+    pub fn typed(&self, fields: &Map<String, Value>) -> Option<Value> {
+        if self.key == "warmup" {
+            let warmup = Value::Object(fields.clone());
+            let warmup: Warmup = serde_json::from_value(warmup).ok()?;
+            return Some(match warmup {
+                Warmup::Given(time) => time.as_secs_f64().into(),
+                Warmup::Detected { .. } => warmup.to_string().into(),
+            });
+        }
+        let value = fields.get(&self.key).filter(|value| !value.is_null())?;
+        Some(match value.as_f64().filter(|_| self.is_in_us()) {
+            Some(us) => (us / 1e6).into(),
+            None => value.clone(),
+        })
+    }
+
+    /// The other way round.
+    fn recorded(&self, typed: &Value) -> Value {
+        match typed.as_f64().filter(|_| self.is_in_us()) {
+            Some(seconds) => ((seconds * 1e6).round() as u64).into(),
+            None => typed.clone(),
+        }
+    }
+
+    fn is_in_us(&self) -> bool {
+        self.takes == Takes::Time && self.key.ends_with("_us")
+    }
+
+    /// A value that [`TrialOption::typed`] gives, as text.
+    fn text(&self, value: &Value) -> String {
+        match (value.as_str(), value.as_f64()) {
+            (Some(text), _) => text.to_owned(),
+            (None, Some(seconds)) if self.takes == Takes::Time => {
+                as_typed(Duration::from_secs_f64(seconds))
+            }
+            _ => value.to_string(),
+        }
+    }
+
+    /// What it takes, in place of a value as people read it.
+    pub fn wanted(&self, value: &str) -> String {
+        let wanted = match self.takes {
+            Takes::Names => "a pack's name or folder, or a list of script files",
+            Takes::Flag => "true or false",
+            Takes::Number => "a number",
+            Takes::Count => "a whole number",
+            Takes::Time => "a time such as 60, \"60s\" or \"500ms\"",
+            Takes::Text => "a text",
+        };
+        format!("{wanted} is wanted, not {value}")
+    }
+}
+
+fn command() -> Command {
+    TrialSpec::augment_args(Command::new("trial"))
+}
+
+/// The fields of a serialized spec.
+fn fields(spec: &TrialSpec) -> Map<String, Value> {
+    match serde_json::to_value(spec) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn names(value: &Value) -> Option<Value> {
+    let names = match value {
+        Value::Array(names) if !names.is_empty() => names.clone(),
+        Value::String(_) => vec![value.clone()],
+        _ => return None,
+    };
+    let are_names = names
+        .iter()
+        .all(|name| name.as_str().is_some_and(|name| !name.is_empty()));
+    are_names.then_some(Value::Array(names))
+}
+
+/// What clap says of a value, in a clause: `"many" is not …`, with the words that there are.
+fn clause(error: &str) -> String {
+    let text = error.strip_prefix("error: ").unwrap_or(error);
+    let text = text.split("\n\n").next().unwrap_or(text);
+    let text = text.split_once("': ").map_or(text, |(_, why)| why);
+    let text = text.replace("\n  [", " [");
+    text.trim().to_owned()
+}
+
+impl TrialSpec {
+    /// The trial of a point: values by name as an experiment's records have them, each accepted by its
+    /// option. `target`, `params` and `settings` stand among them.
+    ///
+    /// # Errors
+    /// A value that the spec does not take.
+    pub fn from_point(point: &Map<String, Value>) -> Result<Self, String> {
+        let named = point.iter().map(|(name, value)| {
+            let value = match (TrialOption::named(name), name.as_str()) {
+                (Some(option), _) => return (option.key.clone(), option.recorded(value)),
+                (None, "target") => serde_json::json!({ "url": [value] }),
+                (None, _) => value.clone(),
+            };
+            (name.clone(), value)
+        });
+        serde_json::from_value(Value::Object(named.collect())).map_err(|error| error.to_string())
+    }
+
+    /// What is to be typed behind `pgdyno run` to get this trial again, without secrets: what is as it
+    /// is when nothing is typed is left out.
+    pub fn words(&self) -> Vec<String> {
+        let (own, default) = (fields(self), fields(&Self::default()));
+        let mut words = self.workload.clone();
+        words.extend(self.options(&own, &default));
+        words.extend(
+            self.params
+                .iter()
+                .flat_map(|given| ["--param".to_owned(), given.clone()]),
+        );
+        words.extend(self.seed.map(|seed| format!("--seed={seed}")));
+        let observe = &self.observe;
+        if observe.instruments != super::Wish::Auto {
+            words.push(format!("--observe={}", observe.instruments));
+        }
+        words.extend(observe.disk.iter().map(|disk| format!("--disk={disk}")));
+        words.extend(
+            observe
+                .scrape
+                .iter()
+                .map(|at| format!("--scrape={}", at.public())),
+        );
+        words.extend(
+            self.target
+                .urls
+                .iter()
+                .map(|url| format!("--url={}", url.public())),
+        );
+        match &self.target.discover {
+            Some(super::Discover::Sql) => words.push("--discover".to_owned()),
+            Some(super::Discover::Http(url)) => words.push(format!("--discover={url}")),
+            None => {}
+        }
+        let own = &self.target.own;
+        let folder = own.pg_bindir.iter();
+        words.extend(folder.map(|folder| format!("--pg-bindir={}", folder.display())));
+        words.extend(own.pg_set.iter().map(|set| format!("--pg-set={set}")));
+        words.extend(own.pg_user.iter().map(|user| format!("--pg-user={user}")));
+        words
+    }
+
+    fn options(&self, own: &Map<String, Value>, default: &Map<String, Value>) -> Vec<String> {
+        let option = |option: &TrialOption| {
+            let long = option.long.as_ref()?;
+            let value = option.typed(own)?;
+            if Some(&value) == option.typed(default).as_ref() {
+                return None;
+            }
+            Some(match option.takes {
+                Takes::Flag => format!("--{long}"),
+                _ => format!("--{long}={}", option.text(&value)),
+            })
+        };
+        TrialOption::all().iter().filter_map(option).collect()
+    }
+
+    /// The load's options that are not as they are when nothing is typed, by name, as people read
+    /// them; the workload is not among them.
+    pub fn chosen(&self) -> Vec<(&'static str, String)> {
+        let (own, default) = (fields(self), fields(&Self::default()));
+        let chosen = TrialOption::all().iter().filter_map(|option| {
+            option.long.as_ref()?;
+            let value = option.typed(&own)?;
+            (Some(&value) != option.typed(&default).as_ref())
+                .then(|| (option.name.as_str(), option.text(&value)))
+        });
+        chosen.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde_json::json;
+
+    use super::*;
+    use crate::spec::{Address, Discover};
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        spec: TrialSpec,
+    }
+
+    fn typed(words: &[String]) -> TrialSpec {
+        let words = std::iter::once("trial".to_owned()).chain(words.iter().cloned());
+        Typed::try_parse_from(words).unwrap().spec
+    }
+
+    /// A value that is not what the option is when nothing is typed.
+    fn sample(option: &TrialOption) -> Value {
+        let command = command();
+        let mut args = command.get_arguments();
+        let arg = args
+            .find(|arg| arg.get_id() == option.key.as_str())
+            .unwrap();
+        let words = arg.get_possible_values();
+        match (option.takes, option.name.as_str()) {
+            (Takes::Names, _) => json!(["a.sql@9", "b.sql"]),
+            (Takes::Flag, _) => json!(true),
+            (Takes::Count, _) => json!(3),
+            (Takes::Number, _) => json!(7.5),
+            (Takes::Time, _) => json!(0.25),
+            (Takes::Text, "backoff") => json!("exponential=2ms,30ms,equal"),
+            (Takes::Text, "io") => json!("epoll"),
+            (Takes::Text, _) if words.is_empty() => json!("a word"),
+            (Takes::Text, _) => json!(words.last().unwrap().get_name()),
+        }
+    }
+
+    #[test]
+    fn no_option_of_a_trial_is_lost_between_its_forms() {
+        let default = TrialSpec::of("w");
+        for option in TrialOption::all() {
+            let (name, sample) = (&option.name, sample(option));
+            // As an experiment file has it.
+            let accepted = option.accept(&sample).unwrap();
+            let mut point = json!({ "workload": ["w"] });
+            point[name] = accepted.clone();
+            let spec = TrialSpec::from_point(point.as_object().unwrap()).unwrap();
+            assert_ne!(spec, default, "{name} does not reach the spec");
+            assert_eq!(option.typed(&fields(&spec)), Some(accepted), "{name}");
+            // As the notebook and the document have it.
+            let kept = serde_json::to_string(&spec).unwrap();
+            assert_eq!(
+                serde_json::from_str::<TrialSpec>(&kept).unwrap(),
+                spec,
+                "{name}"
+            );
+            // As it is typed, and as it is typed again.
+            assert_eq!(typed(&spec.words()), spec, "{name}: {:?}", spec.words());
+            let is_chosen = spec.chosen().iter().any(|(chosen, _)| chosen == name);
+            assert_eq!(is_chosen, option.long.is_some(), "{name}");
+            if name != "verbose_errors" {
+                assert_ne!(spec.load_sha256(), default.load_sha256(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_option_is_kept_too_but_for_passwords() {
+        let words = [
+            "w",
+            "--param=a=1",
+            "--seed=-4",
+            "--observe=host",
+            "--disk=sda",
+            "--pg-set=a=b",
+            "--scrape=n=http://me:s3cret@h/m",
+            "--url=postgresql://me:s3cret@h/d",
+            "--discover",
+            "--url=host=h password=s3cret",
+            "--pg-bindir=/x",
+            "--pg-user=u",
+        ];
+        let spec = typed(&words.map(str::to_owned));
+        let kept = serde_json::to_string(&spec).unwrap();
+        let again = spec.words();
+        assert!(!kept.contains("s3cret") && !format!("{spec:?} {again:?}").contains("s3cret"));
+        let read: TrialSpec = serde_json::from_str(&kept).unwrap();
+        assert_eq!(typed(&again), read);
+        assert_eq!(read.target.urls[0], Address::from("postgresql://me@h/d"));
+        assert_eq!(read.target.discover, Some(Discover::Sql));
+        assert_eq!(serde_json::to_string(&read).unwrap(), kept);
+        // Another password, or another server, is the same load.
+        let elsewhere = typed(&["w", "--param=a=1", "--seed=-4"].map(str::to_owned));
+        assert_eq!(spec.load_sha256(), elsewhere.load_sha256());
+    }
+
+    #[test]
+    fn nothing_is_left_open_in_a_resolved_trial() {
+        let spec = typed(&["w", "-j", "64", "--max-tries=3"].map(str::to_owned));
+        let resolved = spec.resolved();
+        assert_eq!((resolved.clients, resolved.threads), (Some(1), Some(1)));
+        assert_eq!(resolved.duration, Some(Duration::from_secs(10)));
+        assert!(resolved.seed.is_some());
+        assert_eq!(resolved.clone().resolved(), resolved);
+        assert_eq!(typed(&resolved.words()).resolved(), resolved);
+    }
+
+    #[test]
+    fn a_value_that_is_refused_is_refused_with_what_is_taken() {
+        for (name, value, want) in [
+            ("clients", json!(0), "0 is not in 1..=100000"),
+            ("clients", json!("8"), "a whole number is wanted, not \"8\""),
+            ("clients", json!(1.5), "a whole number is wanted, not 1.5"),
+            ("duration", json!(0), "it must be longer than nothing"),
+            ("duration", json!("1x"), "a duration is a number of seconds"),
+            ("duration", json!(true), "a time such as 60"),
+            ("query_mode", json!("fast"), "simple, extended, prepared"),
+            ("warmup", json!("auto=1s"), "fewer than 10 s"),
+            ("connect", json!(1), "true or false is wanted, not 1"),
+            ("backoff", json!("linear"), "a backoff is none"),
+            ("workload", json!([]), "a pack's name or folder"),
+        ] {
+            let error = TrialOption::named(name)
+                .unwrap()
+                .accept(&value)
+                .unwrap_err();
+            assert!(error.contains(want), "{name} = {value}: {error}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Where the database is, as it is asked for.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::secret::Address;
+
+/// Where the database is. With none of these and none of PGHOST, PGHOSTADDR, PGPORT and PGSERVICE
+/// set, pgdyno uses the server kept by `pgdyno server start`, or starts one of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(default)]
+#[command(next_help_heading = "Target")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TargetSpec {
+    /// Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; what it leaves
+    /// open comes from the PG* environment, as with psql. Without a target in either, pgdyno uses
+    /// its kept server or starts one for this run. Several times, or with a list of hosts: clients
+    /// are dealt over all of them, client i to endpoint i modulo their number
+    #[arg(long = "url", id = "url", value_name = "URL")]
+    #[serde(rename = "url")]
+    #[cfg_attr(test, ts(as = "Vec<String>"))]
+    pub urls: Vec<Address>,
+
+    /// Use all nodes of the cluster that the server belongs to as endpoints: asked of the server
+    /// in SQL, or of a node's HTTP port (CockroachDB: --discover=http://HOST:8080)
+    #[arg(
+        long,
+        value_name = "HTTP_URL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    #[cfg_attr(test, ts(as = "Option<String>"))]
+    pub discover: Option<Discover>,
+
+    /// How a server of pgdyno's own is to be.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub own: OwnSpec,
+}
+
+impl TargetSpec {
+    /// What this URL or key=value string names.
+    pub fn at(url: impl Into<Address>) -> Self {
+        Self {
+            urls: vec![url.into()],
+            ..Self::default()
+        }
+    }
+}
+
+/// How to find the nodes of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Discover {
+    /// The server is asked in SQL.
+    Sql,
+    /// A node's HTTP port is asked: `http://host:port`.
+    Http(String),
+}
+
+impl From<String> for Discover {
+    fn from(text: String) -> Self {
+        match text.is_empty() {
+            true => Self::Sql,
+            false => Self::Http(text),
+        }
+    }
+}
+
+impl From<Discover> for String {
+    fn from(discover: Discover) -> Self {
+        match discover {
+            Discover::Sql => String::new(),
+            Discover::Http(url) => url,
+        }
+    }
+}
+
+impl FromStr for Discover {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(text.to_owned().into())
+    }
+}
+
+/// How a PostgreSQL of pgdyno's own is to be, wherever one is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OwnSpec {
+    /// Where the PostgreSQL server's programs are, for a server of pgdyno's own
+    #[arg(long, value_name = "DIR")]
+    #[cfg_attr(test, ts(as = "Option<String>"))]
+    pub pg_bindir: Option<PathBuf>,
+
+    /// Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub pg_set: Vec<String>,
+
+    /// Unprivileged system user that runs a server of pgdyno's own when pgdyno is root
+    #[arg(long, value_name = "USER")]
+    pub pg_user: Option<String>,
+}
+
+impl OwnSpec {
+    /// Whether nothing was said about it.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,62 @@
+//! From what is to be observed, as it was asked for, to what watches: checked, and listening.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pgdyno_model::spec::ObserveSpec;
+use pgdyno_model::{Exit, Failure};
+
+use super::Talk;
+use crate::observe::scrape::Scrape;
+use crate::observe::{Asked, board, listen};
+use crate::target::locate::Device;
+
+/// The same as a trial takes it; from here on others can see it.
+///
+/// # Errors
+/// Something cannot be observed as it was asked for, or the address cannot be listened at.
+pub fn observing(spec: &ObserveSpec, talk: Talk) -> Result<Asked, Failure> {
+    let mut names = BTreeSet::new();
+    let mut scrapes = Vec::new();
+    for (index, address) in spec.scrape.iter().enumerate() {
+        // The text may have a password: it is not repeated.
+        let wrong = |why: String| {
+            let which = match spec.scrape.len() {
+                1 => "--scrape".to_owned(),
+                _ => format!("--scrape number {}", index + 1),
+            };
+            Failure::with(Exit::Usage, format!("{which}: {why}"))
+                .hint("--scrape node=http://db1:9100/metrics,node_load1,node_disk_*")
+        };
+        let scrape: Scrape = address.secret().parse().map_err(wrong)?;
+        if !names.insert(scrape.name().to_owned()) {
+            return Err(wrong(format!(
+                "there are two of the name {}",
+                scrape.name()
+            )));
+        }
+        scrapes.push(scrape);
+    }
+    for name in &spec.disk {
+        Device::named(name).map_err(|why| Failure::with(Exit::Usage, format!("--disk: {why}")))?;
+    }
+    let board = match spec.metrics_listen {
+        None => None,
+        Some(at) => {
+            let board = Arc::<board::Board>::default();
+            let at = listen::serve(Arc::clone(&board), at).map_err(|e| {
+                Failure::new(format!("--metrics-listen: cannot listen at {at}: {e}"))
+                    .hint("another port, or end what listens there")
+            })?;
+            if !talk.quiet {
+                crate::say::remark!("pgdyno: metrics at http://{at}/metrics");
+            }
+            Some(board)
+        }
+    };
+    Ok(Asked {
+        spec: spec.clone(),
+        scrapes,
+        board,
+    })
+}

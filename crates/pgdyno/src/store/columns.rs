@@ -1,0 +1,108 @@
+//! Rows of queries as structs: a struct's fields are named once, and the list of a SELECT and the
+//! reading of its rows follow from them.
+
+use pgdyno_model::{State, TrialSpec};
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+/// What a field of a row is read from: one column, or several that belong together.
+pub trait Column: Sized {
+    /// The columns of a field of this name.
+    fn names(field: &str) -> Vec<String> {
+        vec![field.to_owned()]
+    }
+
+    /// Reads them, from this place on, and moves the place behind them.
+    ///
+    /// # Errors
+    /// A value of another type.
+    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self>;
+}
+
+macro_rules! scalars {
+    ($($type:ty)*) => {
+        $(
+            impl Column for $type {
+                fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+                    *next += 1;
+                    row.get(*next - 1)
+                }
+            }
+
+            impl Column for Option<$type> {
+                fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+                    *next += 1;
+                    row.get(*next - 1)
+                }
+            }
+        )*
+    };
+}
+scalars!(i64 u32 u64 f64 String serde_json::Value);
+
+/// By its word.
+impl Column for State {
+    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+        let word = String::read(row, next)?;
+        Self::from_name(&word).ok_or_else(|| unreadable(*next, "there is no such state".into()))
+    }
+}
+
+/// As JSON.
+impl Column for TrialSpec {
+    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+        let text = String::read(row, next)?;
+        serde_json::from_str(&text).map_err(|error| unreadable(*next, error.into()))
+    }
+}
+
+/// As words with spaces between; none is NULL.
+impl Column for Vec<String> {
+    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+        let text = Option::<String>::read(row, next)?.unwrap_or_default();
+        Ok(text.split_whitespace().map(str::to_owned).collect())
+    }
+}
+
+fn unreadable(next: usize, why: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(next - 1, Type::Text, why)
+}
+
+/// Makes a struct whose fields are columns. A field that is no column of its name has the expression
+/// that gives it behind its type.
+macro_rules! columns {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($(#[$field_meta:meta])* pub $field:ident: $type:ty $(= $sql:literal)?,)*
+        }
+    ) => {
+        $(#[$meta])*
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        impl $name {
+            /// What stands between SELECT and FROM.
+            fn columns() -> String {
+                let mut columns: Vec<String> = Vec::new();
+                $(
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut names = <$type as $crate::store::columns::Column>::names(stringify!($field));
+                    $(names = vec![$sql.to_owned()];)?
+                    columns.extend(names);
+                )*
+                columns.join(", ")
+            }
+
+            /// Reads a row of such a SELECT.
+            fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+                let mut next = 0;
+                Ok(Self {
+                    $($field: <$type as $crate::store::columns::Column>::read(row, &mut next)?,)*
+                })
+            }
+        }
+    };
+}
+pub(super) use columns;
