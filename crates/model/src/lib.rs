@@ -4,6 +4,7 @@
 //! these types; the page's TypeScript is generated from them.
 //!
 //! - `exit`: how pgdyno ends, and the one form of its errors.
+//! - `experiment`: a matrix of trials.
 //! - `spec`: what a trial is.
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
 //! - `observed`: what instruments saw beside a trial.
@@ -14,6 +15,7 @@
 
 pub mod event;
 pub mod exit;
+pub mod experiment;
 mod fact;
 pub mod note;
 pub mod observed;
@@ -23,6 +25,7 @@ mod state;
 pub mod text;
 
 pub use exit::{Exit, Failure};
+pub use experiment::Experiment;
 pub use fact::Fact;
 pub use note::{Note, Severity};
 pub use observer::{Observer, Observers};

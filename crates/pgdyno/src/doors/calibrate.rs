@@ -145,7 +145,7 @@ impl CalibrateArgs {
             observe: observing(&self.observe, talk)?,
             name: self.name.clone(),
             duration: self.duration,
-            params: self.pack.param.clone(),
+            params: self.pack.pairs()?,
             expectations,
             go_on: match (self.anyway, self.only_baseline) {
                 (true, _) => GoOn::Anyway,
@@ -171,17 +171,16 @@ impl CalibrateArgs {
 /// Does it.
 pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
     let asked = args.asked(talk)?;
-    let seen = super::interrupts()?.count();
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
-        let (systems, exit) = compare(args, talk, &asked, seen)?;
+        let (systems, exit) = compare(args, talk, &asked)?;
         if !args.json.replaces_text() {
             write_answer(format_args!("{}", calibration::comparison_text(&systems)))?;
         }
         json_to.write(&calibration::comparison_json(&systems))?;
         return Ok(exit);
     }
-    let (calibration, early) = calibrate(args, talk, &asked, args.wanted(), seen)?;
+    let (calibration, early) = calibrate(args, talk, &asked, args.wanted())?;
     let is_met = Judged::of(&calibration).is_met();
     if let Some(failure) = early {
         // What was measured until then is worth showing.
@@ -220,7 +219,6 @@ fn calibrate(
     talk: Talk,
     asked: &Asked,
     wanted: TargetSpec,
-    interrupts_seen: u32,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
     let store = args.store.open()?;
     let conducted = conduct::conduct(
@@ -229,9 +227,8 @@ fn calibrate(
             wanted,
             store: store.path(),
             screen: talk.screen(),
-            progress: &|| talk.progress(),
+            progress: super::progress_on,
             interrupts: super::interrupts()?,
-            interrupts_seen,
         },
     )?;
     let calibration = read::called(&store, &conducted.uuid)?;
@@ -243,7 +240,6 @@ fn compare(
     args: &CalibrateArgs,
     talk: Talk,
     asked: &Asked,
-    seen: u32,
 ) -> Result<(Vec<Calibration>, Exit), Failure> {
     // A name that is mistyped is told before minutes are spent on a URL.
     let is_url = |called: &str| called.contains("://") || called.contains('=');
@@ -264,7 +260,7 @@ fn compare(
             own: args.target.own.clone(),
             ..TargetSpec::at(called.as_str())
         };
-        let (calibration, early) = calibrate(args, talk, asked, wanted, seen)?;
+        let (calibration, early) = calibrate(args, talk, asked, wanted)?;
         if let Some(failure) = early {
             return Err(failure);
         }

@@ -1,6 +1,5 @@
 //! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
@@ -12,9 +11,8 @@ use super::store_args::StoreArgs;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::reader;
 use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
-use crate::plan::experiment::toml_text::Source;
+use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
@@ -131,15 +129,6 @@ pub struct RetriesArgs {
 
 impl RetriesArgs {
     fn lab(&self) -> Result<Lab, Failure> {
-        let param = |text: &String| match text.split_once('=') {
-            Some((name, value)) if pgdyno_script::is_valid_name(name) => {
-                Ok((name.to_owned(), value.to_owned()))
-            }
-            _ => Err(Failure::with(
-                Exit::Usage,
-                format!("--param {text}: it must be NAME=VALUE"),
-            )),
-        };
         let or = |given: &[u32], plain: &[u32], full: &[u32]| match (given, self.full) {
             ([], false) => plain.to_vec(),
             ([], true) => full.to_vec(),
@@ -159,12 +148,7 @@ impl RetriesArgs {
             },
             repeats: self.repeat,
             seed: self.seed,
-            params: self
-                .pack
-                .param
-                .iter()
-                .map(param)
-                .collect::<Result<_, _>>()?,
+            params: self.pack.pairs()?,
             full: self.full,
         })
     }
@@ -173,15 +157,11 @@ impl RetriesArgs {
 /// Does it.
 pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
     let LabVerb::Retries(args) = verb;
-    let text = args.lab()?.toml();
+    let made = args.lab()?.experiment();
     if args.print {
-        return write_answer(format_args!("{text}")).map(|()| Exit::Ok);
+        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
-    let source = Source {
-        name: "the laboratory's experiment",
-        text: &text,
-    };
-    let experiment = reader::read(source, "", Path::new(""))?;
+    let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &args.target, seed)?;
     retries(args, talk, &plan)
@@ -206,10 +186,12 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
         Means {
             wanted: args.target.clone(),
             observe: Default::default(),
+            target: None,
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
+            study: &mut TrialsAlone,
             notebook: &notebook,
             interrupts,
         },

@@ -1,6 +1,10 @@
 //! The options that say how a workload is to be, the same on every native verb.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
+
+use pgdyno_model::{Exit, Failure};
 
 /// What the user chooses about a workload.
 #[derive(Debug, Clone, Default, Args)]
@@ -10,4 +14,27 @@ pub struct PackArgs {
     /// tells them. What is left out is taken from the loaded tables, or else the default
     #[arg(long, value_name = "NAME=VALUE")]
     pub param: Vec<String>,
+}
+
+impl PackArgs {
+    /// The parameters with their values as they were typed.
+    ///
+    /// # Errors
+    /// One that is not NAME=VALUE, or is given twice.
+    pub fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
+        let mut seen = BTreeSet::new();
+        let pair = |text: &String| {
+            let wrong = |what| Failure::with(Exit::Usage, format!("--param {text}: {what}"));
+            match text.split_once('=') {
+                Some((name, value)) if pgdyno_script::is_valid_name(name) => {
+                    match seen.insert(name.to_owned()) {
+                        true => Ok((name.to_owned(), value.to_owned())),
+                        false => Err(wrong("it is given twice")),
+                    }
+                }
+                _ => Err(wrong("it must be NAME=VALUE")),
+            }
+        };
+        self.param.iter().map(pair).collect()
+    }
 }

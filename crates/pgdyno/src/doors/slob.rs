@@ -1,7 +1,6 @@
 //! `pgdyno slob sweep`: where the caches end and what a read costs; how reads grow with sessions;
 //! what updates cost among them.
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -15,9 +14,8 @@ use super::store_args::StoreArgs;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::reader;
 use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
-use crate::plan::experiment::toml_text::{Source, quoted};
+use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
@@ -168,15 +166,11 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     if let Some(remark) = remark {
         crate::say::remark!("pgdyno: note: {remark}");
     }
-    let text = sweep.toml();
+    let made = sweep.experiment();
     if args.print {
-        return write_answer(format_args!("{text}")).map(|()| Exit::Ok);
+        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
-    let source = Source {
-        name: "the sweep's experiment",
-        text: &text,
-    };
-    let experiment = reader::read(source, "", Path::new(""))?;
+    let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &wanted, seed)?;
     let journals = settings::directory()?;
@@ -200,10 +194,12 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         Means {
             observe: Default::default(),
             wanted,
+            target: None,
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
+            study: &mut TrialsAlone,
             notebook: &notebook,
             interrupts,
         },
@@ -284,22 +280,12 @@ impl SweepArgs {
             ([], _) => vec![1],
             (given, _) => given.to_vec(),
         };
-        let mut params = Vec::new();
-        for text in &self.pack.param {
-            let Some((name, value)) = text.split_once('=') else {
-                return Err(usage(format!("--param {text}: it must be NAME=VALUE")));
-            };
-            if ["scale", "active", "tab_prefix"].contains(&name) {
-                return Err(usage(format!(
-                    "--param {name}: the sweep chooses it (--max-size)"
-                )));
-            }
-            let is_plain = value.parse::<f64>().is_ok_and(f64::is_finite)
-                || ["true", "false"].contains(&value);
-            params.push(match is_plain && pgdyno_script::is_valid_name(name) {
-                true => format!("{name} = {value}"),
-                false => format!("{} = {}", quoted(name), quoted(value)),
-            });
+        let params = self.pack.pairs()?;
+        let mut names = params.iter().map(|(name, _)| name.as_str());
+        if let Some(name) = names.find(|name| ["scale", "active", "tab_prefix"].contains(name)) {
+            return Err(usage(format!(
+                "--param {name}: the sweep chooses it (--max-size)"
+            )));
         }
         let sweep = SlobSweep {
             vary,

@@ -1,5 +1,6 @@
 //! `pgdyno sweep`: a matrix of trials from a file, a preset or pgbench-tools' configuration.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,11 +13,11 @@ use super::Talk;
 use super::json_arg::{self, JsonArg};
 use super::observing::observing;
 use super::store_args::StoreArgs;
-use crate::plan::experiment::capacity::Capacity;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::reader::{self, Experiment};
+use crate::plan::experiment::reader;
+use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{parameter, pgbench_tools, presets};
 use crate::plan::settings;
@@ -27,8 +28,9 @@ use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::say::{answer, write_answer};
 use pgdyno_model::event::Finished;
+use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Observer, Observers};
+use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers};
 
 /// What to sweep, and how.
 #[derive(Debug, Args)]
@@ -125,14 +127,14 @@ All of it: docs/experiments.md";
 
 /// Does it.
 pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
-    let text = Text::of(args)?;
-    for remark in &text.remarks {
+    let given = Given::of(args)?;
+    for remark in &given.remarks {
         crate::say::remark!("pgdyno: note: {remark}");
     }
     if args.print {
-        return write_answer(format_args!("{}", text.toml)).map(|()| Exit::Ok);
+        return write_answer(format_args!("{}", given.toml())).map(|()| Exit::Ok);
     }
-    let mut experiment = text.experiment()?;
+    let mut experiment = given.experiment()?;
     if let Some(slo) = args.slo {
         experiment.capacity = Some(Capacity { slo });
     }
@@ -144,20 +146,22 @@ pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
     sweep(args, talk, experiment)
 }
 
-/// An experiment before it is read.
-struct Text {
-    toml: String,
-    /// For messages.
-    name: String,
-    /// What the experiment is called unless it says so itself.
-    title: String,
-    /// Where its script files are.
-    folder: PathBuf,
+/// What there is to be swept.
+struct Given {
+    definition: Definition,
+    /// What could not be taken over from elsewhere.
     remarks: Vec<String>,
 }
 
-impl Text {
-    fn of(args: &SweepArgs) -> Result<Text, Failure> {
+enum Definition {
+    /// A file, which may be wrong.
+    File { path: PathBuf, text: String },
+    /// What pgdyno has made.
+    Made(Commented),
+}
+
+impl Given {
+    fn of(args: &SweepArgs) -> Result<Given, Failure> {
         let read = |path: &Path| {
             fs::read_to_string(path).map_err(|e| {
                 Failure::with(
@@ -166,58 +170,59 @@ impl Text {
                 )
             })
         };
-        let stem = |path: &Path| {
-            path.file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned())
-        };
-        let folder = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
-        if let Some(path) = &args.file {
-            return Ok(Text {
-                toml: read(path)?,
-                name: path.display().to_string(),
-                title: stem(path).unwrap_or_default(),
-                folder: folder(path),
-                remarks: Vec::new(),
-            });
-        }
-        if let Some(path) = &args.from_pgbench_tools {
-            let config = read(path)?;
+        let (definition, remarks) = if let Some(path) = &args.file {
+            let (path, text) = (path.clone(), read(path)?);
+            (Definition::File { path, text }, Vec::new())
+        } else if let Some(path) = &args.from_pgbench_tools {
             let name = path.display().to_string();
-            let converted = pgbench_tools::convert(&name, &config, &folder(path))?;
-            return Ok(Text {
-                toml: converted.toml,
-                name: format!("{name} as an experiment"),
-                title: "pgbench-tools".to_owned(),
-                // The paths in it lead from where pgdyno is called, wherever it is kept.
-                folder: PathBuf::new(),
-                remarks: converted.remarks,
-            });
-        }
-        let Some(preset) = args.preset.as_deref() else {
-            return Err(Failure::with(Exit::Usage, "what is to be measured?")
-                .hint("an experiment in TOML: pgdyno sweep FILE")
-                .hint(format!(
-                    "or one that pgdyno brings: --preset {}",
-                    presets::NAMES.join("|")
-                ))
-                .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG"));
+            let converted = pgbench_tools::convert(&name, &read(path)?, &folder(path))?;
+            (Definition::Made(converted.made), converted.remarks)
+        } else {
+            let preset = args.preset.as_deref();
+            let preset = preset.and_then(|name| presets::preset(name, &Host::read()));
+            let preset = preset.ok_or_else(|| {
+                Failure::with(Exit::Usage, "what is to be measured?")
+                    .hint("an experiment in TOML: pgdyno sweep FILE")
+                    .hint(format!(
+                        "or one that pgdyno brings: --preset {}",
+                        presets::NAMES.join("|")
+                    ))
+                    .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG")
+            })?;
+            (Definition::Made(preset), Vec::new())
         };
-        Ok(Text {
-            toml: presets::toml(preset, &Host::read()).unwrap_or_default(),
-            name: format!("preset {preset}"),
-            title: preset.to_owned(),
-            folder: PathBuf::new(),
-            remarks: Vec::new(),
+        Ok(Given {
+            definition,
+            remarks,
         })
     }
 
-    fn experiment(&self) -> Result<Experiment, Failure> {
-        let source = Source {
-            name: &self.name,
-            text: &self.toml,
-        };
-        reader::read(source, &self.title, &self.folder)
+    /// The text of its file.
+    fn toml(&self) -> Cow<'_, str> {
+        match &self.definition {
+            Definition::File { text, .. } => text.into(),
+            Definition::Made(made) => made.to_toml().into(),
+        }
     }
+
+    fn experiment(self) -> Result<Experiment, Failure> {
+        match self.definition {
+            Definition::Made(made) => Ok(made.experiment),
+            Definition::File { path, text } => {
+                let source = Source {
+                    name: &path.display().to_string(),
+                    text: &text,
+                };
+                let stem = path.file_stem().unwrap_or_default();
+                reader::read(source, &stem.to_string_lossy(), &folder(&path))
+            }
+        }
+    }
+}
+
+/// Where a file is, for the paths in it.
+fn folder(path: &Path) -> PathBuf {
+    path.parent().map(Path::to_owned).unwrap_or_default()
 }
 
 fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
@@ -301,10 +306,12 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         Means {
             wanted,
             observe,
+            target: None,
             journals: &journals,
             screen: talk.screen(),
             progress: super::progress_on,
             observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
+            study: &mut TrialsAlone,
             notebook: &notebook,
             interrupts,
         },

@@ -211,7 +211,7 @@ fn sweeps_of_sessions_and_reads_are_experiments_too() {
             0,
             &[
                 "params.update_pct = [0, 5, 10, 25, 50, 100]",
-                "\"redo\" = \"heavy\"",
+                "redo = \"heavy\"",
             ],
         );
     assert!(!printed.stdout.contains("postgresql://"), "{printed:?}");

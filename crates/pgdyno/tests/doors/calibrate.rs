@@ -108,7 +108,7 @@ fn each_line_has_a_verdict_and_the_notebook_shows_it_again() {
     let shown = store.run(&["show", "--experiment", "here"]).expect(0, &[]);
     assert_eq!(shown.stdout, printed.stdout);
     assert_eq!(store.json(&["show", "--experiment", "here"], 0), document);
-    let positions = "SELECT group_concat(point ->> 'measure', ' ') FROM \
+    let positions = "SELECT group_concat(point ->> 'name', ' ') FROM \
                      (SELECT point FROM trial ORDER BY position)";
     store
         .run(&["sql", positions])

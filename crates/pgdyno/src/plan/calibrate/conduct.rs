@@ -1,31 +1,37 @@
-//! Carrying a calibration out: trial by trial, each kept when it is over.
+//! Carrying a calibration out: its experiment is made for the server and run like any other. More
+//! clients follow from what the trials so far came to.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pgdyno_drive::Control;
 use pgdyno_platform::interrupt::Interrupts;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::expect::Expectations;
-use super::growth::{Growth, Step};
+use super::growth::Growth;
 use super::judge::Judged;
-use super::measure::{Measure, READ, UPDATE};
+use super::measure::{self, Measure, READ, Server, UPDATE};
 use super::{read, server_side};
 use crate::observe;
-use crate::plan::brake::Brake;
-use crate::plan::hygiene;
+use crate::plan::experiment::conduct::{self as runner, Means as RunnersMeans};
+use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::plan::Plan;
+use crate::plan::experiment::point::Point;
+use crate::plan::experiment::schedule::Slot;
+use crate::plan::experiment::study::Study;
 use crate::plan::prepare::{self, Prepared};
-use crate::plan::trial::{Outcome, Trial};
+use crate::plan::trial::Outcome;
+use crate::plan::{hygiene, settings};
 use crate::report::live::{Form, Screen};
-use crate::store::{ExperimentHeader, ExperimentRow, Store, TrialHeader, verdict};
-use crate::target::dialect::Product;
-use crate::target::facts::Facts;
+use crate::store::{Store, verdict};
+use crate::target::dialect::{POSTGRESQL, Product};
+use crate::target::facts::{self, Facts};
 use crate::target::open::{self, Kind, Target};
-use crate::target::own;
+use crate::target::{own, trouble};
 use crate::workload::progress::Progress;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure, Observers, State, TrialSpec};
+use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
+use pgdyno_model::spec::{TargetSpec, seed_from_clock};
+use pgdyno_model::{Exit, Failure, Observer, Observers, State};
 
 /// What comes after the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +53,8 @@ pub struct Asked {
     pub name: Option<String>,
     /// How long reads and updates are measured at one client.
     pub duration: Duration,
-    /// `NAME=VALUE` each, of the workload.
-    pub params: Vec<String>,
+    /// The workload's parameters, with their values as they were typed.
+    pub params: Vec<(String, String)>,
     /// What is expected.
     pub expectations: Expectations,
     /// What comes after it.
@@ -65,12 +71,10 @@ pub struct Means<'a> {
     pub store: &'a Path,
     /// How trials are shown while they run.
     pub screen: Form,
-    /// How a load reports.
-    pub progress: &'a dyn Fn() -> Progress,
+    /// How a load is shown.
+    pub progress: fn(Form) -> Progress,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
-    /// Interrupts before the verb began; any more end it.
-    pub interrupts_seen: u32,
 }
 
 /// A calibration that was begun.
@@ -88,41 +92,91 @@ pub struct Conducted {
 /// calibration early instead: what was measured before is there to be shown.
 pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
     // What can be wrong without a server is said before one is started.
-    for measure in [Measure::Commit, Measure::Baseline] {
-        let spec = measure.spec(&means.wanted, asked.duration, &asked.params);
-        let checked = prepare::check(&spec)?;
-        if measure == Measure::Baseline {
-            check_names(&checked)?;
-        }
-    }
+    let of_any = Server {
+        probes: &POSTGRESQL.probes,
+        waits_not: false,
+        may_time: false,
+    };
+    check_names(
+        &asked.plan("calibrate", &of_any, &means.wanted)?,
+        &means.wanted,
+    )?;
     let quiet = means.screen == Form::Quiet;
     let target = open::open(&means.wanted, &mut |step| own::tell(&step, quiet))?;
     for warning in &target.warnings {
         crate::say::remark!("pgdyno: warning: {warning}");
     }
-    target.connect_unless_interrupted(means.interrupts)?.close();
+    let (server, facts) = look(&target, means.interrupts)?;
+    let name = asked.name.clone().unwrap_or_else(|| named_after(&target));
+    let mut plan = asked.plan(&name, &server, &means.wanted)?;
+    plan.identity.definition["calibration"] = asked.to_json();
     let store = Store::open(means.store)?;
-    let experiment = store.begin_experiment(&header(asked, &target))?;
+    let notebook = Notebook::begin(&store, &plan.identity)?;
     let mut calibration = Calibration {
         asked,
         store: store.path().to_owned(),
-        means,
-        target,
-        experiment,
-        position: 0,
-        facts: None,
-        product: None,
+        plan: &plan,
+        growth: asked.growth.within(&facts),
+        target: target.clone(),
+        server,
+        counters: None,
     };
-    let early = calibration.all().err();
+    drop(store);
+    let mut screen = Screen::new(means.screen);
+    let mut steps = Steps {
+        form: means.screen,
+        interrupts: means.interrupts,
+    };
+    let journals = settings::directory()?;
+    let ended = runner::conduct(
+        &plan,
+        RunnersMeans {
+            wanted: means.wanted,
+            target: Some(target.clone()),
+            observe: asked.observe.clone(),
+            journals: &journals,
+            screen: means.screen,
+            progress: means.progress,
+            observer: &mut Observers::new([&mut screen, &mut steps]),
+            study: &mut calibration,
+            notebook: &notebook,
+            interrupts: means.interrupts,
+        },
+    );
+    let early = ended.map_or_else(Some, |ended| ended.early);
     Ok(Conducted {
-        uuid: calibration.experiment.uuid,
-        early,
+        uuid: notebook.uuid().to_owned(),
+        early: early.map(|failure| target.explain(failure)),
     })
 }
 
+impl Asked {
+    fn plan(&self, name: &str, server: &Server, wanted: &TargetSpec) -> Result<Plan, Failure> {
+        let experiment = measure::experiment(name, self.duration, &self.params, server);
+        Plan::new(experiment, wanted, seed_from_clock())
+    }
+
+    /// As it is kept.
+    fn to_json(&self) -> Value {
+        let params = self.params.iter();
+        let params = params.map(|(name, value)| format!("{name}={value}"));
+        json!({
+            "expect": self.expectations.to_json(),
+            "duration_s": self.duration.as_secs_f64(),
+            "params": params.collect::<Vec<_>>(),
+            "growth": self.growth,
+        })
+    }
+}
+
 /// Figures are found by the names of the scripts.
-fn check_names(checked: &prepare::Checked) -> Result<(), Failure> {
-    let scripts = &checked.workload.scripts;
+fn check_names(plan: &Plan, wanted: &TargetSpec) -> Result<(), Failure> {
+    let baseline = plan.slots.last().map(|slot| &slot.point);
+    let Some(baseline) = baseline else {
+        return Ok(());
+    };
+    let baseline = baseline.spec(wanted.clone(), None, 0)?;
+    let scripts = prepare::check(&baseline)?.workload.scripts;
     for name in [READ, UPDATE] {
         if !scripts.iter().any(|script| script.name == name) {
             return Err(Failure::new(format!(
@@ -134,36 +188,38 @@ fn check_names(checked: &prepare::Checked) -> Result<(), Failure> {
     Ok(())
 }
 
-fn header(asked: &Asked, target: &Target) -> ExperimentHeader {
+/// What the experiment depends on.
+fn look(target: &Target, interrupts: &'static Interrupts) -> Result<(Server, Facts), Failure> {
+    let mut session = target.connect_unless_interrupted(interrupts)?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+    let facts = facts::collect(&mut session);
+    session.close();
+    let probes = &product.dialect.probes;
+    let may_time = probes.timing.is_some_and(|(name, value)| {
+        let timing = [(name.to_owned(), value.to_owned())].into();
+        // A role that may not set it cannot begin a session with it.
+        let session = target.with_settings(product.dialect, &timing).connect();
+        session.map(|session| session.close()).is_ok()
+    });
+    let server = Server {
+        probes,
+        waits_not: facts
+            .synchronous_commit
+            .seen()
+            .is_some_and(|value| value == "off"),
+        may_time,
+    };
+    Ok((server, facts))
+}
+
+fn named_after(target: &Target) -> String {
     let after = match target.kind {
         Kind::Named => place(&target.endpoints[0].name),
         Kind::Kept => "kept".to_owned(),
         Kind::Own => "own".to_owned(),
     };
-    let definition = json!({
-        "calibration": {
-            "expect": asked.expectations.to_json(),
-            "duration_s": asked.duration.as_secs_f64(),
-            "params": asked.params,
-            "growth": asked.growth,
-        },
-    });
-    ExperimentHeader {
-        name: asked
-            .name
-            .clone()
-            .unwrap_or_else(|| format!("calibrate-{after}")),
-        definition: definition.to_string(),
-    }
-}
-
-/// A trial about to begin.
-struct Ready {
-    prepared: Prepared,
-    /// Whether its sessions have the server time its syncs.
-    timed: bool,
-    /// What was tidied up before it.
-    tidied: Option<hygiene::Record>,
+    format!("calibrate-{after}")
 }
 
 /// An endpoint as part of a name.
@@ -175,188 +231,113 @@ fn place(endpoint: &str) -> String {
     }
 }
 
-struct Calibration<'a> {
-    asked: &'a Asked,
-    means: Means<'a>,
-    store: PathBuf,
-    target: Target,
-    experiment: ExperimentRow,
-    position: u32,
-    /// As the first trial found them.
-    facts: Option<Facts>,
-    product: Option<Product>,
+impl Growth {
+    /// Leaves connections for others: PostgreSQL keeps three for superusers by default, and pgdyno
+    /// itself has one or two.
+    fn within(self, facts: &Facts) -> Growth {
+        const SPARED: u32 = 10;
+        let most = facts.max_connections.seen();
+        let most = most.map_or(u32::MAX, |all| all.saturating_sub(SPARED).max(1));
+        Growth {
+            clients_max: self.clients_max.min(most),
+            ..self
+        }
+    }
 }
 
-impl Calibration<'_> {
-    fn all(&mut self) -> Result<(), Failure> {
-        self.trial(Measure::RoundTrip)?;
-        self.trial(Measure::Commit)?;
-        let has_wait = self
-            .product
-            .as_ref()
-            .is_some_and(|product| product.dialect.probes.wait.is_ok());
-        if has_wait {
-            self.trial(Measure::CommitNoWait)?;
-        }
-        self.trial(Measure::Baseline)?;
-        let store = Store::existing(&self.store)?;
-        let calibration = read::of_experiment(&store, &self.experiment)?;
-        let is_met = calibration.is_some_and(|c| Judged::of(&c).is_met() == Some(true));
-        match self.asked.go_on {
-            GoOn::Anyway => self.more_clients(&store),
-            GoOn::WhenMet if is_met => self.more_clients(&store),
-            GoOn::WhenMet | GoOn::Never => Ok(()),
-        }
+struct Calibration<'a> {
+    asked: &'a Asked,
+    store: PathBuf,
+    plan: &'a Plan,
+    growth: Growth,
+    target: Target,
+    server: Server,
+    /// Of the trial that runs.
+    counters: Option<server_side::Before>,
+}
+
+impl Study for Calibration<'_> {
+    fn before(&mut self, trial: &PlannedTrial, prepared: &Prepared) {
+        let is_commit = Measure::at(&trial.point) == Some(Measure::Commit);
+        let timed = is_commit && self.server.may_time;
+        self.counters = Some(server_side::before(&self.target, &prepared.product, timed));
+    }
+
+    fn after(&mut self) -> Option<(&'static str, Value)> {
+        let counters = self.counters.take()?;
+        Some((server_side::EVENT, json!(counters.grown())))
     }
 
     /// Twice as many clients each time, until that is no use any more.
-    fn more_clients(&mut self, store: &Store) -> Result<(), Failure> {
-        let mut growth = self.asked.growth;
-        if let Some(connections) = self
-            .facts
-            .as_ref()
-            .and_then(|facts| facts.max_connections.seen())
-        {
-            growth.clients_max = growth
-                .clients_max
-                .min(connections.saturating_sub(CONNECTIONS_SPARED).max(1));
-        }
-        loop {
-            let steps: Vec<Step> = match read::of_experiment(store, &self.experiment)? {
-                Some(calibration) => calibration.steps,
-                None => return Ok(()),
-            };
-            match growth.next(&steps) {
-                Some(clients) => self.trial(Measure::Clients(clients))?,
-                None => return Ok(()),
+    fn more(&mut self, notebook: &Notebook) -> Result<Vec<Slot>, Failure> {
+        let store = Store::existing(&self.store)?;
+        let experiment = store.experiment(notebook.uuid())?;
+        let Some(calibration) = read::of_experiment(&store, &experiment)? else {
+            return Ok(Vec::new());
+        };
+        let goes_on = match self.asked.go_on {
+            GoOn::Anyway => true,
+            GoOn::WhenMet => Judged::of(&calibration).is_met() == Some(true),
+            GoOn::Never => false,
+        };
+        let clients = self.growth.next(&calibration.steps).filter(|_| goes_on);
+        let baseline = self.plan.slots.last();
+        let next = clients.zip(baseline).map(|(clients, baseline)| {
+            let Asked {
+                duration, params, ..
+            } = self.asked;
+            let own = Measure::Clients(clients).point(*duration, params, &self.server);
+            let mut values = self.plan.experiment.fixed.clone();
+            values.extend(own);
+            Slot {
+                index: baseline.index,
+                point: Point::new(values),
+                role: Role::Point,
+                repeat: 1,
             }
-        }
+        });
+        Ok(next.into_iter().collect())
     }
 
-    /// Runs a trial and keeps it.
-    fn trial(&mut self, measure: Measure) -> Result<(), Failure> {
-        let interrupts = self.means.interrupts;
-        if interrupts.count() > self.means.interrupts_seen {
-            return Err(hygiene::interrupted(interrupts));
-        }
-        if self.means.screen != Form::Quiet {
-            crate::say::remark!("pgdyno: {}", measure.title());
-        }
-        let asked = self.asked;
-        let trial = Trial {
-            spec: TrialSpec {
-                observe: asked.observe.spec.clone(),
-                ..measure.spec(&self.means.wanted, asked.duration, &asked.params)
-            },
-            observe: asked.observe.clone(),
-        };
-        let Ready {
-            prepared,
-            timed,
-            tidied,
-        } = self.prepare(measure, &trial.spec)?;
-        self.position += 1;
-        let header = TrialHeader {
-            experiment: Some(self.experiment.number),
-            point: Some(measure.point()),
-            repeat: Some(1),
-            position: Some(self.position),
-            ..TrialHeader::of(&trial.spec, &prepared)
-        };
-        let mut writer = Store::open(&self.store)?.begin(&header)?;
-        if let Some(record) = tidied {
-            writer.keep_event("before", 0, &json!({ "hygiene": record }).to_string());
-        }
-        let control = Control::default();
-        let mut screen = Screen::new(self.means.screen);
-        let counters = server_side::before(&self.target, &prepared.product, timed);
-        let brake = Brake::on(&control, interrupts, self.means.interrupts_seen);
-        let mut observers = Observers::new([&mut writer, &mut screen]);
-        let outcome = trial.run(&prepared, &control, &mut observers);
-        drop(brake);
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(failure) => {
-                writer.end_with(&failure)?;
-                return Err(failure);
-            }
-        };
-        writer.keep_event(server_side::EVENT, 0, &json!(counters.grown()).to_string());
-        writer.finish(&outcome)?;
-        self.facts.get_or_insert(outcome.facts.clone());
-        self.product.get_or_insert(prepared.product);
-        ended(measure, &outcome, interrupts)
-    }
-
-    /// All that comes before it.
-    fn prepare(&self, measure: Measure, spec: &TrialSpec) -> Result<Ready, Failure> {
-        let interrupts = self.means.interrupts;
-        let (mut target, mut timed) = (self.target.clone(), false);
-        if let Some(product) = &self.product {
-            let (dialect, probes) = (product.dialect, &product.dialect.probes);
-            let waits_not = self.waits_not();
-            target = target.with_settings(dialect, &measure.settings(probes, waits_not));
-            if measure == Measure::Commit
-                && let Some((name, value)) = probes.timing
-            {
-                let timing = [(name.to_owned(), value.to_owned())].into();
-                let with_timing = target.with_settings(dialect, &timing);
-                // A role that may not set it cannot begin a session with it.
-                if let Ok(session) = with_timing.connect() {
-                    session.close();
-                    (target, timed) = (with_timing, true);
-                }
-            }
-        }
-        let checked = prepare::check(spec)?;
-        let progress = (self.means.progress)();
-        let prepared = prepare::prepare_on(target, checked, spec, progress, interrupts)?;
-        let tidied = match measure {
-            // What loading has left to be written must not be written meanwhile.
-            Measure::Commit | Measure::Baseline => Some(self.tidy(&prepared)?),
-            _ => None,
-        };
-        Ok(Ready {
-            prepared,
-            timed,
-            tidied,
-        })
-    }
-
-    fn waits_not(&self) -> bool {
-        let setting = self
-            .facts
-            .as_ref()
-            .and_then(|facts| facts.synchronous_commit.seen());
-        setting.is_some_and(|value| value == "off")
-    }
-
-    fn tidy(&self, prepared: &Prepared) -> Result<hygiene::Record, Failure> {
-        let interrupts = self.means.interrupts;
-        let mut session = self.target.connect_unless_interrupted(interrupts)?;
-        let wanted = hygiene::Wanted {
-            settle: Duration::ZERO,
-            ..hygiene::Wanted::default()
-        };
-        let record = hygiene::tidy(
-            &mut session,
-            prepared.product.dialect,
-            prepared.workload.pack.as_ref(),
-            &wanted,
-            &mut Default::default(),
-            (interrupts, self.means.interrupts_seen),
-        )?;
-        session.close();
-        Ok(record)
+    fn keeps_tables(&self) -> bool {
+        true
     }
 }
 
-/// Connections left for others: PostgreSQL keeps three for superusers by default, and pgdyno itself
-/// has one or two.
-const CONNECTIONS_SPARED: u32 = 10;
+/// Names each trial when it comes, and ends the calibration with the first that is not complete.
+struct Steps {
+    form: Form,
+    interrupts: &'static Interrupts,
+}
+
+impl Observer<Outcome> for Steps {
+    fn trial_announced(&mut self, trial: &PlannedTrial, _left: Duration) {
+        if self.form != Form::Quiet {
+            crate::say::remark!("pgdyno: {}", title(trial));
+        }
+    }
+
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        let outcome = finished.outcome.map_err(Failure::clone)?;
+        ended(&title(finished.trial), outcome, self.interrupts)
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        // Tidying what the role may not tidy is no news here.
+        if let Notice::Done(_) | Notice::Note(_) = notice
+            && self.form != Form::Quiet
+        {
+            crate::say::remark!("pgdyno: {notice}");
+        }
+    }
+}
+
+fn title(trial: &PlannedTrial) -> String {
+    Measure::at(&trial.point).map_or_else(|| trial.label.clone(), Measure::title)
+}
 
 /// Whether the trial ran to its end.
-fn ended(measure: Measure, outcome: &Outcome, interrupts: &Interrupts) -> Result<(), Failure> {
+fn ended(title: &str, outcome: &Outcome, interrupts: &Interrupts) -> Result<(), Failure> {
     let recording = &outcome.recording;
     let (state, why) = verdict(recording);
     match state {
@@ -367,7 +348,7 @@ fn ended(measure: Measure, outcome: &Outcome, interrupts: &Interrupts) -> Result
                 0 => Exit::Failed,
                 _ => Exit::Connection,
             };
-            let text = format!("{} could not be measured", measure.title());
+            let text = format!("{title} could not be measured");
             let failure = Failure::with(exit, text).detail(why.unwrap_or_default());
             let first = recording.reasons.first().map(|reason| &reason.message);
             Err(match first {

@@ -1,14 +1,13 @@
-//! What is measured, each as a trial.
+//! What is measured, each as a point of the experiment.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_drive::QueryMode;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::target::dialect::Probes;
-use pgdyno_model::TrialSpec;
-use pgdyno_model::spec::{RetryPolicy, TargetSpec, Warmup};
+use pgdyno_model::Experiment;
+use pgdyno_model::experiment::{Order, POINT_NAME, scalar, seconds};
 
 /// Short trials take this part of the baseline's time …
 const SHORT_PART: u32 = 12;
@@ -47,17 +46,6 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Its word in records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::RoundTrip => "round-trip",
-            Self::Commit => "commit",
-            Self::CommitNoWait => "commit-no-wait",
-            Self::Baseline => "baseline",
-            Self::Clients(_) => "clients",
-        }
-    }
-
     /// For people.
     pub fn title(self) -> String {
         match self {
@@ -69,25 +57,29 @@ impl Measure {
         }
     }
 
-    /// Its place in the experiment.
-    pub fn point(self) -> Value {
-        json!({ "measure": self.word(), "clients": self.clients() })
+    /// What its point is called.
+    fn word(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "round-trip",
+            Self::Commit => "commit",
+            Self::CommitNoWait => "commit-no-wait",
+            Self::Baseline => "baseline",
+            Self::Clients(_) => "clients",
+        }
     }
 
-    /// What stands at this place; `None` when it is none of a calibration.
+    /// What is measured at this point; `None` when it is none of a calibration.
     pub fn at(point: &Value) -> Option<Self> {
-        let single = [
+        let clients = u32::try_from(point["clients"].as_u64()?).ok()?;
+        let all = [
             Self::RoundTrip,
             Self::Commit,
             Self::CommitNoWait,
             Self::Baseline,
+            Self::Clients(clients),
         ];
-        let word = point["measure"].as_str()?;
-        if let Some(measure) = single.into_iter().find(|measure| measure.word() == word) {
-            return Some(measure);
-        }
-        let clients = u32::try_from(point["clients"].as_u64()?).ok()?;
-        (word == Self::Clients(clients).word()).then_some(Self::Clients(clients))
+        let name = point[POINT_NAME].as_str()?;
+        all.into_iter().find(|measure| measure.word() == name)
     }
 
     /// Clients at work.
@@ -103,12 +95,18 @@ impl Measure {
         matches!(self, Self::Baseline | Self::Clients(_))
     }
 
-    /// Its trial, with nothing left open. `duration` is the baseline's; `params` are those of its workload.
-    pub fn spec(self, wanted: &TargetSpec, duration: Duration, params: &[String]) -> TrialSpec {
+    /// Its point: what its trial is given. `duration` is the baseline's; `params` are those of its
+    /// workload, with their values as they were typed.
+    pub fn point(
+        self,
+        duration: Duration,
+        params: &[(String, String)],
+        server: &Server,
+    ) -> Vec<(String, Value)> {
         let short = (duration / SHORT_PART).max(SHORT_MIN);
         let (workload, mix) = match self {
-            Self::RoundTrip => (PROBE, self.word()),
-            Self::Commit | Self::CommitNoWait => (PROBE, Self::Commit.word()),
+            Self::RoundTrip => (PROBE, "round-trip"),
+            Self::Commit | Self::CommitNoWait => (PROBE, "commit"),
             Self::Baseline | Self::Clients(_) => YCSB,
         };
         let (measured, warmup) = match self {
@@ -116,93 +114,183 @@ impl Measure {
             Self::Clients(_) => (short, (short / WARMUP_PART).min(WARMUP_MAX)),
             _ => (short, Duration::ZERO),
         };
-        TrialSpec {
-            mix: Some(mix.to_owned()),
-            params: match self.is_ycsb() {
-                true => params.to_vec(),
-                false => Vec::new(),
-            },
-            target: wanted.clone(),
-            // What drivers of applications do with a statement that they send often.
-            query_mode: Some(QueryMode::Prepared),
-            clients: Some(self.clients()),
-            duration: Some(measured),
-            warmup: Warmup::Given(warmup),
-            retry: RetryPolicy {
-                max_tries: self.is_ycsb().then_some(TRIES_MAX),
-                ..RetryPolicy::default()
-            },
-            ..TrialSpec::of(workload)
+        let mut point = vec![
+            (POINT_NAME.to_owned(), Value::from(self.word())),
+            ("workload".to_owned(), Value::from([workload])),
+            ("mix".to_owned(), Value::from(mix)),
+            ("clients".to_owned(), Value::from(self.clients())),
+            ("duration".to_owned(), seconds(measured)),
+            ("warmup".to_owned(), seconds(warmup)),
+        ];
+        if self.is_ycsb() {
+            point.push(("max_tries".to_owned(), Value::from(TRIES_MAX)));
+            let params = params.iter();
+            point.extend(params.map(|(name, value)| (format!("params.{name}"), scalar(value))));
         }
-        .resolved()
+        let settings = self.settings(server).into_iter();
+        point.extend(settings.map(|(name, value)| (format!("settings.{name}"), value.into())));
+        point
     }
 
-    /// Settings of its sessions. `waits_not` says that the server is set not to wait for the disk.
-    pub fn settings(self, probes: &Probes, waits_not: bool) -> BTreeMap<String, String> {
-        let wait = probes.wait.as_ref().ok();
+    /// Settings of its sessions.
+    fn settings(self, server: &Server) -> BTreeMap<&'static str, &'static str> {
+        let wait = server.probes.wait.as_ref().ok();
         let value = match self {
             Self::CommitNoWait => wait.map(|wait| (wait.setting, wait.off)),
-            Self::Commit if waits_not => wait.map(|wait| (wait.setting, wait.on)),
+            Self::Commit if server.waits_not => wait.map(|wait| (wait.setting, wait.on)),
             _ => None,
         };
-        let value = value.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        value.into_iter().collect()
+        let timing = server.probes.timing;
+        let timing = timing.filter(|_| self == Self::Commit && server.may_time);
+        value.into_iter().chain(timing).collect()
     }
+}
+
+/// What the trials depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct Server {
+    /// What its product has.
+    pub probes: &'static Probes,
+    /// Whether it is set not to wait for the disk.
+    pub waits_not: bool,
+    /// Whether the role may have it time its syncs.
+    pub may_time: bool,
+}
+
+/// The experiment: everything up to the baseline, in this order.
+pub fn experiment(
+    name: &str,
+    duration: Duration,
+    params: &[(String, String)],
+    server: &Server,
+) -> Experiment {
+    let all = [
+        Measure::RoundTrip,
+        Measure::Commit,
+        Measure::CommitNoWait,
+        Measure::Baseline,
+    ];
+    let has_wait = server.probes.wait.is_ok();
+    let measures = all
+        .into_iter()
+        .filter(|measure| has_wait || *measure != Measure::CommitNoWait);
+    Experiment::named(name)
+        // What drivers of applications do with a statement that they send often.
+        .fix("query_mode", "prepared")
+        .points(measures.map(|measure| measure.point(duration, params, server)))
+        .order(Order::Sequential)
+        .settle(Duration::ZERO)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::experiment::point::Point;
+    use crate::plan::experiment::schedule::Slot;
+    use crate::plan::experiment::testing::planned;
     use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
+    use pgdyno_drive::QueryMode;
+    use pgdyno_model::experiment::{Commented, Comments};
+    use pgdyno_model::spec::TargetSpec;
+    use serde_json::json;
 
-    #[test]
-    fn a_measurement_is_found_again_by_its_place() {
-        for measure in [
-            Measure::RoundTrip,
-            Measure::Commit,
-            Measure::CommitNoWait,
-            Measure::Baseline,
-            Measure::Clients(16),
-        ] {
-            assert_eq!(Measure::at(&measure.point()), Some(measure));
-        }
-        assert_eq!(Measure::at(&json!({ "clients": 4 })), None);
-        assert_eq!(
-            Measure::at(&json!({ "measure": "other", "clients": 4 })),
-            None
-        );
+    const SERVER: Server = Server {
+        probes: &POSTGRESQL.probes,
+        waits_not: false,
+        may_time: false,
+    };
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn made(server: &Server) -> Experiment {
+        let params = [("recordcount".to_owned(), "500".to_owned())];
+        experiment("c", MINUTE, &params, server)
     }
 
     #[test]
-    fn only_the_sessions_of_a_commit_are_told_to_wait_or_not() {
-        let probes = &POSTGRESQL.probes;
-        let set = |measure: Measure, waits_not| {
-            let settings = measure.settings(probes, waits_not).into_iter();
-            settings
-                .map(|(n, v)| format!("{n}={v}"))
-                .collect::<String>()
-        };
-        assert_eq!(set(Measure::CommitNoWait, false), "synchronous_commit=off");
-        assert_eq!(set(Measure::Commit, true), "synchronous_commit=on");
-        assert_eq!(set(Measure::Commit, false), "");
-        assert_eq!(set(Measure::Baseline, true), "");
-        let none = Measure::CommitNoWait.settings(&COCKROACHDB.probes, false);
-        assert!(none.is_empty());
-    }
-
-    #[test]
-    fn a_minute_and_a_half_is_what_it_takes() {
-        let time = |measure: Measure| {
-            let spec = measure.spec(&TargetSpec::default(), Duration::from_secs(60), &[]);
-            spec.duration.unwrap() + spec.warmup.longest()
-        };
+    fn a_calibration_is_an_experiment_whose_measurements_are_found_again() {
         let all = [
             Measure::RoundTrip,
             Measure::Commit,
             Measure::CommitNoWait,
             Measure::Baseline,
         ];
-        let all: Duration = all.into_iter().map(time).sum();
+        let both = [
+            (&SERVER, &all[..]),
+            (&NEITHER, &[all[0], all[1], all[3]][..]),
+        ];
+        for (server, want) in both {
+            let plan = planned(&Commented {
+                experiment: made(server),
+                comments: Comments::default(),
+            });
+            let points = plan.slots.iter().map(|slot| slot.point.to_json());
+            let points: Vec<Value> = points.collect();
+            let found = points.iter().map(|point| Measure::at(point).unwrap());
+            assert_eq!(found.collect::<Vec<_>>(), want);
+            assert_eq!(points.last().unwrap()["params"]["recordcount"], 500);
+            assert_eq!(points[0].get("params"), None);
+        }
+        let more = Measure::Clients(16).point(MINUTE, &[], &SERVER);
+        let more = Point::new(more.into_iter().collect()).to_json();
+        assert_eq!(Measure::at(&more), Some(Measure::Clients(16)));
+        for other in [
+            json!({ "clients": 4 }),
+            json!({ "name": "other", "clients": 1 }),
+        ] {
+            assert_eq!(Measure::at(&other), None);
+        }
+    }
+
+    #[test]
+    fn only_the_sessions_of_a_commit_are_told_to_wait_or_not() {
+        let set = |measure: Measure, server: &Server| {
+            let settings = measure.settings(server).into_iter();
+            settings
+                .map(|(n, v)| format!("{n}={v}"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let waits_not = Server {
+            waits_not: true,
+            may_time: true,
+            ..SERVER
+        };
+        assert_eq!(
+            set(Measure::CommitNoWait, &SERVER),
+            "synchronous_commit=off"
+        );
+        assert_eq!(
+            set(Measure::Commit, &waits_not),
+            "synchronous_commit=on track_wal_io_timing=on"
+        );
+        assert_eq!(set(Measure::Commit, &SERVER), "");
+        assert_eq!(set(Measure::Baseline, &waits_not), "");
+        assert_eq!(set(Measure::CommitNoWait, &NEITHER), "");
+    }
+
+    const NEITHER: Server = Server {
+        probes: &COCKROACHDB.probes,
+        ..SERVER
+    };
+
+    #[test]
+    fn a_minute_and_a_half_is_what_it_takes() {
+        let plan = planned(&Commented {
+            experiment: made(&SERVER),
+            comments: Comments::default(),
+        });
+        let spec = |slot: &Slot| slot.point.spec(TargetSpec::default(), None, 0).unwrap();
+        let time = |slot: &Slot| {
+            let spec = spec(slot);
+            assert_eq!(spec.query_mode, Some(QueryMode::Prepared));
+            spec.duration.unwrap() + spec.warmup.longest()
+        };
+        let all: Duration = plan.slots.iter().map(time).sum();
         assert_eq!(all, Duration::from_secs(77));
+        let tries = |slot: &Slot| spec(slot).retry.tries();
+        assert_eq!(
+            plan.slots.iter().map(tries).collect::<Vec<_>>(),
+            [1, 1, 1, 10]
+        );
     }
 }

@@ -7,8 +7,8 @@
 //! go the same way. How each verdict is computed: `docs/calibrate.md`.
 //!
 //! - `expect.rs`: what good infrastructure should give.
-//! - `measure.rs`: the trials. `conduct.rs`: carrying them out. `server_side.rs`: what the server
-//!   counts meanwhile.
+//! - `measure.rs`: its experiment. `conduct.rs`: carrying it out by the runner of all experiments.
+//!   `server_side.rs`: what the server counts meanwhile.
 //! - `read.rs`: a calibration from the notebook. `judge.rs`: verdicts and causes. `growth.rs`: more
 //!   clients.
 

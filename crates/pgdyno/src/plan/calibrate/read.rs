@@ -93,7 +93,7 @@ pub fn of_experiment(
     experiment: &ExperimentRow,
 ) -> Result<Option<Calibration>, Failure> {
     let definition: Value = serde_json::from_str(&experiment.definition).unwrap_or_default();
-    let definition = &definition["calibration"];
+    let definition = &definition["definition"]["calibration"];
     let growth: Option<Growth> = serde_json::from_value(definition["growth"].clone()).ok();
     let Some((expectations, growth)) = Expectations::from_json(&definition["expect"]).zip(growth)
     else {

@@ -3,7 +3,6 @@
 //! more are put in. How the figures come out of it: `docs/statistics.md`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
 
@@ -12,6 +11,7 @@ use super::point::{Point, Rate};
 use super::schedule::Slot;
 use crate::store::TrialRow;
 use pgdyno_model::event::Role;
+use pgdyno_model::experiment::Capacity;
 use pgdyno_model::{Failure, text};
 
 /// The percentile that keeps the limit or not.
@@ -20,20 +20,6 @@ const PERCENTILE: f64 = 99.0;
 const RATES_MIN: usize = 3;
 /// Into so many parts the step is cut in which the limit is broken.
 const PARTS: u32 = 3;
-
-/// What is asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Capacity {
-    /// The limit of p99, from when transactions were to start.
-    pub slo: Duration,
-}
-
-impl Capacity {
-    /// The limit in microseconds.
-    pub fn slo_us(&self) -> f64 {
-        self.slo.as_secs_f64() * 1e6
-    }
-}
 
 /// Trials that differ in nothing but their rate.
 pub struct Ladder<'a> {

@@ -15,6 +15,7 @@ use super::notebook::{Circumstances, Notebook, state_after};
 use super::plan::Plan;
 use super::point::Rate;
 use super::schedule::{Key, Slot};
+use super::study::Study;
 use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
@@ -40,6 +41,8 @@ const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the s
 pub struct Means<'a> {
     /// The target of points that name none.
     pub wanted: TargetSpec,
+    /// The same where it is open already.
+    pub target: Option<Target>,
     /// What is observed beside trials.
     pub observe: observe::Asked,
     /// Where journals of settings go.
@@ -50,6 +53,8 @@ pub struct Means<'a> {
     pub progress: fn(Form) -> Progress,
     /// Who watches the experiment and its trials, beside the notebook.
     pub observer: &'a mut dyn Observer<Outcome>,
+    /// What is done besides the plan's trials.
+    pub study: &'a mut dyn Study,
     /// Where trials are kept.
     pub notebook: &'a Notebook,
     /// Ctrl-C.
@@ -127,20 +132,33 @@ struct Ran {
 impl Sweep<'_> {
     fn all(&mut self) -> Result<Ended, Failure> {
         let mut ended = self.those_from(0)?;
-        let planned = self.slots.len();
-        if let Some(capacity) = self.plan.experiment.capacity
-            && ended.complete == planned
-        {
-            let results = self.means.notebook.results()?;
-            self.slots
-                .extend(capacity::between(self.plan, capacity, &results));
-            let added = self.those_from(planned)?;
+        while ended.complete == self.slots.len() {
+            let known = self.slots.len();
+            let more = self.more()?;
+            if more.is_empty() {
+                break;
+            }
+            self.slots.extend(more);
+            let added = self.those_from(known)?;
             ended.complete += added.complete;
             ended.failed += added.failed;
             ended.early = added.early;
         }
         ended.trials = self.slots.len();
         Ok(ended)
+    }
+
+    /// Trials that follow from those so far, which are complete.
+    fn more(&mut self) -> Result<Vec<Slot>, Failure> {
+        let notebook = self.means.notebook;
+        match self.plan.experiment.capacity {
+            // They follow from the plan's own trials alone.
+            Some(capacity) if self.slots.len() == self.plan.slots.len() => {
+                let results = notebook.results()?;
+                Ok(capacity::between(self.plan, capacity, &results))
+            }
+            _ => self.means.study.more(notebook),
+        }
     }
 
     /// The trials from this number on.
@@ -259,11 +277,16 @@ impl Sweep<'_> {
         let control = Control::default();
         let mut writer = notebook.begin_trial(place, spec, &prepared)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
+        let planned = self.planned(number, slot);
+        self.means.study.before(&planned, &prepared);
         let brake = Brake::on(&control, interrupts, self.interrupts_seen);
         // The notebook first: what is seen is kept already.
         let mut observers = Observers::new([&mut writer, self.means.observer]);
         let outcome = trial.run(&prepared, &control, &mut observers);
         drop(brake);
+        if let Some((kind, text)) = self.means.study.after() {
+            writer.keep_event(kind, 0, &text.to_string());
+        }
         match outcome {
             Ok(outcome) => {
                 writer.finish(&outcome)?;
@@ -313,13 +336,20 @@ impl Sweep<'_> {
                 progress: &mut progress,
                 interrupts: Some(interrupts),
             };
-            let loaded =
-                loader::load_as_asked(&mut session, &tables.pack, &tables.chosen, &mut watch)?;
+            let load = match self.means.study.keeps_tables() {
+                true => loader::ensure_loaded,
+                false => loader::load_as_asked,
+            };
+            let loaded = load(&mut session, &tables.pack, &tables.chosen, &mut watch)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();
                 self.learnt.loaded(rows, load_s);
                 before.loaded = Some((rows, load_s));
+                for means in &loaded.means {
+                    let text = format!("loaded: {means}");
+                    self.means.observer.notice(&Notice::Note(text));
+                }
                 for table in tables.made.tables() {
                     place.written.remove(&table.name);
                 }
@@ -378,7 +408,10 @@ impl Sweep<'_> {
             return Ok(());
         }
         let quiet = self.means.screen == Form::Quiet;
-        let target = open::open(wanted, &mut |step| own::tell(&step, quiet))?;
+        let target = match &self.means.target {
+            Some(target) if name.is_empty() => target.clone(),
+            _ => open::open(wanted, &mut |step| own::tell(&step, quiet))?,
+        };
         for warning in &target.warnings {
             self.means
                 .observer

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::point::Point;
-use super::reader::{Axis, Exclude, Experiment};
-use pgdyno_model::Failure;
+use pgdyno_model::experiment::{Axis, Exclude};
+use pgdyno_model::{Experiment, Failure};
 
 /// More points than this are a mistake.
 const POINTS_MAX: usize = 100_000;
@@ -45,7 +45,7 @@ pub fn points(experiment: &Experiment) -> Result<Vec<Point>, Failure> {
         if all.len() == before {
             return Err(Failure::new(format!(
                 "{}: this [[exclude]] excludes nothing",
-                exclude.line
+                exclude.place.as_deref().unwrap_or(&experiment.name)
             ))
             .hint("no point that is left has these values; look for a typing error"));
         }

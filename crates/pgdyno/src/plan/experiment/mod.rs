@@ -5,6 +5,7 @@
 //! (`plan::hygiene`, `plan::settings`).
 
 pub mod capacity;
+mod check;
 pub mod conduct;
 pub mod estimate;
 pub mod matrix;
@@ -18,7 +19,10 @@ pub mod reader;
 pub mod retries_lab;
 pub mod schedule;
 pub mod slob_sweep;
+pub mod study;
 mod suggest;
+#[cfg(test)]
+pub mod testing;
 pub mod toml_text;
 
 pub use suggest::nearest;

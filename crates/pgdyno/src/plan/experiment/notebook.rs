@@ -177,6 +177,11 @@ impl Notebook {
         Ok(Some(Begun { notebook, seed }))
     }
 
+    /// Its UUID in the store.
+    pub fn uuid(&self) -> &str {
+        &self.uuid
+    }
+
     /// The experiment's trials that are complete, and count; the newest first.
     ///
     /// # Errors

@@ -2,17 +2,19 @@
 //! never executed: what only a shell could tell is left out, with a remark.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::toml_text::quoted;
-use pgdyno_model::Failure;
+use serde_json::Value;
 
-/// An experiment in TOML, and what the user should know about it.
+use pgdyno_model::experiment::{Axis, Commented, Comments};
+use pgdyno_model::{Experiment, Failure};
+
+/// An experiment, and what the user should know about it.
 #[derive(Debug)]
 pub struct Converted {
-    /// To be read like any other.
-    pub toml: String,
+    /// To be run like any other.
+    pub made: Commented,
     /// What could not be taken over.
     pub remarks: Vec<String>,
 }
@@ -26,6 +28,8 @@ const PACKS: [(&str, &str); 6] = [
     ("nobranch", "nobranch"),
     ("tpc-b", "tpcb"),
 ];
+/// The one that has a table of its own, under both names.
+const WITHOUT_PGBENCH_TABLES: &str = "insert-size";
 
 /// Reads the configuration; `folder` is where it is, with its scripts below.
 ///
@@ -33,142 +37,122 @@ const PACKS: [(&str, &str); 6] = [
 /// A line that is no assignment, a list that is not one of numbers, a script that is not there.
 pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Failure> {
     let mut config = Config::read(name, config)?;
-    let mut toml =
-        String::from("# From a configuration of pgbench-tools.\nname = \"pgbench-tools\"\n");
-    let add = |toml: &mut String, line: String| {
-        // Writing to a String cannot fail.
-        let _ = writeln!(toml, "{line}");
-    };
+    let script = Script::of(&config, folder)?;
+    let mut experiment = script
+        .workload(Experiment::named("pgbench-tools"), &config)
+        .repeats(config.repeats()?);
 
-    let script = config.text("SCRIPT").unwrap_or_else(|| "select".to_owned());
-    if let Some(options) = script.strip_prefix(':') {
-        return Err(Failure::new(format!(
-            "{name}: SCRIPT=:{options} gives pgbench options of its own, which is no workload"
-        ))
-        .hint("name one of the scripts: SCRIPT=\"tpc-b\""));
+    let (seconds, total) = (config.whole("RUNTIME")?, config.whole("TOTTRANS")?);
+    if let Some(seconds) = seconds {
+        experiment = experiment.fix("duration", seconds as f64);
     }
-    let directory = config.text("TESTDIR").unwrap_or_else(|| "tests".to_owned());
-    let file = folder.join(directory).join(format!("{script}.sql"));
-    let is_pack = PACKS.iter().find(|(theirs, _)| *theirs == script);
-    let uses_pgbench_tables = script != "insert-size";
-    if file.exists() && uses_pgbench_tables {
-        let file = std::path::absolute(&file).unwrap_or_else(|_| file.clone());
-        add(
-            &mut toml,
-            format!("workload = [[{}]]", quoted(&file.to_string_lossy())),
-        );
-        if config.text("SKIPINIT").as_deref() != Some("1") {
-            add(&mut toml, "tables = \"tpcb\"".to_owned());
-        }
-    } else if let Some((_, pack)) = is_pack {
-        add(&mut toml, format!("workload = {}", quoted(pack)));
-    } else {
-        return Err(Failure::new(format!(
-            "{name}: SCRIPT={script}: there is no {}",
-            file.display()
-        ))
-        .hint(format!(
-            "pgdyno has packs in place of: {}",
-            PACKS.map(|(theirs, _)| theirs).join(", ")
-        )));
+    // Of all clients together, unless a time is given.
+    let total = total.filter(|_| seconds.is_none());
+    if let Some(all) = total {
+        config.remarks.push(format!(
+            "TOTTRANS={all} is for all clients together; it was divided among them"
+        ));
     }
-
-    match (config.whole("RUNTIME")?, config.whole("TOTTRANS")?) {
-        (Some(seconds), _) => add(&mut toml, format!("duration = {seconds}")),
-        (None, Some(all)) => {
-            config.remarks.push(format!(
-                "TOTTRANS={all} is for all clients together; it was divided among them"
-            ));
-        }
-        (None, None) => {}
-    }
-    let repeats = config.whole("SETTIMES")?.unwrap_or(3);
-    add(&mut toml, format!("repeats = {repeats}"));
     if config.text("PREPARED").is_some_and(|on| on != "0") {
-        add(&mut toml, "query_mode = \"prepared\"".to_owned());
+        experiment = experiment.fix("query_mode", "prepared");
     }
     if let Some(workers) = config.text("MAX_WORKERS")
         && let Ok(workers) = workers.parse::<u32>()
     {
-        add(&mut toml, format!("threads = {workers}"));
+        experiment = experiment.fix("threads", workers);
     }
     if let Some(target) = config.target() {
-        add(&mut toml, format!("target = {}", quoted(&target)));
+        experiment = experiment.fix("target", target);
     }
-
-    let mut params = String::new();
-    let scales = config.list("SCALES")?;
     if let Some(fillfactor) = config.whole("FILLFACTOR")?
         && fillfactor != 100
-        && uses_pgbench_tables
+        && script.uses_pgbench_tables()
     {
-        add(&mut params, format!("fillfactor = {fillfactor}"));
+        experiment = experiment.fix("params.fillfactor", fillfactor);
     }
     // A variable of the script; pgdyno's packs have no such parameter.
     if let Some(pages) = config.whole("MULTI")?.filter(|pages| *pages > 0)
-        && toml.contains("workload = [[")
+        && matches!(script, Script::File { .. })
     {
-        add(&mut params, format!("multiplier = {pages}"));
+        experiment = experiment.fix("params.multiplier", pages);
     }
-    if !params.is_empty() {
-        toml += "\n[params]\n";
-        toml += &params;
-    }
-
-    let clients = config.list("SETCLIENTS")?;
-    let clients = if clients.is_empty() { vec![1] } else { clients };
-    toml += "\n[matrix]\n";
-    if !scales.is_empty() && uses_pgbench_tables {
-        add(&mut toml, format!("params.scale = {scales:?}"));
-    } else if !uses_pgbench_tables {
+    let scales = config.list("SCALES")?;
+    if !script.uses_pgbench_tables() {
         config
             .remarks
             .push("SCALES: the rows of insert-size are sized by its own parameter".to_owned());
+    } else if !scales.is_empty() {
+        experiment = experiment.axis("params.scale", scales);
     }
-    let (rates, each) = (config.list("SETRATES")?, config.list("CLIENTRATES")?);
-    let total = config.whole("TOTTRANS")?;
-    let by_count = total.filter(|_| config.whole("RUNTIME").is_ok_and(|r| r.is_none()));
-    if each.is_empty() && by_count.is_none() {
-        add(&mut toml, format!("clients = {clients:?}"));
-    }
-    if !rates.is_empty() && each.is_empty() {
-        add(&mut toml, format!("rate = {rates:?}"));
-    }
-    if toml.ends_with("[matrix]\n") {
-        toml.truncate(toml.len() - "\n[matrix]\n".len());
-    }
-    if !each.is_empty() || by_count.is_some() {
-        // Rates by client go up with the clients, counts for all clients down.
-        let of_each: Vec<Option<u64>> = if each.is_empty() {
-            vec![None]
-        } else {
-            each.into_iter().map(Some).collect()
-        };
-        let pairs = clients
-            .iter()
-            .flat_map(|c| of_each.iter().map(move |rate| (*c, *rate)));
-        let pairs: Vec<(u64, Option<u64>)> = pairs.collect();
-        let all: Vec<u64> = pairs.iter().map(|(c, _)| *c).collect();
-        add(&mut toml, format!("\n[[zip]]\nclients = {all:?}"));
-        let rates: Vec<u64> = pairs
-            .iter()
-            .filter_map(|(c, rate)| Some(c * (*rate)?))
-            .collect();
-        if !rates.is_empty() {
-            add(&mut toml, format!("rate = {rates:?}"));
-        }
-        if let Some(total) = by_count {
-            let counts: Vec<u64> = all.iter().map(|c| (total / c).max(1)).collect();
-            add(&mut toml, format!("transactions = {counts:?}"));
-        }
-    }
+    experiment = config.load(experiment, total)?;
     if let Some(settle) = config.whole("RECOVERY")? {
-        add(&mut toml, format!("\n[hygiene]\nsettle = {settle}"));
+        experiment = experiment.settle(Duration::from_secs(settle));
     }
     Ok(Converted {
-        toml,
+        made: Commented {
+            experiment,
+            comments: Comments::heading("From a configuration of pgbench-tools."),
+        },
         remarks: config.remarks,
     })
+}
+
+/// What SCRIPT names.
+enum Script {
+    /// A file of the user's.
+    File {
+        /// From the root.
+        path: PathBuf,
+    },
+    /// A pack in place of one of pgbench-tools' own.
+    Pack(&'static str),
+}
+
+impl Script {
+    fn of(config: &Config, folder: &Path) -> Result<Script, Failure> {
+        let name = &config.name;
+        let script = config.text("SCRIPT").unwrap_or_else(|| "select".to_owned());
+        if let Some(options) = script.strip_prefix(':') {
+            return Err(Failure::new(format!(
+                "{name}: SCRIPT=:{options} gives pgbench options of its own, which is no workload"
+            ))
+            .hint("name one of the scripts: SCRIPT=\"tpc-b\""));
+        }
+        let directory = config.text("TESTDIR").unwrap_or_else(|| "tests".to_owned());
+        let file = folder.join(directory).join(format!("{script}.sql"));
+        if file.exists() && script != WITHOUT_PGBENCH_TABLES {
+            let path = std::path::absolute(&file).unwrap_or(file);
+            return Ok(Script::File { path });
+        }
+        let pack = PACKS.iter().find(|(theirs, _)| *theirs == script);
+        pack.map(|(_, pack)| Script::Pack(pack)).ok_or_else(|| {
+            Failure::new(format!(
+                "{name}: SCRIPT={script}: there is no {}",
+                file.display()
+            ))
+            .hint(format!(
+                "pgdyno has packs in place of: {}",
+                PACKS.map(|(theirs, _)| theirs).join(", ")
+            ))
+        })
+    }
+
+    fn uses_pgbench_tables(&self) -> bool {
+        !matches!(self, Script::Pack(WITHOUT_PGBENCH_TABLES))
+    }
+
+    fn workload(&self, experiment: Experiment, config: &Config) -> Experiment {
+        match self {
+            Script::Pack(pack) => experiment.fix("workload", [*pack]),
+            Script::File { path } => {
+                let experiment = experiment.fix("workload", [path.to_string_lossy()]);
+                match config.text("SKIPINIT").as_deref() {
+                    Some("1") => experiment,
+                    _ => experiment.fix("tables", "tpcb"),
+                }
+            }
+        }
+    }
 }
 
 /// The assignments, with those that a shell would have to compute left out.
@@ -301,6 +285,50 @@ impl Config {
         }
     }
 
+    fn repeats(&self) -> Result<u32, Failure> {
+        let times = self.whole("SETTIMES")?.unwrap_or(3);
+        // Beyond that it is too many in any case.
+        Ok(u32::try_from(times).unwrap_or(u32::MAX))
+    }
+
+    /// How many clients, and what each of them does: at a rate, or `total` transactions of all of
+    /// them together.
+    fn load(&self, experiment: Experiment, total: Option<u64>) -> Result<Experiment, Failure> {
+        let clients = self.list("SETCLIENTS")?;
+        let clients = if clients.is_empty() { vec![1] } else { clients };
+        let (rates, each) = (self.list("SETRATES")?, self.list("CLIENTRATES")?);
+        let all_rates = rates.iter().map(|rate| *rate as f64);
+        if each.is_empty() && total.is_none() {
+            let experiment = experiment.axis("clients", clients);
+            return Ok(match rates.is_empty() {
+                true => experiment,
+                false => experiment.axis("rate", all_rates),
+            });
+        }
+        let experiment = match rates.is_empty() || !each.is_empty() {
+            true => experiment,
+            false => experiment.axis("rate", all_rates),
+        };
+        // Rates by client go up with the clients, counts for all clients down.
+        let of_each: Vec<Option<u64>> = match each.is_empty() {
+            true => vec![None],
+            false => each.into_iter().map(Some).collect(),
+        };
+        let mut steps = Vec::new();
+        for clients in clients {
+            for rate in &of_each {
+                let rate = rate.map(|rate| ("rate", Value::from((clients * rate) as f64)));
+                let count = total.map(|all| ("transactions", Value::from((all / clients).max(1))));
+                let step = [Some(("clients", Value::from(clients))), rate, count];
+                let step = step.into_iter().flatten();
+                steps.push(step.map(|(name, value)| (name.to_owned(), value)).collect());
+            }
+        }
+        let mut experiment = experiment;
+        experiment.axes.push(Axis(steps));
+        Ok(experiment)
+    }
+
     /// The server, when the configuration names one.
     fn target(&self) -> Option<String> {
         let database = self.text("TESTDB");
@@ -326,10 +354,8 @@ impl Config {
 mod tests {
     use super::*;
     use crate::plan::experiment::plan::Plan;
-    use crate::plan::experiment::reader;
-    use crate::plan::experiment::toml_text::Source;
+    use crate::plan::experiment::testing::planned;
     use crate::workload::shipped;
-    use pgdyno_model::spec::TargetSpec;
 
     /// What pgbench-tools ships, as far as it matters here.
     const SHIPPED: &str = "\
@@ -364,13 +390,8 @@ DISKLIST=\"sda\"
 
     fn plan(config: &str, folder: &Path) -> Result<(String, Plan, Vec<String>), String> {
         let converted = convert("config", config, folder).map_err(|e| e.to_string())?;
-        let source = Source {
-            name: "converted",
-            text: &converted.toml,
-        };
-        let e = reader::read(source, "e", Path::new("")).map_err(|e| e.to_string())?;
-        let plan = Plan::new(e, &TargetSpec::default(), 1).map_err(|e| e.to_string())?;
-        Ok((converted.toml, plan, converted.remarks))
+        let plan = planned(&converted.made);
+        Ok((converted.made.to_toml(), plan, converted.remarks))
     }
 
     #[test]
@@ -383,7 +404,7 @@ DISKLIST=\"sda\"
             point.target(),
             Some("host='localhost' port='5432' dbname='pgbench'")
         );
-        assert!(toml.contains("workload = \"select-only\"") && toml.contains("settle = 10"));
+        assert!(toml.contains("workload = \"select-only\"") && toml.contains("settle = \"10s\""));
         assert!(PACKS.iter().all(|(_, pack)| shipped::exists(pack)));
     }
 

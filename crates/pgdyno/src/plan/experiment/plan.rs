@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::check::check;
 use super::notebook::Identity;
 use super::point::Point;
-use super::reader::{Axis, Experiment};
 use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
 use crate::plan::prepare;
@@ -17,8 +17,9 @@ use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::recipe::Recipe;
 use crate::workload::{resolve, sql_words};
+use pgdyno_model::experiment::{Axis, POINT_NAME};
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
 
 /// What is to be done.
 pub struct Plan {
@@ -68,6 +69,7 @@ impl Plan {
     /// # Errors
     /// A point that cannot be run, whatever the server.
     pub fn new(experiment: Experiment, wanted: &TargetSpec, seed: i64) -> Result<Plan, Failure> {
+        check(&experiment)?;
         let mut points = Vec::new();
         for point in matrix::points(&experiment)? {
             points.push(plan(point, wanted)?);
@@ -98,8 +100,11 @@ impl Plan {
             seed,
         );
         let axes = experiment.axes.iter().filter(|Axis(steps)| steps.len() > 1);
-        let varied = axes.flat_map(|Axis(steps)| steps[0].iter().map(|(name, _)| name.clone()));
-        let varied = varied.collect();
+        let varied = axes.flat_map(|axis| match axis.is_named() {
+            true => vec![POINT_NAME],
+            false => axis.names(),
+        });
+        let varied = varied.map(str::to_owned).collect();
         let identity = identity(&experiment, &points, seed);
         let plan = Plan {
             experiment,
@@ -205,8 +210,9 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     all.sort_unstable();
     let mut hash = Sha256::new();
     hash.update(all.join("\n"));
-    hash.update(format!("{:?}", experiment.hygiene));
+    hash.update(json!(experiment.hygiene).to_string());
     let mut definition = json!({
+        "toml": experiment.clone().seed(Some(seed)).to_toml(),
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
         "repeats": experiment.repeats,
         "order": experiment.order.word(),
@@ -292,6 +298,9 @@ mod tests {
         let limited = plan_of(&format!("{rates}capacity.slo = '5ms'")).unwrap();
         assert_eq!(limited.identity.sha256, of(rates));
         assert_eq!(limited.identity.definition["capacity_slo_us"], 5000.0);
+        // What is kept is a file of the same experiment.
+        let kept = limited.identity.definition["toml"].as_str().unwrap();
+        assert_eq!(plan_of(kept).unwrap().identity, limited.identity);
         assert_ne!(
             one,
             of("workload = 'tpcb'\nclients = [1, 2]\nhygiene.vacuum = 'never'")

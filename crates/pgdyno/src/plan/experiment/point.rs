@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pgdyno_model::experiment::POINT_NAME;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Failure, TrialSpec};
 use serde_json::{Map, Value, json};
@@ -111,7 +112,7 @@ impl Point {
             let value = text(self.0.get(*name)?);
             let short = name.strip_prefix("params.").unwrap_or(name);
             let short = short.strip_prefix("settings.").unwrap_or(short);
-            Some(if *name == "workload" {
+            Some(if ["workload", POINT_NAME].contains(name) {
                 value
             } else {
                 format!("{short} {value}")
@@ -186,6 +187,7 @@ impl Point {
     ) -> Result<TrialSpec, Failure> {
         let mut values = self.without_rate().nested();
         values.remove("target");
+        values.remove(POINT_NAME);
         let spec = TrialSpec::from_point(&values)
             .map_err(|why| Failure::new(format!("the point {}: {why}", self.key())))?;
         let spec = TrialSpec {

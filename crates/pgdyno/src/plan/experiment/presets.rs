@@ -1,7 +1,12 @@
-//! Experiments that pgdyno brings, as TOML sized to the host: to run, or to print and change.
+//! Experiments that pgdyno brings, sized to the host: to run, or to print and change.
+
+use std::time::Duration;
 
 use pgdyno_model::text;
 use pgdyno_platform::host::Host;
+
+use pgdyno_model::Experiment;
+use pgdyno_model::experiment::{Commented, Comments, seconds};
 
 /// Their names.
 pub const NAMES: [&str; 3] = ["quick", "capacity", "pgbench-tools"];
@@ -10,9 +15,11 @@ pub const NAMES: [&str; 3] = ["quick", "capacity", "pgbench-tools"];
 const BYTES_PER_SCALE: u64 = 15 << 20;
 /// PostgreSQL's own default of `shared_buffers`.
 const SHARED_BUFFERS_BYTES: u64 = 128 << 20;
+/// Why the scale follows the clients.
+const BRANCHES: &str = "as many branches as clients: they are not to fight for one";
 
 /// The experiment of this name.
-pub fn toml(name: &str, host: &Host) -> Option<String> {
+pub fn preset(name: &str, host: &Host) -> Option<Commented> {
     match name {
         "quick" => Some(quick(host)),
         "capacity" => Some(capacity(host)),
@@ -21,57 +28,55 @@ pub fn toml(name: &str, host: &Host) -> Option<String> {
     }
 }
 
-fn quick(host: &Host) -> String {
+fn quick(host: &Host) -> Commented {
     let cpus = host.cpus as u64;
     let mut clients = vec![1, cpus.max(2), 4 * cpus.max(2)];
     clients.dedup();
-    format!(
-        "\
-# A first look in about two minutes: how throughput and latency follow the clients, for reads and
-# for writes. This host has {cpus} CPUs, so: one client, as many as CPUs, and four times as many.
-name = \"quick\"
-duration = \"5s\"
-warmup = \"1s\"
-repeats = 3
-
-[params]
-scale = {scale}     # as many branches as clients: they are not to fight for one
-
-[matrix]
-workload = [\"select-only\", \"tpcb\"]
-clients = {clients:?}
-",
-        scale = clients.iter().max().copied().unwrap_or(1),
-    )
+    let most = clients.iter().max().copied().unwrap_or(1);
+    Commented {
+        experiment: Experiment::named("quick")
+            .fix("duration", seconds(Duration::from_secs(5)))
+            .fix("warmup", seconds(Duration::from_secs(1)))
+            .fix("params.scale", most)
+            .repeats(3)
+            .axis("workload", [["select-only"], ["tpcb"]])
+            .axis("clients", clients),
+        comments: Comments::heading(format!(
+            "\
+A first look in about two minutes: how throughput and latency follow the clients, for reads and
+for writes. This host has {cpus} CPUs, so: one client, as many as CPUs, and four times as many."
+        ))
+        .on("params.scale", BRANCHES),
+    }
 }
 
-fn capacity(host: &Host) -> String {
+fn capacity(host: &Host) -> Commented {
     let clients = (4 * host.cpus).max(16);
-    format!(
-        "\
-# How much load the system takes while p99 keeps a limit, and where latency bends: transactions
-# start when they are due, whether the server keeps up or not (an open loop), at shares of what a
-# closed loop comes to. Where the limit is broken, rates between are measured too. About ten minutes.
-name = \"capacity\"
-workload = \"tpcb\"
-duration = \"5s\"
-warmup = \"1s\"
-repeats = 6                # from six on there are intervals
-clients = {clients}               # connections: as many as your application has
-
-[params]
-scale = {clients}                 # as many branches as clients: they are not to fight for one
-
-[matrix]
-rate = [\"20%\", \"40%\", \"60%\", \"70%\", \"80%\", \"90%\", \"100%\", \"110%\"]
-
-[capacity]
-slo = \"20ms\"             # or --slo 20ms
-"
-    )
+    let shares = ["20%", "40%", "60%", "70%", "80%", "90%", "100%", "110%"];
+    Commented {
+        experiment: Experiment::named("capacity")
+            .fix("workload", ["tpcb"])
+            .fix("duration", seconds(Duration::from_secs(5)))
+            .fix("warmup", seconds(Duration::from_secs(1)))
+            .fix("clients", clients)
+            .fix("params.scale", clients)
+            .repeats(6)
+            .axis("rate", shares)
+            .slo(Duration::from_millis(20)),
+        comments: Comments::heading(
+            "\
+How much load the system takes while p99 keeps a limit, and where latency bends: transactions
+start when they are due, whether the server keeps up or not (an open loop), at shares of what a
+closed loop comes to. Where the limit is broken, rates between are measured too. About ten minutes.",
+        )
+        .on("repeats", "from six on there are intervals")
+        .on("clients", "connections: as many as your application has")
+        .on("params.scale", BRANCHES)
+        .on("capacity.slo", "or --slo 20ms"),
+    }
 }
 
-fn pgbench_tools(host: &Host) -> String {
+fn pgbench_tools(host: &Host) -> Commented {
     let memory = host.memory_bytes;
     let host_words = memory.map_or_else(
         || "a memory that is not known".to_owned(),
@@ -80,35 +85,33 @@ fn pgbench_tools(host: &Host) -> String {
     let mut rows = String::new();
     for scale in [1, 10, 100, 1_000, 10_000] {
         rows += &format!(
-            "#   {scale:>6}  {:>8}  {}\n",
+            "  {scale:>6}  {:>8}  {}\n",
             text::bytes((scale * BYTES_PER_SCALE) as f64),
             place(scale * BYTES_PER_SCALE, memory)
         );
     }
-    format!(
-        "\
-# The grid of pgbench-tools: 4 scales x 6 numbers of clients x 3 repeats of a minute.
-#
-# Where the data lie decides what is measured. On this host, with {host_words} and
-# PostgreSQL's default shared_buffers of 128 MB (a server elsewhere: by its own memory):
-#
-#    scale      data  main location
-{rows}#
-# Add the first scale that lies on disk if the disk is to be measured, and leave out those that
-# its room does not allow.
-name = \"pgbench-tools\"
-workload = \"tpcb\"
-duration = \"1m\"
-repeats = 3
+    Commented {
+        experiment: Experiment::named("pgbench-tools")
+            .fix("workload", ["tpcb"])
+            .fix("duration", seconds(Duration::from_secs(60)))
+            .repeats(3)
+            .axis("params.scale", [1, 10, 100, 1_000])
+            .axis("clients", [1, 2, 4, 8, 16, 32])
+            .settle(Duration::from_secs(10)),
+        comments: Comments::heading(format!(
+            "\
+The grid of pgbench-tools: 4 scales x 6 numbers of clients x 3 repeats of a minute.
 
-[matrix]
-params.scale = [1, 10, 100, 1000]
-clients = [1, 2, 4, 8, 16, 32]
+Where the data lie decides what is measured. On this host, with {host_words} and
+PostgreSQL's default shared_buffers of 128 MB (a server elsewhere: by its own memory):
 
-[hygiene]
-settle = \"10s\"    # pgbench-tools' RECOVERY
-"
-    )
+   scale      data  main location
+{rows}
+Add the first scale that lies on disk if the disk is to be measured, and leave out those that
+its room does not allow."
+        ))
+        .on("hygiene.settle", "pgbench-tools' RECOVERY"),
+    }
 }
 
 /// Where data of this size mostly lie.
@@ -126,11 +129,7 @@ fn place(bytes: u64, memory_bytes: Option<u64>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::plan::Plan;
-    use crate::plan::experiment::reader;
-    use crate::plan::experiment::toml_text::Source;
-    use pgdyno_model::spec::TargetSpec;
-    use std::path::Path;
+    use crate::plan::experiment::testing::planned;
 
     fn host(memory_bytes: Option<u64>, cpus: usize) -> Host {
         Host {
@@ -148,21 +147,18 @@ mod tests {
             host(Some(1 << 40), 128),
         ] {
             for (name, trials) in NAMES.into_iter().zip([18, 49, 72]) {
-                let text = toml(name, &host).unwrap();
-                let source = Source { name, text: &text };
-                let e = reader::read(source, name, Path::new("")).unwrap_or_else(|e| panic!("{e}"));
-                let plan =
-                    Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}"));
+                let plan = planned(&preset(name, &host).unwrap());
                 assert_eq!(plan.slots.len(), trials, "{name}");
             }
         }
-        assert_eq!(toml("none", &host(None, 1)), None);
+        assert_eq!(preset("none", &host(None, 1)), None);
     }
 
     #[test]
     fn the_articles_table_comes_out_for_the_articles_host() {
         // 8 GB of memory: seed of the preset.
-        let text = toml("pgbench-tools", &host(Some(8 << 30), 4)).unwrap();
+        let preset = preset("pgbench-tools", &host(Some(8 << 30), 4)).unwrap();
+        let text = preset.to_toml();
         for row in [
             "     1     15 MB  shared_buffers",
             "    10    150 MB  shared_buffers",

@@ -10,84 +10,19 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::capacity::Capacity;
 use super::parameter::{self, Parameter};
 use super::suggest::nearest;
 use super::toml_text::{Placed, Source, integer, kind};
-use crate::plan::hygiene::Wanted as Hygiene;
 use crate::workload::{folder, script_files, shipped};
-use pgdyno_model::Failure;
-
-/// What a file describes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Experiment {
-    /// What to call it.
-    pub name: String,
-    /// Parameters with one value.
-    pub fixed: BTreeMap<String, Value>,
-    /// Parameters with several, in the order in which they are written; axes multiply.
-    pub axes: Vec<Axis>,
-    /// Points to leave out.
-    pub excludes: Vec<Exclude>,
-    /// Trials of each point.
-    pub repeats: u32,
-    /// In which order.
-    pub order: Order,
-    /// Where order and trials take their random numbers from.
-    pub seed: Option<i64>,
-    /// What happens between trials.
-    pub hygiene: Hygiene,
-    /// Whether to find out how much load the system takes.
-    pub capacity: Option<Capacity>,
-}
-
-/// One dimension of the matrix: each step sets one parameter, or several that go together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Axis(pub Vec<Vec<(String, Value)>>);
-
-/// Points that have, for each of these parameters, one of these values.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Exclude {
-    /// The values by parameter.
-    pub values: BTreeMap<String, Vec<Value>>,
-    /// The line it begins in, for messages.
-    pub line: String,
-}
-
-/// In which order trials run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// All points once, then all again: what drifts hits all points alike. Points that need
-    /// different tables are kept apart, so that each table is loaded once.
-    Interleaved,
-    /// Drawn.
-    Random,
-    /// All repeats of a point, then the next point.
-    Sequential,
-}
-
-impl Order {
-    const WORDS: [(&'static str, Order); 3] = [
-        ("interleaved", Order::Interleaved),
-        ("random", Order::Random),
-        ("sequential", Order::Sequential),
-    ];
-
-    /// Its word in files.
-    pub fn word(self) -> &'static str {
-        Order::WORDS
-            .into_iter()
-            .find(|(_, order)| *order == self)
-            .map_or("", |(word, _)| word)
-    }
-}
+use pgdyno_model::experiment::{Axis, Exclude, Order, POINT_NAME};
+use pgdyno_model::{Experiment, Failure};
 
 /// Keys beside the parameters.
-const KEYS: [&str; 11] = [
-    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "exclude",
+const KEYS: [&str; 12] = [
+    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "point", "exclude",
     "hygiene", "capacity",
 ];
-const REPEATS_MAX: i64 = 10_000;
+const REPEATS_MAX: i64 = Experiment::REPEATS_MAX as i64;
 
 /// Reads an experiment. `folder` is where script files and packs with relative paths are.
 ///
@@ -102,17 +37,7 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         fixed: BTreeMap::new(),
         axes: Vec::new(),
     };
-    let mut experiment = Experiment {
-        name: default_name.to_owned(),
-        fixed: BTreeMap::new(),
-        axes: Vec::new(),
-        excludes: Vec::new(),
-        repeats: 1,
-        order: Order::Interleaved,
-        seed: None,
-        hygiene: Hygiene::default(),
-        capacity: None,
-    };
+    let mut experiment = Experiment::named(default_name);
     reader.parameters(&table, &KEYS, Lists::Multiply)?;
     for (key, value) in &table {
         let (at, value_at, value) = (key.span(), value.span(), value.get_ref());
@@ -152,6 +77,10 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
                 for (at, table) in reader.tables(value_at.clone(), "zip", value)? {
                     reader.zip(at, table)?;
                 }
+            }
+            "point" => {
+                let tables = reader.tables(value_at.clone(), "point", value)?;
+                reader.points(&tables)?;
             }
             "exclude" => {
                 for (at, table) in reader.tables(value_at.clone(), "exclude", value)? {
@@ -277,6 +206,40 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Points of their own: together they are an axis.
+    fn points(&mut self, tables: &[(Range<usize>, &DeTable<'_>)]) -> Result<(), Failure> {
+        let mut steps = Vec::new();
+        let mut names = BTreeSet::new();
+        for (at, table) in tables {
+            let mut step = Vec::new();
+            if let Some(name) = table.get(POINT_NAME) {
+                let text = name.get_ref().as_str().filter(|text| !text.is_empty());
+                let text =
+                    text.ok_or_else(|| self.source.wrong(name.span(), "name: a text is wanted"))?;
+                step.push((POINT_NAME.to_owned(), Value::from(text)));
+            }
+            for entry in self.entries(table, &["params", "settings", POINT_NAME])? {
+                // Another point may have it, too.
+                if !names.contains(&entry.name) {
+                    self.once(&entry)?;
+                    names.insert(entry.name.clone());
+                }
+                let value = self.one(&entry.name, entry.kind, entry.value)?;
+                step.push((entry.name, value));
+            }
+            if step.is_empty() {
+                return Err(self
+                    .source
+                    .wrong(at.clone(), "point: there is nothing in it"));
+            }
+            steps.push(step);
+        }
+        if let Some((at, _)) = tables.first() {
+            self.axes.push((at.start, Axis(steps)));
+        }
+        Ok(())
+    }
+
     fn exclude(&self, at: Range<usize>, table: &DeTable<'_>) -> Result<Exclude, Failure> {
         let mut values = BTreeMap::new();
         for entry in self.entries(table, &["params", "settings"])? {
@@ -293,7 +256,10 @@ impl Reader<'_> {
         if empty {
             return Err(self.source.wrong(at, "exclude: there is nothing in it"));
         }
-        Ok(Exclude { values, line })
+        Ok(Exclude {
+            values,
+            place: Some(line),
+        })
     }
 
     fn entries<'t, 'i>(
@@ -446,7 +412,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::hygiene::Vacuum;
+    use pgdyno_model::experiment::Vacuum;
     use serde_json::json;
     use std::time::Duration;
 
@@ -562,6 +528,43 @@ mod tests {
             for want in want {
                 assert!(e.contains(want), "{text}: no \"{want}\" in {e}");
             }
+        }
+    }
+
+    #[test]
+    fn points_of_their_own_set_what_they_need() {
+        let e = read_text(
+            "clients = [1, 2]\n[[point]]\nworkload = 'probe'\nmix = 'commit'\nname = 'a commit'\n\
+             [[point]]\nworkload = 'ycsb'\nparams.recordcount = 10\n",
+        )
+        .unwrap();
+        let step = |values: &[(&str, Value)]| -> Vec<(String, Value)> {
+            let values = values.iter().cloned();
+            values
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()
+        };
+        let points = Axis(vec![
+            step(&[
+                ("name", json!("a commit")),
+                ("workload", json!(["probe"])),
+                ("mix", json!("commit")),
+            ]),
+            step(&[
+                ("workload", json!(["ycsb"])),
+                ("params.recordcount", json!(10)),
+            ]),
+        ]);
+        assert_eq!(e.axes[1], points);
+        for (text, want) in [
+            ("[[point]]\nmix = ['a', 'b']", "mix: a text is wanted"),
+            ("mix = 'a'\n[[point]]\nmix = 'b'", "mix is given twice"),
+            ("[[point]]\n", "point: there is nothing in it"),
+            ("[[point]]\nname = 1", "name: a text is wanted"),
+            ("[[zip]]\nname = ['a']", "there is no key \"name\""),
+        ] {
+            let e = read_text(&format!("workload = 'tpcb'\n{text}")).unwrap_err();
+            assert!(e.to_string().contains(want), "{e}");
         }
     }
 

@@ -1,10 +1,16 @@
-//! The experiment of `pgdyno lab retries`, as TOML: to run, or to print and change.
+//! The experiment of `pgdyno lab retries`: to run, or to print and change.
 //!
 //! Not for: carrying it out (`conduct.rs`), what came of it (`report::retries_lab`).
 
 use std::time::Duration;
 
-use super::toml_text::quoted;
+use pgdyno_model::Experiment;
+use pgdyno_model::experiment::{Commented, Comments, scalar, seconds, values};
+
+/// What the file says at its top.
+const HEADING: &str = "\
+One transaction in the forms in which people rewrite it, tried again when it fails, side by side.
+Forms of one message or one statement (batch, cte, pipeline, procedure) have no place for a savepoint.";
 
 /// The forms of the transaction, as mixes of the packs that have them.
 pub const FORMS: [&str; 6] = [
@@ -57,89 +63,61 @@ pub enum Length {
     Transactions(u64),
 }
 
+/// Forms that are one message or one statement.
+const WHOLE: [&str; 4] = ["batch", "cte", "pipeline", "procedure"];
+
 impl Lab {
     /// The experiment.
-    pub fn toml(&self) -> String {
-        let list = |items: &[String]| {
-            let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
-            format!("[{}]", items.join(", "))
+    pub fn experiment(&self) -> Commented {
+        let mut experiment = Experiment::named("lab-retries")
+            .fix("workload", [self.workload.as_str()])
+            .repeats(self.repeats)
+            .seed(self.seed)
+            .settle(Duration::ZERO);
+        experiment = match self.length {
+            Length::Time(time) => experiment.fix("duration", seconds(time)),
+            Length::Transactions(count) => experiment.fix("transactions", count),
         };
-        let mut toml = format!(
-            "\
-# One transaction in the forms in which people rewrite it, tried again when it fails, side by side.
-name = \"lab-retries\"
-workload = {}
-repeats = {}
-",
-            quoted(&self.workload),
-            self.repeats
-        );
-        toml += &match self.length {
-            Length::Time(time) => format!("duration = \"{}ms\"\n", time.as_millis()),
-            Length::Transactions(count) => format!("transactions = {count}\n"),
-        };
-        if let Some(seed) = self.seed {
-            toml += &format!("seed = {seed}\n");
+        for (name, value) in &self.params {
+            experiment = experiment.fix(format!("params.{name}"), scalar(value));
         }
-        if !self.full {
-            toml += "retry = \"restart\"\n";
-        }
-        if !self.params.is_empty() {
-            toml += "\n[params]\n";
-            for (name, value) in &self.params {
-                toml += &format!("{name} = {}\n", scalar(value));
-            }
-        }
-        toml += "\n[matrix]\n";
         let has_keys = self.params.iter().any(|(name, _)| name == "foreign_keys");
         if self.full && !has_keys {
-            toml += "params.foreign_keys = [false, true]\n";
+            experiment = experiment.axis("params.foreign_keys", [false, true]);
         }
         if !self.isolation.is_empty() {
-            toml += &format!("isolation = {}\n", list(&self.isolation));
+            experiment = experiment.axis("isolation", self.isolation.clone());
         }
-        toml += &format!(
-            "clients = {:?}\nmix = {}\n",
-            self.clients,
-            list(&self.forms)
-        );
-        if self.full {
-            toml += "\
-[[zip]]
-retry = [\"none\", \"restart\", \"restart\", \"savepoint\"]
-backoff = [\"none\", \"none\", \"exponential=1ms,1s,full\", \"none\"]
-";
-            let whole = ["batch", "cte", "pipeline", "procedure"].map(str::to_owned);
-            let whole: Vec<String> = whole
-                .into_iter()
-                .filter(|form| self.forms.contains(form))
-                .collect();
-            if !whole.is_empty() {
-                toml += &format!(
-                    "
-# They are one message or one statement: there is no place for a savepoint in them.
-[[exclude]]
-retry = \"savepoint\"
-mix = {}
-",
-                    list(&whole)
-                );
-            }
+        experiment = experiment
+            .axis("clients", self.clients.clone())
+            .axis("mix", self.forms.clone());
+        Commented {
+            experiment: match self.full {
+                true => self.with_policies(experiment),
+                false => experiment.fix("retry", "restart"),
+            },
+            comments: Comments::heading(HEADING),
         }
-        toml += "
-[hygiene]
-settle = 0
-";
-        toml
     }
-}
 
-/// A parameter's value as the command line has it.
-fn scalar(text: &str) -> String {
-    let is_number = text.parse::<i64>().is_ok() || matches!(text, "true" | "false");
-    match is_number {
-        true => text.to_owned(),
-        false => quoted(text),
+    /// The policies for retries compared, each form with those that it can have.
+    fn with_policies(&self, experiment: Experiment) -> Experiment {
+        let experiment = experiment.zip(
+            ["retry", "backoff"],
+            [
+                ["none", "none"],
+                ["restart", "none"],
+                ["restart", "exponential=1ms,1s,full"],
+                ["savepoint", "none"],
+            ],
+        );
+        let is_here = |form: &&str| self.forms.iter().any(|here| here == form);
+        let whole = values(WHOLE.into_iter().filter(is_here));
+        if whole.is_empty() {
+            return experiment;
+        }
+        // There is no place for a savepoint in them.
+        experiment.exclude([("retry", values(["savepoint"])), ("mix", whole)])
     }
 }
 
@@ -147,19 +125,10 @@ fn scalar(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::plan::experiment::plan::Plan;
-    use crate::plan::experiment::reader;
-    use crate::plan::experiment::toml_text::Source;
-    use pgdyno_model::spec::TargetSpec;
-    use std::path::Path;
+    use crate::plan::experiment::testing::planned;
 
     fn plan(lab: &Lab) -> Plan {
-        let text = lab.toml();
-        let source = Source {
-            name: "lab",
-            text: &text,
-        };
-        let e = reader::read(source, "", Path::new("")).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"))
+        planned(&lab.experiment())
     }
 
     fn lab() -> Lab {

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use pgdyno_script::Prng;
 
 use super::point::{Point, Rate};
-use super::reader::Order;
 use pgdyno_model::event::Role;
+use pgdyno_model::experiment::Order;
 
 /// One trial of the plan.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,4 +1,4 @@
-//! The experiments of `pgdyno slob sweep`, as TOML: the active set from what surely fits in
+//! The experiments of `pgdyno slob sweep`: the active set from what surely fits in
 //! shared_buffers to what fits nowhere, or the sessions, or the share of reads.
 //!
 //! Not for: carrying them out (`conduct.rs`), what came of it (`report::slob_sweep`).
@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use pgdyno_model::text;
 use serde_json::{Value, json};
+
+use pgdyno_model::Experiment;
+use pgdyno_model::experiment::{Commented, Comments, Order, scalar, seconds};
 
 /// What varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,16 +177,16 @@ pub struct SlobSweep {
     pub repeats: u32,
     /// Where random numbers come from.
     pub seed: Option<i64>,
-    /// Other parameters of the pack: lines of TOML.
-    pub params: Vec<String>,
+    /// Other parameters of the pack, with their values as they were typed.
+    pub params: Vec<(String, String)>,
 }
 
 /// Tables of the sweep's own: those that a user has loaded are not touched.
 pub const PREFIX: &str = "slob_sweep";
 
 impl SlobSweep {
-    /// As TOML.
-    pub fn toml(&self) -> String {
+    /// As an experiment.
+    pub fn experiment(&self) -> Commented {
         let (name, heading) = match self.vary {
             Vary::Size => (
                 "slob-size",
@@ -195,55 +198,47 @@ impl SlobSweep {
             ),
             Vary::Reads => ("slob-reads", "What updates among the reads cost."),
         };
-        let mut toml = format!(
-            "\
-# {heading}
-name = \"{name}\"
-workload = \"slob\"
-duration = \"{}ms\"
-warmup = \"{}ms\"
-repeats = {}
-order = \"sequential\"    # the smallest set first: what is in memory for it serves the next one too
-",
-            self.duration.as_millis(),
-            self.warmup.as_millis(),
-            self.repeats
-        );
-        if let Some(seed) = self.seed {
-            toml += &format!("seed = {seed}\n");
+        let mut experiment = Experiment::named(name)
+            .fix("workload", ["slob"])
+            .fix("duration", seconds(self.duration))
+            .fix("warmup", seconds(self.warmup))
+            .fix("params.tab_prefix", PREFIX)
+            .fix("params.scale", self.blocks)
+            .repeats(self.repeats)
+            .order(Order::Sequential)
+            .seed(self.seed)
+            .settle(Duration::ZERO);
+        for (name, value) in &self.params {
+            experiment = experiment.fix(format!("params.{name}"), scalar(value));
         }
         if self.vary != Vary::Sessions {
-            toml += &format!("clients = {}\n", self.sessions.first().unwrap_or(&1));
+            let sessions = self.sessions.first().copied().unwrap_or(1);
+            experiment = experiment.fix("clients", sessions);
         }
-        toml += &format!(
-            "\n[params]\ntab_prefix = \"{PREFIX}\"\nscale = {}    # loaded once\n",
-            self.blocks
-        );
         if self.vary != Vary::Size {
-            toml += &format!("active = {}\n", self.active);
+            experiment = experiment.fix("params.active", self.active);
         }
-        for param in &self.params {
-            toml += &format!("{param}\n");
-        }
-        toml += "\n[matrix]\n";
-        toml += &match self.vary {
-            Vary::Size => format!("params.active = {:?}\n", self.sizes),
-            Vary::Sessions => format!("clients = {:?}\n", self.sessions),
-            Vary::Reads => format!("params.update_pct = {:?}\n", self.updates),
+        experiment = match self.vary {
+            Vary::Size => experiment.axis("params.active", self.sizes.clone()),
+            Vary::Sessions => experiment.axis("clients", self.sessions.clone()),
+            Vary::Reads => experiment.axis("params.update_pct", self.updates.clone()),
         };
-        toml += "\n[hygiene]\nsettle = 0\n";
-        toml
+        Commented {
+            experiment,
+            comments: Comments::heading(heading)
+                .on(
+                    "order",
+                    "the smallest set first: what is in memory for it serves the next one too",
+                )
+                .on("params.scale", "loaded once"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::plan::Plan;
-    use crate::plan::experiment::reader;
-    use crate::plan::experiment::toml_text::Source;
-    use pgdyno_model::spec::TargetSpec;
-    use std::path::Path;
+    use crate::plan::experiment::testing::planned;
 
     const GB: u64 = 1 << 30;
 
@@ -334,18 +329,12 @@ mod tests {
             warmup: Duration::from_secs(1),
             repeats: 2,
             seed: Some(3),
-            params: vec!["work_unit = 64".to_owned()],
+            params: vec![("work_unit".to_owned(), "64".to_owned())],
         };
         for (vary, trials) in [(Vary::Size, 6), (Vary::Sessions, 4), (Vary::Reads, 8)] {
-            let text = sweep(vary).toml();
-            let source = Source {
-                name: "sweep",
-                text: &text,
-            };
-            let e =
-                reader::read(source, "", Path::new("")).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            let plan =
-                Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let made = sweep(vary).experiment();
+            let text = made.to_toml();
+            let plan = planned(&made);
             assert_eq!(plan.slots.len(), trials, "{text}");
             // And it is known again by its points.
             let points = plan.points.iter().map(|planned| planned.point.to_json());

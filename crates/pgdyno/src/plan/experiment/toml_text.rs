@@ -59,11 +59,6 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A text as TOML writes it; JSON's escapes are TOML's too.
-pub fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
-}
-
 /// What a value is, in words of TOML's users.
 pub fn kind(value: &DeValue<'_>) -> &'static str {
     match value {

@@ -17,50 +17,13 @@ use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::state;
 use crate::workload::stop::{Canceller, Stop};
+use pgdyno_model::experiment::{Hygiene, Vacuum};
 use pgdyno_model::{Exit, Failure};
 
 /// How long truncating and vacuuming may wait for somebody else's lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much longer than its own limit a statement may take before the connection is given up.
 const ANSWER_GRACE: Duration = Duration::from_secs(10);
-
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
-    /// Tables to empty, beside those of pgdyno's own that start empty.
-    pub truncate: Vec<String>,
-    /// When to vacuum and analyze.
-    pub vacuum: Vacuum,
-    /// Whether to make a checkpoint.
-    pub checkpoint: bool,
-    /// How long it may take.
-    pub checkpoint_timeout: Duration,
-    /// How long to wait afterwards.
-    pub settle: Duration,
-}
-
-impl Default for Wanted {
-    fn default() -> Self {
-        Wanted {
-            truncate: Vec::new(),
-            vacuum: Vacuum::Needed,
-            checkpoint: true,
-            checkpoint_timeout: Duration::from_secs(300),
-            settle: Duration::from_secs(1),
-        }
-    }
-}
-
-/// When tables are vacuumed and analyzed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vacuum {
-    /// When a trial has written to them, or the server counts changes since it was last done.
-    Needed,
-    /// Before every trial.
-    Always,
-    /// Never.
-    Never,
-}
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -110,7 +73,7 @@ pub fn tidy(
     session: &mut Session,
     dialect: &'static Dialect,
     pack: Option<&Pack>,
-    wanted: &Wanted,
+    wanted: &Hygiene,
     written: &mut BTreeSet<String>,
     (interrupts, seen): (&'static Interrupts, u32),
 ) -> Result<Record, Failure> {
@@ -163,7 +126,7 @@ impl Tidying<'_> {
     fn all(
         &mut self,
         pack: Option<&Pack>,
-        wanted: &Wanted,
+        wanted: &Hygiene,
         written: &mut BTreeSet<String>,
     ) -> Result<(), Failure> {
         let looking = |e| trouble::server(&e, "could not look at the server between two trials");

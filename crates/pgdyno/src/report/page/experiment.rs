@@ -423,9 +423,13 @@ fn zones(first: Option<&(Outcome, &TrialRow)>, axes: &Axes) -> Value {
     })
 }
 
+/// As a file where it is one.
 fn pretty(definition: &str) -> String {
-    match serde_json::from_str::<Value>(definition) {
-        Ok(value) => format!("{value:#}"),
-        Err(_) => definition.to_owned(),
+    let Ok(value) = serde_json::from_str::<Value>(definition) else {
+        return definition.to_owned();
+    };
+    match value["definition"]["toml"].as_str() {
+        Some(text) => text.to_owned(),
+        None => format!("{value:#}"),
     }
 }

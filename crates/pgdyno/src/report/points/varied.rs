@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Point;
 use crate::report::table::one_line;
 use crate::store::TrialRow;
+use pgdyno_model::experiment::POINT_NAME;
 
 /// The values of a point by path: those of the workload and the server as `params.NAME`,
 /// `settings.NAME`.
@@ -27,19 +28,31 @@ pub fn values(trial: &TrialRow) -> BTreeMap<String, Value> {
     values
 }
 
-/// The paths that do not have the same value everywhere: workload and its parameters first.
+/// The paths that do not have the same value everywhere: workload and its parameters first. Points
+/// with names are told apart by these; more is only needed where several have one name.
 pub fn paths(trials: &[TrialRow]) -> Vec<String> {
-    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let all: Vec<_> = trials.iter().map(values).collect();
-    let paths: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    let are_named = all.iter().all(|values| values.contains_key(POINT_NAME));
+    let mut groups: BTreeMap<String, Vec<&BTreeMap<String, Value>>> = BTreeMap::new();
     for values in &all {
-        for path in &paths {
-            let value = values.get(*path).map_or(String::new(), Value::to_string);
-            seen.entry((*path).clone()).or_default().insert(value);
-        }
+        let name = values.get(POINT_NAME).filter(|_| are_named);
+        let name = name.map_or_else(String::new, Value::to_string);
+        groups.entry(name).or_default().push(values);
     }
-    let varied = seen.into_iter().filter(|(_, values)| values.len() > 1);
-    let mut varied: Vec<String> = varied.map(|(path, _)| path).collect();
+    let mut varied: BTreeSet<String> = BTreeSet::new();
+    if groups.len() > 1 {
+        varied.insert(POINT_NAME.to_owned());
+    }
+    for group in groups.into_values() {
+        let paths: BTreeSet<&String> = group.iter().flat_map(|values| values.keys()).collect();
+        let differs = |path: &&String| {
+            let mut of = group.iter().map(|values| values.get(*path));
+            let first = of.next();
+            of.any(|value| Some(value) != first)
+        };
+        varied.extend(paths.into_iter().filter(differs).cloned());
+    }
+    let mut varied: Vec<String> = varied.into_iter().collect();
     varied.sort_by_key(|path| group(path));
     varied
 }
@@ -79,7 +92,7 @@ fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
 /// The workload and its parameters come first.
 fn group(path: &str) -> u8 {
     match path {
-        "workload" => 0,
+        POINT_NAME | "workload" => 0,
         path if path.starts_with("params.") => 1,
         _ => 2,
     }
@@ -105,6 +118,7 @@ pub fn title(workload: &str, varied: &[(&String, &Value)]) -> String {
         let short = short.strip_prefix("settings.").unwrap_or(short);
         match path.as_str() {
             "workload" => one_line(workload),
+            POINT_NAME => words(value),
             _ => format!("{short} {}", words(value)),
         }
     });

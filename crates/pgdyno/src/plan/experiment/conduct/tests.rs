@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::plan::experiment::reader;
+use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
 use crate::store::Store;
 
@@ -78,11 +79,13 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
         &plan,
         Means {
             wanted,
+            target: None,
             observe: observe::Asked::default(),
             journals: folder.path(),
             screen: Form::Quiet,
             progress: |_| Progress::quiet(),
             observer: written,
+            study: &mut TrialsAlone,
             notebook: &notebook,
             interrupts: Interrupts::install().unwrap(),
         },

@@ -4,12 +4,11 @@ use std::ops::Range;
 
 use toml::de::DeTable;
 
-use pgdyno_model::spec::duration;
-
 use super::super::toml_text::time;
-use super::{Capacity, Hygiene, Reader};
-use crate::plan::hygiene::Vacuum;
+use super::Reader;
 use pgdyno_model::Failure;
+use pgdyno_model::experiment::{Capacity, Hygiene, Vacuum};
+use pgdyno_model::spec::duration;
 
 impl Reader<'_> {
     pub(super) fn hygiene(&self, table: &DeTable<'_>) -> Result<Hygiene, Failure> {
@@ -40,17 +39,14 @@ impl Reader<'_> {
                     })?;
                 }
                 "vacuum" => {
-                    hygiene.vacuum = match value.get_ref().as_str() {
-                        Some("needed") => Vacuum::Needed,
-                        Some("always") => Vacuum::Always,
-                        Some("never") => Vacuum::Never,
-                        _ => {
-                            return Err(wrong(
-                                "vacuum: one of \"needed\", \"always\", \"never\" is wanted"
-                                    .to_owned(),
-                            ));
-                        }
-                    }
+                    let word = value.get_ref().as_str();
+                    let mut known = Vacuum::WORDS.into_iter();
+                    let vacuum = known.find(|(known, _)| word == Some(*known));
+                    (_, hygiene.vacuum) = vacuum.ok_or_else(|| {
+                        wrong(
+                            "vacuum: one of \"needed\", \"always\", \"never\" is wanted".to_owned(),
+                        )
+                    })?;
                 }
                 "checkpoint" => {
                     hygiene.checkpoint = value

@@ -1,0 +1,175 @@
+//! What an experiment is: a matrix of trials, their order, and what happens between them.
+//!
+//! An [`Experiment`] is made by the builder below or read from a file; [`Experiment::to_toml`]
+//! writes it as a file that reads back as the same experiment.
+//!
+//! Not here: what each parameter takes, carrying an experiment out.
+
+mod build;
+mod hygiene;
+mod seconds;
+mod toml;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use build::{scalar, values};
+pub use hygiene::{Hygiene, Vacuum};
+pub use seconds::seconds;
+pub use toml::{Commented, Comments};
+
+/// A matrix of trials.
+///
+/// Parameters are named as in files; those of the workload and the server are `params.NAME` and
+/// `settings.NAME`. Values have one form each: a workload is a list of a pack or script files, times
+/// are seconds with a fraction, rates are numbers with a fraction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// What to call it.
+    pub name: String,
+    /// Parameters with one value.
+    pub fixed: BTreeMap<String, Value>,
+    /// Parameters with several; axes multiply, and the first turns slowest.
+    pub axes: Vec<Axis>,
+    /// Points to leave out.
+    pub excludes: Vec<Exclude>,
+    /// Trials of each point.
+    pub repeats: u32,
+    /// In which order.
+    pub order: Order,
+    /// Where order and trials take their random numbers from.
+    pub seed: Option<i64>,
+    /// What happens between trials.
+    pub hygiene: Hygiene,
+    /// Whether to find out how much load the system takes.
+    pub capacity: Option<Capacity>,
+}
+
+/// One dimension of the matrix: each step sets one parameter, or several that go together. Steps
+/// that set different parameters are points of their own; a file has room for one such axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis(pub Vec<Vec<(String, Value)>>);
+
+impl Axis {
+    /// Whether each step is a point with a name.
+    pub fn is_named(&self) -> bool {
+        let has_name =
+            |step: &Vec<(String, Value)>| step.iter().any(|(name, _)| name == POINT_NAME);
+        self.0.iter().all(has_name)
+    }
+
+    /// The parameters that its steps set, in the order in which they come first.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in self.0.iter().flatten() {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Whether its steps are lists that go together: all set the same parameters in the same order,
+    /// and none is a point with a name.
+    pub fn is_even(&self) -> bool {
+        let names = self.names();
+        if names.contains(&POINT_NAME) {
+            return false;
+        }
+        let mut steps = self.0.iter();
+        steps.all(|step| {
+            step.iter()
+                .map(|(name, _)| name.as_str())
+                .eq(names.iter().copied())
+        })
+    }
+}
+
+/// Points that have, for each of these parameters, one of these values.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Exclude {
+    /// The values by parameter.
+    pub values: BTreeMap<String, Vec<Value>>,
+    /// Where it is in a file, for messages.
+    #[serde(skip)]
+    pub place: Option<String>,
+}
+
+/// By what they leave out, wherever that is written.
+impl PartialEq for Exclude {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
+/// What a point of its own is called, beside its parameters: points that have a name are known by it.
+pub const POINT_NAME: &str = "name";
+
+/// In which order trials run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// All points once, then all again: what drifts hits all points alike. Points that need
+    /// different tables are kept apart, so that each table is loaded once.
+    Interleaved,
+    /// Drawn.
+    Random,
+    /// All repeats of a point, then the next point.
+    Sequential,
+}
+
+impl Order {
+    /// Each with its word in files.
+    pub const WORDS: [(&'static str, Order); 3] = [
+        ("interleaved", Order::Interleaved),
+        ("random", Order::Random),
+        ("sequential", Order::Sequential),
+    ];
+
+    /// Its word in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Order::Interleaved => "interleaved",
+            Order::Random => "random",
+            Order::Sequential => "sequential",
+        }
+    }
+}
+
+/// How much load a system takes while p99 keeps a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The limit of p99, counted from when transactions were to start.
+    #[serde(rename = "slo_s", with = "seconds")]
+    pub slo: Duration,
+}
+
+impl Capacity {
+    /// The limit in microseconds.
+    pub fn slo_us(&self) -> f64 {
+        self.slo.as_secs_f64() * 1e6
+    }
+}
+
+impl Experiment {
+    /// More trials of each point are a mistake.
+    pub const REPEATS_MAX: u32 = 10_000;
+
+    /// An experiment of this name, with nothing chosen: one trial of each point, interleaved.
+    pub fn named(name: impl Into<String>) -> Experiment {
+        Experiment {
+            name: name.into(),
+            fixed: BTreeMap::new(),
+            axes: Vec::new(),
+            excludes: Vec::new(),
+            repeats: 1,
+            order: Order::Interleaved,
+            seed: None,
+            hygiene: Hygiene::default(),
+            capacity: None,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a kind of experiment does besides running its trials: what it asks of the server around each
+//! of them, and which trials follow from those that are over.
+
+use serde_json::Value;
+
+use super::notebook::Notebook;
+use super::schedule::Slot;
+use crate::plan::prepare::Prepared;
+use pgdyno_model::Failure;
+use pgdyno_model::event::PlannedTrial;
+
+/// Does nothing by default.
+pub trait Study {
+    /// A trial is prepared and begins when this returns.
+    fn before(&mut self, _trial: &PlannedTrial, _prepared: &Prepared) {}
+
+    /// The same trial has run: a kind of event and what is to be kept with the trial.
+    fn after(&mut self) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// All trials so far are complete: those that come next, if any.
+    ///
+    /// # Errors
+    /// The notebook cannot be read.
+    fn more(&mut self, _notebook: &Notebook) -> Result<Vec<Slot>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Whether a trial's tables are refused rather than loaded anew when pgdyno has loaded them with
+    /// other parameters.
+    fn keeps_tables(&self) -> bool {
+        false
+    }
+}
+
+/// Trials alone.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialsAlone;
+
+impl Study for TrialsAlone {}
