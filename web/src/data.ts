@@ -10,95 +10,14 @@
  * Unknown fields and unknown codes are no error.
  */
 
-export const FORMAT = 1;
+import type { Common, Histogram, Latencies, Packed } from './document';
+
+export * from './document';
 
 export type Data = TrialData | ExperimentData | CompareData;
 
-interface Common {
-  /** The version of this contract. The page refuses what it does not know. */
-  format: number;
-  /** pgdyno's version that wrote the report. */
-  pgdyno: string;
-  /** When the report was written. */
-  written: string;
-  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
-  eyebrow?: string;
-  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
-  title: string;
-  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
-  facts: string[];
-  /** `null`: no diagnosis was made. */
-  verdict: Verdict | null;
-  notes: Note[];
-  /** The command line that would do it again, or that made this. */
-  command: string;
-  /** Where it is told how figures are computed; a link only when people follow it. */
-  docs_url?: string;
-}
-
-// ---------------------------------------------------------------- what is said of it
-
-/**
- * Codes of limits with a colour of their own: client, network, server-cpu, durable-commit,
- * contention, buffer-misses, device-reads, connections, stalls, hot-range, leaders,
- * clock-uncertainty, hops, rate-met, not-known. Others are drawn in a neutral colour.
- */
+/** The code of a limit, as `Verdict` has it. */
 export type LimitCode = string;
-
-export interface Verdict {
-  limit: LimitCode;
-  /** Words above the sentence; without it "What limited it". */
-  label?: string;
-  /** The one sentence. */
-  sentence: string;
-  evidence: Evidence[];
-  second?: { limit: LimitCode; sentence: string };
-  /** What to try, a sentence each. */
-  try?: string[];
-  /** Compare: that several things changed at once. */
-  careful?: string;
-  /** Compare: `--fail-if` as typed and what came of it. */
-  gate?: { condition: string; result: 'passed' | 'failed' | 'cannot-tell'; sentence: string };
-  /** Every rule that was examined, in order. */
-  rules?: Rule[];
-}
-
-export interface Evidence {
-  /** Ready to be shown, short: `99.0 %`, `1.32 s`, `37 ×`, `16 → 32`. */
-  figure: string;
-  sentence: string;
-  link?: Link;
-}
-
-/** To a section of the page (see SECTIONS in PAGE.md), or to a stretch of time, or to a trial. */
-export interface Link {
-  text: string;
-  section?: string;
-  from_us?: number;
-  to_us?: number;
-}
-
-export interface Rule {
-  code: LimitCode;
-  name: string;
-  state: 'limit' | 'second' | 'ruled-out' | 'not-applicable' | 'not-known';
-  /** The deciding figure, or the reason why there is none. */
-  figure: string;
-}
-
-/** As in docs/json.md, with what the page adds. */
-export interface Note {
-  code: string;
-  severity: string; // 'serious' | 'warning' | 'notice' | 'good'
-  sentence: string;
-  remedy?: string | null;
-  /** A bold beginning; without it the sentence stands alone. */
-  title?: string;
-  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
-  figures?: string[];
-  from_us?: number;
-  to_us?: number;
-}
 
 // ---------------------------------------------------------------- a trial
 
@@ -145,18 +64,6 @@ export interface Counts {
   late: number;
   retries: number;
   retried: number;
-}
-
-export interface Latencies {
-  count: number;
-  mean_us: number | null;
-  stddev_us: number | null;
-  p50_us: number | null;
-  p90_us: number | null;
-  p95_us: number | null;
-  p99_us: number | null;
-  p99_9_us: number | null;
-  max_us: number | null;
 }
 
 export interface Work {
@@ -284,20 +191,6 @@ export interface Sibling {
   p99_9_us: number | null;
   retries_per_commit: number | null;
   failed: number | null;
-}
-
-/**
- * Counts of values by bucket: flat pairs [gap, count, gap, count, …]. The first gap is the index of
- * the first bucket, each further one the distance to the bucket before. Counts are above 0.
- */
-export type Packed = number[];
-
-/** A histogram with buckets of its own: bucket i ends at value_us[i] (HdrHistogram's highest
- *  equivalent value), ascending; same length as count. Sum of count is the number of values. */
-export interface Histogram {
-  value_us: number[];
-  count: number[];
-  max_us: number | null;
 }
 
 /** All scripts together, column by column, a row a second; warm-up included and marked. */
