@@ -18,10 +18,8 @@ const COMMAND: &str = "PGDYNO_WRITE_TYPES=1 cargo test -p pgdyno-model typescrip
 fn declarations() -> Declarations {
     let mut all = Declarations::default();
     all.add::<document::Common>();
-    all.add::<document::Verdict>();
-    all.add::<document::Histogram>();
+    all.add::<document::page::TrialPage>();
     all.add::<document::Packed>();
-    all.add::<document::Latency>();
     all
 }
 
