@@ -106,7 +106,7 @@ describe('instruments', () => {
     expect(found.map((panel) => panel.lines.length)).toEqual([7, 2]);
   });
   it('that were never read are told with their reason', () => {
-    const gap = { from_us: null, to_us: null, reason: 'no', remedy: 'GRANT' };
+    const gap = { label: '', from_us: null, to_us: null, reason: 'no', remedy: 'GRANT' };
     expect(panels([{ ...instrument, gaps: [gap] }], []).missing).toEqual([{ title: 'y', of: 'host', gap }]);
   });
   it('have titles from their names', () => {

@@ -7,11 +7,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Something known, or why it is not.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(untagged))]
 pub enum Fact<T> {
     /// Known.
     Seen(T),
     /// Not known, with the reason.
-    Unseen(String),
+    Unseen(#[cfg_attr(test, ts(type = "{ unseen: string }"))] String),
 }
 
 impl<T> Fact<T> {

@@ -10,9 +10,11 @@
 //! - `observed`: what instruments saw beside a trial.
 //! - `event`, `observer`: what the runner says while trials run, and to whom.
 //! - `text`: quantities as people read them.
+//! - `document`: what came of a trial, an experiment or a comparison, as it is shown.
 //!
 //! Not here: finding anything out, running anything, keeping or printing it.
 
+pub mod document;
 pub mod event;
 pub mod exit;
 pub mod experiment;
@@ -23,6 +25,8 @@ mod observer;
 pub mod spec;
 mod state;
 pub mod text;
+#[cfg(test)]
+mod typescript;
 
 pub use exit::{Exit, Failure};
 pub use experiment::Experiment;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How much a note matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum Severity {
     /// Worth knowing; the figures mean what they say.
     Notice,
@@ -18,6 +19,7 @@ pub enum Severity {
 
 /// One note. The code is stable: programs may look for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ValidityNote"))]
 pub struct Note {
     /// Such as `fsync-off`.
     pub code: Cow<'static, str>,

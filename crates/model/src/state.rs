@@ -5,6 +5,7 @@ use std::fmt;
 /// States of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum State {
     /// Its pgdyno is at work.
     Running,

@@ -15,12 +15,10 @@ use serde::Serialize;
 use pgdyno_drive::record::ThreadUse;
 use pgdyno_stats::Steadiness;
 
-use crate::accounting::Accounting;
 use crate::plan::steady::Course;
-use crate::plan::warmup::Ended;
 use crate::report::accounting as report;
-use crate::target::facts::Facts;
 use crate::target::locate::Role;
+use pgdyno_model::document::{Accounting, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;
 
 /// A table that the workload updates and that has fewer rows than there are clients.
@@ -63,7 +61,7 @@ pub struct Situation<'a> {
     /// What the measured seconds tell.
     pub courses: &'a [Course],
     /// A warm-up that came to its limit, with its length in microseconds.
-    pub warmup_cut_short: Option<(Ended, u64)>,
+    pub warmup_cut_short: Option<(WarmupEnd, u64)>,
     /// What instruments saw.
     pub observed: Option<&'a Observed>,
     /// When what is measured began, in microseconds since clients began to work.
@@ -238,7 +236,7 @@ fn same_node(facts: &Facts) -> Option<Note> {
     })
 }
 
-fn warmup_cut_short((ended, elapsed_us): (Ended, u64)) -> Note {
+fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
     let figure = ended.figure.name();
     let still = match ended.change {
         Some(change) => {
@@ -406,7 +404,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::reach::Reached;
+    use pgdyno_model::document::Reached;
 
     /// A server about which there is nothing to say.
     fn sound() -> Facts {
@@ -667,7 +665,7 @@ mod tests {
 
     #[test]
     fn a_trial_that_is_not_steady_is_told_once_for_each_figure_and_a_short_one_is_not() {
-        use crate::plan::steady::Figure;
+        use pgdyno_model::document::Figure;
         use pgdyno_stats::steadiness;
         let course = |figure, series: &[f64]| Course {
             figure,
@@ -705,11 +703,11 @@ mod tests {
 
     #[test]
     fn a_warm_up_that_came_to_its_limit_says_what_was_still_going_on() {
-        use crate::plan::steady::Figure;
-        use crate::plan::warmup::By;
+        use pgdyno_model::document::EndedBy;
+        use pgdyno_model::document::Figure;
         let told = |change| {
-            let ended = Ended {
-                by: By::Limit,
+            let ended = WarmupEnd {
+                by: EndedBy::Limit,
                 figure: Figure::Throughput,
                 change,
             };

@@ -283,7 +283,6 @@ export function footer(data: TrialData | ExperimentData | CompareData, id: strin
     h('span', {}, `pgdyno ${data.pgdyno}`),
     id !== '' && h('span', {}, id),
     h('span', {}, `report written ${written}`),
-    data.docs_url !== undefined && /^https?:\/\//.test(data.docs_url) && h('a', { href: data.docs_url, rel: 'noreferrer' }, 'How every figure is computed'),
     h('span', {}, 'This file is complete: it asks no other machine for anything.'),
   );
 }

@@ -4,7 +4,7 @@
  */
 
 const OPTIONAL = new Set(
-  `eyebrow docs_url label second try careful gate rules link section title figures siblings commits_by_try
+  `eyebrow label second try careful gate rules link section title figures siblings commits_by_try
   counters_sentence books waits worst server_statements slob settings settings_total settings_unseen warmup late due
   response_max_us retries_by_reason failed_by_class committed_by_script statement wait details times what clock value
   how source script endpoint definition_name between zones sizes_bytes uuid flag href pages calibrations note over_time

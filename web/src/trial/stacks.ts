@@ -176,7 +176,7 @@ export function sessions(model: Model, bus: Bus): Strip | null {
   const at = model.clocks[waits.clock];
   if (at === undefined || at.length === 0) return null;
   const found = layers(waits);
-  const clients = run.trial.clients;
+  const clients = run.trial.clients ?? 1;
   const totals = Array.from(at, (_, k) => found.reduce((sum, layer) => sum + (layer.sessions[k] ?? 0), 0));
   const highest = totals.reduce((a, b) => Math.max(a, b), 0);
   // From 0 to all clients, in quarters where that is round.

@@ -199,8 +199,10 @@ export function retriesSection(data: TrialData): Section | null {
         h('tbody', {}, ...tries.map((n, i) => h('tr', {}, h('th', { scope: 'row' }, i === 0 ? 'first' : String(i + 1)), td(bar(n / Math.max(...tries, 1), 'ink3', 200)), h('td', { class: 'n' }, count(n), h('span', { class: 'sub' }, ` ${percent(n / committed)}`))))),
       ),
     );
-  const counters = run.server_counters;
-  const counted = counters?.counted === undefined ? [] : Object.entries(counters.counted);
+  const told = run.server_counters;
+  const counters = 'unseen' in told ? undefined : told;
+  const unseen = 'unseen' in told ? told.unseen : undefined;
+  const counted = Object.entries(counters?.counted ?? {});
   const beside = h(
     'div',
     {},
@@ -215,7 +217,7 @@ export function retriesSection(data: TrialData): Section | null {
     data.counters_sentence !== undefined
       ? h('p', {}, data.counters_sentence)
       : counted.length > 0 && h('p', {}, h('strong', {}, 'The server counted '), counted.map(([name, n]) => `${name} ${count(n)}`).join(', '), counters?.source === undefined ? '.' : ` (${counters.source}), warm-up included.`),
-    counters?.unseen !== undefined && h('p', {}, h('strong', {}, 'The server’s own counters: '), counters.unseen),
+    unseen !== undefined && h('p', {}, h('strong', {}, 'The server’s own counters: '), unseen),
   );
   return { id: 'retries', link: 'Retries', element: section('retries', 'Retries and failures', lead, null, h('div', { class: 'two-columns' }, reasonTable || h('p', {}, 'No try failed.'), beside)) };
 }

@@ -16,7 +16,6 @@ const LIMIT_DEFAULT: Duration = Duration::from_secs(60);
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Recorded", into = "Recorded")]
-#[cfg_attr(test, derive(ts_rs::TS), ts(as = "Recorded"))]
 pub enum Warmup {
     /// So long.
     Given(Duration),
@@ -25,6 +24,25 @@ pub enum Warmup {
         /// So long.
         limit: Duration,
     },
+}
+
+/// The two fields of a record. (Derived, it could not be flattened.)
+#[cfg(test)]
+impl ts_rs::TS for Warmup {
+    type WithoutGenerics = Self;
+    type OptionInnerType = Self;
+
+    fn name(config: &ts_rs::Config) -> String {
+        Recorded::name(config)
+    }
+
+    fn inline(config: &ts_rs::Config) -> String {
+        Recorded::inline(config)
+    }
+
+    fn inline_flattened(config: &ts_rs::Config) -> String {
+        Recorded::inline_flattened(config)
+    }
 }
 
 impl Default for Warmup {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use pgdyno_session::Session;
 
-use super::{BufferCounters, IoRow};
 use crate::target::admin;
 use crate::target::dialect::{Buffers, Since, Version};
 use pgdyno_model::Fact;
+use pgdyno_model::document::{BufferCounters, IoRow};
 
 /// How long the server may take to end sessions whose clients have gone.
 const GONE_MAX: Duration = Duration::from_secs(2);

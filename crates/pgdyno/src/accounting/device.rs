@@ -4,25 +4,9 @@
 use std::path::Path;
 
 use pgdyno_platform::proc::{self, disk, mounts};
-use serde::{Deserialize, Serialize};
 
-use crate::target::facts::Facts;
 use pgdyno_model::Fact;
-
-/// What a device did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceUse {
-    /// Its name, such as `nvme0n1`.
-    pub name: String,
-    /// Reads that ended.
-    pub reads: u64,
-    /// Bytes of them.
-    pub read_bytes: u64,
-    /// Writes that ended.
-    pub writes: u64,
-    /// Bytes of them.
-    pub written_bytes: u64,
-}
+use pgdyno_model::document::{DeviceUse, Facts};
 
 /// The device that has the data directory, as far as this host can tell.
 pub fn of(facts: &Facts) -> Fact<disk::Disk> {

@@ -4,40 +4,15 @@
 use std::collections::BTreeMap;
 
 use pgdyno_session::Session;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::target::admin;
 use crate::target::dialect::Buffers;
 use pgdyno_model::Fact;
+use pgdyno_model::document::Expected;
 
 /// A mean of fewer is none.
 const COUNT_MIN: usize = 100;
-
-/// What units are expected to read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Expected {
-    /// The kind of unit, such as `select`.
-    pub kind: String,
-    /// How many were explained.
-    pub count: u64,
-    /// Buffers of one, on average.
-    pub mean: f64,
-    /// The fewest that one read.
-    pub min: u64,
-    /// The most.
-    pub max: u64,
-    /// The plan, node by node from the top, with the number of units that had it; most had the
-    /// first.
-    pub plans: Vec<(String, u64)>,
-}
-
-impl Expected {
-    /// The plan that most units had.
-    pub fn plan(&self) -> &str {
-        self.plans.first().map_or("", |(plan, _)| plan)
-    }
-}
 
 /// Runs and explains `statements`; a PREPARE among them is run and no unit.
 pub fn of(

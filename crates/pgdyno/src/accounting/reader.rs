@@ -8,12 +8,12 @@ use pgdyno_session::Session;
 
 use super::buffers::{Asker, Moment};
 use super::cpu::{self, Postmaster};
-use super::{Accounting, device};
+use super::device;
 use crate::target::admin;
 use crate::target::dialect::Product;
-use crate::target::facts::Facts;
 use crate::target::open::Target;
 use pgdyno_model::Fact;
+use pgdyno_model::document::{Accounting, Facts};
 
 /// Ready to read: a session stands, so that reading at the barrier keeps nobody waiting for long.
 pub struct Reader {

@@ -7,8 +7,10 @@ use pgdyno_session::Session;
 
 use super::*;
 use crate::target::dialect::Product;
-use crate::target::facts::{self, Facts};
+use crate::target::facts;
 use crate::target::open::{self, Target};
+use pgdyno_model::Fact;
+use pgdyno_model::document::{Accounting, BufferCounters, DeviceUse, Expected, Facts, UnitCount};
 use pgdyno_model::spec::TargetSpec;
 
 fn counters(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
@@ -37,7 +39,7 @@ pub fn accounting() -> Accounting {
             written_bytes: 0,
         }),
         cpu_us: Fact::Seen(16_000_000),
-        units: vec![Units {
+        units: vec![UnitCount {
             kind: "select".to_owned(),
             count: 3900,
             rows_each: 255,
@@ -110,7 +112,7 @@ fn what_is_not_known_has_no_figures() {
         (None, None)
     );
     let mut mixed = accounting();
-    mixed.units.push(Units {
+    mixed.units.push(UnitCount {
         kind: "update".to_owned(),
         count: 1,
         rows_each: 8,
@@ -174,7 +176,7 @@ fn accounted(server: &Server, table: &str, rows: u64, count: u64) -> Accounting 
     let elapsed_us = begun.elapsed().as_micros() as u64;
     drop(session);
     let mut it = reader.after(elapsed_us, 1).unwrap();
-    it.units = vec![Units {
+    it.units = vec![UnitCount {
         kind: "select".to_owned(),
         count,
         rows_each: rows,

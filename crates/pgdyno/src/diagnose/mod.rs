@@ -14,17 +14,18 @@ mod evidence;
 mod rule;
 mod rules;
 mod stalls;
-mod verdict;
 mod waits;
 
 pub use evidence::Evidence;
-pub use verdict::{LimitOf, Proof, State, Verdict};
 
 use rule::{Examined, Found};
 use rules::RULES;
-use verdict::{NOT_KNOWN, RuleRow};
 
 use crate::plan::trial::Outcome;
+use pgdyno_model::document::{LimitOf, Proof, RuleRow, RuleState, Verdict};
+
+/// The code of a verdict that names no limit.
+const NOT_KNOWN: &str = "not-known";
 
 /// From this share of the clients' time on, something is what limited them.
 const LIMIT_SHARE: f64 = 0.35;
@@ -70,8 +71,8 @@ fn judge(evidence: &Evidence<'_>) -> Verdict {
     let rows = RULES.iter().zip(&examined).enumerate();
     let rows = rows.map(|(at, (rule, examined))| {
         let state = match (limit, second) {
-            (Some((limit, _)), _) if limit == at => State::Limit,
-            (_, Some((second, _))) if second == at => State::Second,
+            (Some((limit, _)), _) if limit == at => RuleState::Limit,
+            (_, Some((second, _))) if second == at => RuleState::Second,
             _ => examined.state(),
         };
         RuleRow {
@@ -95,6 +96,7 @@ fn judge(evidence: &Evidence<'_>) -> Verdict {
         }),
         remedies: found.remedies.clone(),
         rules: rows,
+        ..Verdict::default()
     }
 }
 
@@ -146,6 +148,7 @@ fn not_known(
         second: None,
         remedies,
         rules,
+        ..Verdict::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a rule is, and what it may answer.
 
 use super::evidence::Evidence;
-use super::verdict::{Proof, State};
+use pgdyno_model::document::{Proof, RuleState};
 use pgdyno_model::text::roughly;
 
 /// One possible limit.
@@ -52,11 +52,11 @@ impl Examined {
     }
 
     /// Its state when it is neither the limit nor the second.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> RuleState {
         match self {
-            Examined::Found(_) => State::RuledOut,
-            Examined::NotApplicable(_) => State::NotApplicable,
-            Examined::NotKnown(_) => State::NotKnown,
+            Examined::Found(_) => RuleState::RuledOut,
+            Examined::NotApplicable(_) => RuleState::NotApplicable,
+            Examined::NotKnown(_) => RuleState::NotKnown,
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
 use crate::report::comparison::{self, Compared, METRICS, Pair};
-use crate::report::json::document;
+use crate::report::documents;
 use crate::report::table::Table;
 use crate::report::{markdown, page};
 use crate::say::{answer, write_answer};
@@ -109,7 +109,7 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
             },
         )?;
         if let Some(path) = &args.html {
-            super::report::put(path, args.force, &document)?;
+            super::report::put(path, args.force, super::report::title(&document), &document)?;
         }
         if args.markdown {
             write_answer(format_args!("{}", markdown::text(&document)))?;
@@ -167,7 +167,7 @@ fn surroundings(store: &Store, pair: &Pair<'_>) -> Result<Vec<(String, String, S
         let Some(first) = trials.first() else {
             return Ok(Value::Null);
         };
-        let document = document(&store.outcome(first.number)?);
+        let document = json!(documents::run(&store.outcome(first.number)?));
         let mut trial = document["trial"].clone();
         if let Some(trial) = trial.as_object_mut() {
             // Each repeat has its own.

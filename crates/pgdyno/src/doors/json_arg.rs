@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::say::write_answer;
 use pgdyno_model::{Exit, Failure};
@@ -77,13 +77,12 @@ impl Sink {
     ///
     /// # Errors
     /// A full disk.
-    pub fn write(self, document: &Value) -> Result<(), Failure> {
-        let text = format!("{document:#}\n");
+    pub fn write(self, document: &impl Serialize) -> Result<(), Failure> {
         match self {
             Self::None => Ok(()),
-            Self::Stdout => write_answer(format_args!("{text}")),
+            Self::Stdout => write_answer(format_args!("{:#}\n", sorted(document)?)),
             Self::File(path, mut file) => {
-                let written = file.write_all(text.as_bytes());
+                let written = writeln!(file, "{:#}", sorted(document)?);
                 written.map_err(|error| could_not_write(&path, &error))
             }
         }
@@ -95,16 +94,25 @@ impl Lines {
     ///
     /// # Errors
     /// A full disk.
-    pub fn write(&mut self, document: impl FnOnce() -> Value) -> Result<(), Failure> {
+    pub fn write<T: Serialize>(&mut self, document: impl FnOnce() -> T) -> Result<(), Failure> {
         match &mut self.0 {
             Sink::None => Ok(()),
-            Sink::Stdout => write_answer(format_args!("{}\n", document())),
+            Sink::Stdout => write_answer(format_args!("{}\n", sorted(&document())?)),
             Sink::File(path, file) => {
-                let written = writeln!(file, "{}", document());
+                let written = writeln!(file, "{}", sorted(&document())?);
                 written.map_err(|error| could_not_write(path, &error))
             }
         }
     }
+}
+
+/// With its fields by name, as every document is printed.
+///
+/// # Errors
+/// It has no form in JSON: a fault of pgdyno's.
+pub fn sorted(document: &impl Serialize) -> Result<serde_json::Value, Failure> {
+    serde_json::to_value(document)
+        .map_err(|error| Failure::new(format!("--json: a document that has no JSON: {error}")))
 }
 
 fn could_not_write(path: &Path, error: &std::io::Error) -> Failure {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::store_args::StoreArgs;
@@ -55,7 +56,15 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
     let subject = Subject::find(&store, &args.called)?;
     let with_trials = !args.without_trials && !args.markdown;
     let document = match &subject {
-        Subject::Trial(trial) => page::trial(&store, trial)?,
+        Subject::Trial(trial) => {
+            let page = page::trial(&store, trial)?;
+            if args.markdown {
+                write_answer(format_args!("{}", markdown::trial(&page)))?;
+            } else {
+                put(&args.output, args.force, &page.common.title, &page)?;
+            }
+            return Ok(Exit::Ok);
+        }
         Subject::Experiment(uuid) => {
             page::experiment(&store, &store.experiment(uuid)?, with_trials)?
         }
@@ -65,25 +74,34 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
         write_answer(format_args!("{}", markdown::text(&document)))?;
         return Ok(Exit::Ok);
     }
-    put(&args.output, args.force, &document)?;
+    put(&args.output, args.force, title(&document), &document)?;
     Ok(Exit::Ok)
 }
 
 /// Writes the page and says where it is.
-pub fn put(path: &Path, force: bool, document: &Value) -> Result<(), Failure> {
+pub fn put(
+    path: &Path,
+    force: bool,
+    title: &str,
+    document: &impl Serialize,
+) -> Result<(), Failure> {
     let place = page::Place {
         path: path.to_owned(),
         force,
     };
     page::write(&place, document)?;
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-    let title = document["title"].as_str().unwrap_or_default();
     answer!(
         "{} ({}): {}",
         path.display(),
         pgdyno_model::text::bytes(bytes as f64),
         crate::report::table::one_line(title)
     )
+}
+
+/// That of a document.
+pub fn title(document: &Value) -> &str {
+    document["title"].as_str().unwrap_or_default()
 }
 
 /// What a report is on.

@@ -14,7 +14,7 @@ use crate::plan::brake::Brake;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{Outcome, Trial};
 use crate::report::live::Screen;
-use crate::report::{json, summary};
+use crate::report::{documents, summary};
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, check_tag};
 
@@ -143,12 +143,13 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, talk: Talk) -> Result<Exit, Failu
     {
         crate::say::remark!("pgdyno: the server's last words:\n{words}");
     }
-    if args.json.replaces_text() {
-        json_to.write(&json::document(&outcome))?;
-    } else {
-        write_answer(format_args!("{}", summary::text(&outcome)))?;
-        json_to.write(&json::document(&outcome))?;
+    if !args.json.replaces_text() {
+        write_answer(format_args!(
+            "{}",
+            summary::text(&documents::trial(&outcome))
+        ))?;
     }
+    json_to.write(&documents::whole(&outcome))?;
     if let Some(number) = number.filter(|_| !talk.quiet) {
         crate::say::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }

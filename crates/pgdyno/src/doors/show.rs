@@ -6,7 +6,7 @@ use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
 use crate::plan::calibrate;
 use crate::report::table::one_line;
-use crate::report::{calibration, json, observed, points, summary};
+use crate::report::{calibration, documents, observed, points, summary};
 use crate::say::write_answer;
 use crate::store::command_line::quoted;
 use crate::store::{Store, TrialRow};
@@ -56,21 +56,22 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     let trial = store.trial(called)?;
     let outcome = store.outcome(trial.number)?;
     let json_to = args.json.open()?;
+    let mut document = documents::whole(&outcome);
     if !args.json.replaces_text() {
-        let (heading, summary) = (heading(&trial), summary::text(&outcome));
+        let (heading, summary) = (heading(&trial), summary::text(&document.trial));
         let choice = observed::Choice {
             names: args.series.clone(),
         };
-        let observed = observed::text(&outcome, &choice, summary::width());
+        let observed = observed::text(&document.trial, &choice, summary::width());
         let observed = match observed.is_empty() {
             true => observed,
             false => format!("\n{observed}"),
         };
         write_answer(format_args!("{heading}\n{summary}{observed}"))?;
     }
-    let mut document = json::document(&outcome);
-    document["stored"] = json::stored(&trial);
-    document["pgdyno"] = trial.pgdyno.clone().into();
+    let run = &mut document.trial.run;
+    run.stored = Some(documents::stored(&trial));
+    run.pgdyno.clone_from(&trial.pgdyno);
     json_to.write(&document)?;
     Ok(Exit::Ok)
 }

@@ -22,8 +22,9 @@ use crate::report::live::experiment::Lines;
 use crate::report::slob_sweep::Results;
 use crate::say::write_answer;
 use crate::target::dialect::Product;
-use crate::target::open::{self, Kind, Target};
+use crate::target::open::{self, Target};
 use crate::target::{admin, facts, own, trouble};
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers};
 
@@ -158,8 +159,8 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
     let target = open::open(&wanted, &mut |step| own::tell(&step, talk.quiet))?;
     let wanted = match target.kind {
-        Kind::Own => TargetSpec::at(target.address.clone()),
-        Kind::Named | Kind::Kept => wanted,
+        TargetKind::Own => TargetSpec::at(target.address.clone()),
+        TargetKind::Named | TargetKind::Kept => wanted,
     };
     let room = room(&target)?;
     let (sweep, remark) = args.sweep(room)?;
@@ -208,7 +209,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         write_answer(format_args!("{}", results.text(WIDTH)))?;
     }
     json_to.write(&results.to_json())?;
-    if !talk.quiet && target.kind != Kind::Own {
+    if !talk.quiet && target.kind != TargetKind::Own {
         crate::say::remark!(
             "pgdyno: note: the table stays for the next sweep: DROP TABLE {PREFIX}1 takes it away"
         );

@@ -23,7 +23,7 @@ use crate::plan::experiment::{parameter, pgbench_tools, presets};
 use crate::plan::settings;
 use crate::plan::trial::Outcome;
 use crate::report::capacity::Found;
-use crate::report::json::document;
+use crate::report::documents;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::say::{answer, write_answer};
@@ -369,7 +369,10 @@ fn line(experiment: &str, finished: &Finished<'_, Outcome>) -> Value {
     line.insert("state".to_owned(), json!(finished.state.name()));
     line.insert("error".to_owned(), json!(finished.error));
     line.insert("before".to_owned(), finished.before.clone());
-    if let Ok(Value::Object(result)) = finished.outcome.map(document) {
+    if let Ok(Value::Object(result)) = finished
+        .outcome
+        .map(|outcome| json!(documents::whole(outcome)))
+    {
         line.extend(result);
     }
     Value::Object(line)

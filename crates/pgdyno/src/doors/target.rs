@@ -8,13 +8,14 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use crate::report::table::Table;
 use crate::say::write_answer;
-use crate::target::cluster::{self, Node, Observable};
+use crate::target::cluster::{self, Observable};
 use crate::target::dialect::Product;
-use crate::target::facts::{self, Facts};
+use crate::target::facts;
 use crate::target::open::{self, Endpoint, Target};
 use crate::target::{trouble, words};
 use pgdyno_model::Fact;
 use pgdyno_model::Isolation;
+use pgdyno_model::document::{Facts, Node};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
@@ -104,7 +105,8 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
     let endpoints = endpoints.map(|endpoint| meet(endpoint, &product, connections));
     let endpoints = endpoints.collect();
     let default = ["BEGIN".to_owned()];
-    let facts = facts::collect(&mut session).of_cluster(
+    let facts = facts::of_cluster(
+        facts::collect(&mut session),
         &mut session,
         product.dialect,
         Ok(default.as_slice()),

@@ -5,8 +5,8 @@ use pgdyno_model::spec::Wish;
 use super::host::{self, ThreadLags};
 use super::{Instrument, Readings, cluster};
 use crate::target::dialect::Product;
-use crate::target::facts::Facts;
 use crate::target::open::Target;
+use pgdyno_model::document::Facts;
 use pgdyno_model::observed::Gap;
 
 /// What is known when instruments are chosen.

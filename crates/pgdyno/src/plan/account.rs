@@ -11,10 +11,11 @@ use pgdyno_drive::{Control, DriveError};
 
 use super::prepare::Prepared;
 use super::trial::{Outcome, Trial};
-use crate::accounting::{Expected, NodeFigures, Reader, Units, expected};
+use crate::accounting::{Reader, expected};
 use crate::target::admin;
 use crate::validity;
 use crate::workload::explain;
+use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Fact, Observer, Observers};
 
@@ -89,12 +90,12 @@ fn read_all(reader: &mut Reader, prepared: &Prepared, control: &Control) {
 }
 
 /// The measured work units, by kind; kinds without any are left out.
-fn units(recording: &Recording) -> Vec<Units> {
+fn units(recording: &Recording) -> Vec<UnitCount> {
     let all = recording.measured.all();
     let of = recording.operations.iter().zip(&all.units);
     let units = of.map(|(kind, units)| {
         let count = units.count();
-        Units {
+        UnitCount {
             kind: kind.clone(),
             count,
             rows_each: units.rows.checked_div(count).unwrap_or(0),
@@ -142,7 +143,7 @@ fn nodes(observed: &Observed, names: &[&str], recording: &Recording) -> Vec<Node
 }
 
 /// What the pack's first kind of unit that was done is expected to read.
-fn explained(reader: &mut Reader, prepared: &Prepared, units: &[Units]) -> Fact<Expected> {
+fn explained(reader: &mut Reader, prepared: &Prepared, units: &[UnitCount]) -> Fact<Expected> {
     let unseen = |why: &str| Fact::Unseen(why.to_owned());
     let Some(pack) = &prepared.workload.pack else {
         return unseen("no pack");

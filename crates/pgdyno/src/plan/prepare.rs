@@ -10,12 +10,11 @@ use pgdyno_script::Names;
 use pgdyno_session::Session;
 
 use super::settings::{self, Way};
-use super::warmup::{By, Ended};
 use super::{retries, steady, trial};
 use crate::target::dialect::Product;
-use crate::target::facts::{self, Facts};
+use crate::target::facts;
 use crate::target::open::{self, Target};
-use crate::target::reach::{self, Reached};
+use crate::target::reach;
 use crate::target::{contention, own, trouble};
 use crate::validity::{self, FewRows, Mismatch, Situation};
 use crate::workload::loader::{self, Watch};
@@ -25,6 +24,7 @@ use crate::workload::params::Params;
 use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
 use crate::workload::{params, procedures, scale, sql_words};
+use pgdyno_model::document::{EndedBy, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Failure, Isolation, Note, TrialSpec};
 
@@ -279,9 +279,14 @@ pub fn prepare_on(
     }
     let begins = begins(&workload.scripts);
     let begins = begins.as_deref().map_err(|why| *why);
-    let mut facts = facts::collect(&mut session).of_cluster(&mut session, product.dialect, begins);
+    let mut facts = facts::of_cluster(
+        facts::collect(&mut session),
+        &mut session,
+        product.dialect,
+        begins,
+    );
     facts.reached = match target.endpoints.as_slice() {
-        [only] => vec![Reached::by(&mut session, product.dialect, &only.name)],
+        [only] => vec![reach::by(&mut session, product.dialect, &only.name)],
         _ => reached,
     };
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients() as usize);
@@ -368,11 +373,11 @@ impl Prepared {
     pub fn notes(
         &self,
         recording: Option<&Recording>,
-        warmup: Option<Ended>,
+        warmup: Option<WarmupEnd>,
         observed: Option<&Observed>,
     ) -> Vec<Note> {
         let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
-        let cut_short = warmup.filter(|ended| ended.by == By::Limit);
+        let cut_short = warmup.filter(|ended| ended.by == EndedBy::Limit);
         validity::notes(&Situation {
             facts: Some(&self.facts),
             isolation_asked: self.isolation_asked.map(Isolation::name),

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use pgdyno_drive::Script;
 use pgdyno_drive::record::Recording;
 use pgdyno_script::{Counters, Draws, Op, Prng, Slot, Value, Vars};
-use serde::{Deserialize, Serialize};
 
 use super::prepare::Prepared;
+use pgdyno_model::document::Touched;
 
 /// So many transactions are replayed at most; a share is known to a tenth of a percent then.
 const DRAWS_MAX: u64 = 1_000_000;
@@ -21,69 +21,52 @@ const DRAWS_MAX: u64 = 1_000_000;
 /// The shares of so many rows are told.
 const HOTTEST: usize = 100;
 
-/// What the draws came to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Touched {
-    /// Draws that were made.
-    pub draws: u64,
-    /// Whether the run made more than were replayed.
-    pub is_sample: bool,
-    /// Different rows among them.
-    pub distinct: u64,
-    /// Share of the row that was drawn most, 0 to 1.
-    pub hottest_share: f64,
-    /// Share of the hundred rows that were drawn most.
-    pub hottest_100_share: f64,
-}
-
-impl Touched {
-    /// By the scripts that say which row they are about; `None` when none of them ran.
-    pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<Touched> {
-        let texts = prepared.workload.scripts.iter();
-        let slots = texts.map(|text| text.touches.as_ref().and_then(|n| prepared.names.get(n)));
-        let slots: Vec<Option<Slot>> = slots.collect();
-        let ran = recording.measured.scripts.iter();
-        let ran: Vec<u64> = ran
-            .map(|script| script.counts.committed + script.counts.failed.values().sum::<u64>())
-            .collect();
-        if slots
-            .iter()
-            .zip(&ran)
-            .all(|(slot, ran)| slot.is_none() || *ran == 0)
-        {
-            return None;
-        }
-        let total: u64 = ran.iter().sum();
-        let mut replay = Replay::new(prepared, seed);
-        let mut drawn: HashMap<i64, u64> = HashMap::new();
-        for _ in 0..total.min(DRAWS_MAX) {
-            let mut at = replay.prng.range_u64(0, total - 1);
-            let chosen = ran.iter().position(|ran| {
-                let is_it = at < *ran;
-                at = at.wrapping_sub(*ran);
-                is_it
-            });
-            let Some(script) = chosen else { continue };
-            let number = replay.run(&prepared.scripts[script], slots[script]);
-            if let Some(number) = number {
-                *drawn.entry(number).or_default() += 1;
-            }
-        }
-        let mut counts: Vec<u64> = drawn.into_values().collect();
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        let draws: u64 = counts.iter().sum();
-        let share = |count: usize| {
-            let hottest: u64 = counts.iter().take(count).sum();
-            hottest as f64 / draws as f64
-        };
-        (draws > 0).then(|| Touched {
-            draws,
-            is_sample: total > DRAWS_MAX,
-            distinct: counts.len() as u64,
-            hottest_share: share(1),
-            hottest_100_share: share(HOTTEST),
-        })
+/// By the scripts that say which row they are about; `None` when none of them ran.
+pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<Touched> {
+    let texts = prepared.workload.scripts.iter();
+    let slots = texts.map(|text| text.touches.as_ref().and_then(|n| prepared.names.get(n)));
+    let slots: Vec<Option<Slot>> = slots.collect();
+    let ran = recording.measured.scripts.iter();
+    let ran: Vec<u64> = ran
+        .map(|script| script.counts.committed + script.counts.failed.values().sum::<u64>())
+        .collect();
+    if slots
+        .iter()
+        .zip(&ran)
+        .all(|(slot, ran)| slot.is_none() || *ran == 0)
+    {
+        return None;
     }
+    let total: u64 = ran.iter().sum();
+    let mut replay = Replay::new(prepared, seed);
+    let mut drawn: HashMap<i64, u64> = HashMap::new();
+    for _ in 0..total.min(DRAWS_MAX) {
+        let mut at = replay.prng.range_u64(0, total - 1);
+        let chosen = ran.iter().position(|ran| {
+            let is_it = at < *ran;
+            at = at.wrapping_sub(*ran);
+            is_it
+        });
+        let Some(script) = chosen else { continue };
+        let number = replay.run(&prepared.scripts[script], slots[script]);
+        if let Some(number) = number {
+            *drawn.entry(number).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<u64> = drawn.into_values().collect();
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    let draws: u64 = counts.iter().sum();
+    let share = |count: usize| {
+        let hottest: u64 = counts.iter().take(count).sum();
+        hottest as f64 / draws as f64
+    };
+    (draws > 0).then(|| Touched {
+        draws,
+        is_sample: total > DRAWS_MAX,
+        distinct: counts.len() as u64,
+        hottest_share: share(1),
+        hottest_100_share: share(HOTTEST),
+    })
 }
 
 /// A client without a server.

@@ -11,16 +11,14 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::touched::Touched;
-use super::{account, warmup};
-use crate::accounting::Accounting;
+use super::{account, touched, warmup};
 use crate::observe::host::ThreadLags;
 use crate::observe::{self, Scene};
-use crate::target::counters::{self, ServerCounters};
+use crate::target::counters;
 use crate::target::dialect::RESTART_SAVEPOINT;
-use crate::target::facts::Facts;
 use crate::target::open::Target;
 use crate::workload::mix::WeightedScript;
+use pgdyno_model::document::{Accounting, Facts, ServerCounters, TargetKind, Touched, WarmupEnd};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Fact, Failure, Note, Observer, Observers, TrialSpec};
@@ -47,12 +45,10 @@ pub struct Outcome {
     pub pack_sha256: Option<String>,
     /// Variables that every client started with.
     pub variables: Vec<(String, String)>,
-    /// Threads that ran.
-    pub threads: usize,
     /// Where it ran, for people.
     pub target: String,
     /// Whose server that is.
-    pub target_kind: crate::target::open::Kind,
+    pub target_kind: TargetKind,
     /// What is known about the server.
     pub facts: Facts,
     /// What the server counted of restarts itself.
@@ -66,7 +62,7 @@ pub struct Outcome {
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounting>,
     /// How the warm-up ended, where that was to be found.
-    pub warmup_ended: Option<warmup::Ended>,
+    pub warmup_ended: Option<WarmupEnd>,
     /// What instruments saw.
     pub observed: Observed,
     /// What a reader must know.
@@ -133,7 +129,7 @@ impl Trial {
         let (recording, observed) = emitter.run(&drive, control)?;
         let warmup_ended = watch.ended(&recording.measured);
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
-        let touched = Touched::by(prepared, &recording, self.spec.seed.unwrap_or_default());
+        let touched = touched::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -142,7 +138,6 @@ impl Trial {
                 .as_ref()
                 .map(|pack| pack.content_hash()),
             variables: prepared.variables.clone().into_iter().collect(),
-            threads: recording.threads.len(),
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),

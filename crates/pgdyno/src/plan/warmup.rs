@@ -3,36 +3,11 @@
 
 use pgdyno_drive::Control;
 use pgdyno_drive::record::{Interval, Phase};
+use pgdyno_model::document::{EndedBy, Figure, WarmupEnd};
 use pgdyno_model::{Observer, TrialSpec};
 use pgdyno_stats::{WarmUp, WarmUpState};
-use serde::{Deserialize, Serialize};
 
-use super::steady::Figure;
-
-/// Why a warm-up whose end was to be found came to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum By {
-    /// The trial was steady.
-    Steady,
-    /// The limit came first.
-    Limit,
-    /// The trial ended in it: nothing was measured.
-    Trial,
-}
-
-/// How such a warm-up ended.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
-    /// Why.
-    #[serde(rename = "ended_by")]
-    pub by: By,
-    /// What was watched.
-    pub figure: Figure,
-    /// At the limit, what was still going on: the change over the later half, as a share of the
-    /// median there. `None` where it makes no share.
-    pub change: Option<f64>,
-}
+use super::steady;
 
 /// Watches a trial and ends its warm-up.
 pub struct Watch<'a> {
@@ -57,15 +32,15 @@ impl<'a> Watch<'a> {
 
     /// How it ended, once the run is over; `None` where its time was given. `measured` is what came
     /// after it.
-    pub fn ended(&self, measured: &Phase) -> Option<Ended> {
+    pub fn ended(&self, measured: &Phase) -> Option<WarmupEnd> {
         self.warmup.as_ref()?;
         let (by, change) = match self.state {
-            _ if measured.elapsed_us == 0 => (By::Trial, None),
-            WarmUpState::Steady { .. } => (By::Steady, None),
-            WarmUpState::LimitReached { change, .. } => (By::Limit, change),
-            WarmUpState::Warming => (By::Limit, None),
+            _ if measured.elapsed_us == 0 => (EndedBy::Trial, None),
+            WarmUpState::Steady { .. } => (EndedBy::Steady, None),
+            WarmUpState::LimitReached { change, .. } => (EndedBy::Limit, change),
+            WarmUpState::Warming => (EndedBy::Limit, None),
         };
-        Some(Ended {
+        Some(WarmupEnd {
             by,
             figure: self.figure,
             change,
@@ -76,7 +51,7 @@ impl<'a> Watch<'a> {
 impl<O> Observer<O> for Watch<'_> {
     fn second(&mut self, interval: &Interval) {
         if let (Some(warmup), true) = (&mut self.warmup, interval.warmup)
-            && let Some(figure) = self.figure.of_interval(interval)
+            && let Some(figure) = steady::of_interval(self.figure, interval)
         {
             self.state = warmup.push(figure);
             if let WarmUpState::Steady { .. } = self.state {

@@ -1,9 +1,7 @@
-//! What the storage layer did, in the terminal and as JSON. Each figure says who counted it; what
+//! What the storage layer did, in the terminal. Each figure says who counted it; what
 //! is not known is told with its reason and never computed from something else.
 
-use serde_json::{Value, json};
-
-use crate::accounting::{Accounting, Expected, NodeFigures};
+use pgdyno_model::document::{Accounting, Expected, NodeFigures};
 use pgdyno_model::{Fact, text as figures};
 
 /// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
@@ -206,34 +204,11 @@ pub fn is_by_index(expected: &Expected) -> bool {
     })
 }
 
-/// For programs: what was counted, and what follows from it; `null` where that is not known.
-pub fn json(it: &Accounting) -> Value {
-    let mut document = json!(it);
-    document["figures"] = json!({
-        "logical_reads": it.logical_reads(),
-        "liops": it.liops(),
-        "misses": it.misses(),
-        "misses_per_s": it.misses_per_s(),
-        "hit_ratio": it.hit_ratio(),
-        "device_reads_per_s": it.device_reads_per_s(),
-        "device_bytes_per_s": it.device_bytes_per_s(),
-        "device_blocks_per_logical_read": it.device_ratio(),
-        "wal_bytes_per_s": it.wal_bytes_per_s(),
-        "cpu_us_per_logical_read": it.cpu_us_per_logical_read(),
-        "liops_per_core": it.liops_per_core(),
-        "cores_busy": it.cores_busy(),
-        "busy_share": it.busy_share(),
-        "us_per_logical_read": it.us_per_logical_read(),
-        "buffers_per_unit": it.buffers_per_unit(),
-        "counted_by_expected": it.counted_by_expected(),
-    });
-    document
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::accounting::tests::accounting;
+    use pgdyno_model::document::Accounted;
 
     #[test]
     fn each_figure_says_what_it_is_and_who_counted_it() {
@@ -273,10 +248,10 @@ mod tests {
             !text.contains("hit ratio") && !text.contains("EXPLAIN"),
             "{text}"
         );
-        let document = json(&it);
-        assert!(document["figures"]["liops"].is_null());
-        assert_eq!(document["device"]["unseen"], "on another host");
-        assert_eq!(json(&accounting())["figures"]["liops"], 100_000.0);
+        let document = |it| serde_json::to_value(Accounted::from(it)).unwrap();
+        assert!(document(&it)["figures"]["liops"].is_null());
+        assert_eq!(document(&it)["device"]["unseen"], "on another host");
+        assert_eq!(document(&accounting())["figures"]["liops"], 100_000.0);
     }
 
     #[test]

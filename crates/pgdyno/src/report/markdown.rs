@@ -1,11 +1,16 @@
 //! A report's document as Markdown, for tickets and CI: the verdict, the figures, what to know before
 //! believing them. The same document as the page's, so the same figures.
 
+mod common;
+mod trial;
+
 use serde_json::Value;
 
 use pgdyno_model::text as figures;
 
-/// It, ready to be pasted.
+pub use trial::trial;
+
+/// An experiment or a comparison, ready to be pasted.
 pub fn text(document: &Value) -> String {
     let mut text = format!("## {}\n\n", inline(&document["title"]));
     let facts = strings(&document["facts"]);
@@ -14,7 +19,6 @@ pub fn text(document: &Value) -> String {
     }
     text += &verdict(&document["verdict"]);
     text += &match document["kind"].as_str() {
-        Some("trial") => trial(document),
         Some("experiment") => experiment(document),
         Some("compare") => comparison(document),
         _ => String::new(),
@@ -53,62 +57,6 @@ fn verdict(verdict: &Value) -> String {
         text += &format!("- gate {condition}: **{}**\n", result.replace('-', " "));
     }
     text + "\n"
-}
-
-fn trial(document: &Value) -> String {
-    let measured = &document["run"]["measured"];
-    let mut rows = vec![[
-        "committed a second".to_owned(),
-        rate(&measured["goodput_per_s"]),
-    ]];
-    for (name, field) in [("response", "response"), ("service", "service")] {
-        let latency = &measured[field];
-        if latency.is_null() {
-            continue;
-        }
-        for (percentile, field) in [("p50", "p50_us"), ("p99", "p99_us"), ("p99.9", "p99_9_us")] {
-            rows.push([format!("{name} {percentile}, ms"), ms(&latency[field])]);
-        }
-    }
-    for (name, field) in [
-        ("committed", "committed"),
-        ("failed", "failed"),
-        ("retries", "retries"),
-        ("skipped", "skipped"),
-        ("unknown", "unknown"),
-    ] {
-        rows.push([name.to_owned(), count(&measured[field])]);
-    }
-    let cpu = &document["run"]["client_cpu"]["us_per_transaction"];
-    if let Some(us) = cpu.as_f64() {
-        rows.push([
-            "pgdyno’s CPU a transaction, µs".to_owned(),
-            figures::fixed(us, 1),
-        ]);
-    }
-    let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
-    let mut text = table(&["figure", "value"], &rows);
-    let statements = list(&document["statements"]).map(|row| {
-        vec![
-            inline(&row["text"]),
-            count(&row["executions"]),
-            ms(&row["mean_us"]),
-            ms(&row["p99_us"]),
-            ms(&row["max_us"]),
-        ]
-    });
-    let statements: Vec<Vec<String>> = statements.collect();
-    if !statements.is_empty() {
-        let heading = [
-            "statement",
-            "executions",
-            "mean, ms",
-            "p99, ms",
-            "worst, ms",
-        ];
-        text += &table(&heading, &statements);
-    }
-    text
 }
 
 fn experiment(document: &Value) -> String {
@@ -245,12 +193,6 @@ fn rate(value: &Value) -> String {
 fn ms(value: &Value) -> String {
     let us = value.as_f64().map(|us| us.round() as u64);
     us.map_or_else(|| "–".to_owned(), figures::ms)
-}
-
-fn count(value: &Value) -> String {
-    value
-        .as_u64()
-        .map_or_else(|| "–".to_owned(), figures::count)
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
-//! Showing what was measured: in the terminal while it happens and afterwards, and as JSON.
-//! A trial is shown from its [`crate::plan::trial::Outcome`], several from the store.
+//! Showing what was measured: in the terminal while it happens and afterwards, as JSON, as Markdown,
+//! as a page. A trial is shown from its document ([`pgdyno_model::document::Trial`]), which `documents`
+//! makes from its [`crate::plan::trial::Outcome`]; several from the store.
 
 pub mod accounting;
 pub mod calibration;
 pub mod capacity;
 pub mod comparison;
 pub mod csv;
-pub mod json;
+pub mod documents;
+pub mod latency_table;
 pub mod live;
 pub mod markdown;
 pub mod observed;

@@ -3,9 +3,7 @@
 
 use std::cmp::Ordering;
 
-use pgdyno_drive::record::{Reason, Recording, ScriptInterval};
-
-use crate::plan::trial::Outcome;
+use pgdyno_model::document::{Figures, Reason, Run};
 use pgdyno_model::spec::{Policy, RetryPolicy, backoff};
 use pgdyno_model::{Fact, text as figures};
 
@@ -32,18 +30,16 @@ pub fn policy(retry: &RetryPolicy) -> String {
 }
 
 /// All there is to say; nothing when every first try went well.
-pub fn text(outcome: &Outcome) -> String {
-    let recording = &outcome.recording;
-    let all = recording.measured.all();
-    let mut text = totals(&all);
-    text += &server(outcome);
-    for reason in &recording.reasons {
+pub fn text(run: &Run) -> String {
+    let mut text = totals(&run.measured.all);
+    text += &server(run);
+    for reason in &run.reasons {
         text += &line(reason);
     }
     text
 }
 
-fn totals(all: &ScriptInterval) -> String {
+fn totals(all: &Figures) -> String {
     let (counts, work) = (&all.counts, &all.work);
     let mut text = String::new();
     if counts.retries > 0 {
@@ -65,9 +61,9 @@ fn totals(all: &ScriptInterval) -> String {
         text += &format!(
             "thrown away  {} tries: {} of the time in tries ({}), {} of the statements ({})\n",
             figures::count(work.lost_tries),
-            percent(work.lost_time_share()),
+            percent(work.lost_time_share),
             figures::seconds(work.lost_us as f64 / 1e6),
-            percent(work.lost_statement_share()),
+            percent(work.lost_statement_share),
             figures::count(work.lost_statements)
         );
     }
@@ -89,8 +85,8 @@ fn totals(all: &ScriptInterval) -> String {
 }
 
 /// The server's counters beside what clients saw, both over the whole run.
-fn server(outcome: &Outcome) -> String {
-    let Fact::Seen(counters) = &outcome.server_counters else {
+fn server(run: &Run) -> String {
+    let Fact::Seen(counters) = &run.server_counters else {
         return String::new();
     };
     let grown: Vec<String> = counters
@@ -99,13 +95,13 @@ fn server(outcome: &Outcome) -> String {
         .filter(|(_, grown)| **grown > 0)
         .map(|(name, grown)| format!("{name} {}", figures::count(*grown)))
         .collect();
-    let (retries, given_up) = of_run(&outcome.recording);
+    let (retries, given_up) = of_run(run);
     let seen = retries + given_up;
     let mut text = String::new();
     if let Some(restarts) = counters.restarts.filter(|restarts| seen + restarts > 0) {
         text += &gap(seen, restarts);
     }
-    if !grown.is_empty() && (seen > 0 || !outcome.recording.reasons.is_empty()) {
+    if !grown.is_empty() && (seen > 0 || !run.reasons.is_empty()) {
         text += &format!("counted      {} ({})\n", grown.join(", "), counters.source);
     }
     text
@@ -127,30 +123,28 @@ fn gap(seen: u64, restarts: u64) -> String {
 
 /// Retries of the clients and transactions they gave up, warm-up included, as the server's counters
 /// have it.
-fn of_run(recording: &Recording) -> (u64, u64) {
-    let warmup = recording.warmup.as_ref();
-    let phases = [Some(&recording.measured), warmup].into_iter().flatten();
+fn of_run(run: &Run) -> (u64, u64) {
+    let warmup = run.warmup.as_ref().map(|warmup| &warmup.phase);
+    let phases = [Some(&run.measured), warmup].into_iter().flatten();
     phases.fold((0, 0), |(retries, given_up), phase| {
-        let all = phase.all();
+        let all = &phase.all;
         (retries + all.counts.retries, given_up + all.work.given_up)
     })
 }
 
 fn line(reason: &Reason) -> String {
-    let sqlstate = match reason.sqlstate.as_str() {
-        "" => String::new(),
-        code => format!(" [{code}]"),
-    };
+    let sqlstate = reason.sqlstate.as_ref();
+    let sqlstate = sqlstate.map_or_else(String::new, |code| format!(" [{code}]"));
     let mut message: String = reason.message.chars().take(MESSAGE_CHARS_MAX).collect();
     if message.len() < reason.message.len() {
         message.push('…');
     }
     format!(
         "{:<12} {} tries by {}{sqlstate}, {} of them tried again\n{}\n",
-        reason.class.name(),
-        figures::count(reason.tries()),
-        reason.name,
-        figures::count(reason.retried),
+        reason.class,
+        figures::count(reason.tries),
+        reason.reason,
+        figures::count(reason.tries_retried),
         indented(&message)
     )
 }
@@ -163,8 +157,7 @@ fn indented(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::ErrorClass;
-    use pgdyno_drive::record::Work;
+    use pgdyno_model::document::Work;
 
     #[test]
     fn the_gap_between_clients_and_server_is_told_either_way() {
@@ -183,15 +176,15 @@ mod tests {
 
     #[test]
     fn nothing_is_said_where_nothing_was_tried_again() {
-        assert_eq!(totals(&ScriptInterval::default()), "");
+        assert_eq!(totals(&Figures::default()), "");
         assert_eq!(policy(&RetryPolicy::default()), "");
-        let script = ScriptInterval {
+        let script = Figures {
             work: Work {
                 kept_us: 10,
                 kept_statements: 1,
                 ..Work::default()
             },
-            ..ScriptInterval::default()
+            ..Figures::default()
         };
         assert_eq!(totals(&script), "");
     }
@@ -199,11 +192,13 @@ mod tests {
     #[test]
     fn a_long_message_is_cut_and_stands_below_its_reason() {
         let reason = Reason {
-            class: ErrorClass::Serialization,
-            name: "RETRY_SERIALIZABLE".to_owned(),
-            sqlstate: "40001".to_owned(),
-            retried: 1,
-            ended: 1,
+            class: "serialization".to_owned(),
+            reason: "RETRY_SERIALIZABLE".to_owned(),
+            sqlstate: Some("40001".to_owned()),
+            tries: 2,
+            tries_retried: 1,
+            tries_ended: 1,
+            statement: None,
             message: format!("ERROR:  one\n{}", "é".repeat(500)),
         };
         let text = line(&reason);

@@ -11,7 +11,7 @@ use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::{Value, json};
 
 use super::over::Over;
-use crate::target::facts::Facts;
+use pgdyno_model::document::{Facts, Latency};
 use pgdyno_model::{State, text as figures};
 
 /// All points, in the order in which they were first measured.
@@ -245,7 +245,7 @@ impl Form {
         json!({
             "form": self.name,
             "goodput_per_s": goodput,
-            "service": super::json::latency(&self.latencies),
+            "service": Latency::from(&self.latencies),
             "committed": self.committed,
             "failed": self.failed,
             "given_up": self.work.given_up,

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::over::Over;
 use super::table::Table;
-use crate::accounting::Accounting;
 use crate::plan::experiment::slob_sweep::{Room, Vary};
 
+use pgdyno_model::document::{Accounted, Accounting};
 use pgdyno_model::{State, text as figures};
 
 /// The results, as trials come in.
@@ -160,7 +160,7 @@ impl Results {
     /// For programs.
     pub fn to_json(&self) -> Value {
         let points = self.points.iter().map(|(value, point)| {
-            let accounts = point.accounts.iter().map(super::accounting::json);
+            let accounts = point.accounts.iter().map(Accounted::from);
             json!({
                 "value": value,
                 "size_bytes": (self.vary == Vary::Size).then_some(value * self.room.block),

@@ -1,19 +1,19 @@
 //! The result in the terminal.
 
-use pgdyno_drive::Until;
-use pgdyno_drive::record::{
-    Counts, End, EndpointRecord, EventKind, Failure, Latencies, Phase, Recording, ScriptInterval,
-};
-use pgdyno_platform::terminal;
-use pgdyno_stats::Steadiness;
+use std::collections::BTreeMap;
 
-use super::accounting;
+use pgdyno_drive::Until;
+use pgdyno_drive::record::{EventKind, Failure};
+use pgdyno_platform::terminal;
+
+use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
-use crate::plan::steady::courses;
-use crate::plan::trial::Outcome;
-use crate::plan::warmup::By;
-use pgdyno_model::Severity;
-use pgdyno_model::text::{self as figures, PERCENTILES};
+use super::{accounting, observed, retries, units, verdict};
+use pgdyno_model::document::{
+    Counts, End, EndedBy, Endpoint, Figures, Phase, Run, ScriptStatements, Steadiness,
+    SteadinessVerdict, Touched, Trial,
+};
+use pgdyno_model::{Note, Severity, text as figures};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
@@ -27,37 +27,38 @@ pub fn width() -> usize {
 }
 
 /// All of it, ready to be printed.
-pub fn text(outcome: &Outcome) -> String {
+pub fn text(trial: &Trial) -> String {
     let width = width();
-    let recording = &outcome.recording;
+    let run = &trial.run;
+    let accounted = run.accounting.as_ref();
     let parts = [
-        heading(outcome),
-        totals(outcome),
-        super::units::text(recording, width),
-        latencies(recording, width),
-        endpoints(outcome, width),
-        outcome
-            .accounting
+        heading(run),
+        totals(run),
+        units::text(&run.measured.all.units, width),
+        latencies(&run.measured, width),
+        endpoints(run, width),
+        accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
+        run.touched.as_ref().map_or_else(String::new, touched),
+        failures(&run.measured.all.counts),
+        retries::text(run),
+        statements(&run.statements, width),
+        client(run),
+        trial
+            .verdict
             .as_ref()
-            .map_or_else(String::new, accounting::text),
-        touched(outcome),
-        failures(&recording.measured.all().counts),
-        super::retries::text(outcome),
-        statements(recording, width),
-        client(recording),
-        super::verdict::text(outcome),
-        super::observed::line(&outcome.observed),
-        notes(outcome),
+            .map_or_else(String::new, verdict::text),
+        trial
+            .observed
+            .as_ref()
+            .map_or_else(String::new, observed::line),
+        notes(&run.notes),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
 }
 
 /// What the draws came to.
-fn touched(outcome: &Outcome) -> String {
-    let Some(touched) = &outcome.touched else {
-        return String::new();
-    };
+fn touched(touched: &Touched) -> String {
     format!(
         "keys         hottest one {}, hottest 100 {} of {}{} requests; {} different ones\n             \
          (the run's scripts and seed, drawn again without the server)\n",
@@ -73,8 +74,8 @@ fn touched(outcome: &Outcome) -> String {
     )
 }
 
-fn heading(outcome: &Outcome) -> String {
-    let trial = &outcome.spec;
+fn heading(run: &Run) -> String {
+    let trial = &run.trial;
     // Of many only those that somebody chose: the others are in the JSON document.
     let is_chosen = |name: &str| {
         let mut given = trial
@@ -83,8 +84,8 @@ fn heading(outcome: &Outcome) -> String {
             .filter_map(|given| given.split_once('='));
         given.any(|(given, _)| given == name)
     };
-    let are_few = outcome.variables.len() <= VARIABLES_MAX;
-    let variables = outcome.variables.iter();
+    let are_few = run.workload.variables.len() <= VARIABLES_MAX;
+    let variables = run.workload.variables.iter();
     let variables = variables.filter(|(name, _)| are_few || is_chosen(name));
     let variables = variables.map(|(name, value)| format!(", {name} {value}"));
     let mix = trial.mix.iter().map(|mix| format!(", mix {mix}"));
@@ -97,9 +98,9 @@ fn heading(outcome: &Outcome) -> String {
     let mut how = format!(
         "{}, {}, {until}, {mode} protocol",
         figures::plural(trial.clients().into(), "client"),
-        figures::plural(outcome.threads as u64, "thread"),
+        figures::plural(trial.threads().into(), "thread"),
     );
-    how += &super::retries::policy(&trial.retry);
+    how += &retries::policy(&trial.retry);
     if let Some(rate) = trial.rate {
         how += &format!(", {} transactions/s scheduled", figures::rate(rate));
     }
@@ -109,7 +110,7 @@ fn heading(outcome: &Outcome) -> String {
     } else if !trial.warmup.longest().is_zero() {
         how += &format!(", after {warmup} of warm-up");
     }
-    if let Some(level) = outcome.facts.isolation.seen()
+    if let Some(level) = run.target.facts.isolation.seen()
         && (trial.isolation.is_some() || level != "read committed")
     {
         how += &format!(", isolation {level}");
@@ -119,35 +120,33 @@ fn heading(outcome: &Outcome) -> String {
     }
     format!(
         "{}{} on {}\n{how}, seed {}\n",
-        outcome.workload,
+        run.workload.name,
         variables.collect::<String>(),
-        outcome.target,
+        run.target.title,
         trial.seed.unwrap_or_default()
     )
 }
 
-fn totals(outcome: &Outcome) -> String {
-    let recording = &outcome.recording;
-    let measured = &recording.measured;
-    let all = measured.all();
-    let counts = &all.counts;
-    let goodput = figures::rate(measured.goodput_per_s());
+fn totals(run: &Run) -> String {
+    let measured = &run.measured;
+    let counts = &measured.all.counts;
+    let goodput = figures::rate(measured.all.goodput_per_s);
     let mut text = String::new();
-    match recording.end {
+    match run.end {
         End::Complete => {}
         End::Interrupted => text += "INTERRUPTED: this is what was measured until then\n",
-        End::ClientAborted { .. } => text += "ABORTED: a client ended before its time\n",
+        End::ClientAborted => text += "ABORTED: a client ended before its time\n",
         End::InvariantBroken => {
-            let what = recording.broken_invariant.as_deref().unwrap_or_default();
+            let what = run.broken_invariant.as_deref().unwrap_or_default();
             text += &format!("BROKEN INVARIANT: {what}\n");
         }
         End::AllClientsAborted => text += "ABORTED: every client ended before its time\n",
     }
-    if recording.clients.aborted > 0 && recording.end != End::AllClientsAborted {
-        let aborted = figures::plural(recording.clients.aborted as u64, "client");
+    if run.clients.aborted > 0 && run.end != End::AllClientsAborted {
+        let aborted = figures::plural(run.clients.aborted as u64, "client");
         text += &format!(
             "INCOMPLETE: {aborted} of {} ended early\n",
-            recording.clients.total
+            run.clients.total
         );
     }
     text += &format!(
@@ -156,7 +155,7 @@ fn totals(outcome: &Outcome) -> String {
         figures::seconds(measured.elapsed_us as f64 / 1e6)
     );
     let others = [
-        ("failed", counts.failed_total()),
+        ("failed", counts.failed),
         ("unknown", counts.unknown),
         ("skipped", counts.skipped),
         ("late", counts.late),
@@ -171,21 +170,21 @@ fn totals(outcome: &Outcome) -> String {
         })
         .collect();
     text += &format!("not good     {}\n", others.join(", "));
-    text += &steadiness(recording);
-    if let Some(warmup) = &recording.warmup {
-        let ended = outcome.warmup_ended.map_or_else(String::new, |ended| {
+    text += &steadiness(&run.steadiness);
+    if let Some(warmup) = &run.warmup {
+        let ended = warmup.detected.map_or_else(String::new, |ended| {
             let figure = ended.figure.name();
             let why = match ended.by {
-                By::Steady => format!("until {figure} was steady"),
-                By::Limit => format!("its limit, before {figure} was steady"),
-                By::Trial => "ended with the trial".to_owned(),
+                EndedBy::Steady => format!("until {figure} was steady"),
+                EndedBy::Limit => format!("its limit, before {figure} was steady"),
+                EndedBy::Trial => "ended with the trial".to_owned(),
             };
-            let elapsed = figures::seconds(warmup.elapsed_us as f64 / 1e6);
+            let elapsed = figures::seconds(warmup.phase.elapsed_us as f64 / 1e6);
             format!(" for {elapsed} ({why})")
         });
         text += &format!(
             "warm-up      {} transactions/s{ended}, apart from the figures\n",
-            figures::rate(warmup.goodput_per_s())
+            figures::rate(warmup.phase.all.goodput_per_s)
         );
     }
     text
@@ -193,39 +192,38 @@ fn totals(outcome: &Outcome) -> String {
 
 /// What was found steady; what was not is among the notes, and of short trials there is nothing to
 /// say.
-fn steadiness(recording: &Recording) -> String {
-    let courses = courses(recording).into_iter();
-    let steady = courses.filter(|c| matches!(c.steadiness, Steadiness::Steady { .. }));
-    let steady: Vec<String> = steady.map(|course| course.sentence()).collect();
+fn steadiness(all: &[Steadiness]) -> String {
+    let steady = all.iter();
+    let steady = steady.filter(|one| one.verdict == SteadinessVerdict::Steady);
+    let steady: Vec<&str> = steady.map(|one| one.sentence.as_str()).collect();
     match steady.is_empty() {
         true => String::new(),
         false => format!("steadiness   {}\n", steady.join(", ")),
     }
 }
 
-fn latencies(recording: &Recording, width: usize) -> String {
+fn latencies(measured: &Phase, width: usize) -> String {
     let mut table = Table::default();
     table.row(heading_of_latencies("latency, ms"));
-    let has_response = recording.measured.all().response.is_some();
-    let mut rows = |name: &str, script: &ScriptInterval| {
+    let has_response = measured.all.response.is_some();
+    let mut rows = |name: &str, script: &Figures| {
         if has_response {
             table.row(latency_cells(&format!("{name}: service"), &script.service));
             attempt(&mut table, name, script);
             let response = script.response.clone().unwrap_or_default();
             table.row(latency_cells(&format!("{name}: response"), &response));
-            let lag = script.lag.clone().unwrap_or_default();
+            let lag = script.schedule_lag.clone().unwrap_or_default();
             table.row(latency_cells(&format!("{name}: schedule lag"), &lag));
         } else {
             table.row(latency_cells(name, &script.service));
             attempt(&mut table, name, script);
         }
     };
-    if recording.scripts.len() > 1 {
-        rows("all transactions", &recording.measured.all());
+    if measured.scripts.len() > 1 {
+        rows("all transactions", &measured.all);
     }
-    let Phase { scripts, .. } = &recording.measured;
-    for (record, script) in recording.scripts.iter().zip(scripts) {
-        rows(&record.name, script);
+    for script in &measured.scripts {
+        rows(&script.name, &script.figures);
     }
     let mut text = table.text(width);
     if text.contains(ATTEMPT) {
@@ -238,8 +236,8 @@ fn latencies(recording: &Recording, width: usize) -> String {
 }
 
 /// A row an endpoint, where there are several.
-fn endpoints(outcome: &Outcome, width: usize) -> String {
-    let endpoints = &outcome.recording.endpoints;
+fn endpoints(run: &Run, width: usize) -> String {
+    let endpoints = &run.endpoints;
     if endpoints.len() < 2 {
         return String::new();
     }
@@ -248,9 +246,9 @@ fn endpoints(outcome: &Outcome, width: usize) -> String {
     let mut table = Table::default();
     let mut heading = heading_of_latencies(&format!("endpoint: {what}, ms"));
     heading.insert(1, "clients".to_owned());
-    type Column = (&'static str, fn(&EndpointRecord) -> u64);
+    type Column = (&'static str, fn(&Endpoint) -> u64);
     let columns: [Column; 4] = [
-        ("failed", |e| e.counts.failed_total()),
+        ("failed", |e| e.counts.failed),
         ("unknown", |e| e.counts.unknown),
         ("lost", |e| e.lost),
         ("arrived", |e| e.arrived),
@@ -261,7 +259,7 @@ fn endpoints(outcome: &Outcome, width: usize) -> String {
     heading.extend(columns.clone().map(|(name, _)| (*name).to_owned()));
     table.row(heading);
     for endpoint in endpoints {
-        let reached = outcome.facts.reached.iter();
+        let reached = run.target.facts.reached.iter();
         let mut reached = reached.filter(|reached| reached.endpoint == endpoint.name);
         let node = reached.find_map(|reached| reached.node.seen());
         let name = match node.filter(|node| **node != endpoint.name) {
@@ -280,7 +278,7 @@ fn endpoints(outcome: &Outcome, width: usize) -> String {
 /// A row of its own where some transactions were tried more than once.
 const ATTEMPT: &str = "last try alone";
 
-fn attempt(table: &mut Table, name: &str, script: &ScriptInterval) {
+fn attempt(table: &mut Table, name: &str, script: &Figures) {
     if let Some(attempt) = script
         .attempt
         .as_ref()
@@ -290,31 +288,13 @@ fn attempt(table: &mut Table, name: &str, script: &ScriptInterval) {
     }
 }
 
-/// What a table of latencies has over its columns, in milliseconds.
-pub fn heading_of_latencies(first: &str) -> Vec<String> {
-    let percentiles = PERCENTILES.map(figures::percentile_name);
-    let names = [first, "count", "mean"].map(str::to_owned).into_iter();
-    names.chain(percentiles).chain(["max".to_owned()]).collect()
-}
-
-/// A row of such a table.
-pub fn latency_cells(name: &str, latencies: &Latencies) -> Vec<String> {
-    let mean = latencies
-        .mean_us()
-        .map_or_else(|| "–".to_owned(), figures::ms_precisely);
-    let max = if latencies.count() == 0 {
-        "–".to_owned()
-    } else {
-        figures::ms(latencies.max_us())
-    };
-    let mut cells = vec![name.to_owned(), figures::count(latencies.count()), mean];
-    cells.extend(PERCENTILES.map(|percent| figures::percentile_ms(latencies, percent)));
-    cells.push(max);
-    cells
-}
-
 fn failures(counts: &Counts) -> String {
-    let mut reasons: Vec<(&Failure, &u64)> = counts.failed.iter().collect();
+    let by_class = counts.failed_by_class.iter();
+    // Of equally many in the engine's order.
+    let by_class: BTreeMap<Failure, u64> = by_class
+        .map(|(code, number)| (Failure::from_code(code), *number))
+        .collect();
+    let mut reasons: Vec<(&Failure, &u64)> = by_class.iter().collect();
     reasons.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
     let mut text = String::new();
     for (failure, number) in reasons {
@@ -328,29 +308,27 @@ fn failures(counts: &Counts) -> String {
     text
 }
 
-fn statements(recording: &Recording, width: usize) -> String {
+fn statements(scripts: &[ScriptStatements], width: usize) -> String {
     let mut table = Table::default();
     let mut heading = heading_of_latencies("statement, ms");
-    let all = recording.statements.iter().flatten();
-    let has_errors = all
-        .clone()
-        .any(|statement| statement.retries + statement.failures + statement.aborts > 0);
+    let mut all = scripts.iter().flat_map(|script| &script.commands);
+    let has_errors = all.any(|statement| statement.retries + statement.failures > 0);
     if has_errors {
         heading.extend(["retries", "failures"].map(str::to_owned));
     }
     table.row(heading);
-    for (record, totals) in recording.scripts.iter().zip(&recording.statements) {
-        if recording.scripts.len() > 1 {
-            table.row([format!("{}:", record.name)]);
+    for script in scripts {
+        if scripts.len() > 1 {
+            table.row([format!("{}:", script.script)]);
         }
-        for (statement, totals) in record.statements.iter().zip(totals) {
-            let has_waited = totals.latencies.count() > 0;
+        for statement in &script.commands {
+            let has_waited = statement.latency.count > 0;
             if !statement.is_sql && !has_waited {
                 continue;
             }
-            let mut cells = latency_cells(statement.text.trim_end_matches(';'), &totals.latencies);
+            let mut cells = latency_cells(statement.text.trim_end_matches(';'), &statement.latency);
             if has_errors {
-                cells.extend([totals.retries, totals.failures + totals.aborts].map(figures::count));
+                cells.extend([statement.retries, statement.failures].map(figures::count));
             }
             table.row(cells);
         }
@@ -358,38 +336,29 @@ fn statements(recording: &Recording, width: usize) -> String {
     table.text(width)
 }
 
-fn client(recording: &Recording) -> String {
-    let busiest = recording
-        .threads
-        .iter()
-        .map(|t| t.busy_share())
-        .fold(0.0, f64::max);
-    let lag_us = recording
-        .threads
-        .iter()
-        .map(|t| t.lag_max_us)
-        .max()
-        .unwrap_or(0);
+fn client(run: &Run) -> String {
+    let cpu = &run.client_cpu;
+    let threads = cpu.threads.iter();
+    let busiest = threads.clone().map(|t| t.busy_share).fold(0.0, f64::max);
+    let lag_us = threads.map(|t| t.deadline_lag_max_us).max().unwrap_or(0);
     let mut text = String::new();
-    if let (Some(mean), count) = (
-        recording.connections.latencies.mean_us(),
-        recording.connections.latencies.count(),
-    ) {
+    let connecting = &run.connections.latency;
+    if let (Some(mean), count) = (connecting.mean_us, connecting.count) {
         text += &format!(
             "connecting   {} ms each ({})\n",
             figures::ms(mean as u64),
             figures::count(count)
         );
     }
-    text += &outages(recording);
-    if let Some(cpu_us) = recording.cpu_us_per_transaction() {
+    text += &outages(run);
+    if let Some(cpu_us) = cpu.us_per_transaction {
         text += &format!(
             "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {} of a CPU",
             cpu_us,
             figures::roughly(busiest)
         );
-        if let Some(io) = &recording.io {
-            text += &format!(", {}", io.backend.name());
+        if let Some(io) = &cpu.io {
+            text += &format!(", {io}");
         }
         if lag_us > 1000 {
             text += &format!(", late by up to {} ms", figures::ms(lag_us));
@@ -400,16 +369,16 @@ fn client(recording: &Recording) -> String {
 }
 
 /// Clients without a connection, and those that went to another endpoint.
-fn outages(recording: &Recording) -> String {
-    let outages = &recording.outages;
+fn outages(run: &Run) -> String {
+    let outages = &run.outages;
     let mut text = String::new();
     if outages.count > 0 {
         text += &format!("outages      {}", figures::count(outages.count));
-        if let Some(mean_us) = outages.lengths.mean_us() {
+        if let (Some(mean_us), Some(max_us)) = (outages.length.mean_us, outages.length.max_us) {
             text += &format!(
                 ", without a connection for {} ms each, {} ms at worst",
                 figures::ms(mean_us as u64),
-                figures::ms(outages.lengths.max_us())
+                figures::ms(max_us)
             );
         }
         if outages.unended > 0 {
@@ -417,14 +386,14 @@ fn outages(recording: &Recording) -> String {
         }
         text.push('\n');
     }
-    let moved: u64 = recording.endpoints.iter().map(|e| e.arrived).sum();
+    let moved: u64 = run.endpoints.iter().map(|e| e.arrived).sum();
     if moved > 0 {
         text += &format!(
             "moved        {} to another endpoint",
             figures::plural(moved, "time")
         );
-        let mut events = recording.events.iter();
-        if let Some(event) = events.find(|event| event.kind == EventKind::Moved) {
+        let mut events = run.events.iter();
+        if let Some(event) = events.find(|event| event.kind == EventKind::Moved.word()) {
             let at_s = event.at_us as f64 / 1e6;
             text += &format!(", the first time after {}", figures::seconds(at_s));
         }
@@ -433,10 +402,10 @@ fn outages(recording: &Recording) -> String {
     text
 }
 
-fn notes(outcome: &Outcome) -> String {
+fn notes(notes: &[Note]) -> String {
     let mut text = String::new();
     // They come with the gravest first.
-    for note in &outcome.notes {
+    for note in notes {
         let word = match note.severity {
             Severity::Notice => "note",
             Severity::Warning => "WARNING",

@@ -1,13 +1,9 @@
 //! The verdict in the terminal: what limited the trial, what shows it, what to try.
 
-use crate::diagnose::diagnose;
-use crate::plan::trial::Outcome;
+use pgdyno_model::document::Verdict;
 
-/// It, ready to be printed; empty when there is nothing to be judged.
-pub fn text(outcome: &Outcome) -> String {
-    let Some(verdict) = diagnose(outcome) else {
-        return String::new();
-    };
+/// It, ready to be printed.
+pub fn text(verdict: &Verdict) -> String {
     let mut text = format!("{}.\n", verdict.sentence);
     for proof in &verdict.evidence {
         text += &format!("  {:>10}  {}\n", proof.figure, proof.sentence);

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::packed::whole;
-use crate::accounting::Accounting;
+use pgdyno_model::document::Accounting;
 
 /// The event's kind.
 pub const KIND: &str = "accounting";

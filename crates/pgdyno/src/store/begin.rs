@@ -14,8 +14,8 @@ use serde_json::json;
 use super::packed::whole;
 use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid};
 use crate::plan::prepare::Prepared;
-use crate::target::facts::Facts;
-use crate::target::open::{Kind, Target};
+use crate::target::open::Target;
+use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::{Failure, Note, TrialSpec};
 
 /// An experiment, before its first trial.
@@ -51,7 +51,7 @@ pub struct TrialHeader {
     /// Where it runs, for people, without secrets.
     pub target: String,
     /// Whose server that is.
-    pub target_kind: Kind,
+    pub target_kind: TargetKind,
     /// What is known about the server.
     pub facts: Facts,
     /// The host that pgdyno runs on.
@@ -110,7 +110,7 @@ impl TrialHeader {
             pack_sha256: None,
             variables: BTreeMap::new(),
             target: target.map_or_else(String::new, |target| target.title.clone()),
-            target_kind: target.map_or(Kind::Named, |target| target.kind),
+            target_kind: target.map_or(TargetKind::Named, |target| target.kind),
             facts: Facts::unseen("the trial ended before the server was asked"),
             host: Host::read(),
             notes: Vec::new(),
@@ -244,11 +244,11 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
 }
 
 /// As `kind` has it in the JSON document.
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: TargetKind) -> &'static str {
     match kind {
-        Kind::Named => "named",
-        Kind::Kept => "kept",
-        Kind::Own => "own",
+        TargetKind::Named => "named",
+        TargetKind::Kept => "kept",
+        TargetKind::Own => "own",
     }
 }
 
@@ -293,7 +293,7 @@ pub mod tests {
             pack_sha256: None,
             variables: BTreeMap::new(),
             target: "a server".to_owned(),
-            target_kind: Kind::Named,
+            target_kind: TargetKind::Named,
             facts: Facts::unseen("not asked in this test"),
             host: Host::read(),
             notes: Vec::new(),

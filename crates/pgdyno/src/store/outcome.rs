@@ -21,7 +21,7 @@ use super::{
     worst,
 };
 use crate::plan::trial::Outcome;
-use crate::target::open::Kind;
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::observed::Observed;
 
 impl Store {
@@ -255,16 +255,15 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
     let kind: String = row.get("target_kind")?;
     let spec: TrialSpec = json(row, "spec")?;
     Ok(Outcome {
-        threads: spec.threads() as usize,
         spec,
         workload: row.get("workload")?,
         pack_sha256: row.get("pack_sha256")?,
         variables: variables.into_iter().collect(),
         target: row.get("target")?,
         target_kind: match kind.as_str() {
-            "own" => Kind::Own,
-            "kept" => Kind::Kept,
-            _ => Kind::Named,
+            "own" => TargetKind::Own,
+            "kept" => TargetKind::Kept,
+            _ => TargetKind::Named,
         },
         facts: json(row, "facts")?,
         server_counters: match row.get::<_, Option<String>>("server_counters")? {

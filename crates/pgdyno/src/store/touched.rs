@@ -1,8 +1,7 @@
 //! What a trial's draws came to, as an event of it: [`Touched`] as JSON.
 
+use pgdyno_model::document::Touched;
 use rusqlite::{Connection, OptionalExtension, params};
-
-use crate::plan::touched::Touched;
 
 const KIND: &str = "touched";
 

@@ -4,9 +4,9 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::packed::whole;
-use crate::plan::warmup::Ended;
+use pgdyno_model::document::WarmupEnd;
 
-/// It ended: [`Ended`] as JSON.
+/// It ended: [`WarmupEnd`] as JSON.
 const ENDED: &str = "warmup-ended";
 
 /// It ended so, after so much time.
@@ -17,7 +17,7 @@ pub fn ended(
     connection: &Connection,
     number: i64,
     elapsed_us: u64,
-    ended: &Ended,
+    ended: &WarmupEnd,
 ) -> rusqlite::Result<()> {
     let text = serde_json::json!(ended).to_string();
     let sql = "INSERT INTO event (trial, at_us, kind, text) VALUES (?, ?, ?, ?)";
@@ -29,7 +29,7 @@ pub fn ended(
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<Ended>> {
+pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<WarmupEnd>> {
     let sql = "SELECT text FROM event WHERE trial = ? AND kind = ?";
     let text: Option<String> = connection
         .query_row(sql, params![number, ENDED], |row| row.get(0))

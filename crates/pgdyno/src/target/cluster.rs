@@ -4,27 +4,13 @@
 //! Not for: what to ask (`dialect/cluster.rs`), and what follows from the answers.
 
 use pgdyno_session::{Error, Session, quote_ident};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::admin;
 use super::dialect::{Cluster, Dialect};
 use pgdyno_model::Fact;
-
-/// A node of a cluster, as the cluster tells of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Node {
-    /// Its number, where nodes have one.
-    pub id: Option<String>,
-    /// `host:port` for clients.
-    pub address: String,
-    /// Where it stands.
-    pub locality: Option<String>,
-    /// What it runs.
-    pub version: Option<String>,
-    /// Whether it was alive when asked.
-    pub is_live: Option<bool>,
-}
+use pgdyno_model::document::Node;
 
 /// The nodes of the cluster that the session is with.
 pub fn nodes(session: &mut Session, dialect: &Dialect) -> Fact<Vec<Node>> {

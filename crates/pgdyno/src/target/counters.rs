@@ -6,29 +6,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pgdyno_session::Session;
-use serde::{Deserialize, Serialize};
 
 use super::admin;
 use super::dialect::Dialect;
 use super::open::{Endpoint, Target};
-use super::reach::Reached;
 use pgdyno_model::Fact;
+use pgdyno_model::document::{Reached, ServerCounters};
 
 /// How long counters may take to settle: PostgreSQL's backends report theirs when they end, and
 /// that is a moment after their client has gone.
 const SETTLE_MAX: Duration = Duration::from_secs(2);
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-
-/// What was counted during a trial, warm-up included.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ServerCounters {
-    /// Where the counters are from, for people.
-    pub source: String,
-    /// How much each has grown.
-    pub counted: BTreeMap<String, u64>,
-    /// The sum of those that count what clients retry for, where there are any.
-    pub restarts: Option<u64>,
-}
 
 /// The counters at one moment, by the endpoint that was asked.
 pub struct Before<'a>(Fact<Vec<(&'a Endpoint, Counted)>>);

@@ -2,11 +2,12 @@
 
 use pgdyno_session::ConnInfo;
 
-use super::cluster::{self, Node};
+use super::cluster;
 use super::dialect::Product;
-use super::open::{Kind, Target};
+use super::open::Target;
 use super::{http, trouble};
 use pgdyno_model::Fact;
+use pgdyno_model::document::{Node, TargetKind};
 use pgdyno_model::spec::Discover;
 use pgdyno_model::{Exit, Failure};
 
@@ -37,7 +38,7 @@ pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Tar
 }
 
 /// These nodes as endpoints, but for those that are not alive.
-fn over(nodes: Vec<Node>, info: &ConnInfo, kind: Kind) -> Result<Target, Failure> {
+fn over(nodes: Vec<Node>, info: &ConnInfo, kind: TargetKind) -> Result<Target, Failure> {
     let (alive, dead): (Vec<Node>, Vec<Node>) = nodes
         .into_iter()
         .partition(|node| node.is_live != Some(false));
@@ -120,7 +121,7 @@ mod tests {
             node(2, "127.0.0.1:26258", Some(false)),
             node(3, "[::1]:26259", None),
         ];
-        let found = over(nodes, &info, Kind::Named).unwrap();
+        let found = over(nodes, &info, TargetKind::Named).unwrap();
         let names: Vec<&str> = found.endpoints.iter().map(|e| e.name.as_str()).collect();
         assert_eq!(names, ["127.0.0.1:26257", "[::1]:26259"]);
         assert!(found.title.starts_with("database bench on 2 endpoints"));
@@ -130,7 +131,7 @@ mod tests {
             found.warnings,
             ["node 2 at 127.0.0.1:26258 is not alive and left out: the cluster says so"]
         );
-        let refused = |nodes| over(nodes, &info, Kind::Named).map(drop).unwrap_err();
+        let refused = |nodes| over(nodes, &info, TargetKind::Named).map(drop).unwrap_err();
         let failure = refused(vec![node(1, "db1", None)]).to_string();
         assert!(failure.contains("is not understood: db1"), "{failure}");
         let failure = refused(vec![node(1, "db1:1", Some(false))]);

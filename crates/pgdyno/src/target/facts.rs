@@ -10,105 +10,11 @@ use pgdyno_model::Fact;
 use pgdyno_platform::{address, file_system};
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
-use serde::{Deserialize, Serialize};
 
 use super::admin;
-use super::cluster::{self, Node};
-use super::dialect::{self, Dialect, Product};
-use super::reach::Reached;
-
-/// What is known about the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Facts {
-    /// The dialect that is spoken to it.
-    pub dialect: String,
-    /// Whether a dialect is written for this product; else PostgreSQL's is tried.
-    pub dialect_known: bool,
-    /// All of `version()`.
-    pub version: Fact<String>,
-    /// Such as `18.1`.
-    pub server_version: Fact<String>,
-    /// Such as 180001.
-    pub server_version_num: Fact<u32>,
-    /// Setting.
-    pub fsync: Fact<bool>,
-    /// Setting, as this session has it.
-    pub synchronous_commit: Fact<String>,
-    /// Setting.
-    pub full_page_writes: Fact<bool>,
-    /// Whether the server was built with assertions.
-    pub debug_assertions: Fact<bool>,
-    /// Setting, in bytes.
-    pub shared_buffers_bytes: Fact<u64>,
-    /// Setting.
-    pub max_connections: Fact<u32>,
-    /// Setting, as this session has it.
-    pub default_transaction_isolation: Fact<String>,
-    /// Setting, as this session has it.
-    pub read_only: Fact<bool>,
-    /// Whether it is a standby (or still recovering).
-    pub in_recovery: Fact<bool>,
-    /// Size of the database that is measured.
-    pub database_size_bytes: Fact<u64>,
-    /// Where the data directory is on the server's host; for superusers and pg_read_all_settings.
-    pub data_directory: Fact<PathBuf>,
-    /// Whether pgdyno runs on the server's host.
-    pub same_host: Fact<bool>,
-    /// Whether the data directory lies in memory.
-    pub data_in_memory: Fact<bool>,
-    /// Settings that are not as the server's program has them, with their units.
-    pub changed_settings: Fact<BTreeMap<String, String>>,
-    /// The nodes of the cluster.
-    pub nodes: Fact<Vec<Node>>,
-    /// How many copies of the rows the cluster is to keep.
-    pub replication_factor: Fact<u32>,
-    /// The isolation level in effect in the workload's transactions, read back in one that begins
-    /// as they do; several with commas between.
-    pub isolation: Fact<String>,
-    /// Which node a connection to each endpoint met before the run.
-    pub reached: Vec<Reached>,
-}
-
-impl Default for Facts {
-    fn default() -> Facts {
-        Facts::unseen("not recorded")
-    }
-}
-
-impl Facts {
-    /// Nothing is known, for this reason.
-    pub fn unseen(why: &str) -> Facts {
-        fn gap<T>(why: &str) -> Fact<T> {
-            Fact::Unseen(why.to_owned())
-        }
-        Facts {
-            dialect: dialect::POSTGRESQL.name.to_owned(),
-            dialect_known: false,
-            version: gap(why),
-            server_version: gap(why),
-            server_version_num: gap(why),
-            fsync: gap(why),
-            synchronous_commit: gap(why),
-            full_page_writes: gap(why),
-            debug_assertions: gap(why),
-            shared_buffers_bytes: gap(why),
-            max_connections: gap(why),
-            default_transaction_isolation: gap(why),
-            read_only: gap(why),
-            in_recovery: gap(why),
-            database_size_bytes: gap(why),
-            data_directory: gap(why),
-            same_host: gap(why),
-            data_in_memory: gap(why),
-            changed_settings: gap(why),
-            nodes: gap(why),
-            replication_factor: gap(why),
-            isolation: gap(why),
-            reached: Vec::new(),
-        }
-    }
-}
+use super::cluster;
+use super::dialect::{Dialect, Product};
+use pgdyno_model::document::Facts;
 
 /// Settings asked for; pg_settings leaves out those that the role may not see, where SHOW would fail.
 const SETTINGS: &str = "'server_version_num', 'fsync', 'synchronous_commit', 'full_page_writes', \
@@ -169,23 +75,21 @@ pub fn collect(session: &mut Session) -> Facts {
     }
 }
 
-impl Facts {
-    /// Asks the cluster too; transactions are to begin with these statements.
-    pub fn of_cluster(
-        self,
-        session: &mut Session,
-        dialect: &Dialect,
-        begins: Result<&[String], &str>,
-    ) -> Facts {
-        Facts {
-            nodes: cluster::nodes(session, dialect),
-            replication_factor: cluster::replication_factor(session, dialect),
-            isolation: match begins {
-                Ok(begins) => cluster::isolation(session, dialect, begins),
-                Err(why) => Fact::Unseen(why.to_owned()),
-            },
-            ..self
-        }
+/// The same with what the cluster says; transactions are to begin with these statements.
+pub fn of_cluster(
+    facts: Facts,
+    session: &mut Session,
+    dialect: &Dialect,
+    begins: Result<&[String], &str>,
+) -> Facts {
+    Facts {
+        nodes: cluster::nodes(session, dialect),
+        replication_factor: cluster::replication_factor(session, dialect),
+        isolation: match begins {
+            Ok(begins) => cluster::isolation(session, dialect, begins),
+            Err(why) => Fact::Unseen(why.to_owned()),
+        },
+        ..facts
     }
 }
 
@@ -328,8 +232,9 @@ fn kind(path: &Path) -> Fact<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self, Kind};
+    use crate::target::open;
     use crate::validity::{self, Situation};
+    use pgdyno_model::document::TargetKind;
     use pgdyno_model::spec::TargetSpec;
     use pgdyno_server::{Options, Server};
     use std::borrow::Cow;
@@ -338,7 +243,7 @@ mod tests {
     fn session(url: &str) -> Session {
         let wanted = TargetSpec::at(url);
         let target = open::existing(&wanted).unwrap().unwrap();
-        assert_eq!(target.kind, Kind::Named);
+        assert_eq!(target.kind, TargetKind::Named);
         target.connect().unwrap()
     }
 

@@ -13,29 +13,17 @@ use pgdyno_session::{
     ConnInfo, ConnInfoError, Env, Error, Given, Session, names_a_target, resolve,
 };
 use pgdyno_wire::Candidate;
-use serde::{Deserialize, Serialize};
 
 use super::dialect::{AtStart, Dialect};
 use super::discover;
 use super::own;
 use super::trouble;
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
 /// How long one attempt to connect may take when the user does not say (connect_timeout).
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
-
-/// Whose server it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// The user named it.
-    Named,
-    /// The one that `pgdyno server start` keeps.
-    Kept,
-    /// Started for this run; it ends with the [`Target`].
-    Own,
-}
 
 /// Where clients connect: to one server, or to one that is found in a list in libpq's way.
 #[derive(Clone)]
@@ -92,7 +80,7 @@ pub struct Target {
     /// Whether each client is to have an order of its own (`load_balance_hosts`).
     pub load_balances: bool,
     /// Whose it is.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Host, port, database and user, without secrets, for people.
     pub title: String,
     /// The same as `key=value` pairs that lead there again, without secrets.
@@ -111,7 +99,12 @@ pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target
     let own = own::options(&wanted.own, Listen::SocketOnly)?;
     let server = Server::start(&own, on_step).map_err(trouble::own_server)?;
     let title = format!("PostgreSQL {}, started for this run", server.version().text);
-    let (mut target, info) = by_urls(&[server.address().url()], &own_env(), Kind::Own, title)?;
+    let (mut target, info) = by_urls(
+        &[server.address().url()],
+        &own_env(),
+        TargetKind::Own,
+        title,
+    )?;
     target.server = Some(Arc::new(server));
     discovered(target, &info, wanted)
 }
@@ -138,7 +131,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
         if urls.is_empty() {
             urls.push(String::new());
         }
-        let (target, info) = by_urls(&urls, &env, Kind::Named, String::new())?;
+        let (target, info) = by_urls(&urls, &env, TargetKind::Named, String::new())?;
         return discovered(target, &info, wanted).map(Some);
     }
     let cache = Cache::from_env().map_err(trouble::own_server)?;
@@ -153,7 +146,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             }
             let title = format!("PostgreSQL {}, kept by pgdyno server", running.version);
             let url = [running.address.url()];
-            let (target, info) = by_urls(&url, &own_env(), Kind::Kept, title)?;
+            let (target, info) = by_urls(&url, &own_env(), TargetKind::Kept, title)?;
             discovered(target, &info, wanted).map(Some)
         }
         kept::Kept::Busy { dir } => Err(Failure::with(
@@ -182,7 +175,7 @@ fn own_env() -> Env {
 fn by_urls(
     urls: &[String],
     env: &Env,
-    kind: Kind,
+    kind: TargetKind,
     title: String,
 ) -> Result<(Target, ConnInfo), Failure> {
     let mut infos = Vec::new();
@@ -274,12 +267,12 @@ impl Target {
     ///
     /// # Errors
     /// No way leads to it: a host name that nobody knows, a certificate that is not there.
-    pub fn of(info: &ConnInfo, kind: Kind) -> Result<Target, ConnInfoError> {
+    pub fn of(info: &ConnInfo, kind: TargetKind) -> Result<Target, ConnInfoError> {
         Target::over(std::slice::from_ref(info), kind)
     }
 
     /// An endpoint for each description; there must be one.
-    pub(super) fn over(infos: &[ConnInfo], kind: Kind) -> Result<Target, ConnInfoError> {
+    pub(super) fn over(infos: &[ConnInfo], kind: TargetKind) -> Result<Target, ConnInfoError> {
         let mut warnings = Vec::new();
         let endpoints = infos.iter().map(|info| Endpoint::of(info, &mut warnings));
         let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
@@ -403,9 +396,14 @@ mod tests {
     use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
 
     fn named(url: &str) -> Target {
-        by_urls(&[url.to_owned()], &Env::empty(), Kind::Named, String::new())
-            .unwrap()
-            .0
+        by_urls(
+            &[url.to_owned()],
+            &Env::empty(),
+            TargetKind::Named,
+            String::new(),
+        )
+        .unwrap()
+        .0
     }
 
     #[test]
@@ -424,7 +422,7 @@ mod tests {
         let names = |urls: &[&str]| {
             let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
             let env = Env::empty().with_os_user("me");
-            let (target, first) = by_urls(&urls, &env, Kind::Named, String::new()).unwrap();
+            let (target, first) = by_urls(&urls, &env, TargetKind::Named, String::new()).unwrap();
             let first = first.hosts().next().unwrap_or_default().to_owned();
             assert!(target.endpoints[0].name.contains(&first), "{first}");
             let names = target.endpoints.iter().map(|e| e.name.clone());

@@ -3,7 +3,6 @@
 
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
-use serde::{Deserialize, Serialize};
 
 use super::cluster;
 use super::dialect::{Dialect, Product};
@@ -11,23 +10,13 @@ use super::open::Target;
 use super::trouble;
 use pgdyno_model::Fact;
 use pgdyno_model::Failure;
+use pgdyno_model::document::Reached;
 
-/// What a connection met.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reached {
-    /// The endpoint.
-    pub endpoint: String,
-    /// The node, as it calls itself.
-    pub node: Fact<String>,
-}
-
-impl Reached {
-    /// Asks on a session with this endpoint.
-    pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
-        Reached {
-            endpoint: endpoint.to_owned(),
-            node: cluster::this_node(session, dialect),
-        }
+/// Asks on a session with this endpoint.
+pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
+    Reached {
+        endpoint: endpoint.to_owned(),
+        node: cluster::this_node(session, dialect),
     }
 }
 
@@ -47,7 +36,7 @@ pub fn each_endpoint(
         let met = target.unless_interrupted(interrupts, move || {
             let mut session = way.connect()?;
             let product = Product::ask(&mut session)?;
-            let met = Reached::by(&mut session, product.dialect, &way.name);
+            let met = by(&mut session, product.dialect, &way.name);
             session.close();
             Ok(met)
         })?;

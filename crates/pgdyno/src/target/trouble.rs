@@ -2,7 +2,7 @@
 
 use pgdyno_session::{ConnInfoError, Error};
 
-use super::open::Kind;
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Exit, Failure};
 
 /// What the server's SQLSTATE suggests, where the server itself gives no hint.
@@ -61,7 +61,7 @@ pub fn server(error: &Error, doing: &str) -> Failure {
 }
 
 /// No session with the target.
-pub fn connect(error: &Error, kind: Kind) -> Failure {
+pub fn connect(error: &Error, kind: TargetKind) -> Failure {
     let mut lines = error.to_string();
     lines.retain(|c| c != '\r');
     let mut attempts = lines.lines().map(str::trim);
@@ -72,10 +72,10 @@ pub fn connect(error: &Error, kind: Kind) -> Failure {
     }
     failure = with_remedy(failure, error.sqlstate().unwrap_or_default());
     match kind {
-        Kind::Named if failure.hints.is_empty() => failure.hint(
+        TargetKind::Named if failure.hints.is_empty() => failure.hint(
             "name the server with --url or PGHOST; with neither, pgdyno starts one of its own",
         ),
-        Kind::Kept => failure.hint("see how the kept server is: pgdyno server status"),
+        TargetKind::Kept => failure.hint("see how the kept server is: pgdyno server status"),
         _ => failure,
     }
 }

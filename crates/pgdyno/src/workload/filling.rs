@@ -17,8 +17,9 @@ use super::progress::Progress;
 use super::recipe::{Form, TableRows};
 use super::stop::{Canceller, Stop};
 use crate::target::dialect::{Filling, Product};
-use crate::target::open::{Endpoint, Kind};
+use crate::target::open::Endpoint;
 use crate::target::{admin, trouble};
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Failure, text};
 
 /// Rows of a range where the product has no wish of its own: some ten megabytes of YCSB's.
@@ -235,7 +236,7 @@ impl Shared<'_> {
             Ok(session) => session,
             // The others do its share.
             Err(e) => {
-                let why = trouble::connect(&e, Kind::Named);
+                let why = trouble::connect(&e, TargetKind::Named);
                 let _ = sender.send(Said::NoConnection(place.name.clone(), why));
                 return Ok(());
             }

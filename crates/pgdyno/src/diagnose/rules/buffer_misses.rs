@@ -8,8 +8,8 @@
 
 use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
-use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
+use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 
 /// Blocks come from the kernel's cache.

@@ -4,7 +4,7 @@ use pgdyno_drive::record::Failure;
 
 use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
-use crate::diagnose::verdict::Proof;
+use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 
 /// The rule.

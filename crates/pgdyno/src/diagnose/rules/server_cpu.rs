@@ -2,8 +2,8 @@
 
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Examined, Found, Rule};
-use crate::diagnose::verdict::Proof;
 use crate::diagnose::waits::Class;
+use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 
 /// The rule.

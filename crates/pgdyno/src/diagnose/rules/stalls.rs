@@ -6,7 +6,7 @@
 
 use crate::diagnose::evidence::{Evidence, ratio};
 use crate::diagnose::rule::{Examined, Found, Rule};
-use crate::diagnose::verdict::Proof;
+use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 use pgdyno_model::text::plural;
 

@@ -26,7 +26,7 @@ use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{self, Trial};
-use crate::report::json;
+use crate::report::documents;
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader};
 use crate::target::dialect::Product;
@@ -136,7 +136,7 @@ pub fn run(
         recording,
     };
     write_answer(format_args!("{}", report.text()))?;
-    json_to.write(&json::document(&outcome))?;
+    json_to.write(&documents::whole(&outcome))?;
     for error in watch.take_errors() {
         say.told(Kind::Error, &error);
     }

@@ -7,7 +7,8 @@ use pgdyno_wire::ConnectErrorKind;
 
 use super::options;
 use super::say::{Say, Stop, write_all};
-use crate::target::open::{Kind, Target};
+use crate::target::open::Target;
+use pgdyno_model::document::TargetKind;
 
 /// Connects.
 ///
@@ -30,7 +31,7 @@ pub fn open(asked: &options::Target, say: &Say) -> Result<(Target, Session), Sto
     // Asked for once: an empty answer is an answer.
     let mut has_asked = false;
     loop {
-        let target = Target::of(&info, Kind::Named).map_err(refused)?;
+        let target = Target::of(&info, TargetKind::Named).map_err(refused)?;
         match Session::connect(&target.endpoints[0].candidates, None) {
             Ok(mut session) => {
                 session.on_notice(|notice| write_all(&format!("{}\n", notice.libpq_notice_text())));

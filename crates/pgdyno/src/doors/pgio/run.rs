@@ -11,18 +11,18 @@ use time::OffsetDateTime;
 use super::conf::Conf;
 use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs, Talk};
-use crate::accounting::{Accounting, BufferCounters};
 use crate::doors::{interrupts, run};
 use crate::observe;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::Trial;
-use crate::report::{json, summary};
+use crate::report::{documents, summary};
 use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, verdict};
 use crate::target::admin;
 use crate::target::dialect::Product;
 use crate::target::trouble;
 use pgdyno_model::Fact;
+use pgdyno_model::document::{Accounting, BufferCounters};
 use pgdyno_model::{Exit, Failure};
 
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
@@ -82,9 +82,12 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
                 "NOT VALID: {why}; the figures are not of the run that was asked for\n\n"
             ))?;
         }
-        write_answer(format_args!("{}", summary::text(&outcome)))?;
+        write_answer(format_args!(
+            "{}",
+            summary::text(&documents::trial(&outcome))
+        ))?;
     }
-    json_to.write(&json::document(&outcome))?;
+    json_to.write(&documents::whole(&outcome))?;
     if let Some(number) = number.filter(|_| !talk.quiet) {
         crate::say::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }

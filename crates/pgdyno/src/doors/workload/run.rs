@@ -11,7 +11,7 @@ use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::retries;
+use crate::report::{documents, retries};
 use crate::say::{remark, write_answer};
 use crate::store::{Keep, TrialHeader};
 use crate::workload::progress::Progress;
@@ -131,7 +131,10 @@ fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
 /// What the table has no column for.
 fn remarks(outcome: &Outcome) -> Vec<String> {
     let recording = &outcome.recording;
-    let mut lines: Vec<String> = retries::text(outcome).lines().map(str::to_owned).collect();
+    let mut lines: Vec<String> = retries::text(&documents::run(outcome))
+        .lines()
+        .map(str::to_owned)
+        .collect();
     if let Some(response) = &recording.measured.all().response {
         let percentile = |percent| text::percentile_ms(response, percent);
         lines.push(format!(

@@ -9,7 +9,7 @@ use super::options::{self, LOCKING, NOT_LOCKING};
 use super::{Asked, YCSB};
 use crate::say::remark;
 use crate::target::dialect::{Feature, Product};
-use crate::target::open::{self, Kind, Target};
+use crate::target::open::{self, Target};
 use crate::target::{admin, trouble};
 use crate::workload::filling::Connections;
 use crate::workload::loader::{self, How, Request, Watch};
@@ -19,6 +19,7 @@ use crate::workload::progress::Progress;
 use crate::workload::resolve;
 use crate::workload::{mark, state};
 use pgdyno_model::Failure;
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{Address, TargetSpec};
 
 /// The database that is there whoever's server it is, from which another can be made.
@@ -90,7 +91,7 @@ pub fn session_in_new(asked: &Asked, target: &Target) -> Result<(Session, Produc
         first.get_or_insert(error);
     }
     match first {
-        Some(error) => Err(trouble::connect(&error, Kind::Named)),
+        Some(error) => Err(trouble::connect(&error, TargetKind::Named)),
         None => self::session(target),
     }
 }

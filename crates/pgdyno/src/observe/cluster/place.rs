@@ -11,9 +11,9 @@ use pgdyno_session::Session;
 use crate::target::admin;
 use crate::target::dialect::Dialect;
 use crate::target::dialect::metrics::Page;
-use crate::target::facts::Facts;
 use crate::target::open::Target;
 use pgdyno_model::Fact;
+use pgdyno_model::document::Facts;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ pub fn nodes(target: &Target, facts: &Facts) -> Vec<Node> {
             return named.collect();
         }
     };
-    let node = |node: &crate::target::cluster::Node| Node {
+    let node = |node: &pgdyno_model::document::Node| Node {
         label: match &node.id {
             Some(id) => format!("node {id}"),
             None => node.address.clone(),
@@ -172,8 +172,7 @@ fn is_loopback(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::cluster;
-    use crate::target::open::{self};
+    use crate::target::open;
     use pgdyno_model::spec::TargetSpec;
 
     #[test]
@@ -233,7 +232,7 @@ mod tests {
         let named = nodes(&target, &facts);
         assert_eq!(named.len(), 2);
         assert_eq!(named[1].label, "127.0.0.1:2");
-        let node = |id: Option<&str>| cluster::Node {
+        let node = |id: Option<&str>| pgdyno_model::document::Node {
             id: id.map(str::to_owned),
             address: "db1:5433".to_owned(),
             locality: None,

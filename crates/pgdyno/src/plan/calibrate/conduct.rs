@@ -25,10 +25,11 @@ use crate::plan::{hygiene, settings};
 use crate::report::live::{Form, Screen};
 use crate::store::{Store, verdict};
 use crate::target::dialect::{POSTGRESQL, Product};
-use crate::target::facts::{self, Facts};
-use crate::target::open::{self, Kind, Target};
+use crate::target::facts;
+use crate::target::open::{self, Target};
 use crate::target::{own, trouble};
 use crate::workload::progress::Progress;
+use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::spec::{TargetSpec, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observer, Observers, State};
@@ -215,9 +216,9 @@ fn look(target: &Target, interrupts: &'static Interrupts) -> Result<(Server, Fac
 
 fn named_after(target: &Target) -> String {
     let after = match target.kind {
-        Kind::Named => place(&target.endpoints[0].name),
-        Kind::Kept => "kept".to_owned(),
-        Kind::Own => "own".to_owned(),
+        TargetKind::Named => place(&target.endpoints[0].name),
+        TargetKind::Kept => "kept".to_owned(),
+        TargetKind::Own => "own".to_owned(),
     };
     format!("calibrate-{after}")
 }

@@ -6,8 +6,8 @@ use super::expect::Range;
 use super::read::{Calibration, Measured};
 use super::server_side::Grown;
 use crate::target::dialect::Product;
-use crate::target::facts::Facts;
 use pgdyno_model::Fact;
+use pgdyno_model::document::Facts;
 
 /// Waiting for a sync that costs less is answered by a cache, not by a disk.
 const CACHE_US: f64 = 50.0;

@@ -10,8 +10,8 @@ use super::server_side::{EVENT, Grown};
 use crate::plan::trial::Outcome;
 use crate::store::{ExperimentRow, Filter, Store};
 use crate::target::dialect::Product;
-use crate::target::facts::Facts;
 use crate::validity::{CLIENT_BOUND_SHARE, limiting};
+use pgdyno_model::document::Facts;
 use pgdyno_model::{Exit, Fact, Failure, Note, State};
 
 /// All that was measured.

@@ -8,9 +8,10 @@ use pgdyno_session::{Session, quote_ident, quote_literal};
 
 use super::journal::{Header, Journal};
 use crate::plan::experiment::nearest;
-use crate::target::open::{Kind, Target};
+use crate::target::open::Target;
 use crate::target::{admin, trouble};
 use pgdyno_model::Failure;
+use pgdyno_model::document::TargetKind;
 
 /// How long the server may take to read its configuration again.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -165,7 +166,7 @@ impl Changes {
         before: Option<&str>,
         directory: &Path,
     ) -> Result<(), Failure> {
-        if self.target.kind == Kind::Own {
+        if self.target.kind == TargetKind::Own {
             return Ok(());
         }
         if self.journal.is_none() {

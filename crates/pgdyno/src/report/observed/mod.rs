@@ -1,16 +1,13 @@
 //! What instruments saw of a trial, for people: courses as sparklines, waits, statements, events, the
 //! worst latencies with what went on then, and what was not seen.
 
-mod json;
 mod moments;
 mod series;
 
 use super::table::{Table, one_line};
-use crate::plan::trial::Outcome;
-use pgdyno_model::observed::{Course, Kind, Observed};
+use pgdyno_model::document::{Observed, ObservedSeries, Run, SeriesKind, Trial};
 use pgdyno_model::text as figures;
 
-pub use json::{document, worst};
 pub use series::Choice;
 
 /// More of a list are only counted.
@@ -30,10 +27,10 @@ pub struct Window {
 
 impl Window {
     /// That of a trial.
-    pub fn of(outcome: &Outcome) -> Self {
-        let recording = &outcome.recording;
-        let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us as i64);
-        match recording.measured.elapsed_us as i64 {
+    pub fn of(run: &Run) -> Self {
+        let warmup = run.warmup.as_ref();
+        let warmup_us = warmup.map_or(0, |w| w.phase.elapsed_us as i64);
+        match run.measured.elapsed_us as i64 {
             0 => Self {
                 from_us: 0,
                 to_us: warmup_us,
@@ -52,29 +49,30 @@ impl Window {
 }
 
 /// All of it, ready to be printed; empty when nothing was observed.
-pub fn text(outcome: &Outcome, choice: &Choice, width: usize) -> String {
-    let observed = &outcome.observed;
-    let window = Window::of(outcome);
+pub fn text(trial: &Trial, choice: &Choice, width: usize) -> String {
+    let nothing = Observed::default();
+    let observed = trial.observed.as_ref().unwrap_or(&nothing);
+    let window = Window::of(&trial.run);
     let parts = [
         series::text(observed, window, choice, width),
         waits(observed, window, width),
         statements(observed, width),
-        moments::events(outcome),
-        moments::worst(outcome),
+        moments::events(&trial.run, observed),
+        moments::worst(&trial.run, observed),
         gaps(observed),
-        cost(outcome),
+        cost(&trial.run, observed),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
 }
 
 /// How many readings an instrument has made within the window, by the series that it always reads.
-fn readings(observed: &Observed, instrument: usize, window: Window) -> usize {
+fn readings(observed: &Observed, instrument: &str, window: Window) -> usize {
     let (from_us, to_us) = window.pair();
     let of = observed.series.iter();
-    let of = of.filter(|course| course.of.instrument == instrument);
-    let within = |course: &Course| {
-        let at = course.samples.iter();
+    let of = of.filter(|series| series.instrument == instrument);
+    let within = |series: &ObservedSeries| {
+        let at = series.samples.iter();
         at.filter(|(at_us, _)| (from_us..to_us).contains(at_us))
             .count()
     };
@@ -86,10 +84,10 @@ pub fn top_waits(observed: &Observed, window: Window) -> Vec<(&str, f64)> {
     let (from_us, to_us) = window.pair();
     let waits = observed.all("pg.waits");
     let mut waits: Vec<(&str, f64)> = waits
-        .filter_map(|course| {
-            let readings = readings(observed, course.of.instrument, window);
-            let mean = course.mean(from_us, to_us, readings)?;
-            Some((course.of.series.label.as_str(), mean))
+        .filter_map(|series| {
+            let readings = readings(observed, &series.instrument, window);
+            let mean = series.mean(from_us, to_us, readings)?;
+            Some((series.label.as_str(), mean))
         })
         .filter(|(_, mean)| *mean > 0.0)
         .collect();
@@ -123,7 +121,7 @@ fn rest(all: usize, shown: usize, what: &str) -> String {
 }
 
 fn statements(observed: &Observed, width: usize) -> String {
-    let mut statements: Vec<_> = observed.statements.iter().map(|(_, s)| s).collect();
+    let mut statements: Vec<_> = observed.statements.iter().collect();
     statements.sort_by(|a, b| b.time_us.total_cmp(&a.time_us));
     let all_us: f64 = statements.iter().map(|s| s.time_us).sum();
     if statements.is_empty() {
@@ -161,7 +159,7 @@ fn statements(observed: &Observed, width: usize) -> String {
 fn gaps(observed: &Observed) -> String {
     let mut text = String::new();
     for span in &observed.gaps {
-        let name = one_line(observed.instrument(span.instrument));
+        let name = one_line(&span.instrument);
         let label = match span.label.as_str() {
             "" => String::new(),
             label => format!(" ({})", one_line(label)),
@@ -173,9 +171,9 @@ fn gaps(observed: &Observed) -> String {
             (None, Some(to)) => format!(" until {}", seconds(to)),
             (Some(from), Some(to)) => format!(" from {} to {}", seconds(from), seconds(to)),
         };
-        let reason = one_line(&span.gap.reason);
+        let reason = one_line(&span.reason);
         text += &format!("not seen     {name}{label}{when}: {reason}\n");
-        if let Some(remedy) = &span.gap.remedy {
+        if let Some(remedy) = &span.remedy {
             text += &format!("             remedy: {}\n", one_line(remedy));
         }
     }
@@ -183,16 +181,15 @@ fn gaps(observed: &Observed) -> String {
 }
 
 /// What observing took of this host's CPU.
-fn cost(outcome: &Outcome) -> String {
-    let recording = &outcome.recording;
-    let warmup_us = recording.warmup.as_ref().map_or(0, |w| w.elapsed_us);
-    let elapsed_us = warmup_us + recording.measured.elapsed_us;
+fn cost(run: &Run, observed: &Observed) -> String {
+    let warmup_us = run.warmup.as_ref().map_or(0, |w| w.phase.elapsed_us);
+    let elapsed_us = warmup_us + run.measured.elapsed_us;
     // Of one core: several may be busy.
     let share = |cpu_us: u64| figures::share(cpu_us as f64 / elapsed_us as f64);
-    let Some(cpu_us) = outcome.observed.cpu_us.filter(|_| elapsed_us > 0) else {
+    let Some(cpu_us) = observed.cpu_us.filter(|_| elapsed_us > 0) else {
         return String::new();
     };
-    let on_server = match outcome.observed.server_cpu_us() {
+    let on_server = match observed.server_cpu_us {
         Some(us) => format!(
             "; {} on the server's, {}",
             figures::time(us as f64),
@@ -209,15 +206,12 @@ fn cost(outcome: &Outcome) -> String {
 
 /// One line for the summary of a run: how much there is to see, and what is not.
 pub fn line(observed: &Observed) -> String {
-    if observed.instruments.is_empty() {
-        return String::new();
-    }
     let series = observed.series.iter();
-    let series = series.filter(|course| course.of.kind != Kind::BeforeAfter);
+    let series = series.filter(|series| series.kind != SeriesKind::BeforeAfter);
     let mut blind: Vec<&str> = observed
         .gaps
         .iter()
-        .map(|span| observed.instrument(span.instrument))
+        .map(|span| span.instrument.as_str())
         .collect();
     blind.dedup();
     let blind = match blind.is_empty() {
@@ -232,11 +226,13 @@ pub fn line(observed: &Observed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::trial::Outcome;
+    use crate::report::documents::trial as document;
     use crate::store::{Store, header};
     use pgdyno_drive::record::SlowTransaction;
     use pgdyno_model::observed::{
-        Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Sample, Series, ServerStatement, Span,
-        Total,
+        self, Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Sample, Series,
+        ServerStatement, Span, Total,
     };
 
     /// Ten measured seconds after two of warm-up; a checkpoint in the fifth.
@@ -353,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_trial_is_shown_with_all_that_was_seen() {
-        let text = text(&outcome(), &Choice::default(), 120);
+        let text = text(&document(&outcome()), &Choice::default(), 120);
         for line in [
             // Of the measured time alone: 2 to 12 thousand in a line that rises.
             "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     1.95 kB  6.84 kB  11.7 kB         +87.9 kB",
@@ -380,7 +376,7 @@ mod tests {
         let only = Choice {
             names: vec!["pg.l*".to_owned()],
         };
-        let text = text(&outcome(), &only, 120);
+        let text = text(&document(&outcome()), &only, 120);
         assert!(
             text.contains("pg.locks, locks") && !text.contains("pg.wal"),
             "{text}"
@@ -390,10 +386,10 @@ mod tests {
     #[test]
     fn what_was_not_observed_is_not_spoken_of() {
         let mut outcome = outcome();
-        outcome.observed = Observed::default();
+        outcome.observed = observed::Observed::default();
         outcome.recording.worst.clear();
-        assert_eq!(super::text(&outcome, &Choice::default(), 120), "");
-        assert_eq!(line(&outcome.observed), "");
-        assert!(document(&outcome.observed).is_null());
+        let document = document(&outcome);
+        assert_eq!(super::text(&document, &Choice::default(), 120), "");
+        assert_eq!(document.observed, None);
     }
 }

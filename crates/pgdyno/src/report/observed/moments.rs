@@ -2,7 +2,7 @@
 
 use super::super::table::one_line;
 use super::{EVENTS_MAX, Window, rest, top_waits};
-use crate::plan::trial::Outcome;
+use pgdyno_model::document::{Observed, Run};
 use pgdyno_model::text::{self as figures, decimal_seconds as seconds};
 
 /// What happened so long before or after a transaction may have to do with it.
@@ -23,17 +23,17 @@ pub struct Moment<'a> {
 }
 
 /// All that happened, in its order.
-pub fn all(outcome: &Outcome) -> Vec<Moment<'_>> {
-    let seen = outcome.observed.events.iter().map(|event| Moment {
+pub fn all<'a>(run: &'a Run, observed: &'a Observed) -> Vec<Moment<'a>> {
+    let seen = observed.events.iter().map(|event| Moment {
         at_us: event.at_us,
         length_us: event.length_us,
         kind: &event.kind,
         text: &event.text,
     });
-    let of_connections = outcome.recording.events.iter().map(|event| Moment {
+    let of_connections = run.events.iter().map(|event| Moment {
         at_us: event.at_us as i64,
         length_us: None,
-        kind: event.kind.word(),
+        kind: &event.kind,
         text: &event.text,
     });
     let mut all: Vec<Moment<'_>> = seen.chain(of_connections).collect();
@@ -42,8 +42,8 @@ pub fn all(outcome: &Outcome) -> Vec<Moment<'_>> {
 }
 
 /// A line each.
-pub fn events(outcome: &Outcome) -> String {
-    let all = all(outcome);
+pub fn events(run: &Run, observed: &Observed) -> String {
+    let all = all(run, observed);
     if all.is_empty() {
         return String::new();
     }
@@ -62,21 +62,18 @@ pub fn events(outcome: &Outcome) -> String {
 }
 
 /// The transactions that took longest, each with what went on then.
-pub fn worst(outcome: &Outcome) -> String {
-    let recording = &outcome.recording;
-    if recording.worst.is_empty() {
+pub fn worst(run: &Run, observed: &Observed) -> String {
+    if run.worst.is_empty() {
         return String::new();
     }
-    let all = all(outcome);
+    let all = all(run, observed);
     let mut text =
         String::from("longest transactions, with what happened within a second of them\n");
-    for slow in &recording.worst {
+    for slow in &run.worst {
         let to_us = slow.ended_us as i64;
         let from_us = to_us - slow.latency_us as i64;
-        let script = recording.scripts.get(slow.script);
-        let script = script.map_or_else(String::new, |script| {
-            format!("{}, ", one_line(&script.name))
-        });
+        let script = slow.script.as_ref();
+        let script = script.map_or_else(String::new, |name| format!("{}, ", one_line(name)));
         text += &format!(
             "{:>12} ms  from {} to {} s  {script}client {}",
             figures::ms(slow.latency_us),
@@ -101,7 +98,7 @@ pub fn worst(outcome: &Outcome) -> String {
             from_us: from_us - AROUND_US,
             to_us: to_us + AROUND_US,
         };
-        let waits = top_waits(&outcome.observed, window);
+        let waits = top_waits(observed, window);
         let waits = waits.iter().take(WAITS_MAX);
         let waits: Vec<String> = waits
             .map(|(label, mean)| format!("{} {}", one_line(label), figures::quantity(*mean)))

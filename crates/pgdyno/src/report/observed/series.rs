@@ -5,7 +5,7 @@ use super::super::table::{Table, one_line};
 use super::Window;
 use crate::observe::catalog;
 use crate::observe::scrape::fits;
-use pgdyno_model::observed::{Course, Kind, Observed};
+use pgdyno_model::document::{Observed, ObservedSeries, SeriesKind};
 use pgdyno_model::text as figures;
 
 /// The width of a sparkline.
@@ -38,8 +38,8 @@ struct Figures {
 /// A heading, a row each, and what is left out.
 pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for course in &observed.series {
-        let name = &*course.of.series.name;
+    for series in &observed.series {
+        let name = series.name.as_str();
         // In the order in which instruments told them; waits have a table of their own.
         if choice.takes(name)
             && !names.contains(&name)
@@ -52,10 +52,10 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
     table.row(["series", "", "min", "mean", "max", "before to after"]);
     let (mut shown, mut left_out) = (0, 0);
     for name in names.iter().copied() {
-        let mut rows: Vec<(&Course, Option<Figures>)> = observed
+        let mut rows: Vec<(&ObservedSeries, Option<Figures>)> = observed
             .all(name)
-            .map(|course| (course, figures_of(observed, course, window)))
-            .filter(|(course, figures)| !choice.names.is_empty() || is_lively(course, figures))
+            .map(|series| (series, figures_of(observed, series, window)))
+            .filter(|(series, figures)| !choice.names.is_empty() || is_lively(series, figures))
             .collect();
         let mean = |figures: &Option<Figures>| figures.as_ref().map_or(0.0, |f| f.mean);
         if choice.names.is_empty() && rows.len() > LABELS_MAX {
@@ -63,8 +63,8 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
             left_out += rows.len() - LABELS_MAX;
             rows.truncate(LABELS_MAX);
         }
-        for (course, figures) in rows {
-            table.row(cells(course, figures));
+        for (series, figures) in rows {
+            table.row(cells(series, figures));
             shown += 1;
         }
     }
@@ -87,24 +87,24 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
 }
 
 /// Whether there is anything to see.
-fn is_lively(course: &Course, figures: &Option<Figures>) -> bool {
+fn is_lively(series: &ObservedSeries, figures: &Option<Figures>) -> bool {
     let moved = figures
         .as_ref()
         .is_some_and(|f| f.min != 0.0 || f.max != 0.0);
-    let grown = course
+    let grown = series
         .total
         .is_some_and(|total| total.after != total.before);
     moved || grown
 }
 
-fn figures_of(observed: &Observed, course: &Course, window: Window) -> Option<Figures> {
+fn figures_of(observed: &Observed, series: &ObservedSeries, window: Window) -> Option<Figures> {
     let (from_us, to_us) = window.pair();
-    let within = course.samples.iter();
+    let within = series.samples.iter();
     let within = within.filter(|(at_us, _)| (from_us..to_us).contains(at_us));
     let values: Vec<f64> = within.map(|(_, value)| *value).collect();
-    let readings = super::readings(observed, course.of.instrument, window);
-    let (is_sparse, count) = match course.of.kind {
-        Kind::Sparse => (true, readings.max(values.len())),
+    let readings = super::readings(observed, &series.instrument, window);
+    let (is_sparse, count) = match series.kind {
+        SeriesKind::Sparse => (true, readings.max(values.len())),
         _ => (false, values.len()),
     };
     // Readings that do not speak of it were 0.
@@ -112,15 +112,14 @@ fn figures_of(observed: &Observed, course: &Course, window: Window) -> Option<Fi
     let all = || values.iter().copied().chain(zeros);
     let absent = is_sparse.then_some(0.0);
     Some(Figures {
-        bins: sparkline::bins(&course.samples, (from_us, to_us), count.min(BINS), absent),
+        bins: sparkline::bins(&series.samples, (from_us, to_us), count.min(BINS), absent),
         min: all().reduce(f64::min)?,
-        mean: course.mean(from_us, to_us, readings)?,
+        mean: series.mean(from_us, to_us, readings)?,
         max: all().reduce(f64::max)?,
     })
 }
 
-fn cells(course: &Course, figures: Option<Figures>) -> Vec<String> {
-    let series = &course.of.series;
+fn cells(series: &ObservedSeries, figures: Option<Figures>) -> Vec<String> {
     let mut name = one_line(&series.name);
     if !series.label.is_empty() {
         name += &format!(" {}", one_line(&series.label));
@@ -137,8 +136,8 @@ fn cells(course: &Course, figures: Option<Figures>) -> Vec<String> {
         }
         None => cells.extend(["", "", "", ""].map(str::to_owned)),
     }
-    cells.push(match (course.of.kind, course.total) {
-        (Kind::Counter, Some(total)) => {
+    cells.push(match (series.kind, series.total) {
+        (SeriesKind::Counter, Some(total)) => {
             format!("+{}", shown(total.after - total.before))
         }
         (_, Some(total)) => {

@@ -7,8 +7,7 @@ use pgdyno_stats::{Direction, Summary, Verdict};
 use serde_json::{Value, json};
 
 use super::histogram::{self, Shared};
-use super::trial::add;
-use super::{common, time_per_commit};
+use super::{add, common, time_per_commit};
 use crate::report::comparison::{Compared, Pair};
 use crate::store::{Kind, Store, TrialRow};
 use pgdyno_model::{Failure, text as figures};

@@ -1,18 +1,23 @@
 //! What a trial was measured on: settings of the server, and lines of facts.
 
-use serde_json::{Value, json};
-
-use crate::plan::trial::Outcome;
-use crate::store::TrialRow;
+use pgdyno_model::document::page::Setting;
+use pgdyno_model::document::{Facts, Observed, Run};
 use pgdyno_model::{Fact, text as figures};
 
+use super::observed;
+use crate::store::TrialRow;
+
 /// Settings that are not as the server's program has them, or why they are not known.
-pub fn settings(outcome: &Outcome) -> (Option<Vec<Value>>, Option<String>) {
-    match &outcome.facts.changed_settings {
+pub fn settings(facts: &Facts) -> (Option<Vec<Setting>>, Option<String>) {
+    match &facts.changed_settings {
         Fact::Seen(settings) => {
             let settings = settings.iter();
-            let settings = settings.map(|(name, value)| {
-                json!({ "name": name, "value": value, "default": null, "from": null })
+            let settings = settings.map(|(name, value)| Setting {
+                name: name.clone(),
+                value: value.clone(),
+                default: None,
+                from: None,
+                named_by_verdict: None,
             });
             (Some(settings.collect()), None)
         }
@@ -21,9 +26,9 @@ pub fn settings(outcome: &Outcome) -> (Option<Vec<Value>>, Option<String>) {
 }
 
 /// In order: server, database, nodes, load generator, pgdyno, pack.
-pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)> {
-    let facts = &outcome.facts;
-    let host = &outcome.host;
+pub fn lines(run: &Run, seen: &Observed, trial: &TrialRow) -> Vec<(&'static str, String)> {
+    let facts = &run.target.facts;
+    let host = &run.host;
     let mut lines = Vec::new();
     if let Some(version) = facts.version.seen() {
         lines.push(("Server", version.clone()));
@@ -32,8 +37,8 @@ pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)>
         "Target",
         format!(
             "{} ({})",
-            outcome.target,
-            figures::plural(outcome.recording.endpoints.len() as u64, "endpoint")
+            run.target.title,
+            figures::plural(run.endpoints.len() as u64, "endpoint")
         ),
     ));
     if let Some(bytes) = facts.database_size_bytes.seen() {
@@ -51,8 +56,7 @@ pub fn lines(outcome: &Outcome, trial: &TrialRow) -> Vec<(&'static str, String)>
     generator.extend(host.memory_bytes.map(|bytes| figures::bytes(bytes as f64)));
     generator.extend(host.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
     lines.push(("Load generator", generator.join(", ")));
-    let role = outcome.observed.fact("host.role");
-    if let Some(role) = role.and_then(|told| told["role"].as_str().or_else(|| told.as_str())) {
+    if let Some(role) = observed::role(seen) {
         lines.push(("This host was", role.to_owned()));
     }
     lines.push(("pgdyno", trial.pgdyno.clone()));

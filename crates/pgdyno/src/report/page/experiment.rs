@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::blocks::Defined;
-use super::trial::{self, add};
-use super::{common, environment, words};
+use super::trial;
+use super::{add, common, environment, words};
 use crate::diagnose::{self, diagnose};
 use crate::plan::calibrate;
 use crate::plan::trial::Outcome;
 use crate::report::calibration;
+use crate::report::documents;
 use crate::report::points::{self, Summary};
 use crate::store::{ExperimentRow, Filter, Store, TrialRow};
+use pgdyno_model::document::{Trial, Verdict};
 use pgdyno_model::{Failure, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
@@ -120,7 +122,10 @@ fn of(
         "uuid": row.uuid,
         "definition": pretty(&row.definition),
         "verdict": says(&points, best),
-        "environment": first.as_ref().map(|(outcome, trial)| environment::lines(outcome, trial)),
+        "environment": first.as_ref().map(|(outcome, trial)| {
+            let Trial { run, observed, .. } = documents::trial(outcome);
+            environment::lines(&run, &observed.unwrap_or_default(), trial)
+        }),
         "axes": axes.to_json(&summary, &sizes),
         "trials": trials(&all, &points, &judged),
         "best": best,
@@ -213,7 +218,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-fn on_grid(mut point: Value, axes: &Axes, judged: &BTreeMap<i64, diagnose::Verdict>) -> Value {
+fn on_grid(mut point: Value, axes: &Axes, judged: &BTreeMap<i64, Verdict>) -> Value {
     point["at"] = json!(axes.at(&point["varied"]));
     let committed = point["committed"]
         .as_f64()
@@ -289,11 +294,7 @@ fn says(points: &[Value], best: Option<usize>) -> Value {
     })
 }
 
-fn trials(
-    all: &[TrialRow],
-    points: &[Value],
-    judged: &BTreeMap<i64, diagnose::Verdict>,
-) -> Vec<Value> {
+fn trials(all: &[TrialRow], points: &[Value], judged: &BTreeMap<i64, Verdict>) -> Vec<Value> {
     let point_of = |number: i64| {
         points.iter().position(|point| {
             let of = ["trials", "left_out"]
@@ -344,7 +345,7 @@ impl Pages {
         if row.elapsed_us.is_none() || self.bytes > PAGES_BYTES_MAX {
             return Ok(());
         }
-        let page = trial::of_outcome(store, outcome, row)?;
+        let page = json!(trial::of_outcome(store, outcome, row)?);
         self.bytes += page.to_string().len();
         if self.bytes <= PAGES_BYTES_MAX {
             self.documents.push(page);
@@ -378,7 +379,7 @@ fn facts(
     all: &[TrialRow],
 ) -> Vec<String> {
     let mut facts: Vec<String> = first
-        .and_then(|(outcome, _)| words::server(outcome))
+        .and_then(|(outcome, _)| words::server(&outcome.facts))
         .into_iter()
         .collect();
     facts.push(figures::plural(all.len() as u64, "trial"));

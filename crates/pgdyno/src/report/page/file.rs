@@ -7,7 +7,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde::Serialize;
 
 use pgdyno_model::{Exit, Failure};
 
@@ -34,7 +34,9 @@ pub struct Place {
 ///
 /// # Errors
 /// The file cannot be written, or is something other than a report.
-pub fn write(place: &Place, document: &Value) -> Result<(), Failure> {
+pub fn write(place: &Place, document: &impl Serialize) -> Result<(), Failure> {
+    let page =
+        page(document).map_err(|e| Failure::new(format!("a report that has no JSON: {e}")))?;
     let path = place.path.as_path();
     if !place.force {
         check(path)?;
@@ -55,7 +57,7 @@ pub fn write(place: &Place, document: &Value) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = directory.join(format!(".{name}.{}", std::process::id()));
     let written = std::fs::File::create(&beside).and_then(|mut file| {
-        file.write_all(page(document).as_bytes())?;
+        file.write_all(page.as_bytes())?;
         file.sync_all()
     });
     let moved = written.and_then(|()| std::fs::rename(&beside, path));
@@ -92,9 +94,9 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 /// The page with this document in it.
-fn page(document: &Value) -> String {
-    let data = escaped(&document.to_string());
-    PAGE.replacen(EMPTY, &format!("{BEGIN}{data}{END}"), 1)
+fn page(document: &impl Serialize) -> serde_json::Result<String> {
+    let data = escaped(&serde_json::to_string(document)?);
+    Ok(PAGE.replacen(EMPTY, &format!("{BEGIN}{data}{END}"), 1))
 }
 
 /// JSON that no HTML parser sees anything in. Outside of strings JSON has none of these characters.
@@ -113,7 +115,7 @@ fn escaped(json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -128,7 +130,7 @@ mod tests {
         let hostile =
             "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> &lt; \u{2028}";
         let document = json!({ "title": hostile });
-        let page = page(&document);
+        let page = page(&document).unwrap();
         assert_eq!(page.matches("alert(1)").count(), 2);
         assert!(!page.contains("<script>alert") && !page.contains("<img src=x"));
         let data = page.split_once(BEGIN).unwrap().1.split_once(END).unwrap().0;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
 use pgdyno_drive::record::Latencies;
-use serde_json::{Value, json};
+use pgdyno_model::document;
 
 /// More pairs than this make a page that is slow to open.
 const PAIRS_MAX: usize = 600_000;
@@ -16,10 +16,13 @@ const COARSE_DIGITS: u8 = 2;
 const LATENCY_US_MAX: u64 = 3_600_000_000;
 
 /// One histogram with buckets of its own.
-pub fn whole(latencies: &Latencies) -> Value {
-    let (values, counts): (Vec<u64>, Vec<u64>) = buckets(latencies).into_iter().unzip();
-    let max_us = (latencies.count() > 0).then(|| latencies.max_us());
-    json!({ "value_us": values, "count": counts, "max_us": max_us })
+pub fn whole(latencies: &Latencies) -> document::Histogram {
+    let (value_us, count) = buckets(latencies).into_iter().unzip();
+    document::Histogram {
+        value_us,
+        count,
+        max_us: (latencies.count() > 0).then(|| latencies.max_us()),
+    }
 }
 
 /// Histograms that share their buckets, a list each: those of all seconds.
@@ -134,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_histogram_without_values_has_no_maximum() {
-        assert_eq!(whole(&latencies(&[]))["max_us"], Value::Null);
-        assert_eq!(whole(&latencies(&[3]))["max_us"], 3);
+        assert_eq!(whole(&latencies(&[])).max_us, None);
+        assert_eq!(whole(&latencies(&[3])).max_us, Some(3));
     }
 }

@@ -23,6 +23,7 @@ pub use experiment::{experiment, set};
 pub use file::{Place, write};
 pub use trial::trial;
 
+use pgdyno_model::document::Common;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -30,7 +31,16 @@ use time::format_description::well_known::Rfc3339;
 /// The version of the document: that of data.ts.
 const FORMAT: u32 = 1;
 
-/// What every kind of page has.
+/// What every page begins with: without a verdict, and without notes.
+fn begin(title: String, facts: Vec<String>, command: &str) -> Common {
+    let written = OffsetDateTime::now_utc().format(&Rfc3339);
+    let version = env!("CARGO_PKG_VERSION");
+    let mut common = Common::new(version, written.unwrap_or_default(), title, facts);
+    command.clone_into(&mut common.command);
+    common
+}
+
+/// What the page of an experiment or a comparison has.
 fn common(kind: &str, title: &str, facts: Vec<String>, command: &str) -> Value {
     json!({
         "format": FORMAT,
@@ -43,4 +53,14 @@ fn common(kind: &str, title: &str, facts: Vec<String>, command: &str) -> Value {
         "verdict": null,
         "notes": [],
     })
+}
+
+/// Adds fields, without those that are not known.
+fn add(document: &mut Value, fields: Value) {
+    if let (Some(document), Value::Object(fields)) = (document.as_object_mut(), fields) {
+        document.extend(fields.into_iter().filter(|(name, value)| {
+            // What was judged to be nothing is known.
+            name == "verdict" || !value.is_null()
+        }));
+    }
 }

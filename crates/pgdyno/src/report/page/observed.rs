@@ -1,11 +1,12 @@
 //! What instruments saw, as the page draws it: series on shared clocks, sessions by what they waited
 //! for, events, gaps.
 
+use pgdyno_model::document::page::{
+    Event, Gap, Instrument, InstrumentOf, Series, WaitEvent, Waits,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
-
-use pgdyno_model::observed::{Course, Kind, Observed};
+use pgdyno_model::document::{Observed, ObservedSeries, SeriesKind};
 
 /// The instrument whose series are sessions by wait event.
 const WAITS: &str = "pg.waits";
@@ -16,22 +17,24 @@ const CPU: &str = "CPU";
 /// Fields of a trial's document: instruments, clocks, series, waits.
 pub struct Watched {
     /// In the order of their numbers.
-    pub instruments: Vec<Value>,
+    pub instruments: Vec<Instrument>,
     /// Times of readings in microseconds, each list once.
     pub clocks_us: Vec<Vec<i64>>,
     /// All series but those of wait events.
-    pub series: Vec<Value>,
+    pub series: Vec<Series>,
     /// Sessions by what they waited for, where that was sampled.
-    pub waits: Option<Value>,
+    pub waits: Option<Waits>,
 }
 
 /// All of it; `cores` are the server's, where known.
 pub fn watched(observed: &Observed, cores: Option<f64>) -> Watched {
     let mut clocks = Clocks::default();
-    let is_wait = |course: &&Course| course.of.series.name == WAITS;
-    let others = observed.series.iter().filter(|course| !is_wait(course));
-    let series = others.map(|course| series(course, &mut clocks)).collect();
-    let waits: Vec<&Course> = observed.series.iter().filter(is_wait).collect();
+    let is_wait = |series: &&ObservedSeries| series.name == WAITS;
+    let others = observed.series.iter().filter(|series| !is_wait(series));
+    let series = others
+        .map(|one| series(observed, one, &mut clocks))
+        .collect();
+    let waits: Vec<&ObservedSeries> = observed.series.iter().filter(is_wait).collect();
     let waits = waits_of(observed, &waits, cores, &mut clocks);
     Watched {
         instruments: instruments(observed),
@@ -59,123 +62,136 @@ impl Clocks {
     }
 }
 
-fn series(course: &Course, clocks: &mut Clocks) -> Value {
-    let of = &course.of;
-    let mut told = json!({
-        "instrument": of.instrument,
-        "name": of.series.name,
-        "label": of.series.label,
-        "unit": of.series.unit,
-        "kind": of.kind.name(),
-        "before": course.total.map(|total| total.before),
-        "after": course.total.map(|total| total.after),
-        "resets": course.total.map(|total| total.resets),
-        "what": crate::observe::catalog::row(&of.series.name).map(|row| row.what),
-    });
-    if of.kind != Kind::BeforeAfter {
-        let (times, values): (Vec<i64>, Vec<f64>) = course.samples.iter().copied().unzip();
-        told["clock"] = json!(clocks.number(times));
-        told["value"] = json!(values);
+fn series(observed: &Observed, of: &ObservedSeries, clocks: &mut Clocks) -> Series {
+    let mut instruments = observed.instruments.iter();
+    let instrument = instruments.position(|known| known.name == of.instrument);
+    let (clock, value) = match of.kind {
+        SeriesKind::BeforeAfter => (None, None),
+        _ => {
+            let (times, values) = of.samples.iter().copied().unzip();
+            (Some(clocks.number(times)), Some(values))
+        }
+    };
+    Series {
+        instrument: instrument.unwrap_or_default(),
+        name: of.name.clone(),
+        label: of.label.clone(),
+        unit: of.unit.clone(),
+        kind: of.kind,
+        what: crate::observe::catalog::row(&of.name).map(|row| row.what.to_owned()),
+        clock,
+        value,
+        before: of.total.map(|total| total.before),
+        after: of.total.map(|total| total.after),
+        resets: of.total.map(|total| total.resets),
     }
-    told
 }
 
 fn waits_of(
     observed: &Observed,
-    courses: &[&Course],
+    all: &[&ObservedSeries],
     cores: Option<f64>,
     clocks: &mut Clocks,
-) -> Option<Value> {
+) -> Option<Waits> {
     // The gauge beside it is told with each reading, whether anybody waits or not.
     let readings = observed.all("pg.sessions.others_active");
-    let readings = readings.flat_map(|course| &course.samples);
-    let of_waits = courses.iter().flat_map(|course| &course.samples);
+    let readings = readings.flat_map(|series| &series.samples);
+    let of_waits = all.iter().flat_map(|series| &series.samples);
     let times: BTreeSet<i64> = readings.chain(of_waits).map(|(at_us, _)| *at_us).collect();
     if times.is_empty() {
         return None;
     }
     let times: Vec<i64> = times.into_iter().collect();
-    let events = courses.iter().map(|course| {
-        let label = &course.of.series.label;
-        let (class, event) = match label.as_str() {
+    let events = all.iter().map(|series| {
+        let (class, event) = match series.label.as_str() {
             RUNNING => (CPU, CPU),
             label => label.split_once(':').unwrap_or((label, label)),
         };
         let mut sessions = vec![0.0; times.len()];
-        for (at_us, value) in &course.samples {
+        for (at_us, value) in &series.samples {
             if let Ok(at) = times.binary_search(at_us) {
                 sessions[at] = *value;
             }
         }
-        json!({ "class": class, "event": event, "sessions": sessions })
+        WaitEvent {
+            class: class.to_owned(),
+            event: event.to_owned(),
+            sessions,
+        }
     });
-    let events: Vec<Value> = events.collect();
+    let events: Vec<WaitEvent> = events.collect();
     let per_s = observed
         .fact("waits")
         .and_then(|told| told["samples_per_s"].as_f64());
-    Some(json!({
-        "clock": clocks.number(times),
-        "cores": cores,
-        "how": per_s.map(|per_s| format!("sampled {per_s:.0} × a second")),
-        "events": events,
-    }))
+    Some(Waits {
+        clock: clocks.number(times),
+        cores,
+        how: per_s.map(|per_s| format!("sampled {per_s:.0} × a second")),
+        events,
+    })
 }
 
-fn instruments(observed: &Observed) -> Vec<Value> {
+fn instruments(observed: &Observed) -> Vec<Instrument> {
     let rows = observed.instruments.iter();
     rows.map(|row| {
         let gaps = observed.gaps.iter();
-        let gaps = gaps
-            .filter(|span| span.instrument == row.number)
-            .map(|span| {
-                json!({
-                    "label": span.label,
-                    "from_us": span.from_us,
-                    "to_us": span.to_us,
-                    "reason": span.gap.reason,
-                    "remedy": span.gap.remedy,
+        let gaps = gaps.filter(|gap| gap.instrument == row.name);
+        let name = if row.name == WAITS {
+            "waits"
+        } else {
+            &row.name
+        };
+        Instrument {
+            name: name.to_owned(),
+            source: row.source.clone(),
+            of: side(observed, &row.name),
+            gaps: gaps
+                .map(|gap| Gap {
+                    label: gap.label.clone(),
+                    from_us: gap.from_us,
+                    to_us: gap.to_us,
+                    reason: gap.reason.clone(),
+                    remedy: gap.remedy.clone(),
+                    times: None,
                 })
-            });
-        json!({
-            "name": if row.name == WAITS { "waits" } else { &row.name },
-            "source": row.source,
-            "of": side(observed, &row.name),
-            "gaps": gaps.collect::<Vec<_>>(),
-        })
+                .collect(),
+        }
     })
     .collect()
 }
 
 /// The column that an instrument stands in, by the group that its name begins with.
-fn side(observed: &Observed, name: &str) -> &'static str {
+fn side(observed: &Observed, name: &str) -> InstrumentOf {
     let group = name.split('.').next().unwrap_or_default();
     match group {
-        "host" => {
-            let role = observed.fact("host.role");
-            let role = role.and_then(|told| told["role"].as_str().or_else(|| told.as_str()));
-            match role {
-                Some("client") => "client",
-                _ => "host",
-            }
-        }
-        "client" => "client",
-        "scrape" => "host",
-        _ => "server",
+        "host" => match role(observed) {
+            Some("client") => InstrumentOf::Client,
+            _ => InstrumentOf::Host,
+        },
+        "client" => InstrumentOf::Client,
+        "scrape" => InstrumentOf::Host,
+        _ => InstrumentOf::Server,
     }
 }
 
+/// What pgdyno's host was to the trial.
+pub fn role(observed: &Observed) -> Option<&str> {
+    let role = observed.fact("host.role")?;
+    role["role"].as_str().or_else(|| role.as_str())
+}
+
 /// Events of the server, in their order.
-pub fn events(observed: &Observed) -> Vec<Value> {
+pub fn events(observed: &Observed) -> Vec<Event> {
     let events = observed.events.iter();
     events
-        .map(|event| {
-            json!({
-                "at_us": event.at_us,
-                "length_us": event.length_us,
-                "kind": event.kind,
-                "text": event.text,
-                "source": observed.instrument(event.instrument),
-            })
+        .map(|event| Event {
+            at_us: event.at_us,
+            length_us: event.length_us,
+            kind: event.kind.clone(),
+            text: event.text.clone(),
+            source: Some(event.instrument.clone()),
+            sync_after_us: None,
+            sync_us: None,
         })
         .collect()
 }

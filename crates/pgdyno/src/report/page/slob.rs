@@ -1,24 +1,23 @@
 //! What slob's trials and sweeps show beside the rest: who read what from where, and where the
 //! caches end.
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_drive::record::{Latencies, Recording};
 use pgdyno_stats::{Bootstrap, CacheEnd, Sample};
 use serde_json::{Value, json};
 
 use super::compare::spread;
 use super::histogram;
-use crate::accounting::Accounting;
 use crate::plan::experiment::slob_sweep::Vary;
-use crate::plan::trial::Outcome;
 use crate::report::accounting::{RESET, buffers, plan};
 use crate::report::slob_sweep::{Point, Results, end_words, levels};
 use pgdyno_model::Fact;
+use pgdyno_model::document::page::{AccountingRow, SlobTrial};
+use pgdyno_model::document::{Accounting, Run};
 use pgdyno_model::text::{bytes, plural};
 
 /// A trial's; `None` where nothing was counted.
-pub fn of_trial(outcome: &Outcome) -> Option<Value> {
-    let it = outcome.accounting.as_ref()?;
-    let recording = &outcome.recording;
+pub fn of_trial(run: &Run, recording: &Recording) -> Option<SlobTrial> {
+    let it = &run.accounting.as_ref()?.accounting;
     let units = recording.measured.all().units;
     let mut all = Latencies::default();
     let mut kinds = Vec::new();
@@ -29,15 +28,12 @@ pub fn of_trial(outcome: &Outcome) -> Option<Value> {
         }
     }
     let sentence = buffers(it);
-    Some(json!({
-        "accounting": rows(it),
-        "units": (all.count() > 0).then(|| histogram::whole(&all)),
-        "units_label": format!("Work units ({})", kinds.join(", ")),
-        "sentence": match sentence.is_empty() {
-            true => None,
-            false => Some(format!("Buffers: {sentence}")),
-        },
-    }))
+    Some(SlobTrial {
+        accounting: rows(it),
+        units: (all.count() > 0).then(|| histogram::whole(&all)),
+        units_label: format!("Work units ({})", kinds.join(", ")),
+        sentence: (!sentence.is_empty()).then(|| format!("Buffers: {sentence}")),
+    })
 }
 
 /// A figure, or why there is none.
@@ -51,7 +47,7 @@ struct Row<'a> {
     what: String,
 }
 
-fn rows(it: &Accounting) -> Vec<Value> {
+fn rows(it: &Accounting) -> Vec<AccountingRow> {
     fn gap<T>(fact: &Fact<T>) -> Option<&str> {
         match fact {
             Fact::Seen(_) => None,
@@ -151,24 +147,26 @@ fn rows(it: &Accounting) -> Vec<Value> {
     ];
     let rows = rows.into_iter().map(|row| {
         let unseen = row.gap.or((row.value.is_none()).then_some(RESET));
-        json!({
-            "name": row.name,
-            "value": row.value,
-            "unit": row.unit,
-            "per_unit": row.per_unit,
-            "unseen": unseen.filter(|_| row.value.is_none()),
-            "what": row.what,
-        })
+        let unseen = unseen.filter(|_| row.value.is_none());
+        AccountingRow {
+            name: row.name.to_owned(),
+            value: row.value,
+            unit: row.unit.to_owned(),
+            per_unit: row.per_unit,
+            unseen: unseen.map(str::to_owned),
+            what: Some(row.what),
+        }
     });
     let nodes = it.nodes.iter().map(|figures| {
         let by_node = figures.by_node.keys().cloned().collect::<Vec<_>>();
-        json!({
-            "name": figures.name,
-            "value": figures.all(),
-            "unit": figures.unit,
-            "per_unit": it.per_unit(figures),
-            "what": format!("of {} together", by_node.join(", ")),
-        })
+        AccountingRow {
+            name: figures.name.clone(),
+            value: Some(figures.all()),
+            unit: figures.unit.clone(),
+            per_unit: it.per_unit(figures),
+            unseen: None,
+            what: Some(format!("of {} together", by_node.join(", "))),
+        }
     });
     rows.chain(nodes).collect()
 }
@@ -275,20 +273,21 @@ mod tests {
         let mut it = accounting();
         it.device = Fact::Unseen("it is on another host".to_owned());
         let rows = rows(&it);
-        let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+        let row = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
         let liops = row("Logical reads (LIOPS)");
-        assert_eq!(liops["value"], 100_000.0);
-        assert!((liops["per_unit"].as_f64().unwrap() - 1_000_000.0 / 3900.0).abs() < 1e-6);
-        assert_eq!(liops["unseen"], Value::Null);
-        assert_eq!(row("Hit ratio")["value"], 75.0);
+        assert_eq!(liops.value, Some(100_000.0));
+        assert!((liops.per_unit.unwrap() - 1_000_000.0 / 3900.0).abs() < 1e-6);
+        assert_eq!(liops.unseen, None);
+        assert_eq!(row("Hit ratio").value, Some(75.0));
         let device = row("Device reads");
-        assert_eq!(device["value"], Value::Null);
-        assert_eq!(device["unseen"], "it is on another host");
+        assert_eq!(device.value, None);
+        assert_eq!(device.unseen.as_deref(), Some("it is on another host"));
         // Counters that went backwards are no gap of the instrument's.
         it.buffers = Fact::Seen(Default::default());
         assert!(
-            self::rows(&it)[0]["unseen"]
-                .as_str()
+            self::rows(&it)[0]
+                .unseen
+                .as_ref()
                 .unwrap()
                 .contains("reset")
         );

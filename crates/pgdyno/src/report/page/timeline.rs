@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Latencies, Packed, ScriptSecond, Second};
-use serde_json::{Value, json};
+use pgdyno_drive::record::{self, Latencies, ScriptSecond, Second};
 
 use super::histogram::Shared;
+use pgdyno_model::document::Packed;
+use pgdyno_model::document::page::{NamedCounts, Timeline};
 
 /// The columns; `rate` is what the schedule asked for a second.
-pub fn timeline(seconds: &[Second], rate: Option<f64>) -> Value {
+pub fn timeline(seconds: &[Second], rate: Option<f64>) -> Timeline {
     let column = |of: fn(&ScriptSecond) -> u64| -> Vec<u64> {
         let sum = |second: &Second| second.scripts.iter().map(of).sum();
         seconds.iter().map(sum).collect()
     };
-    let merged = |of: fn(&ScriptSecond) -> Option<&Packed>| -> Vec<Latencies> {
+    let merged = |of: fn(&ScriptSecond) -> Option<&record::Packed>| -> Vec<Latencies> {
         let all = |second: &Second| {
             let mut all = Latencies::default();
             let packed = second.scripts.iter().filter_map(of);
@@ -29,54 +30,51 @@ pub fn timeline(seconds: &[Second], rate: Option<f64>) -> Value {
         list.iter().map(max).collect()
     };
     let (service_max_us, response_max_us) = (max_us(&service), response.as_deref().map(max_us));
-    let has_response = response.is_some();
     let lists: Vec<Vec<Latencies>> = [service].into_iter().chain(response).collect();
     let shared = Shared::of(&lists);
-    let mut timeline = json!({
-        "start_us": seconds.iter().map(|s| s.start_us).collect::<Vec<_>>(),
-        "length_us": seconds.iter().map(|s| s.length_us).collect::<Vec<_>>(),
-        "committed": column(|script| script.counts.committed),
-        "failed": column(|script| script.counts.failed_total()),
-        "skipped": column(|script| script.counts.skipped),
-        "unknown": column(|script| script.counts.unknown),
-        "late": column(|script| script.counts.late),
-        "retries": column(|script| script.counts.retries),
-        "service_max_us": service_max_us,
-        "buckets_us": shared.buckets_us,
-        "resolution": shared.resolution,
-        "service": shared.lists[0],
-    });
-    if seconds.iter().any(|second| second.warmup) {
-        let warmup = seconds.iter().map(|second| u8::from(second.warmup));
-        timeline["warmup"] = warmup.collect();
-    }
-    if let Some(rate) = rate {
-        let due = seconds.iter().map(|s| rate * s.length_us as f64 / 1e6);
-        timeline["due"] = due.collect();
-    }
-    if has_response {
-        timeline["response"] = json!(shared.lists[1]);
-        timeline["response_max_us"] = json!(response_max_us);
-    }
+    let packed = |list: Vec<Vec<u64>>| list.into_iter().map(Packed).collect();
+    let mut lists = shared.lists.into_iter().map(packed);
+    let has_warmup = seconds.iter().any(|second| second.warmup);
+    let warmup = seconds.iter().map(|second| u8::from(second.warmup));
+    let due = |rate: f64| seconds.iter().map(move |s| rate * s.length_us as f64 / 1e6);
     let classes = failed_by_class(seconds);
-    if !classes.is_empty() {
-        timeline["failed_by_class"] = json!(classes);
+    Timeline {
+        start_us: seconds.iter().map(|s| s.start_us).collect(),
+        length_us: seconds.iter().map(|s| s.length_us).collect(),
+        warmup: has_warmup.then(|| warmup.collect()),
+        committed: column(|script| script.counts.committed),
+        failed: column(|script| script.counts.failed_total()),
+        skipped: column(|script| script.counts.skipped),
+        unknown: column(|script| script.counts.unknown),
+        late: column(|script| script.counts.late),
+        retries: column(|script| script.counts.retries),
+        due: rate.map(|rate| due(rate).collect()),
+        service_max_us,
+        response_max_us,
+        buckets_us: shared.buckets_us,
+        resolution: shared.resolution,
+        service: lists.next().unwrap_or_default(),
+        response: lists.next(),
+        retries_by_reason: None,
+        failed_by_class: (!classes.is_empty()).then_some(classes),
+        committed_by_script: committed_by_script(seconds),
     }
-    let scripts = seconds.iter().map(|second| second.scripts.len()).max();
-    if let Some(scripts) = scripts.filter(|scripts| *scripts > 1) {
-        let of = |script: usize| -> Vec<u64> {
-            let committed = |second: &Second| {
-                let script = second.scripts.get(script);
-                script.map_or(0, |script| script.counts.committed)
-            };
-            seconds.iter().map(committed).collect()
-        };
-        timeline["committed_by_script"] = (0..scripts).map(of).collect();
-    }
-    timeline
 }
 
-fn failed_by_class(seconds: &[Second]) -> Vec<Value> {
+/// Where there are several.
+fn committed_by_script(seconds: &[Second]) -> Option<Vec<Vec<u64>>> {
+    let scripts = seconds.iter().map(|second| second.scripts.len()).max()?;
+    let of = |script: usize| -> Vec<u64> {
+        let committed = |second: &Second| {
+            let script = second.scripts.get(script);
+            script.map_or(0, |script| script.counts.committed)
+        };
+        seconds.iter().map(committed).collect()
+    };
+    (scripts > 1).then(|| (0..scripts).map(of).collect())
+}
+
+fn failed_by_class(seconds: &[Second]) -> Vec<NamedCounts> {
     let mut classes = BTreeMap::<String, Vec<u64>>::new();
     for (at, second) in seconds.iter().enumerate() {
         for (class, count) in second.scripts.iter().flat_map(|s| &s.counts.failed) {
@@ -86,6 +84,6 @@ fn failed_by_class(seconds: &[Second]) -> Vec<Value> {
     }
     let classes = classes.into_iter();
     classes
-        .map(|(name, count)| json!({ "name": name, "count": count }))
+        .map(|(name, count)| NamedCounts { name, count })
         .collect()
 }

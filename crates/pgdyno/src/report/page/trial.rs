@@ -1,23 +1,21 @@
 //! A trial's page.
 
-use pgdyno_drive::record::Recording;
-use serde_json::{Value, json};
-
-use super::{common, environment, histogram, observed, slob, statements, timeline, words};
-use crate::diagnose::diagnose;
+use super::{begin, environment, histogram, observed, slob, statements, timeline, words};
 use crate::plan::trial::Outcome;
-use crate::report::json;
+use crate::report::documents::{self, stored};
 use crate::store::{Filter, Store, TrialRow};
 use pgdyno_model::Failure;
+use pgdyno_model::document::page::{Histograms, Sibling, TrialPage, Worst};
+use pgdyno_model::document::{Observed, Run, Trial};
 
 /// Events this near to a transaction's time are told beside it.
 const AROUND_US: i64 = 2_000_000;
 
-/// The document of a trial, from the store.
+/// The page of a trial, from the store.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn trial(store: &Store, trial: &TrialRow) -> Result<Value, Failure> {
+pub fn trial(store: &Store, trial: &TrialRow) -> Result<TrialPage, Failure> {
     of_outcome(store, &store.outcome(trial.number)?, trial)
 }
 
@@ -25,126 +23,98 @@ pub fn trial(store: &Store, trial: &TrialRow) -> Result<Value, Failure> {
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn of_outcome(store: &Store, outcome: &Outcome, trial: &TrialRow) -> Result<Value, Failure> {
-    let mut document = of(outcome, trial);
-    document["siblings"] = siblings(store, trial)?;
-    Ok(document)
+pub fn of_outcome(store: &Store, outcome: &Outcome, row: &TrialRow) -> Result<TrialPage, Failure> {
+    let mut trial = documents::trial(outcome);
+    trial.run.stored = Some(stored(row));
+    Ok(of(trial, outcome, row, siblings(store, row)?))
 }
 
-fn of(outcome: &Outcome, trial: &TrialRow) -> Value {
+/// The document, and what only the page has: histograms, and what instruments saw in columns.
+fn of(mut trial: Trial, outcome: &Outcome, row: &TrialRow, siblings: Vec<Sibling>) -> TrialPage {
     let recording = &outcome.recording;
     let all = recording.measured.all();
-    let mut document = common(
-        "trial",
-        &words::title(outcome),
-        words::facts(outcome, trial),
-        &trial.command,
-    );
-    let verdict = diagnose(outcome);
-    let cores = outcome.facts.same_host.seen().is_some_and(|here| *here);
-    let cores = cores.then_some(outcome.host.cpus as f64);
-    let watched = observed::watched(&outcome.observed, cores);
-    let (settings, settings_unseen) = environment::settings(outcome);
-    let mut histograms = json!({ "service": histogram::whole(&all.service) });
-    if let Some(response) = &all.response {
-        histograms["response"] = histogram::whole(response);
+    let run = &trial.run;
+    let seen = trial.observed.take().unwrap_or_default();
+    let mut common = begin(words::title(run), words::facts(run, row), &row.command);
+    common.eyebrow = Some(words::eyebrow(row));
+    common.notes = words::notes(&run.notes);
+    common.verdict = trial.verdict.take();
+    let is_here = run.target.facts.same_host.seen().is_some_and(|here| *here);
+    let cores = is_here.then_some(run.host.cpus as f64);
+    let watched = observed::watched(&seen, cores);
+    let (settings, settings_unseen) = environment::settings(&run.target.facts);
+    TrialPage {
+        kind: TrialPage::KIND,
+        common,
+        siblings,
+        timeline: timeline::timeline(&recording.seconds, run.trial.rate),
+        histograms: Histograms {
+            service: histogram::whole(&all.service),
+            response: all.response.as_ref().map(histogram::whole),
+            attempt: all.attempt.as_ref().map(histogram::whole),
+        },
+        statements: statements::of_scripts(recording),
+        commits_by_try: None,
+        counters_sentence: None,
+        books: None,
+        instruments: watched.instruments,
+        clocks_us: watched.clocks_us,
+        series: watched.series,
+        waits: watched.waits,
+        events: observed::events(&seen),
+        worst: worst(run, &seen),
+        server_statements: statements::of_server(&seen),
+        slob: slob::of_trial(run, recording),
+        settings,
+        settings_total: None,
+        settings_unseen,
+        environment: environment::lines(run, &seen, row),
+        run: trial.run,
     }
-    if let Some(attempt) = &all.attempt {
-        histograms["attempt"] = histogram::whole(attempt);
-    }
-    let fields = json!({
-        "eyebrow": words::eyebrow(trial),
-        "verdict": words::verdict(verdict.as_ref()),
-        "notes": words::notes(&outcome.notes),
-        "run": run(outcome, trial),
-        "timeline": timeline::timeline(&recording.seconds, outcome.spec.rate),
-        "histograms": histograms,
-        "statements": statements::of_scripts(recording),
-        "instruments": watched.instruments,
-        "clocks_us": watched.clocks_us,
-        "series": watched.series,
-        "waits": watched.waits,
-        "events": observed::events(&outcome.observed),
-        "worst": worst(outcome),
-        "server_statements": statements::of_server(&outcome.observed),
-        "slob": slob::of_trial(outcome),
-        "settings": settings,
-        "settings_unseen": settings_unseen,
-        "environment": environment::lines(outcome, trial),
-    });
-    add(&mut document, fields);
-    document
-}
-
-/// Adds fields, without those that are not known.
-pub fn add(document: &mut Value, fields: Value) {
-    if let (Some(document), Value::Object(fields)) = (document.as_object_mut(), fields) {
-        document.extend(fields.into_iter().filter(|(name, value)| {
-            // What was judged to be nothing is known.
-            name == "verdict" || !value.is_null()
-        }));
-    }
-}
-
-/// What `pgdyno show TRIAL --json` prints, without its seconds.
-fn run(outcome: &Outcome, trial: &TrialRow) -> Value {
-    let mut run = json::document(outcome);
-    run["stored"] = json::stored(trial);
-    if let Some(run) = run.as_object_mut() {
-        // They stand in the timeline and in the series, each in its shape.
-        for name in ["seconds", "observed", "verdict"] {
-            run.remove(name);
-        }
-    }
-    run
 }
 
 /// The longest transactions, with what happened around them.
-fn worst(outcome: &Outcome) -> Vec<Value> {
-    let recording = &outcome.recording;
-    let has_rate = outcome.spec.rate.is_some();
-    let worst = recording.worst.iter();
+fn worst(run: &Run, observed: &Observed) -> Vec<Worst> {
+    let has_rate = run.trial.rate.is_some();
+    let has_scripts = run.measured.scripts.len() > 1;
+    let worst = run.worst.iter();
     worst
         .map(|slow| {
             let (from_us, to_us) = (
                 slow.ended_us as i64 - slow.latency_us as i64,
                 slow.ended_us as i64,
             );
-            let events = outcome.observed.events.iter().enumerate();
+            let events = observed.events.iter().enumerate();
             let near = events.filter(|(_, event)| {
                 let end_us = event.at_us + event.length_us.unwrap_or(0) as i64;
                 event.at_us <= to_us + AROUND_US && end_us >= from_us - AROUND_US
             });
             let near: Vec<(usize, &str)> = near.map(|(at, e)| (at, e.kind.as_str())).collect();
-            json!({
-                "at_us": slow.ended_us,
-                "response_us": has_rate.then_some(slow.latency_us),
-                "queued_us": null,
-                "service_us": if has_rate { Value::Null } else { json!(slow.latency_us) },
-                "tries": null,
-                "script": script(recording, slow.script),
-                "around": around(outcome, (from_us, to_us), &near),
-                "events": near.iter().map(|(at, _)| at).collect::<Vec<_>>(),
-            })
+            Worst {
+                at_us: slow.ended_us,
+                response_us: has_rate.then_some(slow.latency_us),
+                queued_us: None,
+                service_us: (!has_rate).then_some(slow.latency_us),
+                tries: None,
+                script: slow.script.clone().filter(|_| has_scripts),
+                endpoint: None,
+                slowest: None,
+                around: around(observed, (from_us, to_us), &near),
+                events: near.iter().map(|(at, _)| *at).collect(),
+            }
         })
         .collect()
 }
 
-fn script(recording: &Recording, number: usize) -> Option<&str> {
-    let script = recording.scripts.get(number)?;
-    (recording.scripts.len() > 1).then_some(script.name.as_str())
-}
-
 /// What most sessions waited for at that time, and which events were under way.
-fn around(outcome: &Outcome, (from_us, to_us): (i64, i64), events: &[(usize, &str)]) -> String {
-    let observed = &outcome.observed;
+fn around(observed: &Observed, (from_us, to_us): (i64, i64), events: &[(usize, &str)]) -> String {
     // A second's mean is told at its end.
-    let waits = observed.all("pg.waits").filter_map(|course| {
-        let within = course.samples.iter();
+    let waits = observed.all("pg.waits").filter_map(|series| {
+        let within = series.samples.iter();
         let mut within = within.filter(|(at_us, _)| (from_us..to_us + 1_000_000).contains(at_us));
         within
             .next()
-            .map(|(_, sessions)| (course.of.series.label.as_str(), *sessions))
+            .map(|(_, sessions)| (series.label.as_str(), *sessions))
     });
     let most = waits.max_by(|a, b| a.1.total_cmp(&b.1));
     let mut told = Vec::new();
@@ -163,16 +133,16 @@ fn around(outcome: &Outcome, (from_us, to_us): (i64, i64), events: &[(usize, &st
 }
 
 /// All repeats of its point, in their order.
-fn siblings(store: &Store, trial: &TrialRow) -> Result<Value, Failure> {
+fn siblings(store: &Store, trial: &TrialRow) -> Result<Vec<Sibling>, Failure> {
     let (Some(_), Some(name)) = (trial.repeat, &trial.experiment_name) else {
-        return Ok(json!([]));
+        return Ok(Vec::new());
     };
     let experiment = store.experiments_named(name)?;
     let Some(experiment) = experiment
         .into_iter()
         .find(|e| Some(e.number) == trial.experiment)
     else {
-        return Ok(json!([]));
+        return Ok(Vec::new());
     };
     let mut all = store.trials(&Filter {
         experiment: Some(experiment.uuid),
@@ -188,18 +158,19 @@ fn siblings(store: &Store, trial: &TrialRow) -> Result<Value, Failure> {
             None => &other.service,
         };
         let committed = other.committed.filter(|committed| *committed > 0);
-        json!({
-            "trial": other.number,
-            "repeat": other.repeat,
-            "this": other.number == trial.number,
-            "goodput_per_s": other.goodput_per_s,
-            "p50_us": latency.p50_us,
-            "p99_us": latency.p99_us,
-            "p99_9_us": latency.p99_9_us,
-            "retries_per_commit": other.retries.zip(committed)
+        let per_commit = other.retries.zip(committed);
+        Sibling {
+            trial: other.number,
+            repeat: other.repeat,
+            this: other.number == trial.number,
+            goodput_per_s: other.goodput_per_s,
+            p50_us: latency.p50_us,
+            p99_us: latency.p99_us,
+            p99_9_us: latency.p99_9_us,
+            retries_per_commit: per_commit
                 .map(|(retries, committed)| retries as f64 / committed as f64),
-            "failed": other.failed,
-        })
+            failed: other.failed,
+        }
     });
     Ok(siblings.collect())
 }

@@ -1,53 +1,51 @@
 //! Titles and lines of facts on the page.
 
 use pgdyno_drive::Until;
-use serde_json::Value;
 
-use crate::diagnose::Verdict;
-use crate::plan::trial::Outcome;
 use crate::report::retries;
 use crate::store::TrialRow;
+use pgdyno_model::document::{Facts, PageNote, Run};
 use pgdyno_model::{Note, text as figures};
 
 /// `tpcb, scale 50, 32 clients, 4,200.0/s requested`.
-pub fn title(outcome: &Outcome) -> String {
-    let spec = &outcome.spec;
-    let mut title = outcome.workload.clone();
-    if let Some(mix) = &spec.mix {
+pub fn title(run: &Run) -> String {
+    let trial = &run.trial;
+    let mut title = run.workload.name.clone();
+    if let Some(mix) = &trial.mix {
         title += &format!(", mix {mix}");
     }
-    for given in &spec.params {
+    for given in &trial.params {
         if let Some((name, value)) = given.split_once('=') {
             title += &format!(", {name} {value}");
         }
     }
-    title += &format!(", {}", figures::plural(spec.clients().into(), "client"));
-    if let Some(rate) = spec.rate {
+    title += &format!(", {}", figures::plural(trial.clients().into(), "client"));
+    if let Some(rate) = trial.rate {
         title += &format!(", {}/s requested", figures::rate(rate));
     }
     title
 }
 
 /// Server, isolation, query mode, how long, when, retries.
-pub fn facts(outcome: &Outcome, trial: &TrialRow) -> Vec<String> {
-    let spec = &outcome.spec;
-    let mut facts: Vec<String> = server(outcome).into_iter().collect();
-    facts.extend(outcome.facts.isolation.seen().cloned());
-    facts.push(format!("{} protocol", spec.query_mode().name()));
-    facts.push(match spec.until() {
+pub fn facts(run: &Run, row: &TrialRow) -> Vec<String> {
+    let trial = &run.trial;
+    let known = &run.target.facts;
+    let mut facts: Vec<String> = server(known).into_iter().collect();
+    facts.extend(known.isolation.seen().cloned());
+    facts.push(format!("{} protocol", trial.query_mode().name()));
+    facts.push(match trial.until() {
         Until::Elapsed(time) => format!("{} asked for", figures::seconds(time.as_secs_f64())),
         Until::Transactions(count) => {
             format!("{} transactions each", figures::count(count.get()))
         }
     });
-    let policy = retries::policy(&spec.retry);
+    let policy = retries::policy(&trial.retry);
     let policy = policy.trim_start_matches(", ");
     if !policy.is_empty() {
         facts.push(policy.to_owned());
     }
     facts.push(
-        trial
-            .started
+        row.started
             .replace('T', " ")
             .split('.')
             .next()
@@ -59,8 +57,8 @@ pub fn facts(outcome: &Outcome, trial: &TrialRow) -> Vec<String> {
 }
 
 /// `PostgreSQL 18.1`, as far as the server tells.
-pub fn server(outcome: &Outcome) -> Option<String> {
-    let version = outcome.facts.version.seen()?;
+pub fn server(facts: &Facts) -> Option<String> {
+    let version = facts.version.seen()?;
     let mut words = version.split_whitespace();
     match (words.next(), words.next()) {
         (Some(product), Some(version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -84,21 +82,17 @@ pub fn eyebrow(trial: &TrialRow) -> String {
 }
 
 /// Notes as the page has them; what they are about, by the figures they affect.
-pub fn notes(notes: &[Note]) -> Value {
+pub fn notes(notes: &[Note]) -> Vec<PageNote> {
     let told = notes.iter().map(|note| {
-        let mut told = serde_json::to_value(note).unwrap_or_default();
-        let figures: &[&str] = match note.code.as_ref() {
+        let figures: &[&'static str] = match note.code.as_ref() {
             "client-bound" => &["client", "goodput", "p50", "p99", "p99.9"],
             "fsync-off" | "synchronous-commit-off" | "not-steady" => &["goodput", "p50", "p99"],
             _ => &[],
         };
-        told["figures"] = figures.into();
-        told
+        PageNote {
+            figures: figures.to_vec(),
+            ..PageNote::from(note.clone())
+        }
     });
     told.collect()
-}
-
-/// The verdict as data.ts has it.
-pub fn verdict(verdict: Option<&Verdict>) -> Value {
-    serde_json::to_value(verdict).unwrap_or_default()
 }

@@ -1,0 +1,142 @@
+//! What is known about the server and its cluster. What may not be seen is a gap with its reason and
+//! never a failure.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Fact;
+
+/// What is known about the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Facts {
+    /// The dialect that is spoken to it.
+    pub dialect: String,
+    /// Whether a dialect is written for this product; else PostgreSQL's is tried.
+    pub dialect_known: bool,
+    /// All of `version()`.
+    pub version: Fact<String>,
+    /// Such as `18.1`.
+    pub server_version: Fact<String>,
+    /// Such as 180001.
+    pub server_version_num: Fact<u32>,
+    /// Setting.
+    pub fsync: Fact<bool>,
+    /// Setting, as this session has it.
+    pub synchronous_commit: Fact<String>,
+    /// Setting.
+    pub full_page_writes: Fact<bool>,
+    /// Whether the server was built with assertions.
+    pub debug_assertions: Fact<bool>,
+    /// Setting, in bytes.
+    pub shared_buffers_bytes: Fact<u64>,
+    /// Setting.
+    pub max_connections: Fact<u32>,
+    /// Setting, as this session has it.
+    pub default_transaction_isolation: Fact<String>,
+    /// Setting, as this session has it.
+    pub read_only: Fact<bool>,
+    /// Whether it is a standby (or still recovering).
+    pub in_recovery: Fact<bool>,
+    /// Size of the database that is measured.
+    pub database_size_bytes: Fact<u64>,
+    /// Where the data directory is on the server's host; for superusers and pg_read_all_settings.
+    pub data_directory: Fact<PathBuf>,
+    /// Whether pgdyno runs on the server's host.
+    pub same_host: Fact<bool>,
+    /// Whether the data directory lies in memory.
+    pub data_in_memory: Fact<bool>,
+    /// Settings that are not as the server's program has them, with their units.
+    pub changed_settings: Fact<BTreeMap<String, String>>,
+    /// The nodes of the cluster.
+    pub nodes: Fact<Vec<Node>>,
+    /// How many copies of the rows the cluster is to keep.
+    pub replication_factor: Fact<u32>,
+    /// The isolation level in effect in the workload's transactions, read back in one that begins
+    /// as they do; several with commas between.
+    pub isolation: Fact<String>,
+    /// Which node a connection to each endpoint met before the run.
+    pub reached: Vec<Reached>,
+}
+
+impl Default for Facts {
+    fn default() -> Facts {
+        Facts::unseen("not recorded")
+    }
+}
+
+impl Facts {
+    /// Nothing is known, for this reason.
+    pub fn unseen(why: &str) -> Facts {
+        fn gap<T>(why: &str) -> Fact<T> {
+            Fact::Unseen(why.to_owned())
+        }
+        Facts {
+            dialect: "postgresql".to_owned(),
+            dialect_known: false,
+            version: gap(why),
+            server_version: gap(why),
+            server_version_num: gap(why),
+            fsync: gap(why),
+            synchronous_commit: gap(why),
+            full_page_writes: gap(why),
+            debug_assertions: gap(why),
+            shared_buffers_bytes: gap(why),
+            max_connections: gap(why),
+            default_transaction_isolation: gap(why),
+            read_only: gap(why),
+            in_recovery: gap(why),
+            database_size_bytes: gap(why),
+            data_directory: gap(why),
+            same_host: gap(why),
+            data_in_memory: gap(why),
+            changed_settings: gap(why),
+            nodes: gap(why),
+            replication_factor: gap(why),
+            isolation: gap(why),
+            reached: Vec::new(),
+        }
+    }
+}
+
+/// A node of a cluster, as the cluster tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ClusterNode"))]
+pub struct Node {
+    /// Its number, where nodes have one.
+    pub id: Option<String>,
+    /// `host:port` for clients.
+    pub address: String,
+    /// Where it stands.
+    pub locality: Option<String>,
+    /// What it runs.
+    pub version: Option<String>,
+    /// Whether it was alive when asked.
+    pub is_live: Option<bool>,
+}
+
+/// What a connection met.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Reached {
+    /// The endpoint.
+    pub endpoint: String,
+    /// The node, as it calls itself.
+    pub node: Fact<String>,
+}
+
+/// Whose server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum TargetKind {
+    /// The user named it.
+    Named,
+    /// The one that `pgdyno server start` keeps.
+    Kept,
+    /// Started for this run; it ends with the trial.
+    Own,
+}

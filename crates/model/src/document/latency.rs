@@ -1,0 +1,71 @@
+//! Times of one kind.
+
+use pgdyno_drive::record::Latencies;
+use serde::Serialize;
+
+/// Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Latencies"))]
+pub struct Latency {
+    /// How many there are.
+    pub count: u64,
+    /// Their mean.
+    pub mean_us: Option<f64>,
+    /// Their standard deviation, over all of them.
+    pub stddev_us: Option<f64>,
+    /// The median.
+    pub p50_us: Option<u64>,
+    /// The 90th percentile.
+    pub p90_us: Option<u64>,
+    /// The 95th percentile.
+    pub p95_us: Option<u64>,
+    /// The 99th percentile.
+    pub p99_us: Option<u64>,
+    /// The 99.9th percentile.
+    pub p99_9_us: Option<u64>,
+    /// The longest.
+    pub max_us: Option<u64>,
+}
+
+impl Latency {
+    /// The percentiles in the order of every report: 50, 90, 95, 99, 99.9.
+    pub fn percentiles_us(&self) -> [Option<u64>; 5] {
+        [
+            self.p50_us,
+            self.p90_us,
+            self.p95_us,
+            self.p99_us,
+            self.p99_9_us,
+        ]
+    }
+}
+
+impl From<&Latencies> for Latency {
+    fn from(latencies: &Latencies) -> Self {
+        Self {
+            count: latencies.count(),
+            mean_us: latencies.mean_us(),
+            stddev_us: latencies.stddev_us(),
+            p50_us: latencies.percentile_us(50.0),
+            p90_us: latencies.percentile_us(90.0),
+            p95_us: latencies.percentile_us(95.0),
+            p99_us: latencies.percentile_us(99.0),
+            p99_9_us: latencies.percentile_us(99.9),
+            max_us: (latencies.count() > 0).then(|| latencies.max_us()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_ten_values_beyond_it() {
+        let mut latencies = Latencies::default();
+        (0..50).for_each(|_| latencies.record(1500));
+        let latency = Latency::from(&latencies);
+        assert_eq!((latency.p50_us, latency.p90_us), (Some(1500), None));
+        assert_eq!(Latency::from(&Latencies::default()), Latency::default());
+    }
+}

@@ -1,0 +1,51 @@
+//! What came of a trial, of an experiment, of a comparison: documents that are shown. The terminal,
+//! `--json`, Markdown and the report's page are renderers of them; the page's types
+//! (`web/src/data.ts`) are generated from these ones.
+//!
+//! - [`Trial`]: what came of a trial, and [`WholeTrial`] with its seconds: what `--json` prints.
+//! - [`Verdict`]: what limited it, with its evidence.
+//! - [`page`]: what the report's page is given beside; [`Common`] is what every page begins with.
+//!
+//! A field is `null` where something is not known, and left out where it was not recorded or there
+//! is nothing of the kind. Units are in the names.
+
+mod accounting;
+mod common;
+mod counts;
+mod facts;
+mod figures;
+mod found;
+mod histogram;
+mod latency;
+mod observed;
+pub mod page;
+mod run;
+mod trial;
+mod verdict;
+
+pub use accounting::{
+    Accounted, Accounting, AccountingFigures, BufferCounters, DeviceUse, Expected, IoRow,
+    NodeFigures, UnitCount,
+};
+pub use common::{Common, PageNote};
+pub use counts::{Counts, Reason, Work};
+pub use facts::{Facts, Node, Reached, TargetKind};
+pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};
+pub use found::{EndedBy, Figure, ServerCounters, Touched, WarmupEnd};
+pub use histogram::{Histogram, Packed};
+pub use latency::Latency;
+pub use observed::{
+    Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
+    SeriesKind, SeriesTotal,
+};
+pub use run::{
+    ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
+    ScriptStatements, SlowTransaction, Statement, Steadiness, SteadinessVerdict, Stored, Target,
+    Workload,
+};
+pub use trial::{Run, Trial, WholeTrial};
+pub use verdict::{Gate, GateResult, LimitOf, Link, Proof, RuleRow, RuleState, Verdict};
+
+/// The version of the page's documents. It grows when a field changes its meaning or goes; a page
+/// refuses what it does not know.
+pub const FORMAT: u32 = 1;

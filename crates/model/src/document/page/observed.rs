@@ -1,0 +1,180 @@
+//! What instruments saw, as the page draws it. Times are microseconds on the trial's clock.
+
+use serde::Serialize;
+
+use super::SlowestStatement;
+use crate::document::SeriesKind;
+
+/// An instrument.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Instrument {
+    /// `pg.io`, `host.disk`, `waits`, `scrape.node`.
+    pub name: String,
+    /// What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`.
+    pub source: String,
+    /// The column that it stands in.
+    pub of: InstrumentOf,
+    /// What it did not see.
+    pub gaps: Vec<Gap>,
+}
+
+/// The column that an instrument stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum InstrumentOf {
+    /// The database.
+    Server,
+    /// The machine that it is on.
+    Host,
+    /// pgdyno, and its machine.
+    Client,
+    /// None of these.
+    Other,
+}
+
+/// What an instrument did not see.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Gap {
+    /// Part that is missing; empty: all of the instrument.
+    pub label: String,
+    /// `null`: from the beginning. Both `null`: never read.
+    pub from_us: Option<i64>,
+    /// `null`: to the end.
+    pub to_us: Option<i64>,
+    /// Why.
+    pub reason: String,
+    /// The one command that closes it.
+    pub remedy: Option<String>,
+    /// How many readings failed. No instrument counts them yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub times: Option<u64>,
+}
+
+/// A series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Series {
+    /// Index in `instruments`.
+    pub instrument: usize,
+    /// `pg.wal.bytes`, `host.cpu.user`.
+    pub name: String,
+    /// Of which part: `node 1`, `vda`; empty where there is but one.
+    pub label: String,
+    /// `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty.
+    pub unit: String,
+    /// How it is to be taken.
+    pub kind: SeriesKind,
+    /// What it tells, in a clause, where the instrument says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub what: Option<String>,
+    /// Index in `clocks_us`; missing: read before and after only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub clock: Option<usize>,
+    /// Same length as the clock. `null`: no reading (a gap).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional, type = "Array<number | null>"))]
+    pub value: Option<Vec<f64>>,
+    /// What it was before.
+    #[cfg_attr(test, ts(optional = nullable))]
+    pub before: Option<f64>,
+    /// What it was after.
+    #[cfg_attr(test, ts(optional = nullable))]
+    pub after: Option<f64>,
+    /// How often it was found reset.
+    #[cfg_attr(test, ts(optional = nullable))]
+    pub resets: Option<u32>,
+}
+
+/// Average active sessions by what they waited for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Waits {
+    /// Index in `clocks_us`.
+    pub clock: usize,
+    /// The server's cores, where known: a dashed line.
+    pub cores: Option<f64>,
+    /// `sampled 10 × a second`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub how: Option<String>,
+    /// By event.
+    pub events: Vec<WaitEvent>,
+}
+
+/// Sessions in one wait event.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct WaitEvent {
+    /// Class `CPU` is working, without a wait.
+    pub class: String,
+    /// Its name.
+    pub event: String,
+    /// Same length as the clock.
+    #[cfg_attr(test, ts(type = "Array<number | null>"))]
+    pub sessions: Vec<f64>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Event {
+    /// When it began.
+    pub at_us: i64,
+    /// For how long, where it has a length.
+    #[cfg_attr(test, ts(optional = nullable))]
+    pub length_us: Option<u64>,
+    /// checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, …
+    pub kind: String,
+    /// For people.
+    pub text: String,
+    /// The instrument that saw it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub source: Option<String>,
+    /// Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub sync_after_us: Option<u64>,
+    /// How long that took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub sync_us: Option<u64>,
+}
+
+/// One of the longest transactions, with what happened around it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Worst {
+    /// When it ended.
+    pub at_us: u64,
+    /// From the scheduled start, with a rate.
+    pub response_us: Option<u64>,
+    /// How much of that it waited to begin. Not recorded yet.
+    pub queued_us: Option<u64>,
+    /// From the start.
+    pub service_us: Option<u64>,
+    /// How often it was tried. Not recorded yet.
+    pub tries: Option<u64>,
+    /// Its script, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub script: Option<String>,
+    /// Where it ran. Not recorded yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub endpoint: Option<String>,
+    /// Its slowest statement. Not recorded yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub slowest: Option<SlowestStatement>,
+    /// What happened around it.
+    pub around: String,
+    /// Indexes in `events`.
+    pub events: Vec<usize>,
+}

@@ -1,0 +1,443 @@
+//! The parts of a trial's document beside its figures.
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, StatementTotals};
+use pgdyno_platform::host;
+use serde::Serialize;
+
+use super::{Counts, Facts, Figure, Latency, TargetKind};
+use crate::State;
+
+/// What was run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// The pack's content, when it is a pack.
+    pub pack_sha256: Option<String>,
+    /// Variables that every client started with.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Where the database was.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Target {
+    /// For people.
+    pub title: String,
+    /// Whose server it is.
+    pub kind: TargetKind,
+    /// What is known about it.
+    pub facts: Facts,
+}
+
+/// The machine that pgdyno ran on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Host {
+    /// Its name.
+    pub name: Option<String>,
+    /// Release of its kernel.
+    pub kernel: Option<String>,
+    /// Model of its first CPU.
+    pub cpu_model: Option<String>,
+    /// CPUs that pgdyno might use.
+    pub cpus: usize,
+    /// Main memory.
+    pub memory_bytes: Option<u64>,
+}
+
+impl From<&host::Host> for Host {
+    fn from(host: &host::Host) -> Self {
+        Self {
+            name: host.name.clone(),
+            kernel: host.kernel.clone(),
+            cpu_model: host.cpu_model.clone(),
+            cpus: host.cpus,
+            memory_bytes: host.memory_bytes,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum End {
+    /// It ran to its end.
+    Complete,
+    /// It was stopped.
+    Interrupted,
+    /// A client ended before its time, and the run with it.
+    ClientAborted,
+    /// Every client had ended before its time.
+    AllClientsAborted,
+    /// A script found an invariant broken, and the run ended with it.
+    InvariantBroken,
+}
+
+impl From<record::End> for End {
+    fn from(end: record::End) -> Self {
+        match end {
+            record::End::Complete => Self::Complete,
+            record::End::Interrupted => Self::Interrupted,
+            record::End::ClientAborted { .. } => Self::ClientAborted,
+            record::End::AllClientsAborted => Self::AllClientsAborted,
+            record::End::InvariantBroken => Self::InvariantBroken,
+        }
+    }
+}
+
+/// Whether a figure was steady over the seconds of the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Steadiness {
+    /// Which figure.
+    pub figure: Figure,
+    /// How many seconds were judged.
+    pub seconds: usize,
+    /// What was found.
+    pub verdict: SteadinessVerdict,
+    /// From the first to the last quarter, as a share.
+    pub change: Option<f64>,
+    /// Of the trend.
+    pub p: Option<f64>,
+    /// From which second on, after a warm-up.
+    pub steady_from_s: Option<usize>,
+    /// The same in words.
+    pub sentence: String,
+}
+
+/// What was found of a figure's seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum SteadinessVerdict {
+    /// No trend.
+    Steady,
+    /// A trend.
+    Drifts,
+    /// It begins with a warm-up.
+    WarmUp,
+    /// Too few seconds to say.
+    TooShort,
+    /// Seconds without the figure.
+    Incomplete,
+}
+
+/// The commands of a script.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ScriptStatements {
+    /// The script's name.
+    pub script: String,
+    /// In their order.
+    pub commands: Vec<Statement>,
+}
+
+/// A command of a script, over the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Statement {
+    /// Its number in the script.
+    pub command: usize,
+    /// As reports print it.
+    pub text: String,
+    /// Whether it goes to the server.
+    pub is_sql: bool,
+    /// From sending to the end of the answer; of executions that went well.
+    pub latency: Latency,
+    /// Errors here after which the transaction was tried again.
+    pub retries: u64,
+    /// Errors here that ended the transaction.
+    pub failures: u64,
+}
+
+impl Statement {
+    fn of(command: usize, record: &StatementRecord, totals: &StatementTotals) -> Self {
+        Self {
+            command,
+            text: record.text.clone(),
+            is_sql: record.is_sql,
+            latency: Latency::from(&totals.latencies),
+            retries: totals.retries,
+            failures: totals.failures + totals.aborts,
+        }
+    }
+}
+
+impl ScriptStatements {
+    /// By script.
+    pub fn all(recording: &Recording) -> Vec<Self> {
+        let by_script = recording.scripts.iter().zip(&recording.statements);
+        let by_script = by_script.map(|(record, totals)| {
+            let commands = record.statements.iter().zip(totals).enumerate();
+            let commands = commands.map(|(at, (record, totals))| Statement::of(at, record, totals));
+            Self {
+                script: record.name.clone(),
+                commands: commands.collect(),
+            }
+        });
+        by_script.collect()
+    }
+}
+
+/// Connections made, apart from all latencies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Connections {
+    /// Until all clients were connected; 0 with a connection per transaction.
+    pub initial_us: u64,
+    /// Of each connection.
+    pub latency: Latency,
+}
+
+impl From<&record::Connections> for Connections {
+    fn from(connections: &record::Connections) -> Self {
+        Self {
+            initial_us: connections.initial_us,
+            latency: Latency::from(&connections.latencies),
+        }
+    }
+}
+
+/// Times without a connection.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Outages {
+    /// How often a client was without a connection.
+    pub count: u64,
+    /// Each from the loss until the client was connected again.
+    pub length: Latency,
+    /// Those that had not ended when the run did.
+    pub unended: u64,
+    /// Attempts to connect during all of them.
+    pub attempts: u64,
+}
+
+impl From<&record::Outages> for Outages {
+    fn from(outages: &record::Outages) -> Self {
+        Self {
+            count: outages.count,
+            length: Latency::from(&outages.lengths),
+            unended: outages.unended,
+            attempts: outages.attempts,
+        }
+    }
+}
+
+/// A server that clients connected to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Endpoint {
+    /// `host:port`, or the path of a Unix socket.
+    pub name: String,
+    /// Clients that try it first.
+    pub clients: u64,
+    /// Connections made there; like the two below over the whole run.
+    pub connections: u64,
+    /// Connections to it that broke.
+    pub lost: u64,
+    /// How often a client came here from another endpoint.
+    pub arrived: u64,
+    /// Transactions of the measured time, all scripts together.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// As in the figures.
+    pub service: Latency,
+    /// As in the figures.
+    pub response: Option<Latency>,
+}
+
+impl From<&EndpointRecord> for Endpoint {
+    fn from(endpoint: &EndpointRecord) -> Self {
+        Self {
+            name: endpoint.name.clone(),
+            clients: endpoint.clients,
+            connections: endpoint.connections,
+            lost: endpoint.lost,
+            arrived: endpoint.arrived,
+            counts: Counts::from(&endpoint.counts),
+            service: Latency::from(&endpoint.service),
+            response: endpoint.response.as_ref().map(Latency::from),
+        }
+    }
+}
+
+/// Something that happened to a connection.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ConnectionEvent {
+    /// When, in microseconds since clients began to work; 0: before.
+    pub at_us: u64,
+    /// `outage`, `reconnected`, `moved`.
+    pub kind: String,
+    /// For people.
+    pub text: String,
+}
+
+impl From<&record::Event> for ConnectionEvent {
+    fn from(event: &record::Event) -> Self {
+        Self {
+            at_us: event.at_us,
+            kind: event.kind.word().to_owned(),
+            text: event.text.clone(),
+        }
+    }
+}
+
+/// One of the committed transactions that took longest.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SlowTransaction {
+    /// Its script's name.
+    pub script: Option<String>,
+    /// The number of its client.
+    pub client: usize,
+    /// When it ended, in microseconds since clients began to work.
+    pub ended_us: u64,
+    /// How long it took; from the scheduled start where there is a rate.
+    pub latency_us: u64,
+}
+
+impl SlowTransaction {
+    /// The longest first.
+    pub fn all(recording: &Recording) -> Vec<Self> {
+        let worst = recording.worst.iter();
+        worst
+            .map(|slow| Self {
+                script: recording.scripts.get(slow.script).map(|s| s.name.clone()),
+                client: slow.client,
+                ended_us: slow.ended_us,
+                latency_us: slow.latency_us,
+            })
+            .collect()
+    }
+}
+
+/// How the clients ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Clients {
+    /// All clients.
+    pub total: usize,
+    /// Those that ended before their time, because of an error.
+    pub aborted: usize,
+    /// Of these, those whose connection broke or could not be made.
+    pub disconnected: usize,
+}
+
+impl From<&record::ClientsEnd> for Clients {
+    fn from(clients: &record::ClientsEnd) -> Self {
+        Self {
+            total: clients.total,
+            aborted: clients.aborted,
+            disconnected: clients.disconnected,
+        }
+    }
+}
+
+/// What pgdyno itself used in the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientCpu {
+    /// CPU time in user mode, all threads.
+    pub user_us: u64,
+    /// CPU time in the kernel.
+    pub system_us: u64,
+    /// Both for each transaction booked.
+    pub us_per_transaction: Option<f64>,
+    /// How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known.
+    pub io: Option<String>,
+    /// Where io_uring was looked for in vain: why.
+    pub why_not_io_uring: Option<String>,
+    /// By thread.
+    pub threads: Vec<ClientThread>,
+}
+
+/// What one thread of pgdyno used.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientThread {
+    /// Wall time.
+    pub wall_us: u64,
+    /// CPU time in user mode.
+    pub user_us: u64,
+    /// CPU time in the kernel.
+    pub system_us: u64,
+    /// Time in which it could have run and had no CPU.
+    pub waited_us: u64,
+    /// Share of wall time on a CPU.
+    pub busy_share: f64,
+    /// Share of wall time on a CPU or waiting for one.
+    pub wanted_share: f64,
+    /// Share of wall time waiting for one.
+    pub waited_share: f64,
+    /// How late the event loop was for a deadline, at worst.
+    pub deadline_lag_max_us: u64,
+    /// How late it was for answers and deadlines, the 99th percentile; `null` where too few say.
+    pub event_loop_lag_p99_us: Option<u64>,
+}
+
+impl From<&Recording> for ClientCpu {
+    fn from(recording: &Recording) -> Self {
+        let (user_us, system_us) = recording.cpu_us();
+        let io = recording.io.as_ref();
+        let threads = recording.threads.iter().map(|thread| ClientThread {
+            wall_us: thread.wall_us,
+            user_us: thread.user_us,
+            system_us: thread.system_us,
+            waited_us: thread.waited_us,
+            busy_share: thread.busy_share(),
+            wanted_share: thread.wanted_share(),
+            waited_share: thread.waited_share(),
+            deadline_lag_max_us: thread.lag_max_us,
+            event_loop_lag_p99_us: thread.lag_p99_us,
+        });
+        Self {
+            user_us,
+            system_us,
+            us_per_transaction: recording.cpu_us_per_transaction(),
+            io: io.map(|io| io.backend.name().to_owned()),
+            why_not_io_uring: io.and_then(|io| io.why_not_uring.clone()),
+            threads: threads.collect(),
+        }
+    }
+}
+
+/// What the notebook knows of a trial beside its result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Stored {
+    /// In its notebook.
+    pub number: i64,
+    /// Everywhere.
+    pub uuid: String,
+    /// `complete`, `aborted`, …
+    pub state: State,
+    /// Why it did not come to its end.
+    pub reason: Option<String>,
+    /// When it ended, UTC.
+    pub ended: Option<String>,
+    /// The name of its experiment.
+    pub experiment: Option<String>,
+    /// Its place in the order of that.
+    pub position: Option<u32>,
+    /// The swept parameters.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub point: Option<serde_json::Value>,
+    /// Which repeat of its point.
+    pub repeat: Option<u32>,
+    /// Words given by people.
+    pub tags: Vec<String>,
+    /// A note given by people.
+    pub note: Option<String>,
+    /// Why it does not count.
+    pub excluded: Option<String>,
+    /// The command line.
+    pub command: String,
+    /// The version of pgdyno that ran it.
+    pub pgdyno: String,
+}

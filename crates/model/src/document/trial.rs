@@ -1,0 +1,92 @@
+//! The document of a trial.
+
+use serde::Serialize;
+
+use super::{
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Observed,
+    Outages, Phase, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction, Steadiness,
+    Stored, Target, Touched, Verdict, Warmup, Workload,
+};
+use crate::{Fact, Note, TrialSpec};
+
+/// What was run, and what came of it: of `--json` all but its series and seconds (docs/json.md).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Run {
+    /// Grows when a field changes its meaning or goes.
+    pub format: u32,
+    /// pgdyno's version.
+    pub pgdyno: String,
+    /// When clients began to work, UTC.
+    pub started: String,
+    /// What was run.
+    pub workload: Workload,
+    /// What was asked for.
+    pub trial: TrialSpec,
+    /// Where the database was.
+    pub target: Target,
+    /// Where pgdyno was.
+    pub host: Host,
+    /// How it ended.
+    pub end: End,
+    /// What `\error` said, behind its script and line.
+    pub broken_invariant: Option<String>,
+    /// The figures.
+    pub measured: Phase,
+    /// The warm-up's, apart from all others.
+    pub warmup: Option<Warmup>,
+    /// What the draws came to, where scripts say which row they are about.
+    pub touched: Option<Touched>,
+    /// What the storage layer did, where the workload is about that.
+    pub accounting: Option<Accounted>,
+    /// Of throughput, and with a rate of response time.
+    pub steadiness: Vec<Steadiness>,
+    /// Why tries of the measured time failed, most frequent first.
+    pub reasons: Vec<Reason>,
+    /// What the server counted itself during the run, warm-up included.
+    pub server_counters: Fact<ServerCounters>,
+    /// By script and command.
+    pub statements: Vec<ScriptStatements>,
+    /// Connections made.
+    pub connections: Connections,
+    /// Times without a connection.
+    pub outages: Outages,
+    /// By server that clients connected to.
+    pub endpoints: Vec<Endpoint>,
+    /// What happened to connections, the first thousand.
+    pub events: Vec<ConnectionEvent>,
+    /// The committed transactions of the measured time that took longest, the longest first.
+    pub worst: Vec<SlowTransaction>,
+    /// How the clients ended.
+    pub clients: Clients,
+    /// What pgdyno itself used.
+    pub client_cpu: ClientCpu,
+    /// What a reader must know before believing it.
+    pub notes: Vec<Note>,
+    /// What the notebook knows beside; left out of a trial that is not read from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub stored: Option<Stored>,
+}
+
+/// A trial as its reports show it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trial {
+    /// What was run, and what came of it.
+    #[serde(flatten)]
+    pub run: Run,
+    /// What instruments saw; `null` when there was none.
+    pub observed: Option<Observed>,
+    /// What limited it; `null` when nothing was measured that could be judged.
+    pub verdict: Option<Verdict>,
+}
+
+/// What `--json` prints of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WholeTrial {
+    /// All but its seconds.
+    #[serde(flatten)]
+    pub trial: Trial,
+    /// By second, warm-up included and marked.
+    pub seconds: Vec<Second>,
+}

@@ -1,0 +1,158 @@
+//! The verdict: what limited a trial (or what an experiment or a comparison says), with its evidence.
+
+use serde::Serialize;
+
+/// What limited a trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Verdict {
+    /// The rule's code: client, network, server-cpu, durable-commit, contention, buffer-misses,
+    /// device-reads, connections, stalls, hot-range, leaders, clock-uncertainty, hops, rate-met; or
+    /// not-known. Others are drawn in a neutral colour.
+    pub limit: String,
+    /// Words above the sentence; without it "What limited it".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub label: Option<String>,
+    /// The one sentence.
+    pub sentence: String,
+    /// What proves it, the strongest first.
+    pub evidence: Vec<Proof>,
+    /// What would be met next.
+    pub second: Option<LimitOf>,
+    /// What to try, a sentence each.
+    #[serde(rename = "try")]
+    pub remedies: Vec<String>,
+    /// Of a comparison: that several things changed at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub careful: Option<String>,
+    /// Of a comparison: `--fail-if` and what came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub gate: Option<Gate>,
+    /// Every rule that was examined, in order.
+    pub rules: Vec<RuleRow>,
+}
+
+/// A limit and its sentence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LimitOf {
+    /// The rule's code.
+    pub limit: String,
+    /// In one sentence.
+    pub sentence: String,
+}
+
+/// One piece of evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Evidence"))]
+pub struct Proof {
+    /// Ready to be shown, short, with its unit: `99.0 %`, `1.32 s`, `37 ×`, `16 → 32`.
+    pub figure: String,
+    /// What it is.
+    pub sentence: String,
+    /// Where the page shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub link: Option<Link>,
+}
+
+impl Proof {
+    /// Without a link.
+    pub fn new(figure: impl Into<String>, sentence: impl Into<String>) -> Self {
+        Self {
+            figure: figure.into(),
+            sentence: sentence.into(),
+            link: None,
+        }
+    }
+
+    /// With a link to a section of the page.
+    pub fn at(mut self, section: &str, text: &str) -> Self {
+        self.link = Some(Link {
+            text: text.to_owned(),
+            section: Some(section.to_owned()),
+            from_us: None,
+            to_us: None,
+        });
+        self
+    }
+}
+
+/// To a section of the page, or to a stretch of time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Link {
+    /// What to read on it.
+    pub text: String,
+    /// The section's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub section: Option<String>,
+    /// From here on, in microseconds on the trial's clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub from_us: Option<i64>,
+    /// Up to here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub to_us: Option<i64>,
+}
+
+/// What became of a rule.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Rule"))]
+pub struct RuleRow {
+    /// Its code.
+    pub code: String,
+    /// Its name for people.
+    pub name: String,
+    /// What came of it.
+    pub state: RuleState,
+    /// The deciding figure, or the reason why there is none.
+    pub figure: String,
+}
+
+/// What came of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum RuleState {
+    /// This is what limited the trial.
+    Limit,
+    /// This would be next.
+    Second,
+    /// It was not this.
+    RuledOut,
+    /// The rule says nothing on a trial of this kind.
+    NotApplicable,
+    /// What it would need was not recorded.
+    NotKnown,
+}
+
+/// A gate of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Gate {
+    /// `--fail-if` as typed.
+    pub condition: String,
+    /// What came of it.
+    pub result: GateResult,
+    /// The same in a sentence.
+    pub sentence: String,
+}
+
+/// What came of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum GateResult {
+    /// The condition does not hold.
+    Passed,
+    /// It holds.
+    Failed,
+    /// Too little was measured to say.
+    CannotTell,
+}

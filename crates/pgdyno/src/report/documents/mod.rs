@@ -1,0 +1,104 @@
+//! The document of a trial, made from its outcome. All that shows a trial is a renderer of it: the
+//! terminal (`summary.rs`), `--json`, Markdown and the report's page.
+
+mod observed;
+mod steadiness;
+#[cfg(test)]
+mod tests;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::diagnose::diagnose;
+use crate::plan::trial::Outcome;
+use crate::store::TrialRow;
+use pgdyno_model::document::{
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
+    Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Stored, Target, Trial, Warmup,
+    WholeTrial, Workload,
+};
+
+/// Grows when a field of the document changes its meaning or goes.
+const FORMAT: u32 = 1;
+
+/// What its reports show.
+pub fn trial(outcome: &Outcome) -> Trial {
+    Trial {
+        run: run(outcome),
+        observed: observed::document(&outcome.observed),
+        verdict: diagnose(outcome),
+    }
+}
+
+/// The same with its seconds: what `--json` prints.
+pub fn whole(outcome: &Outcome) -> WholeTrial {
+    WholeTrial {
+        trial: trial(outcome),
+        seconds: Second::all(&outcome.recording),
+    }
+}
+
+/// Without what instruments saw, and without the verdict.
+pub fn run(outcome: &Outcome) -> Run {
+    let recording = &outcome.recording;
+    let started = OffsetDateTime::from(recording.started).format(&Rfc3339);
+    Run {
+        format: FORMAT,
+        pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.unwrap_or_default(),
+        workload: Workload {
+            name: outcome.workload.clone(),
+            pack_sha256: outcome.pack_sha256.clone(),
+            variables: outcome.variables.iter().cloned().collect(),
+        },
+        trial: outcome.spec.clone(),
+        target: Target {
+            title: outcome.target.clone(),
+            kind: outcome.target_kind,
+            facts: outcome.facts.clone(),
+        },
+        host: Host::from(&outcome.host),
+        end: End::from(recording.end),
+        broken_invariant: recording.broken_invariant.clone(),
+        measured: Phase::of(recording, &recording.measured),
+        warmup: recording.warmup.as_ref().map(|warmup| Warmup {
+            phase: Phase::of(recording, warmup),
+            detected: outcome.warmup_ended,
+        }),
+        touched: outcome.touched,
+        accounting: outcome.accounting.as_ref().map(Accounted::from),
+        steadiness: steadiness::all(recording),
+        reasons: recording.reasons.iter().map(Reason::from).collect(),
+        server_counters: outcome.server_counters.clone(),
+        statements: ScriptStatements::all(recording),
+        connections: Connections::from(&recording.connections),
+        outages: Outages::from(&recording.outages),
+        endpoints: recording.endpoints.iter().map(Endpoint::from).collect(),
+        events: recording.events.iter().map(ConnectionEvent::from).collect(),
+        worst: SlowTransaction::all(recording),
+        clients: Clients::from(&recording.clients),
+        client_cpu: ClientCpu::from(recording),
+        notes: outcome.notes.clone(),
+        stored: None,
+    }
+}
+
+/// What the notebook knows of a trial beside its result.
+pub fn stored(trial: &TrialRow) -> Stored {
+    Stored {
+        number: trial.number,
+        uuid: trial.uuid.clone(),
+        state: trial.state,
+        reason: trial.reason.clone(),
+        ended: trial.ended.clone(),
+        experiment: trial.experiment_name.clone(),
+        position: trial.position,
+        point: trial.point.clone(),
+        repeat: trial.repeat,
+        tags: trial.tags.clone(),
+        note: trial.note.clone(),
+        excluded: trial.excluded.clone(),
+        command: trial.command.clone(),
+        pgdyno: trial.pgdyno.clone(),
+    }
+}

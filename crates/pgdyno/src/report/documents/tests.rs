@@ -1,0 +1,109 @@
+//! What `--json` prints is what docs/json.md says.
+
+use std::collections::BTreeSet;
+
+use pgdyno_drive::record::{
+    EndpointRecord, Event, EventKind, Reason, ScriptInterval, ScriptRecord, SlowTransaction,
+    StatementRecord, StatementTotals, ThreadUse,
+};
+use pgdyno_drive::{ErrorClass, record};
+use serde_json::Value;
+
+use super::{stored, whole};
+use crate::plan::trial::Outcome;
+use crate::store::{Store, TrialRow, header};
+
+const DOCS: &str = include_str!("../../../../../docs/json.md");
+
+/// Objects whose fields are names of other things than the document's.
+const FREE: [&str; 5] = [
+    "facts",
+    "variables",
+    "failed_by_class",
+    "counted",
+    "details",
+];
+/// Of these the docs say what they are about.
+const UNNAMED: [&str; 1] = ["host"];
+
+/// One of everything that has a row in a list.
+fn outcome() -> (Outcome, TrialRow) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("s")).unwrap();
+    let writer = store.begin(&header()).unwrap();
+    let number = writer.number();
+    writer.fail("over").unwrap();
+    let mut outcome = store.outcome(number).unwrap();
+    let recording = &mut outcome.recording;
+    recording.scripts = vec![ScriptRecord {
+        name: "one".to_owned(),
+        weight: 1,
+        statements: vec![StatementRecord {
+            text: "SELECT 1".to_owned(),
+            is_sql: true,
+        }],
+    }];
+    recording.statements = vec![vec![StatementTotals::default()]];
+    recording.measured.scripts = vec![ScriptInterval::default()];
+    recording.warmup = Some(record::Phase::default());
+    recording.endpoints = vec![EndpointRecord::default()];
+    recording.threads = vec![ThreadUse::default()];
+    recording.events = vec![Event {
+        at_us: 1,
+        kind: EventKind::Outage,
+        text: "lost".to_owned(),
+    }];
+    recording.worst = vec![SlowTransaction {
+        script: 0,
+        client: 0,
+        ended_us: 1,
+        latency_us: 1,
+    }];
+    recording.reasons = vec![Reason {
+        class: ErrorClass::Serialization,
+        name: "40001".to_owned(),
+        sqlstate: "40001".to_owned(),
+        retried: 1,
+        ended: 0,
+        message: "no".to_owned(),
+    }];
+    (outcome, store.trial(&number.to_string()).unwrap())
+}
+
+/// All words in backquotes.
+fn quoted(text: &str) -> BTreeSet<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn keys<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::Object(of) => {
+            for (key, value) in of {
+                found.insert(key);
+                if !FREE.contains(&&**key) && !UNNAMED.contains(&&**key) {
+                    keys(value, found);
+                }
+            }
+        }
+        Value::Array(of) => of.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_document_has_the_fields_that_the_docs_name() {
+    let (outcome, row) = outcome();
+    let document = serde_json::to_value(whole(&outcome)).unwrap();
+    let table = DOCS.split("\n\n").find(|part| part.starts_with("| Field"));
+    let first = |row: &'static str| row.split('|').nth(1).map(quoted);
+    let told = table.unwrap().lines().filter_map(first).flatten();
+    let has = document.as_object().unwrap().keys().map(String::as_str);
+    assert_eq!(has.collect::<BTreeSet<_>>(), told.collect());
+    let known = quoted(DOCS);
+    let mut found = BTreeSet::new();
+    keys(&document, &mut found);
+    let stored = serde_json::to_value(stored(&row)).unwrap();
+    keys(&stored, &mut found);
+    let unknown: Vec<_> = found.difference(&known).collect();
+    assert!(unknown.is_empty(), "docs/json.md does not name {unknown:?}");
+}

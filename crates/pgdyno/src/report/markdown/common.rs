@@ -1,0 +1,58 @@
+//! What every report's Markdown begins and ends with.
+
+use pgdyno_model::Severity;
+use pgdyno_model::document::{Common, PageNote, Verdict};
+
+use super::escaped;
+
+/// The title, the facts, the verdict.
+pub fn begin(common: &Common) -> String {
+    let mut text = format!("## {}\n\n", escaped(&common.title));
+    if !common.facts.is_empty() {
+        let facts: Vec<String> = common.facts.iter().map(|fact| escaped(fact)).collect();
+        text += &format!("{}\n\n", facts.join(" · "));
+    }
+    text + &common.verdict.as_ref().map_or_else(String::new, verdict)
+}
+
+/// What to know before believing it, and how to do it again.
+pub fn end(common: &Common) -> String {
+    let mut text = notes(&common.notes);
+    if !common.command.is_empty() {
+        let command = common.command.replace("```", "'''");
+        text += &format!("```\n{command}\n```\n");
+    }
+    text
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    let mut text = format!("**{}.**\n\n", escaped(&verdict.sentence));
+    for proof in &verdict.evidence {
+        let (figure, sentence) = (escaped(&proof.figure), escaped(&proof.sentence));
+        text += &format!("- **{figure}** {sentence}\n");
+    }
+    if let Some(second) = &verdict.second {
+        text += &format!("- behind it: {}\n", escaped(&second.sentence));
+    }
+    for remedy in &verdict.remedies {
+        text += &format!("- try: {}\n", escaped(remedy));
+    }
+    text + "\n"
+}
+
+fn notes(notes: &[PageNote]) -> String {
+    let told = notes.iter().map(|PageNote { note, .. }| {
+        let severity = match note.severity {
+            Severity::Notice => "notice",
+            Severity::Warning => "warning",
+            Severity::Serious => "serious",
+        };
+        let (sentence, code) = (escaped(&note.sentence), escaped(&note.code));
+        format!("- {severity}: {sentence} ({code})\n")
+    });
+    let told: String = told.collect();
+    match told.is_empty() {
+        true => told,
+        false => format!("Before believing it:\n\n{told}\n"),
+    }
+}
