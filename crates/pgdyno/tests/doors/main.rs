@@ -21,6 +21,7 @@ mod pgbench;
 mod pgio;
 mod server;
 mod slob;
+mod spec;
 mod store;
 mod store_verbs;
 mod support;

@@ -25,7 +25,7 @@ pub fn settings(facts: &Facts) -> (Option<Vec<Setting>>, Option<String>) {
     }
 }
 
-/// In order: server, database, nodes, load generator, pgdyno, pack.
+/// In order: server, database, nodes, options of the trial, load generator, pgdyno, pack.
 pub fn lines(run: &Run, seen: &Observed, trial: &TrialRow) -> Vec<(&'static str, String)> {
     let facts = &run.target.facts;
     let host = &run.host;
@@ -49,6 +49,13 @@ pub fn lines(run: &Run, seen: &Observed, trial: &TrialRow) -> Vec<(&'static str,
     }
     if let Some(nodes) = facts.nodes.seen().filter(|nodes| nodes.len() > 1) {
         lines.push(("Nodes", nodes.len().to_string()));
+    }
+    let options = run.trial.chosen().into_iter();
+    let options: Vec<String> = options
+        .map(|(name, text)| format!("{name} {text}"))
+        .collect();
+    if !options.is_empty() {
+        lines.push(("Options", options.join(", ")));
     }
     let mut generator: Vec<String> = host.name.iter().cloned().collect();
     generator.push(figures::plural(host.cpus as u64, "CPU"));
