@@ -37,6 +37,29 @@ export type Common = {
   notes: Array<Note>;
 };
 
+/** A validity note, with what the page adds. */
+export type Note = {
+  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
+  figures?: Array<string>;
+  /** A bold beginning; without it the sentence stands alone. */
+  title?: string;
+  /** From when on it holds, in microseconds on the trial's clock. */
+  from_us?: number;
+  /** Until when. */
+  to_us?: number;
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
+};
+
+/** How much a note matters. */
+export type Severity = "notice" | "warning" | "serious";
+
 /** What limited a trial. */
 export type Verdict = {
   /**
@@ -62,6 +85,19 @@ export type Verdict = {
   /** Every rule that was examined, in order. */
   rules: Array<Rule>;
 };
+
+/** A gate of a comparison. */
+export type Gate = {
+  /** `--fail-if` as typed. */
+  condition: string;
+  /** What came of it. */
+  result: GateResult;
+  /** The same in a sentence. */
+  sentence: string;
+};
+
+/** What came of a gate. */
+export type GateResult = "passed" | "failed" | "cannot-tell";
 
 /** What became of a rule. */
 export type Rule = {
@@ -107,42 +143,6 @@ export type LimitOf = {
   /** In one sentence. */
   sentence: string;
 };
-
-/** A gate of a comparison. */
-export type Gate = {
-  /** `--fail-if` as typed. */
-  condition: string;
-  /** What came of it. */
-  result: GateResult;
-  /** The same in a sentence. */
-  sentence: string;
-};
-
-/** What came of a gate. */
-export type GateResult = "passed" | "failed" | "cannot-tell";
-
-/** A validity note, with what the page adds. */
-export type Note = {
-  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
-  figures?: Array<string>;
-  /** A bold beginning; without it the sentence stands alone. */
-  title?: string;
-  /** From when on it holds, in microseconds on the trial's clock. */
-  from_us?: number;
-  /** Until when. */
-  to_us?: number;
-  /** Such as `fsync-off`. */
-  code: string;
-  /** How much it matters. */
-  severity: Severity;
-  /** What is the case, with its figures. */
-  sentence: string;
-  /** What to do about it. */
-  remedy: string;
-};
-
-/** How much a note matters. */
-export type Severity = "notice" | "warning" | "serious";
 
 /** A trial's page. */
 export type TrialData = {
@@ -208,42 +208,6 @@ export type TrialData = {
   notes: Array<Note>;
 };
 
-/** A repeat among its siblings, for the dot strips. */
-export type Sibling = {
-  /** Its number in the notebook. */
-  trial: number;
-  /** Which repeat. */
-  repeat: number | null;
-  /** The trial of this page. */
-  this: boolean;
-  /** Committed transactions a second. */
-  goodput_per_s: number | null;
-  /** Of response times with a rate, else of service times. */
-  p50_us: number | null;
-  /** Likewise. */
-  p99_us: number | null;
-  /** Likewise. */
-  p99_9_us: number | null;
-  /** Tries beyond the first. */
-  retries_per_commit: number | null;
-  /** Failed transactions. */
-  failed: number | null;
-};
-
-/** What the server says it did for one statement. */
-export type ServerStatement = {
-  /** As the server has it. */
-  text: string;
-  /** How often it was executed. */
-  calls: number;
-  /** Time in all executions. */
-  time_us: number;
-  /** Rows it gave or changed. */
-  rows: number | null;
-  /** What else the server tells, by its own names. */
-  details: { [key in string]: number };
-};
-
 /** One of the longest transactions, with what happened around it. */
 export type Worst = {
   /** When it ended. */
@@ -274,156 +238,6 @@ export type SlowestStatement = {
   text: string;
   /** How long it took. */
   us: number;
-};
-
-/** Something that happened. */
-export type Event = {
-  /** When it began. */
-  at_us: number;
-  /** For how long, where it has a length. */
-  length_us?: number | null;
-  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
-  kind: string;
-  /** For people. */
-  text: string;
-  /** The instrument that saw it. */
-  source?: string;
-  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
-  sync_after_us?: number;
-  /** How long that took. */
-  sync_us?: number;
-};
-
-/** A setting of the server. */
-export type Setting = {
-  /** Its name. */
-  name: string;
-  /** With its unit. */
-  value: string;
-  /** What the server's program has. */
-  default: string | null;
-  /** Where it is set. */
-  from: string | null;
-  /** Whether it stands here though it is the default. No verdict names any yet. */
-  named_by_verdict?: boolean;
-};
-
-/** All scripts together, column by column, a row a second; warm-up included and marked. */
-export type Timeline = {
-  /** When each second began. */
-  start_us: Array<number>;
-  /** How long it was. */
-  length_us: Array<number>;
-  /** Of the warm-up: 1, else 0. Missing: none. */
-  warmup?: Array<number>;
-  /** Transactions that ended well. */
-  committed: Array<number>;
-  /** That ended badly. */
-  failed: Array<number>;
-  /** That never started. */
-  skipped: Array<number>;
-  /** Of which it is not known. */
-  unknown: Array<number>;
-  /** Committed, but later than the limit. */
-  late: Array<number>;
-  /** Tries beyond the first. */
-  retries: Array<number>;
-  /** Transactions that the schedule asked for in that second; missing: no rate. */
-  due?: Array<number>;
-  /** The longest service time. */
-  service_max_us: Array<number | null>;
-  /** The longest response time, with a rate. */
-  response_max_us?: Array<number | null>;
-  /** The end of each bucket (highest equivalent value), shared by all histograms of the timeline. */
-  buckets_us: Array<number>;
-  /**
-   * Largest relative error of a bucket: 0.001 as the notebook has them; larger where there were too
-   * many of these for a page.
-   */
-  resolution: number;
-  /** Histograms of service times. */
-  service: Array<Packed>;
-  /** Histograms of response times, with a rate. */
-  response?: Array<Packed>;
-  /** Retries by reason, most frequent first. No notebook splits them yet: `retries` is drawn. */
-  retries_by_reason?: Array<NamedCounts>;
-  /** Failed transactions by class. */
-  failed_by_class?: Array<NamedCounts>;
-  /** Committed by script, in the order of `run.measured.scripts`; two scripts and more. */
-  committed_by_script?: Array<Array<number>>;
-};
-
-/**
- * Counts of values by bucket: flat pairs `[gap, count, gap, count, …]`. The first gap is the index of
- * the first bucket, each further one the distance to the bucket before. Counts are above 0.
- */
-export type Packed = Array<number>;
-
-/** A column with a name. */
-export type NamedCounts = {
-  /** What is counted. */
-  name: string;
-  /** A row a second. */
-  count: Array<number>;
-};
-
-/** Histograms of the measured time. */
-export type Histograms = {
-  /** Of service times. */
-  service: Histogram;
-  /** Of response times, with a rate. */
-  response?: Histogram;
-  /** Of the tries that were committed, where there may be several. */
-  attempt?: Histogram;
-};
-
-/**
- * A histogram with buckets of its own: bucket `i` ends at `value_us[i]` (HdrHistogram's highest
- * equivalent value), ascending; same length as `count`. Sum of `count` is the number of values.
- */
-export type Histogram = {
-  /** Where each bucket ends, in microseconds. */
-  value_us: Array<number>;
-  /** How many values it has. */
-  count: Array<number>;
-  /** The longest, exact; `null` without any. */
-  max_us: number | null;
-};
-
-/** An SQL command of a script. */
-export type StatementRow = {
-  /** The script's name. */
-  script: string;
-  /** As reports print it. */
-  text: string;
-  /** Executions that went well. */
-  executions: number;
-  /** Errors after which the transaction was tried again. */
-  retries: number;
-  /** Errors that ended it. */
-  failures: number;
-  /** Time in all executions. */
-  sum_us: number;
-  /** Of an execution. */
-  mean_us: number | null;
-  /** Of executions. */
-  p50_us: number | null;
-  /** Of executions. */
-  p99_us: number | null;
-  /** The longest. */
-  max_us: number | null;
-  /** Where its sessions mostly waited. Not known yet. */
-  wait?: StatementWait;
-};
-
-/** Where a statement's sessions mostly waited. */
-export type StatementWait = {
-  /** Class `CPU` for none. */
-  class: string;
-  /** Its name. */
-  event: string;
-  /** Of its time. */
-  share: number;
 };
 
 /** What was run, and what came of it: of `--json` all but its series and seconds (docs/json.md). */
@@ -482,33 +296,60 @@ export type Run = {
   stored?: Stored;
 };
 
-/** Whether a figure was steady over the seconds of the measured time. */
-export type Steadiness = {
-  /** Which figure. */
-  figure: Figure;
-  /** How many seconds were judged. */
-  seconds: number;
-  /** What was found. */
-  verdict: SteadinessVerdict;
-  /** From the first to the last quarter, as a share. */
-  change: number | null;
-  /** Of the trend. */
-  p: number | null;
-  /** From which second on, after a warm-up. */
-  steady_from_s: number | null;
-  /** The same in words. */
-  sentence: string;
+/** A server that clients connected to. */
+export type Endpoint = {
+  /** `host:port`, or the path of a Unix socket. */
+  name: string;
+  /** Clients that try it first. */
+  clients: number;
+  /** Connections made there; like the two below over the whole run. */
+  connections: number;
+  /** Connections to it that broke. */
+  lost: number;
+  /** How often a client came here from another endpoint. */
+  arrived: number;
+  /** As in the figures. */
+  service: Latencies;
+  /** As in the figures. */
+  response: Latencies | null;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
 };
 
-/** A figure of a second. */
-export type Figure = "throughput" | "response_time";
-
-/** What was found of a figure's seconds. */
-export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "too-short" | "incomplete";
-
-/** Something known, or why it is not. */
-export type Fact<T> = T | {
-  unseen: string
+/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
+export type Latencies = {
+  /** How many there are. */
+  count: number;
+  /** Their mean. */
+  mean_us: number | null;
+  /** Their standard deviation, over all of them. */
+  stddev_us: number | null;
+  /** The median. */
+  p50_us: number | null;
+  /** The 90th percentile. */
+  p90_us: number | null;
+  /** The 95th percentile. */
+  p95_us: number | null;
+  /** The 99th percentile. */
+  p99_us: number | null;
+  /** The 99.9th percentile. */
+  p99_9_us: number | null;
+  /** The longest. */
+  max_us: number | null;
 };
 
 /** What was counted during a trial, warm-up included. */
@@ -521,50 +362,165 @@ export type ServerCounters = {
   restarts: number | null;
 };
 
-/** What was run. */
-export type Workload = {
-  /** Its name. */
+/** The accounting with what follows from it; `null` where that is not known. */
+export type Accounted = {
+  /** What follows. */
+  figures: AccountingFigures;
+  /** From the barrier to the end of the last transaction, in microseconds. */
+  elapsed_us: number;
+  /** Sessions at work. */
+  sessions: number;
+  /** CPUs of the server's host, where pgdyno is on it. */
+  cpus: number | null;
+  /** Counters of the buffer pool. */
+  buffers: Fact<BufferCounters>;
+  /** Reads of tables and indexes by who made them, where the server tells. */
+  io: Fact<Array<IoRow>>;
+  /** Bytes of log written. */
+  wal_bytes: Fact<number>;
+  /** What the device under the server's files did, for whomever. */
+  device: Fact<DeviceUse>;
+  /** CPU time of all the server's processes, in microseconds. */
+  cpu_us: Fact<number>;
+  /** What the sessions did, by kind of work unit. */
+  units: Array<AccountedUnits>;
+  /** What a unit is expected to read. */
+  expected: Fact<Expected>;
+  /** What the nodes of a distributed database count, under its own names. */
+  nodes: Array<NodeFigures>;
+};
+
+/** Something known, or why it is not. */
+export type Fact<T> = T | {
+  unseen: string
+};
+
+/** What a device did. */
+export type DeviceUse = {
+  /** Its name, such as `nvme0n1`. */
   name: string;
-  /** The pack's content, when it is a pack. */
-  pack_sha256: string | null;
-  /** Variables that every client started with. */
-  variables: { [key in string]: string };
+  /** Reads that ended. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Writes that ended. */
+  writes: number;
+  /** Bytes of them. */
+  written_bytes: number;
 };
 
-/** What the notebook knows of a trial beside its result. */
-export type Stored = {
-  /** In its notebook. */
-  number: number;
-  /** Everywhere. */
-  uuid: string;
-  /** `complete`, `aborted`, … */
-  state: State;
-  /** Why it did not come to its end. */
-  reason: string | null;
-  /** When it ended, UTC. */
-  ended: string | null;
-  /** The name of its experiment. */
-  experiment: string | null;
-  /** Its place in the order of that. */
-  position: number | null;
-  /** The swept parameters. */
-  point: unknown;
-  /** Which repeat of its point. */
-  repeat: number | null;
-  /** Words given by people. */
-  tags: Array<string>;
-  /** A note given by people. */
-  note: string | null;
-  /** Why it does not count. */
-  excluded: string | null;
-  /** The command line. */
-  command: string;
-  /** The version of pgdyno that ran it. */
-  pgdyno: string;
+/** Reads of tables and indexes by one kind of process. */
+export type IoRow = {
+  /** Such as `client backend` or `io worker`. */
+  backend: string;
+  /** Such as `normal` or `bulkread`. */
+  context: string;
+  /** Reads, of one block or of several. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Blocks found in the pool. */
+  hits: number;
 };
 
-/** States of a trial. */
-export type State = "running" | "complete" | "failed" | "aborted";
+/** The counters of the session's database before and after. */
+export type BufferCounters = {
+  /** Whose they are: the database. */
+  database: string;
+  /** Bytes of a block. */
+  block_bytes: number;
+  /** By name, at the barrier. */
+  before: { [key in string]: number };
+  /** By name, when all sessions had gone. */
+  after: { [key in string]: number };
+};
+
+/** What units are expected to read. */
+export type Expected = {
+  /** The kind of unit, such as `select`. */
+  kind: string;
+  /** How many were explained. */
+  count: number;
+  /** Buffers of one, on average. */
+  mean: number;
+  /** The fewest that one read. */
+  min: number;
+  /** The most. */
+  max: number;
+  /**
+   * The plan, node by node from the top, with the number of units that had it; most had the
+   * first.
+   */
+  plans: Array<[string, number]>;
+};
+
+/**
+ * A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
+ * logical read as PostgreSQL has them.
+ */
+export type NodeFigures = {
+  /** Its name among what is observed, such as `yb.reads`. */
+  name: string;
+  /** Its unit, such as `1/s`. */
+  unit: string;
+  /** The mean over the measured time, by node. */
+  by_node: { [key in string]: number };
+};
+
+/** How often the sessions did one kind of work. */
+export type AccountedUnits = {
+  /** Such as `select`. */
+  kind: string;
+  /** How often. */
+  count: number;
+  /** Rows of one. */
+  rows_each: number;
+};
+
+/** What follows from an accounting: see the methods of [`Accounting`] of the same names. */
+export type AccountingFigures = {
+  logical_reads: number | null;
+  liops: number | null;
+  misses: number | null;
+  misses_per_s: number | null;
+  hit_ratio: number | null;
+  device_reads_per_s: number | null;
+  device_bytes_per_s: number | null;
+  /** Blocks that came from the device as a share of all logical reads. */
+  device_blocks_per_logical_read: number | null;
+  wal_bytes_per_s: number | null;
+  cpu_us_per_logical_read: number | null;
+  liops_per_core: number | null;
+  cores_busy: number | null;
+  busy_share: number | null;
+  us_per_logical_read: number | null;
+  buffers_per_unit: number | null;
+  counted_by_expected: number | null;
+};
+
+/** The commands of a script. */
+export type ScriptStatements = {
+  /** The script's name. */
+  script: string;
+  /** In their order. */
+  commands: Array<Statement>;
+};
+
+/** A command of a script, over the measured time. */
+export type Statement = {
+  /** Its number in the script. */
+  command: number;
+  /** As reports print it. */
+  text: string;
+  /** Whether it goes to the server. */
+  is_sql: boolean;
+  /** From sending to the end of the answer; of executions that went well. */
+  latency: Latencies;
+  /** Errors here after which the transaction was tried again. */
+  retries: number;
+  /** Errors here that ended the transaction. */
+  failures: number;
+};
 
 /** What pgdyno itself used in the measured time. */
 export type ClientCpu = {
@@ -603,6 +559,41 @@ export type ClientThread = {
   /** How late it was for answers and deadlines, the 99th percentile; `null` where too few say. */
   event_loop_lag_p99_us: number | null;
 };
+
+/** What the notebook knows of a trial beside its result. */
+export type Stored = {
+  /** In its notebook. */
+  number: number;
+  /** Everywhere. */
+  uuid: string;
+  /** `complete`, `aborted`, … */
+  state: State;
+  /** Why it did not come to its end. */
+  reason: string | null;
+  /** When it ended, UTC. */
+  ended: string | null;
+  /** The name of its experiment. */
+  experiment: string | null;
+  /** Its place in the order of that. */
+  position: number | null;
+  /** The swept parameters. */
+  point: unknown;
+  /** Which repeat of its point. */
+  repeat: number | null;
+  /** Words given by people. */
+  tags: Array<string>;
+  /** A note given by people. */
+  note: string | null;
+  /** Why it does not count. */
+  excluded: string | null;
+  /** The command line. */
+  command: string;
+  /** The version of pgdyno that ran it. */
+  pgdyno: string;
+};
+
+/** States of a trial. */
+export type State = "running" | "complete" | "failed" | "aborted";
 
 /** Figures of the warm-up, which are in no others. */
 export type Warmup = {
@@ -644,22 +635,6 @@ export type Warmup = {
   retried: number;
 };
 
-/** How such a warm-up ended. */
-export type WarmupEnd = {
-  /** Why. */
-  ended_by: EndedBy;
-  /** What was watched. */
-  figure: Figure;
-  /**
-   * At the limit, what was still going on: the change over the later half, as a share of the
-   * median there. `None` where it makes no share.
-   */
-  change: number | null;
-};
-
-/** Why a warm-up whose end was to be found came to it. */
-export type EndedBy = "steady" | "limit" | "trial";
-
 /** Figures of one script. */
 export type ScriptFigures = {
   /** Its name. */
@@ -696,28 +671,6 @@ export type ScriptFigures = {
   retries: number;
   /** Transactions that were tried more than once. */
   retried: number;
-};
-
-/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
-export type Latencies = {
-  /** How many there are. */
-  count: number;
-  /** Their mean. */
-  mean_us: number | null;
-  /** Their standard deviation, over all of them. */
-  stddev_us: number | null;
-  /** The median. */
-  p50_us: number | null;
-  /** The 90th percentile. */
-  p90_us: number | null;
-  /** The 95th percentile. */
-  p95_us: number | null;
-  /** The 99th percentile. */
-  p99_us: number | null;
-  /** The 99.9th percentile. */
-  p99_9_us: number | null;
-  /** The longest. */
-  max_us: number | null;
 };
 
 /** What tries cost: those that were committed, and those that were thrown away. */
@@ -760,20 +713,90 @@ export type UnitFigures = {
   latency: Latencies;
 };
 
-/** One note. The code is stable: programs may look for it. */
-export type ValidityNote = {
-  /** Such as `fsync-off`. */
-  code: string;
-  /** How much it matters. */
-  severity: Severity;
-  /** What is the case, with its figures. */
-  sentence: string;
-  /** What to do about it. */
-  remedy: string;
+/** How such a warm-up ended. */
+export type WarmupEnd = {
+  /** Why. */
+  ended_by: EndedBy;
+  /** What was watched. */
+  figure: Figure;
+  /**
+   * At the limit, what was still going on: the change over the later half, as a share of the
+   * median there. `None` where it makes no share.
+   */
+  change: number | null;
 };
 
-/** How a run ended. */
-export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
+/** A figure of a second. */
+export type Figure = "throughput" | "response_time";
+
+/** Why a warm-up whose end was to be found came to it. */
+export type EndedBy = "steady" | "limit" | "trial";
+
+/** The machine that pgdyno ran on. */
+export type Host = {
+  /** Its name. */
+  name: string | null;
+  /** Release of its kernel. */
+  kernel: string | null;
+  /** Model of its first CPU. */
+  cpu_model: string | null;
+  /** CPUs that pgdyno might use. */
+  cpus: number;
+  /** Main memory. */
+  memory_bytes: number | null;
+};
+
+/** What the draws came to. */
+export type Touched = {
+  /** Draws that were made. */
+  draws: number;
+  /** Whether the run made more than were replayed. */
+  is_sample: boolean;
+  /** Different rows among them. */
+  distinct: number;
+  /** Share of the row that was drawn most, 0 to 1. */
+  hottest_share: number;
+  /** Share of the hundred rows that were drawn most. */
+  hottest_100_share: number;
+};
+
+/** Figures of the measured time, or of the warm-up. */
+export type Phase = {
+  /** From its beginning to the end of its last transaction. */
+  elapsed_us: number;
+  /** By script. */
+  scripts: Array<ScriptFigures>;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
 
 /** One of the committed transactions that took longest. */
 export type SlowTransaction = {
@@ -786,6 +809,37 @@ export type SlowTransaction = {
   /** How long it took; from the scheduled start where there is a rate. */
   latency_us: number;
 };
+
+/** Connections made, apart from all latencies. */
+export type Connections = {
+  /** Until all clients were connected; 0 with a connection per transaction. */
+  initial_us: number;
+  /** Of each connection. */
+  latency: Latencies;
+};
+
+/** Why tries of the measured time failed. */
+export type Reason = {
+  /** What kind of trouble it is. */
+  class: string;
+  /** What people call it; of an error that no rule knows, its SQLSTATE. */
+  reason: string;
+  /** The SQLSTATE; `null` when there was none. */
+  sqlstate: string | null;
+  /** Tries lost to it. */
+  tries: number;
+  /** Of these, those after which the transaction was tried again. */
+  tries_retried: number;
+  /** Of these, those that were the last of their transaction. */
+  tries_ended: number;
+  /** One of its messages, whole: the first that was seen. */
+  message: string;
+  /** The statement it mostly came to. Not recorded yet. */
+  statement?: string;
+};
+
+/** How a run ended. */
+export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
 
 /**
  * One measured run as it is asked for. Serialized, it has no secrets; what is missing when it is read
@@ -898,19 +952,30 @@ export type TrialSpec = {
   forgets_failures_at_end: boolean;
 };
 
-/** Set by a command that translates another tool's options; never typed. */
-export type Compatible = {
-  /** The share of transactions that are logged one by one (pgbench's `--log`), 0 to 1. */
-  log_share: number | null;
-  /** Time every command, also those that only compute (pgbench's `-r`). */
-  times_every_command: boolean;
-  /** Print every step (pgbench's `--debug`). */
-  debug: boolean;
+/** What is observed while clients are at work: docs/instruments.md. */
+export type ObserveSpec = {
   /**
-   * Each client ends after so many transactions even if the duration is not over (cockroach's
-   * `--max-ops` beside `--duration`).
+   * What to read once a second while clients are at work: auto (all that the server and this
+   * host have), none, or instruments or groups of them by name (pg,host.disk). What cannot be
+   * seen costs nothing and is told with its reason
    */
-  transactions_per_client_max: number | null;
+  instruments: string;
+  /**
+   * Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
+   * under the server's data, when that is on this host]
+   */
+  disk: Array<string>;
+  /**
+   * Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
+   * node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
+   * labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}
+   */
+  scrape: Array<string>;
+  /**
+   * Serve the running trial to a Prometheus: http://ADDR/metrics. A port alone is on this host
+   * only [default: no]
+   */
+  metrics_listen: string | null;
 };
 
 /**
@@ -938,30 +1003,73 @@ export type TargetSpec = {
   pg_user: string | null;
 };
 
-/** What is observed while clients are at work: docs/instruments.md. */
-export type ObserveSpec = {
+/** Set by a command that translates another tool's options; never typed. */
+export type Compatible = {
+  /** The share of transactions that are logged one by one (pgbench's `--log`), 0 to 1. */
+  log_share: number | null;
+  /** Time every command, also those that only compute (pgbench's `-r`). */
+  times_every_command: boolean;
+  /** Print every step (pgbench's `--debug`). */
+  debug: boolean;
   /**
-   * What to read once a second while clients are at work: auto (all that the server and this
-   * host have), none, or instruments or groups of them by name (pg,host.disk). What cannot be
-   * seen costs nothing and is told with its reason
+   * Each client ends after so many transactions even if the duration is not over (cockroach's
+   * `--max-ops` beside `--duration`).
    */
-  instruments: string;
-  /**
-   * Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
-   * under the server's data, when that is on this host]
-   */
-  disk: Array<string>;
-  /**
-   * Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
-   * node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
-   * labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}
-   */
-  scrape: Array<string>;
-  /**
-   * Serve the running trial to a Prometheus: http://ADDR/metrics. A port alone is on this host
-   * only [default: no]
-   */
-  metrics_listen: string | null;
+  transactions_per_client_max: number | null;
+};
+
+/** How the clients ended. */
+export type Clients = {
+  /** All clients. */
+  total: number;
+  /** Those that ended before their time, because of an error. */
+  aborted: number;
+  /** Of these, those whose connection broke or could not be made. */
+  disconnected: number;
+};
+
+/** What was run. */
+export type Workload = {
+  /** Its name. */
+  name: string;
+  /** The pack's content, when it is a pack. */
+  pack_sha256: string | null;
+  /** Variables that every client started with. */
+  variables: { [key in string]: string };
+};
+
+/** Times without a connection. */
+export type Outages = {
+  /** How often a client was without a connection. */
+  count: number;
+  /** Each from the loss until the client was connected again. */
+  length: Latencies;
+  /** Those that had not ended when the run did. */
+  unended: number;
+  /** Attempts to connect during all of them. */
+  attempts: number;
+};
+
+/** Something that happened to a connection. */
+export type ConnectionEvent = {
+  /** When, in microseconds since clients began to work; 0: before. */
+  at_us: number;
+  /** `outage`, `reconnected`, `moved`. */
+  kind: string;
+  /** For people. */
+  text: string;
+};
+
+/** One note. The code is stable: programs may look for it. */
+export type ValidityNote = {
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
 };
 
 /** Where the database was. */
@@ -973,9 +1081,6 @@ export type Target = {
   /** What is known about it. */
   facts: Facts;
 };
-
-/** Whose server it is. */
-export type TargetKind = "named" | "kept" | "own";
 
 /** What is known about the server. */
 export type Facts = {
@@ -1052,319 +1157,231 @@ export type Reached = {
   node: Fact<string>;
 };
 
-/** The commands of a script. */
-export type ScriptStatements = {
+/** Whose server it is. */
+export type TargetKind = "named" | "kept" | "own";
+
+/** Whether a figure was steady over the seconds of the measured time. */
+export type Steadiness = {
+  /** Which figure. */
+  figure: Figure;
+  /** How many seconds were judged. */
+  seconds: number;
+  /** What was found. */
+  verdict: SteadinessVerdict;
+  /** From the first to the last quarter, as a share. */
+  change: number | null;
+  /** Of the trend. */
+  p: number | null;
+  /** From which second on, after a warm-up. */
+  steady_from_s: number | null;
+  /** The same in words. */
+  sentence: string;
+};
+
+/** What was found of a figure's seconds. */
+export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "too-short" | "incomplete";
+
+/** A setting of the server. */
+export type Setting = {
+  /** Its name. */
+  name: string;
+  /** With its unit. */
+  value: string;
+  /** What the server's program has. */
+  default: string | null;
+  /** Where it is set. */
+  from: string | null;
+  /** Whether it stands here though it is the default. No verdict names any yet. */
+  named_by_verdict?: boolean;
+};
+
+/** An SQL command of a script. */
+export type StatementRow = {
   /** The script's name. */
   script: string;
-  /** In their order. */
-  commands: Array<Statement>;
-};
-
-/** A command of a script, over the measured time. */
-export type Statement = {
-  /** Its number in the script. */
-  command: number;
   /** As reports print it. */
   text: string;
-  /** Whether it goes to the server. */
-  is_sql: boolean;
-  /** From sending to the end of the answer; of executions that went well. */
-  latency: Latencies;
-  /** Errors here after which the transaction was tried again. */
+  /** Executions that went well. */
+  executions: number;
+  /** Errors after which the transaction was tried again. */
   retries: number;
-  /** Errors here that ended the transaction. */
+  /** Errors that ended it. */
   failures: number;
+  /** Time in all executions. */
+  sum_us: number;
+  /** Of an execution. */
+  mean_us: number | null;
+  /** Of executions. */
+  p50_us: number | null;
+  /** Of executions. */
+  p99_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+  /** Where its sessions mostly waited. Not known yet. */
+  wait?: StatementWait;
 };
 
-/** Figures of the measured time, or of the warm-up. */
-export type Phase = {
-  /** From its beginning to the end of its last transaction. */
-  elapsed_us: number;
-  /** By script. */
-  scripts: Array<ScriptFigures>;
-  /** Committed transactions a second. */
-  goodput_per_s: number;
-  /** From the start of a committed transaction's first try to its end. */
-  service: Latencies;
-  /** From the start of the try that was committed to its end; `null` where there is but one. */
-  attempt: Latencies | null;
-  /** From the scheduled start to the end; `null` without a rate. */
-  response: Latencies | null;
-  /** How late transactions started; `null` without a rate. */
-  schedule_lag: Latencies | null;
-  /** What tries cost. */
-  work: Work;
-  /** Work units by operation; empty where none are counted. */
-  units: Array<UnitFigures>;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
+/** Where a statement's sessions mostly waited. */
+export type StatementWait = {
+  /** Class `CPU` for none. */
+  class: string;
+  /** Its name. */
+  event: string;
+  /** Of its time. */
+  share: number;
 };
 
-/** Connections made, apart from all latencies. */
-export type Connections = {
-  /** Until all clients were connected; 0 with a connection per transaction. */
-  initial_us: number;
-  /** Of each connection. */
-  latency: Latencies;
-};
-
-/** Something that happened to a connection. */
-export type ConnectionEvent = {
-  /** When, in microseconds since clients began to work; 0: before. */
-  at_us: number;
-  /** `outage`, `reconnected`, `moved`. */
-  kind: string;
-  /** For people. */
+/** What the server says it did for one statement. */
+export type ServerStatement = {
+  /** As the server has it. */
   text: string;
+  /** How often it was executed. */
+  calls: number;
+  /** Time in all executions. */
+  time_us: number;
+  /** Rows it gave or changed. */
+  rows: number | null;
+  /** What else the server tells, by its own names. */
+  details: { [key in string]: number };
 };
 
-/** The accounting with what follows from it; `null` where that is not known. */
-export type Accounted = {
-  /** What follows. */
-  figures: AccountingFigures;
-  /** From the barrier to the end of the last transaction, in microseconds. */
-  elapsed_us: number;
-  /** Sessions at work. */
-  sessions: number;
-  /** CPUs of the server's host, where pgdyno is on it. */
-  cpus: number | null;
-  /** Counters of the buffer pool. */
-  buffers: Fact<BufferCounters>;
-  /** Reads of tables and indexes by who made them, where the server tells. */
-  io: Fact<Array<IoRow>>;
-  /** Bytes of log written. */
-  wal_bytes: Fact<number>;
-  /** What the device under the server's files did, for whomever. */
-  device: Fact<DeviceUse>;
-  /** CPU time of all the server's processes, in microseconds. */
-  cpu_us: Fact<number>;
-  /** What the sessions did, by kind of work unit. */
-  units: Array<AccountedUnits>;
-  /** What a unit is expected to read. */
-  expected: Fact<Expected>;
-  /** What the nodes of a distributed database count, under its own names. */
-  nodes: Array<NodeFigures>;
-};
-
-/** What a device did. */
-export type DeviceUse = {
-  /** Its name, such as `nvme0n1`. */
-  name: string;
-  /** Reads that ended. */
-  reads: number;
-  /** Bytes of them. */
-  read_bytes: number;
-  /** Writes that ended. */
-  writes: number;
-  /** Bytes of them. */
-  written_bytes: number;
-};
-
-/** The counters of the session's database before and after. */
-export type BufferCounters = {
-  /** Whose they are: the database. */
-  database: string;
-  /** Bytes of a block. */
-  block_bytes: number;
-  /** By name, at the barrier. */
-  before: { [key in string]: number };
-  /** By name, when all sessions had gone. */
-  after: { [key in string]: number };
-};
-
-/** Reads of tables and indexes by one kind of process. */
-export type IoRow = {
-  /** Such as `client backend` or `io worker`. */
-  backend: string;
-  /** Such as `normal` or `bulkread`. */
-  context: string;
-  /** Reads, of one block or of several. */
-  reads: number;
-  /** Bytes of them. */
-  read_bytes: number;
-  /** Blocks found in the pool. */
-  hits: number;
-};
-
-/** How often the sessions did one kind of work. */
-export type AccountedUnits = {
-  /** Such as `select`. */
-  kind: string;
-  /** How often. */
-  count: number;
-  /** Rows of one. */
-  rows_each: number;
-};
-
-/** What units are expected to read. */
-export type Expected = {
-  /** The kind of unit, such as `select`. */
-  kind: string;
-  /** How many were explained. */
-  count: number;
-  /** Buffers of one, on average. */
-  mean: number;
-  /** The fewest that one read. */
-  min: number;
-  /** The most. */
-  max: number;
-  /**
-   * The plan, node by node from the top, with the number of units that had it; most had the
-   * first.
-   */
-  plans: Array<[string, number]>;
+/** Histograms of the measured time. */
+export type Histograms = {
+  /** Of service times. */
+  service: Histogram;
+  /** Of response times, with a rate. */
+  response?: Histogram;
+  /** Of the tries that were committed, where there may be several. */
+  attempt?: Histogram;
 };
 
 /**
- * A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
- * logical read as PostgreSQL has them.
+ * A histogram with buckets of its own: bucket `i` ends at `value_us[i]` (HdrHistogram's highest
+ * equivalent value), ascending; same length as `count`. Sum of `count` is the number of values.
  */
-export type NodeFigures = {
-  /** Its name among what is observed, such as `yb.reads`. */
+export type Histogram = {
+  /** Where each bucket ends, in microseconds. */
+  value_us: Array<number>;
+  /** How many values it has. */
+  count: Array<number>;
+  /** The longest, exact; `null` without any. */
+  max_us: number | null;
+};
+
+/** What the database holds beside what was counted, such as rows of pgbench_history. */
+export type Books = {
+  /** `null`: that cannot be said. */
+  balanced: boolean | null;
+  /** In a sentence. */
+  sentence: string;
+};
+
+/** Something that happened. */
+export type Event = {
+  /** When it began. */
+  at_us: number;
+  /** For how long, where it has a length. */
+  length_us?: number | null;
+  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
+  kind: string;
+  /** For people. */
+  text: string;
+  /** The instrument that saw it. */
+  source?: string;
+  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
+  sync_after_us?: number;
+  /** How long that took. */
+  sync_us?: number;
+};
+
+/** All scripts together, column by column, a row a second; warm-up included and marked. */
+export type Timeline = {
+  /** When each second began. */
+  start_us: Array<number>;
+  /** How long it was. */
+  length_us: Array<number>;
+  /** Of the warm-up: 1, else 0. Missing: none. */
+  warmup?: Array<number>;
+  /** Transactions that ended well. */
+  committed: Array<number>;
+  /** That ended badly. */
+  failed: Array<number>;
+  /** That never started. */
+  skipped: Array<number>;
+  /** Of which it is not known. */
+  unknown: Array<number>;
+  /** Committed, but later than the limit. */
+  late: Array<number>;
+  /** Tries beyond the first. */
+  retries: Array<number>;
+  /** Transactions that the schedule asked for in that second; missing: no rate. */
+  due?: Array<number>;
+  /** The longest service time. */
+  service_max_us: Array<number | null>;
+  /** The longest response time, with a rate. */
+  response_max_us?: Array<number | null>;
+  /** The end of each bucket (highest equivalent value), shared by all histograms of the timeline. */
+  buckets_us: Array<number>;
+  /**
+   * Largest relative error of a bucket: 0.001 as the notebook has them; larger where there were too
+   * many of these for a page.
+   */
+  resolution: number;
+  /** Histograms of service times. */
+  service: Array<Packed>;
+  /** Histograms of response times, with a rate. */
+  response?: Array<Packed>;
+  /** Retries by reason, most frequent first. No notebook splits them yet: `retries` is drawn. */
+  retries_by_reason?: Array<NamedCounts>;
+  /** Failed transactions by class. */
+  failed_by_class?: Array<NamedCounts>;
+  /** Committed by script, in the order of `run.measured.scripts`; two scripts and more. */
+  committed_by_script?: Array<Array<number>>;
+};
+
+/**
+ * Counts of values by bucket: flat pairs `[gap, count, gap, count, …]`. The first gap is the index of
+ * the first bucket, each further one the distance to the bucket before. Counts are above 0.
+ */
+export type Packed = Array<number>;
+
+/** A column with a name. */
+export type NamedCounts = {
+  /** What is counted. */
   name: string;
-  /** Its unit, such as `1/s`. */
-  unit: string;
-  /** The mean over the measured time, by node. */
-  by_node: { [key in string]: number };
+  /** A row a second. */
+  count: Array<number>;
 };
 
-/** What follows from an accounting: see the methods of [`Accounting`] of the same names. */
-export type AccountingFigures = {
-  logical_reads: number | null;
-  liops: number | null;
-  misses: number | null;
-  misses_per_s: number | null;
-  hit_ratio: number | null;
-  device_reads_per_s: number | null;
-  device_bytes_per_s: number | null;
-  /** Blocks that came from the device as a share of all logical reads. */
-  device_blocks_per_logical_read: number | null;
-  wal_bytes_per_s: number | null;
-  cpu_us_per_logical_read: number | null;
-  liops_per_core: number | null;
-  cores_busy: number | null;
-  busy_share: number | null;
-  us_per_logical_read: number | null;
-  buffers_per_unit: number | null;
-  counted_by_expected: number | null;
+/** An instrument. */
+export type Instrument = {
+  /** `pg.io`, `host.disk`, `waits`, `scrape.node`. */
+  name: string;
+  /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
+  source: string;
+  /** The column that it stands in. */
+  of: InstrumentOf;
+  /** What it did not see. */
+  gaps: Array<Gap>;
 };
 
-/** Why tries of the measured time failed. */
-export type Reason = {
-  /** What kind of trouble it is. */
-  class: string;
-  /** What people call it; of an error that no rule knows, its SQLSTATE. */
+/** The column that an instrument stands in. */
+export type InstrumentOf = "server" | "host" | "client" | "other";
+
+/** What an instrument did not see. */
+export type Gap = {
+  /** Part that is missing; empty: all of the instrument. */
+  label: string;
+  /** `null`: from the beginning. Both `null`: never read. */
+  from_us: number | null;
+  /** `null`: to the end. */
+  to_us: number | null;
+  /** Why. */
   reason: string;
-  /** The SQLSTATE; `null` when there was none. */
-  sqlstate: string | null;
-  /** Tries lost to it. */
-  tries: number;
-  /** Of these, those after which the transaction was tried again. */
-  tries_retried: number;
-  /** Of these, those that were the last of their transaction. */
-  tries_ended: number;
-  /** One of its messages, whole: the first that was seen. */
-  message: string;
-  /** The statement it mostly came to. Not recorded yet. */
-  statement?: string;
-};
-
-/** The machine that pgdyno ran on. */
-export type Host = {
-  /** Its name. */
-  name: string | null;
-  /** Release of its kernel. */
-  kernel: string | null;
-  /** Model of its first CPU. */
-  cpu_model: string | null;
-  /** CPUs that pgdyno might use. */
-  cpus: number;
-  /** Main memory. */
-  memory_bytes: number | null;
-};
-
-/** Times without a connection. */
-export type Outages = {
-  /** How often a client was without a connection. */
-  count: number;
-  /** Each from the loss until the client was connected again. */
-  length: Latencies;
-  /** Those that had not ended when the run did. */
-  unended: number;
-  /** Attempts to connect during all of them. */
-  attempts: number;
-};
-
-/** A server that clients connected to. */
-export type Endpoint = {
-  /** `host:port`, or the path of a Unix socket. */
-  name: string;
-  /** Clients that try it first. */
-  clients: number;
-  /** Connections made there; like the two below over the whole run. */
-  connections: number;
-  /** Connections to it that broke. */
-  lost: number;
-  /** How often a client came here from another endpoint. */
-  arrived: number;
-  /** As in the figures. */
-  service: Latencies;
-  /** As in the figures. */
-  response: Latencies | null;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
-};
-
-/** What the draws came to. */
-export type Touched = {
-  /** Draws that were made. */
-  draws: number;
-  /** Whether the run made more than were replayed. */
-  is_sample: boolean;
-  /** Different rows among them. */
-  distinct: number;
-  /** Share of the row that was drawn most, 0 to 1. */
-  hottest_share: number;
-  /** Share of the hundred rows that were drawn most. */
-  hottest_100_share: number;
-};
-
-/** How the clients ended. */
-export type Clients = {
-  /** All clients. */
-  total: number;
-  /** Those that ended before their time, because of an error. */
-  aborted: number;
-  /** Of these, those whose connection broke or could not be made. */
-  disconnected: number;
+  /** The one command that closes it. */
+  remedy: string | null;
+  /** How many readings failed. No instrument counts them yet. */
+  times?: number;
 };
 
 /** A series. */
@@ -1396,6 +1413,28 @@ export type Series = {
 /** How the readings of a series are to be taken. */
 export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
 
+/** Average active sessions by what they waited for. */
+export type Waits = {
+  /** Index in `clocks_us`. */
+  clock: number;
+  /** The server's cores, where known: a dashed line. */
+  cores: number | null;
+  /** `sampled 10 × a second`. */
+  how?: string;
+  /** By event. */
+  events: Array<WaitEvent>;
+};
+
+/** Sessions in one wait event. */
+export type WaitEvent = {
+  /** Class `CPU` is working, without a wait. */
+  class: string;
+  /** Its name. */
+  event: string;
+  /** Same length as the clock. */
+  sessions: Array<number | null>;
+};
+
 /** Work units of slob and what they cost. */
 export type SlobTrial = {
   /** A row each, in order. */
@@ -1424,63 +1463,24 @@ export type AccountingRow = {
   what?: string;
 };
 
-/** What the database holds beside what was counted, such as rows of pgbench_history. */
-export type Books = {
-  /** `null`: that cannot be said. */
-  balanced: boolean | null;
-  /** In a sentence. */
-  sentence: string;
+/** A repeat among its siblings, for the dot strips. */
+export type Sibling = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat. */
+  repeat: number | null;
+  /** The trial of this page. */
+  this: boolean;
+  /** Committed transactions a second. */
+  goodput_per_s: number | null;
+  /** Of response times with a rate, else of service times. */
+  p50_us: number | null;
+  /** Likewise. */
+  p99_us: number | null;
+  /** Likewise. */
+  p99_9_us: number | null;
+  /** Tries beyond the first. */
+  retries_per_commit: number | null;
+  /** Failed transactions. */
+  failed: number | null;
 };
-
-/** Average active sessions by what they waited for. */
-export type Waits = {
-  /** Index in `clocks_us`. */
-  clock: number;
-  /** The server's cores, where known: a dashed line. */
-  cores: number | null;
-  /** `sampled 10 × a second`. */
-  how?: string;
-  /** By event. */
-  events: Array<WaitEvent>;
-};
-
-/** Sessions in one wait event. */
-export type WaitEvent = {
-  /** Class `CPU` is working, without a wait. */
-  class: string;
-  /** Its name. */
-  event: string;
-  /** Same length as the clock. */
-  sessions: Array<number | null>;
-};
-
-/** An instrument. */
-export type Instrument = {
-  /** `pg.io`, `host.disk`, `waits`, `scrape.node`. */
-  name: string;
-  /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
-  source: string;
-  /** The column that it stands in. */
-  of: InstrumentOf;
-  /** What it did not see. */
-  gaps: Array<Gap>;
-};
-
-/** What an instrument did not see. */
-export type Gap = {
-  /** Part that is missing; empty: all of the instrument. */
-  label: string;
-  /** `null`: from the beginning. Both `null`: never read. */
-  from_us: number | null;
-  /** `null`: to the end. */
-  to_us: number | null;
-  /** Why. */
-  reason: string;
-  /** The one command that closes it. */
-  remedy: string | null;
-  /** How many readings failed. No instrument counts them yet. */
-  times?: number;
-};
-
-/** The column that an instrument stands in. */
-export type InstrumentOf = "server" | "host" | "client" | "other";
