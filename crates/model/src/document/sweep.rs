@@ -4,6 +4,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::WholeTrial;
 use super::capacity::Capacity;
 
 /// A trial of a sweep that is over.
@@ -25,7 +26,7 @@ pub struct SweepTrial {
     pub before: Value,
     /// What was measured, if anything was: the document of a trial.
     #[serde(flatten)]
-    pub result: Option<Value>,
+    pub result: Option<WholeTrial>,
 }
 
 /// The last line, where it was asked for.

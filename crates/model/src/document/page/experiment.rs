@@ -1,8 +1,8 @@
 //! The page of an experiment.
 
 use serde::Serialize;
-use serde_json::Value;
 
+use super::TrialPage;
 use crate::document::Common;
 use crate::document::calibration::Calibration;
 use crate::document::capacity::Capacity;
@@ -71,8 +71,8 @@ pub struct ExperimentPage {
     pub slob: Option<SlobSweep>,
     /// Trials that have a page of their own within this file: `#trial=NUMBER`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional, type = "Array<TrialData>"))]
-    pub pages: Option<Vec<Value>>,
+    #[cfg_attr(test, ts(optional))]
+    pub pages: Option<Vec<TrialPage>>,
 }
 
 /// Something that varies.

@@ -7,12 +7,10 @@ mod timeline;
 mod trial;
 
 pub use compare::{
-    Changed, ComparePage, ComparedStatement, Difference, OrderedTrial, OverTime, Pair,
-    Side, SideFigures, TimePerCommit,
+    Changed, ComparePage, ComparedStatement, Difference, OrderedTrial, OverTime, Pair, Side,
+    SideFigures, TimePerCommit,
 };
-pub use experiment::{
-    Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialRef, Zones,
-};
+pub use experiment::{Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialRef, Zones};
 pub use observed::{Event, Gap, Instrument, InstrumentOf, Series, WaitEvent, Waits, Worst};
 pub use timeline::{NamedCounts, Timeline};
 pub use trial::{
