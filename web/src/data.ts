@@ -1,7 +1,9 @@
+// Generated from crates/model/src/document by: PGDYNO_WRITE_TYPES=1 cargo test -p pgdyno-model typescript
+
 /**
- * The data contract: what the Rust side writes into `<script type="application/json" id="data">`.
- * Types only, no code. Documents that pgdyno prints with `--json` are embedded as they are
- * (docs/json.md), so that figures on the page are those of the notebook.
+ * The data contract: what pgdyno writes into `<script type="application/json" id="data">`. What it
+ * prints with `--json` is embedded as it is (docs/json.md), so that figures on the page are those of
+ * the notebook.
  *
  * Rules: times are whole microseconds on the clock of the trial's seconds (0: clients began to
  * work; below 0: before), latencies microseconds, shares 0 to 1, stamps UTC as text. `null` is "not
@@ -10,310 +12,2300 @@
  * Unknown fields and unknown codes are no error.
  */
 
-import type { Common, Histogram, Latencies, Packed, TrialData } from './document';
+/** The version of these types. */
+export const FORMAT = 1;
 
-export * from './document';
+/** Fields of a page of any kind. */
+export type Common = {
+  /** The version of these types. The page refuses what it does not know. */
+  format: number;
+  /** The version of pgdyno that wrote the report. */
+  pgdyno: string;
+  /** When the report was written, UTC. */
+  written: string;
+  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
+  eyebrow?: string;
+  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
+  title: string;
+  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
+  facts: Array<string>;
+  /** The command line that would do it again, or that made this. */
+  command: string;
+  /** `null`: no diagnosis was made. */
+  verdict: Verdict | null;
+  /** What a reader must know before believing it. */
+  notes: Array<Note>;
+};
 
+/** A validity note, with what the page adds. */
+export type Note = {
+  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
+  figures?: Array<string>;
+  /** A bold beginning; without it the sentence stands alone. */
+  title?: string;
+  /** From when on it holds, in microseconds on the trial's clock. */
+  from_us?: number;
+  /** Until when. */
+  to_us?: number;
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
+};
+
+/** How much a note matters. */
+export type Severity = "notice" | "warning" | "serious";
+
+/** What limited a trial. */
+export type Verdict = {
+  /**
+   * The rule's code: client, network, server-cpu, durable-commit, contention, buffer-misses,
+   * device-reads, connections, stalls, hot-range, leaders, clock-uncertainty, hops, rate-met; or
+   * not-known. Others are drawn in a neutral colour.
+   */
+  limit: string;
+  /** Words above the sentence; without it "What limited it". */
+  label?: string;
+  /** The one sentence. */
+  sentence: string;
+  /** What proves it, the strongest first. */
+  evidence: Array<Evidence>;
+  /** What would be met next. */
+  second: LimitOf | null;
+  /** What to try, a sentence each. */
+  try: Array<string>;
+  /** Of a comparison: that several things changed at once. */
+  careful?: string;
+  /** Of a comparison: `--fail-if` and what came of it. */
+  gate?: Gate;
+  /** Every rule that was examined, in order. */
+  rules: Array<Rule>;
+};
+
+/** A limit and its sentence. */
+export type LimitOf = {
+  /** The rule's code. */
+  limit: string;
+  /** In one sentence. */
+  sentence: string;
+};
+
+/** What became of a rule. */
+export type Rule = {
+  /** Its code. */
+  code: string;
+  /** Its name for people. */
+  name: string;
+  /** What came of it. */
+  state: RuleState;
+  /** The deciding figure, or the reason why there is none. */
+  figure: string;
+};
+
+/** What came of a rule. */
+export type RuleState = "limit" | "second" | "ruled-out" | "not-applicable" | "not-known";
+
+/** A gate of a comparison. */
+export type Gate = {
+  /** `--fail-if` as typed. */
+  condition: string;
+  /** What came of it. */
+  result: GateResult;
+  /** The same in a sentence. */
+  sentence: string;
+};
+
+/** What came of a gate. */
+export type GateResult = "passed" | "failed" | "cannot-tell";
+
+/** One piece of evidence. */
+export type Evidence = {
+  /** Ready to be shown, short, with its unit: `99.0 %`, `1.32 s`, `37 ×`, `16 → 32`. */
+  figure: string;
+  /** What it is. */
+  sentence: string;
+  /** Where the page shows it. */
+  link?: Link;
+};
+
+/** To a section of the page, or to a stretch of time. */
+export type Link = {
+  /** What to read on it. */
+  text: string;
+  /** The section's id. */
+  section?: string;
+  /** From here on, in microseconds on the trial's clock. */
+  from_us?: number;
+  /** Up to here. */
+  to_us?: number;
+};
+
+/** A page, by its kind. */
 export type Data = TrialData | ExperimentData | CompareData;
 
-/** The code of a limit, as `Verdict` has it. */
-export type LimitCode = string;
+/** Two sets of trials beside each other, point by point. */
+export type CompareData = {
+  /** `compare`. */
+  kind: 'compare';
+  /** One side. */
+  a: Side;
+  /** The other one. */
+  b: Side;
+  /** A table of differences for each point that both sides have. The first is the page's subject. */
+  pairs: Array<Pair>;
+  /** What differs in how the first trials of both sides were measured. */
+  changed: Array<Changed>;
+  /** What does not: its name, and words. */
+  same: Array<[name: string, words: string]>;
+  /** How it was compared: a name, and words. */
+  method: Array<[name: string, words: string]>;
+  /** The version of these types. The page refuses what it does not know. */
+  format: number;
+  /** The version of pgdyno that wrote the report. */
+  pgdyno: string;
+  /** When the report was written, UTC. */
+  written: string;
+  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
+  eyebrow?: string;
+  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
+  title: string;
+  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
+  facts: Array<string>;
+  /** The command line that would do it again, or that made this. */
+  command: string;
+  /** `null`: no diagnosis was made. */
+  verdict: Verdict | null;
+  /** What a reader must know before believing it. */
+  notes: Array<Note>;
+};
 
-// ---------------------------------------------------------------- an experiment
+/** The repeats of one workload at one point on both sides. */
+export type Pair = {
+  /** What was measured, for people. */
+  point: string;
+  /** Whether repeats were compared in pairs. */
+  paired: boolean;
+  /** Which latencies all figures are of. */
+  latency: LatencyKind;
+  /** One side. */
+  a: SideFigures;
+  /** The other one. */
+  b: SideFigures;
+  /** What came of comparing each figure. */
+  differences: Array<Difference>;
+  /** Of a commit, by what its session did; missing: a trial was not observed. */
+  time_per_commit?: Array<TimePerCommit>;
+  /** Statements of both sides. Not compared yet. */
+  statements?: Array<ComparedStatement>;
+};
 
-export interface ExperimentData extends Common {
-  kind: 'experiment';
+/** The latencies of one side. */
+export type SideFigures = {
+  /** In the order in which they were run. */
+  trials: Array<OrderedTrial>;
+  /** All repeats' transactions together. */
+  histogram: Histogram;
+  /** Each repeat's, for the range. */
+  repeats: Array<Histogram>;
+  /** Merged step by step over the repeats, from their start of measuring. */
+  over_time: OverTime;
+  /**
+   * Checkpoints of each repeat, in the order of trials: from and to in microseconds on the
+   * repeat's clock. Not read yet.
+   */
+  checkpoints?: Array<Array<[number, number]>>;
+};
+
+/**
+ * A histogram with buckets of its own: bucket `i` ends at `value_us[i]` (HdrHistogram's highest
+ * equivalent value), ascending; same length as `count`. Sum of `count` is the number of values.
+ */
+export type Histogram = {
+  /** Where each bucket ends, in microseconds. */
+  value_us: Array<number>;
+  /** How many values it has. */
+  count: Array<number>;
+  /** The longest, exact; `null` without any. */
+  max_us: number | null;
+};
+
+/** Histograms that share their buckets, one a step. */
+export type OverTime = {
+  /** The length of a step. */
+  step_us: number;
+  /** Where each bucket ends (its highest equivalent value), ascending. */
+  buckets_us: Array<number>;
+  /** A step each. */
+  merged: Array<Packed>;
+  /** The least p99 of a repeat in each step. Not computed yet. */
+  p99_low_us?: Array<number | null>;
+  /** The greatest. Not computed yet. */
+  p99_high_us?: Array<number | null>;
+};
+
+/**
+ * Counts of values by bucket: flat pairs `[gap, count, gap, count, …]`. The first gap is the index of
+ * the first bucket, each further one the distance to the bucket before. Counts are above 0.
+ */
+export type Packed = Array<number>;
+
+/** A trial and its place in time. */
+export type OrderedTrial = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Grows with the time at which it was run. */
+  order: number;
+};
+
+/** A statement on both sides. */
+export type ComparedStatement = {
+  /** As reports print it. */
+  text: string;
+  /** Of an execution on A's side. */
+  a_mean_us: number | null;
+  /** Of an execution on B's side. */
+  b_mean_us: number | null;
+  /** Of executions on A's side. */
+  a_p99_us: number | null;
+  /** Of executions on B's side. */
+  b_p99_us: number | null;
+  /** Whether they differ; `null`: not tested. */
+  significant: boolean | null;
+};
+
+/** A figure of B beside A's. */
+export type Difference = {
+  /** `goodput`, `p50`, `p99.9`. */
+  figure: string;
+  /** For people. */
   name: string;
+  /** `tps`, `µs`. */
+  unit: string;
+  /** Which direction is good. */
+  higher_is_better: boolean;
+  /** A relative limit of the gate on it, as a share. */
+  gate: number | null;
+  /** Why it was not compared; then nothing of what follows is there. */
+  not_compared?: string;
+  /** A over its repeats. */
+  a?: Spread;
+  /** B over its repeats. */
+  b?: Spread;
+  /** B to A as a share: 0.106 is +10.6 %; missing where a figure is not positive. */
+  change?: number;
+  /** The 95 % interval of the change. */
+  change_interval?: [number, number];
+  /** Two-sided p-value; missing without enough repeats. */
+  p?: number;
+  /** What may be said. */
+  verdict?: DifferenceVerdict;
+};
+
+/** A figure over repeats, with that of each. */
+export type Spread = {
+  /** Of each repeat, in the order of the trials; `null`: it does not have the figure. */
+  values: Array<number | null>;
+  /** Repeats. */
+  n: number;
+  /** Their median, in the unit of the figure. */
+  median: number;
+  /** The least. */
+  min: number;
+  /** The greatest. */
+  max: number;
+  /** The 95 % interval of the median, from six repeats on: low and high end. */
+  interval: [number, number] | null;
+};
+
+/** Where B lies as seen from A. */
+export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference" | "not-enough-repeats";
+
+/** What latencies are of. */
+export type LatencyKind = "service" | "response";
+
+/** Time of one client for each commit, by what its session did. */
+export type TimePerCommit = {
+  /** The class of wait events; `CPU`: none, `Client`: outside the server, `Other`: the small ones. */
+  class: string;
+  /** For people. */
+  name: string;
+  /** On A's side. */
+  a_us: number;
+  /** On B's side. */
+  b_us: number;
+};
+
+/** One side of a comparison. */
+export type Side = {
+  /** As named on the command line. */
+  name: string;
+  /** How many trials, and when. */
+  facts: string;
+};
+
+/** Something that is not the same on both sides. */
+export type Changed = {
+  /** `setting`, `version`, `server`, `host`, `trial`. */
+  kind: string;
+  /** Where it stands: `server.version`. */
+  name: string;
+  /** A's value; `–` where it has none. */
+  a: string;
+  /** B's value. */
+  b: string;
+};
+
+/** An experiment's points on a grid of what varies, and every trial in run order. */
+export type ExperimentData = {
+  /** `experiment`. */
+  kind: 'experiment';
+  /** As it was named. */
+  name: string;
+  /** Its UUID; empty where no experiment holds the trials together. */
   uuid: string;
   /** What defines it. */
   definition: string;
-  definition_name?: string;
-  between?: string;
-  environment: [name: string, words: string][];
-  /** p99 asked for. */
-  slo_us?: number | null;
+  /** In order: Server, Target, Database, Load generator, pgdyno, Pack, … with words each. */
+  environment: Array<[name: string, words: string]>;
+  /** The limit of p99 of response times, where a capacity was asked for. */
+  slo_us?: number;
   /** What varies. Points stand on a grid of these; zipped axes are one axis. */
-  axes: Axis[];
-  points: Point[];
+  axes: Array<Axis>;
+  /** By what varies. */
+  points: Array<Point>;
   /** Every trial of the points, in run order, those that do not count too. */
-  trials: TrialRef[];
-  /** Index in points: the best. */
-  best?: number | null;
-  /** From first to last, and what of it was measured. */
-  took_s?: number | null;
-  measured_s?: number | null;
-  /** Zones of size on the axis named: where it ends fitting shared_buffers, memory. */
-  zones?: { axis: string; shared_buffers_bytes?: number | null; memory_bytes?: number | null };
-  /** The document of report/capacity.rs. */
-  capacity?: Capacity | null;
-  /** What `pgdyno lab retries --json` prints. */
-  retries_lab?: RetriesLab | null;
+  trials: Array<TrialRef>;
+  /** Index in points: the one with the highest median goodput. */
+  best?: number;
+  /** From the first trial's beginning to the last one's end. */
+  took_s?: number;
+  /** What of that was measured. */
+  measured_s: number;
+  /** Where on the axis of sizes memory ends. */
+  zones?: Zones;
+  /** How much load keeps the limit of p99. */
+  capacity?: Capacity;
+  /** What the laboratory for retries found. */
+  retries_lab?: RetriesLab;
+  /** Times beside what is expected of good infrastructure, a system each. */
+  calibrations?: Array<Calibration>;
+  /** Where the caches end. */
+  slob?: SlobSweep;
   /** Trials that have a page of their own within this file: `#trial=NUMBER`. */
-  pages?: TrialData[];
-  /** What `pgdyno calibrate --json` prints; several with --compare. */
-  calibrations?: Calibration[];
-  slob?: SlobSweep | null;
-}
+  pages?: Array<TrialData>;
+  /** The version of these types. The page refuses what it does not know. */
+  format: number;
+  /** The version of pgdyno that wrote the report. */
+  pgdyno: string;
+  /** When the report was written, UTC. */
+  written: string;
+  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
+  eyebrow?: string;
+  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
+  title: string;
+  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
+  facts: Array<string>;
+  /** The command line that would do it again, or that made this. */
+  command: string;
+  /** `null`: no diagnosis was made. */
+  verdict: Verdict | null;
+  /** What a reader must know before believing it. */
+  notes: Array<Note>;
+};
 
-export interface Axis {
+/** Something that varies. */
+export type Axis = {
   /** `clients`, `params.scale`, `rate`. */
   name: string;
   /** `clients`, `scale`. */
   title: string;
   /** As typed, in order. */
-  values: string[];
+  values: Array<string>;
   /** The same as numbers, where all are. */
-  numbers?: number[] | null;
-  /** Below each value: the size of the database, `150 MB`. */
-  sizes_bytes?: (number | null)[];
-}
+  numbers: Array<number> | null;
+  /** Of an axis of sizes: that of the database at each value. */
+  sizes_bytes?: Array<number | null>;
+};
 
-/** Over the repeats of a point. */
-export interface Spread {
-  n: number;
-  median: number;
-  min: number;
-  max: number;
-  interval: [low: number, high: number] | null;
-  /** In the order of the point's trials. */
-  values: (number | null)[];
-}
+/** Where on the axis of sizes memory ends. */
+export type Zones = {
+  /** The axis' name. */
+  axis: string;
+  /** The server's setting. */
+  shared_buffers_bytes: number | null;
+  /** Of the server's host, where pgdyno is on it. */
+  memory_bytes: number | null;
+};
 
-export interface PointFigure {
-  over_repeats: Spread | null;
-  /** Percentiles: of all repeats' transactions. */
-  together_us?: number | null;
-}
+/** Latency against load, and what follows. */
+export type Capacity = {
+  /** The limit of p99 of response times, µs. */
+  slo_us: number;
+  /** A ladder for each point that has rates. */
+  ladders: Array<Ladder>;
+};
 
-export interface Point {
+/** Trials that differ in nothing but their rate. */
+export type Ladder = {
+  /** The point without its rate. */
+  point: unknown;
+  /** What tells it from the others, for people. */
   title: string;
-  workload: string;
-  /** Index of its value on each axis. */
-  at: number[];
-  repeats: number;
-  /** Numbers of the trials that count. */
-  trials: { trial: number; repeat: number | null }[];
-  left_out: { trial: number; repeat: number | null; why: string }[];
-  latency: 'service' | 'response';
-  /** goodput, p50, p90, p95, p99, p99.9. */
-  figures: Record<string, PointFigure>;
-  retries_per_commit?: number | null;
-  committed: number;
-  failed: number;
-  retries: number;
-  /** The verdict of most of its repeats. */
-  limit?: { code: LimitCode; name: string; agree: number; of: number } | null;
-  outliers: { figure: string; trial: number; repeat: number | null; modified_z_score: number }[];
-  note?: string;
-}
+  /** By rate, the lowest first. */
+  loads: Array<Load>;
+  /** The highest load that keeps the limit; `null`: there is no curve. */
+  capacity: Estimate | null;
+  /** Beyond which load latency grows faster than load; `null`: there is no curve. */
+  knee: Estimate | null;
+  /** Which rates were left out of the curve, and why. */
+  gaps: Array<string>;
+  /** Why there is no curve. */
+  no_curve?: string;
+};
 
-export interface TrialRef {
+/** Where a load lies. */
+export type Estimate = {
+  /** As seen from `per_s`. */
+  is: EstimateIs;
+  /** Transactions a second. */
+  per_s: number;
+  /** Of what is `at` a load: `null` with fewer than six repeats. */
+  interval?: Interval | null;
+};
+
+/** Where a load lies as seen from a rate that was measured. */
+export type EstimateIs = "at" | "below" | "at-least" | "at-or-below" | "above";
+
+/** What else the repeats are compatible with. */
+export type Interval = {
+  /** Its lower end. */
+  low: number;
+  /** Its upper end. */
+  high: number;
+  /** Its confidence, 0 to 1. */
+  level: number;
+};
+
+/** The repeats at one rate, in the order of their trials. */
+export type Load = {
+  /** Transactions a second that were to start. */
+  rate_per_s: number;
+  /** Their numbers in the notebook. */
+  trials: Array<number>;
+  /** Transactions a second that were committed. */
+  goodput_per_s: Array<number | null>;
+  /** Of response times. */
+  response_p50_us: Array<number | null>;
+  /** Of response times; `null` with too few transactions. */
+  response_p99_us: Array<number | null>;
+  /** Transactions that failed. */
+  failed: Array<number | null>;
+};
+
+/** All points, in the order in which they were first measured. */
+export type RetriesLab = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** `retries`. */
+  lab: string;
+  /** pgdyno's version. */
+  pgdyno: string;
+  /** True: a first look. */
+  exploratory: boolean;
+  /** The workload's name; `null`: no trial came to its end. So with `variables`, `trial` and `target`. */
+  workload: string | null;
+  /** What its clients started with. */
+  variables: { [key in string]: string } | null;
+  /** What was asked of the first trial. */
+  trial: LabTrial | null;
+  /** Where it was measured. */
+  target: LabTarget | null;
+  /** One for each number of clients, isolation level, policy. */
+  points: Array<LabPoint>;
+  /** What is to be said of all points. */
+  says: Array<string>;
+};
+
+/** All forms under the same circumstances. */
+export type LabPoint = {
+  /** The parameters that all its forms have in common. */
+  given: Record<string, unknown>;
+  /** The isolation level that was found to be in effect. */
+  isolation: string | null;
+  /** The best first. */
+  forms: Array<LabForm>;
+  /** What its table means, in a sentence. */
+  says: string | null;
+};
+
+/** All trials of a form at a point. */
+export type LabForm = {
+  /** Its name. */
+  form: string;
+  /** `null`: no trial came to its end. */
+  goodput_per_s: LabGoodput | null;
+  /** Of all repeats, from the start of each transaction's first try. */
+  service: Latencies;
+  /** Transactions that were committed. */
+  committed: number;
+  /** Transactions that failed. */
+  failed: number;
+  /** All transactions that were to be done. */
+  transactions: number;
+  /** Transactions that were given up. */
+  given_up: number;
+  /** Retries by clients. */
+  retries: number;
+  /** Retries by the server, as transactions tell or as it counts. */
+  server_retries: number;
+  /** `null`: nothing was committed. */
+  retries_per_commit: number | null;
+  /** `null`: nothing was committed. */
+  server_retries_per_commit: number | null;
+  /** The share of the time in tries that was spent in those that failed, 0 to 1. */
+  lost_time_share: number | null;
+  /** The same of statements. */
+  lost_statement_share: number | null;
+  /** Why trials came to nothing, each reason once. */
+  not_run: Array<string>;
+};
+
+/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
+export type Latencies = {
+  /** How many there are. */
+  count: number;
+  /** Their mean. */
+  mean_us: number | null;
+  /** Their standard deviation, over all of them. */
+  stddev_us: number | null;
+  /** The median. */
+  p50_us: number | null;
+  /** The 90th percentile. */
+  p90_us: number | null;
+  /** The 95th percentile. */
+  p95_us: number | null;
+  /** The 99th percentile. */
+  p99_us: number | null;
+  /** The 99.9th percentile. */
+  p99_9_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+};
+
+/** Committed transactions a second over the repeats. */
+export type LabGoodput = {
+  /** Of the repeats. */
+  median: number;
+  /** The least. */
+  min: number;
+  /** The greatest. */
+  max: number;
+  /** Of each. */
+  repeats: Array<number>;
+};
+
+/** What was asked of a trial. */
+export type LabTrial = {
+  /** How long it was to measure. */
+  duration_s: number | null;
+  /** Transactions of each client, instead. */
+  transactions_per_client: number | null;
+  /** The most tries of a transaction; 0: any number. */
+  max_tries: number;
+};
+
+/** Where it was measured. */
+export type LabTarget = {
+  /** For people. */
+  title: string;
+  /** What is known about the server. */
+  facts: Facts;
+};
+
+/** What is known about the server. */
+export type Facts = {
+  /** The dialect that is spoken to it. */
+  dialect: string;
+  /** Whether a dialect is written for this product; else PostgreSQL's is tried. */
+  dialect_known: boolean;
+  /** All of `version()`. */
+  version: Fact<string>;
+  /** Such as `18.1`. */
+  server_version: Fact<string>;
+  /** Such as 180001. */
+  server_version_num: Fact<number>;
+  /** Setting. */
+  fsync: Fact<boolean>;
+  /** Setting, as this session has it. */
+  synchronous_commit: Fact<string>;
+  /** Setting. */
+  full_page_writes: Fact<boolean>;
+  /** Whether the server was built with assertions. */
+  debug_assertions: Fact<boolean>;
+  /** Setting, in bytes. */
+  shared_buffers_bytes: Fact<number>;
+  /** Setting. */
+  max_connections: Fact<number>;
+  /** Setting, as this session has it. */
+  default_transaction_isolation: Fact<string>;
+  /** Setting, as this session has it. */
+  read_only: Fact<boolean>;
+  /** Whether it is a standby (or still recovering). */
+  in_recovery: Fact<boolean>;
+  /** Size of the database that is measured. */
+  database_size_bytes: Fact<number>;
+  /** Where the data directory is on the server's host; for superusers and pg_read_all_settings. */
+  data_directory: Fact<string>;
+  /** Whether pgdyno runs on the server's host. */
+  same_host: Fact<boolean>;
+  /** Whether the data directory lies in memory. */
+  data_in_memory: Fact<boolean>;
+  /** Settings that are not as the server's program has them, with their units. */
+  changed_settings: Fact<{ [key in string]: string }>;
+  /** The nodes of the cluster. */
+  nodes: Fact<Array<ClusterNode>>;
+  /** How many copies of the rows the cluster is to keep. */
+  replication_factor: Fact<number>;
+  /**
+   * The isolation level in effect in the workload's transactions, read back in one that begins
+   * as they do; several with commas between.
+   */
+  isolation: Fact<string>;
+  /** Which node a connection to each endpoint met before the run. */
+  reached: Array<Reached>;
+};
+
+/** Something known, or why it is not. */
+export type Fact<T> = T | {
+  unseen: string
+};
+
+/** A node of a cluster, as the cluster tells of it. */
+export type ClusterNode = {
+  /** Its number, where nodes have one. */
+  id: string | null;
+  /** `host:port` for clients. */
+  address: string;
+  /** Where it stands. */
+  locality: string | null;
+  /** What it runs. */
+  version: string | null;
+  /** Whether it was alive when asked. */
+  is_live: boolean | null;
+};
+
+/** What a connection met. */
+export type Reached = {
+  /** The endpoint. */
+  endpoint: string;
+  /** The node, as it calls itself. */
+  node: Fact<string>;
+};
+
+/** Times of the simplest work beside what is expected of good infrastructure. */
+export type Calibration = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** Its name. */
+  calibration: string;
+  /** Its UUID. */
+  uuid: string;
+  /** When it was begun, UTC. */
+  created: string;
+  /** Where, for people. */
+  target: string;
+  /** The server's product and version, for people. */
+  server: string;
+  /** What is known about the server. */
+  facts: Facts;
+  /** What was chosen of the workload's parameters, `NAME=VALUE` each. */
+  params: Array<string>;
+  /** What the workload's clients started with. */
+  variables: { [key in string]: string };
+  /** Of reads and updates together; `null`: not known. */
+  baseline: Baseline | null;
+  /** Those that were measured, in their order. */
+  lines: Array<CalibrationLine>;
+  /** Of a commit. */
+  sync: Sync;
+  /** More clients; `null`: only one was tried. */
+  concurrency: Concurrency | null;
+};
+
+/** Whether read and update are as expected or better. */
+export type Baseline = "met" | "missed";
+
+/** One kind of transaction. */
+export type CalibrationLine = {
+  /** What it is of. */
+  line: LineOf;
+  /** Its number in the notebook. */
   trial: number;
-  uuid?: string;
+  /** Transactions. */
+  count: number;
+  /** The least. */
+  min_us: number | null;
+  /** The median. */
+  p50_us: number | null;
+  /** A percentile. */
+  p95_us: number | null;
+  /** A percentile. */
+  p99_us: number | null;
+  /** The greatest. */
+  max_us: number;
+  /** What is judged. */
+  mean_us: number;
+  /** Of the mean. */
+  expected: Range;
+  /** What came of the expectation. */
+  verdict: LineVerdict;
+  /** The median without that of the round trip; `null` for the round trip itself. */
+  without_round_trip_us: number | null;
+  /** Whether that is within the expectation. */
+  without_round_trip_within: boolean | null;
+  /**
+   * What the mean consists of, by `client_us`, `network_us`, `sync_us`, `commit_us`, `server_us`,
+   * `tail_us`; empty when the round trip is not known.
+   */
+  parts: { [key in string]: number };
+  /** Of a miss. */
+  cause: Cause | null;
+  /** Why the figure may be worth less than it seems. */
+  doubts: Array<string>;
+  /** What the server counted. */
+  server_side: Fact<Grown>;
+};
+
+/** Why an expectation was missed, as far as that can be told. */
+export type Cause = {
+  /** The greatest part. */
+  part: Part;
+  /** What that means for the line. */
+  sentence: string;
+  /** What speaks for it. */
+  evidence: Array<string>;
+};
+
+/** A part of a line's time. */
+export type Part = "client" | "network" | "sync" | "commit" | "server" | "tail";
+
+/** How much the server's counters have grown during a trial, its warm-up included. */
+export type Grown = {
+  /** Where the counters are from, for people. */
+  source: string;
+  /** Whether the trial's sessions had their syncs timed. */
+  timed: boolean;
+  /** By name. */
+  counted: { [key in string]: number };
+};
+
+/** Between which times a mean is to lie. */
+export type Range = {
+  /** Below it is better than expected. */
+  low_us: number;
+  /** Above it the expectation is missed. */
+  high_us: number;
+};
+
+/** What a line is of. */
+export type LineOf = "round-trip" | "commit" | "read" | "update";
+
+/** What came of an expectation. */
+export type LineVerdict = "met" | "better" | "missed";
+
+/** More clients. */
+export type Concurrency = {
+  /** Numbers of clients, from one on. */
+  steps: Array<Step>;
+  /** The share by which throughput must exceed the best so far to have grown. */
+  least_growth: number;
+  /** Where throughput stops growing. */
+  throughput_stops: Saturation | null;
+  /** Where p99 bends. */
+  p99_bends: Bend | null;
+  /** Why that is not known. */
+  p99_unknown: string | null;
+};
+
+/** Where throughput stops growing. */
+export type Saturation = {
+  "is": "at";
+  /** The fewest that give all but the last bit. */
+  clients: number;
+  /** Transactions a second there. */
+  goodput_per_s: number;
+} | {
+  "is": "beyond";
+  /** The most that were tried. */
+  clients: number;
+  /** Transactions a second there. */
+  goodput_per_s: number;
+};
+
+/** Where p99 bends. */
+export type Bend = {
+  "is": "at";
+  /** Clients. */
+  clients: number;
+} | {
+  "is": "at-or-below";
+  /** Clients. */
+  clients: number;
+} | {
+  "is": "not-seen"
+};
+
+/** What was measured at one number of clients. */
+export type Step = {
+  /** The trial's number. */
+  trial: number;
+  /** Clients at work. */
+  clients: number;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** Of reads and updates together. */
+  p50_us: number | null;
+  /** Of reads and updates together; `None` with too few of them. */
+  p99_us: number | null;
+  /** Transactions that failed. */
+  failed: number;
+  /** Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time. */
+  client_bound: boolean;
+};
+
+/** What is known of the sync of a commit. */
+export type Sync = {
+  /** The median of a commit that waits less that of one that does not. */
+  difference_us: number | null;
+  /** By the server's own clock, for each sync. */
+  server_us: number | null;
+  /** In words, with what is not known and why. */
+  sentences: Array<string>;
+};
+
+/** A trial's page. */
+export type TrialData = {
+  /** `trial`. */
+  kind: 'trial';
+  /** What `pgdyno show TRIAL --json` prints, without `seconds`, `observed` and `verdict`. */
+  run: Run;
+  /** The other repeats of its point, this one included, in the order of repeats. */
+  siblings: Array<Sibling>;
+  /** Its seconds. */
+  timeline: Timeline;
+  /** Whole-run histograms of the measured time. */
+  histograms: Histograms;
+  /** Same order as the SQL commands of `run.statements`, flat; without those never executed. */
+  statements: Array<StatementRow>;
+  /** Try on which transactions were committed: `[0]` on the first. Not recorded yet. */
+  commits_by_try?: Array<number>;
+  /** A sentence on the client's counters beside the server's. Not made yet. */
+  counters_sentence?: string;
+  /** What the database holds beside what was counted. Not asked for yet. */
+  books?: Books;
+  /** What was looked through. */
+  instruments: Array<Instrument>;
+  /** Times of samples, shared by series. */
+  clocks_us: Array<Array<number>>;
+  /** What was seen, but for waits. */
+  series: Array<Series>;
+  /** What sessions waited for, where that was sampled. */
+  waits?: Waits;
+  /** What happened to the server. */
+  events: Array<Event>;
+  /** The longest transactions. */
+  worst: Array<Worst>;
+  /** What the server counted by statement, the dearest first. */
+  server_statements: Array<ServerStatement>;
+  /** What the storage layer did, where the workload is about that. */
+  slob?: SlobTrial;
+  /** Settings that are not as the server's program has them. */
+  settings?: Array<Setting>;
+  /** How many settings the server has, for "9 of 381". Not asked for yet. */
+  settings_total?: number;
+  /** Why they are not known. */
+  settings_unseen?: string;
+  /** In order: Server, Target, Database, Nodes, Load generator, pgdyno, Pack, … */
+  environment: Array<[name: string, words: string]>;
+  /** The version of these types. The page refuses what it does not know. */
+  format: number;
+  /** The version of pgdyno that wrote the report. */
+  pgdyno: string;
+  /** When the report was written, UTC. */
+  written: string;
+  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
+  eyebrow?: string;
+  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
+  title: string;
+  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
+  facts: Array<string>;
+  /** The command line that would do it again, or that made this. */
+  command: string;
+  /** `null`: no diagnosis was made. */
+  verdict: Verdict | null;
+  /** What a reader must know before believing it. */
+  notes: Array<Note>;
+};
+
+/** What the server says it did for one statement. */
+export type ServerStatement = {
+  /** As the server has it. */
+  text: string;
+  /** How often it was executed. */
+  calls: number;
+  /** Time in all executions. */
+  time_us: number;
+  /** Rows it gave or changed. */
+  rows: number | null;
+  /** What else the server tells, by its own names. */
+  details: { [key in string]: number };
+};
+
+/** A setting of the server. */
+export type Setting = {
+  /** Its name. */
+  name: string;
+  /** With its unit. */
+  value: string;
+  /** What the server's program has. */
+  default: string | null;
+  /** Where it is set. */
+  from: string | null;
+  /** Whether it stands here though it is the default. No verdict names any yet. */
+  named_by_verdict?: boolean;
+};
+
+/** Something that happened. */
+export type Event = {
+  /** When it began. */
+  at_us: number;
+  /** For how long, where it has a length. */
+  length_us?: number | null;
+  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
+  kind: string;
+  /** For people. */
+  text: string;
+  /** The instrument that saw it. */
+  source?: string;
+  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
+  sync_after_us?: number;
+  /** How long that took. */
+  sync_us?: number;
+};
+
+/** An instrument. */
+export type Instrument = {
+  /** `pg.io`, `host.disk`, `waits`, `scrape.node`. */
+  name: string;
+  /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
+  source: string;
+  /** The column that it stands in. */
+  of: InstrumentOf;
+  /** What it did not see. */
+  gaps: Array<Gap>;
+};
+
+/** The column that an instrument stands in. */
+export type InstrumentOf = "server" | "host" | "client" | "other";
+
+/** What an instrument did not see. */
+export type Gap = {
+  /** Part that is missing; empty: all of the instrument. */
+  label: string;
+  /** `null`: from the beginning. Both `null`: never read. */
+  from_us: number | null;
+  /** `null`: to the end. */
+  to_us: number | null;
+  /** Why. */
+  reason: string;
+  /** The one command that closes it. */
+  remedy: string | null;
+  /** How many readings failed. No instrument counts them yet. */
+  times?: number;
+};
+
+/** A repeat among its siblings, for the dot strips. */
+export type Sibling = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat. */
+  repeat: number | null;
+  /** The trial of this page. */
+  this: boolean;
+  /** Committed transactions a second. */
+  goodput_per_s: number | null;
+  /** Of response times with a rate, else of service times. */
+  p50_us: number | null;
+  /** Likewise. */
+  p99_us: number | null;
+  /** Likewise. */
+  p99_9_us: number | null;
+  /** Tries beyond the first. */
+  retries_per_commit: number | null;
+  /** Failed transactions. */
+  failed: number | null;
+};
+
+/** One of the longest transactions, with what happened around it. */
+export type Worst = {
+  /** When it ended. */
+  at_us: number;
+  /** From the scheduled start, with a rate. */
+  response_us: number | null;
+  /** How much of that it waited to begin. Not recorded yet. */
+  queued_us: number | null;
+  /** From the start. */
+  service_us: number | null;
+  /** How often it was tried. Not recorded yet. */
+  tries: number | null;
+  /** Its script, where there are several. */
+  script?: string;
+  /** Where it ran. Not recorded yet. */
+  endpoint?: string;
+  /** Its slowest statement. Not recorded yet. */
+  slowest?: SlowestStatement;
+  /** What happened around it. */
+  around: string;
+  /** Indexes in `events`. */
+  events: Array<number>;
+};
+
+/** The statement that took longest in a transaction. */
+export type SlowestStatement = {
+  /** As reports print it. */
+  text: string;
+  /** How long it took. */
+  us: number;
+};
+
+/** Work units of slob and what they cost. */
+export type SlobTrial = {
+  /** A row each, in order. */
+  accounting: Array<AccountingRow>;
+  /** Work units' times. */
+  units: Histogram | null;
+  /** What they are of. */
+  units_label: string;
+  /** What the server's count came to. */
+  sentence?: string;
+};
+
+/** A figure of the storage layer, or why there is none. */
+export type AccountingRow = {
+  /** `Logical reads (LIOPS)`. */
+  name: string;
+  /** `null`: not known. */
+  value: number | null;
+  /** Its unit. */
+  unit: string;
+  /** The same for each work unit. */
+  per_unit: number | null;
+  /** Why it is not known. */
+  unseen?: string;
+  /** Who counted it. */
+  what?: string;
+};
+
+/** What the database holds beside what was counted, such as rows of pgbench_history. */
+export type Books = {
+  /** `null`: that cannot be said. */
+  balanced: boolean | null;
+  /** In a sentence. */
+  sentence: string;
+};
+
+/** Average active sessions by what they waited for. */
+export type Waits = {
+  /** Index in `clocks_us`. */
+  clock: number;
+  /** The server's cores, where known: a dashed line. */
+  cores: number | null;
+  /** `sampled 10 × a second`. */
+  how?: string;
+  /** By event. */
+  events: Array<WaitEvent>;
+};
+
+/** Sessions in one wait event. */
+export type WaitEvent = {
+  /** Class `CPU` is working, without a wait. */
+  class: string;
+  /** Its name. */
+  event: string;
+  /** Same length as the clock. */
+  sessions: Array<number | null>;
+};
+
+/** Histograms of the measured time. */
+export type Histograms = {
+  /** Of service times. */
+  service: Histogram;
+  /** Of response times, with a rate. */
+  response?: Histogram;
+  /** Of the tries that were committed, where there may be several. */
+  attempt?: Histogram;
+};
+
+/** All scripts together, column by column, a row a second; warm-up included and marked. */
+export type Timeline = {
+  /** When each second began. */
+  start_us: Array<number>;
+  /** How long it was. */
+  length_us: Array<number>;
+  /** Of the warm-up: 1, else 0. Missing: none. */
+  warmup?: Array<number>;
+  /** Transactions that ended well. */
+  committed: Array<number>;
+  /** That ended badly. */
+  failed: Array<number>;
+  /** That never started. */
+  skipped: Array<number>;
+  /** Of which it is not known. */
+  unknown: Array<number>;
+  /** Committed, but later than the limit. */
+  late: Array<number>;
+  /** Tries beyond the first. */
+  retries: Array<number>;
+  /** Transactions that the schedule asked for in that second; missing: no rate. */
+  due?: Array<number>;
+  /** The longest service time. */
+  service_max_us: Array<number | null>;
+  /** The longest response time, with a rate. */
+  response_max_us?: Array<number | null>;
+  /** The end of each bucket (highest equivalent value), shared by all histograms of the timeline. */
+  buckets_us: Array<number>;
+  /**
+   * Largest relative error of a bucket: 0.001 as the notebook has them; larger where there were too
+   * many of these for a page.
+   */
+  resolution: number;
+  /** Histograms of service times. */
+  service: Array<Packed>;
+  /** Histograms of response times, with a rate. */
+  response?: Array<Packed>;
+  /** Retries by reason, most frequent first. No notebook splits them yet: `retries` is drawn. */
+  retries_by_reason?: Array<NamedCounts>;
+  /** Failed transactions by class. */
+  failed_by_class?: Array<NamedCounts>;
+  /** Committed by script, in the order of `run.measured.scripts`; two scripts and more. */
+  committed_by_script?: Array<Array<number>>;
+};
+
+/** A column with a name. */
+export type NamedCounts = {
+  /** What is counted. */
+  name: string;
+  /** A row a second. */
+  count: Array<number>;
+};
+
+/** A series. */
+export type Series = {
+  /** Index in `instruments`. */
+  instrument: number;
+  /** `pg.wal.bytes`, `host.cpu.user`. */
+  name: string;
+  /** Of which part: `node 1`, `vda`; empty where there is but one. */
+  label: string;
+  /** `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty. */
+  unit: string;
+  /** How it is to be taken. */
+  kind: SeriesKind;
+  /** What it tells, in a clause, where the instrument says. */
+  what?: string;
+  /** Index in `clocks_us`; missing: read before and after only. */
+  clock?: number;
+  /** Same length as the clock. `null`: no reading (a gap). */
+  value?: Array<number | null>;
+  /** What it was before. */
+  before?: number | null;
+  /** What it was after. */
+  after?: number | null;
+  /** How often it was found reset. */
+  resets?: number | null;
+};
+
+/** How the readings of a series are to be taken. */
+export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
+
+/** What was run, and what came of it: of `--json` all but its series and seconds (docs/json.md). */
+export type Run = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** pgdyno's version. */
+  pgdyno: string;
+  /** When clients began to work, UTC. */
+  started: string;
+  /** What was run. */
+  workload: Workload;
+  /** What was asked for. */
+  trial: TrialSpec;
+  /** Where the database was. */
+  target: Target;
+  /** Where pgdyno was. */
+  host: Host;
+  /** How it ended. */
+  end: End;
+  /** What `\error` said, behind its script and line. */
+  broken_invariant: string | null;
+  /** The figures. */
+  measured: Phase;
+  /** The warm-up's, apart from all others. */
+  warmup: Warmup | null;
+  /** What the draws came to, where scripts say which row they are about. */
+  touched: Touched | null;
+  /** What the storage layer did, where the workload is about that. */
+  accounting: Accounted | null;
+  /** Of throughput, and with a rate of response time. */
+  steadiness: Array<Steadiness>;
+  /** Why tries of the measured time failed, most frequent first. */
+  reasons: Array<Reason>;
+  /** What the server counted itself during the run, warm-up included. */
+  server_counters: Fact<ServerCounters>;
+  /** By script and command. */
+  statements: Array<ScriptStatements>;
+  /** Connections made. */
+  connections: Connections;
+  /** Times without a connection. */
+  outages: Outages;
+  /** By server that clients connected to. */
+  endpoints: Array<Endpoint>;
+  /** What happened to connections, the first thousand. */
+  events: Array<ConnectionEvent>;
+  /** The committed transactions of the measured time that took longest, the longest first. */
+  worst: Array<SlowTransaction>;
+  /** How the clients ended. */
+  clients: Clients;
+  /** What pgdyno itself used. */
+  client_cpu: ClientCpu;
+  /** What a reader must know before believing it. */
+  notes: Array<ValidityNote>;
+  /** What the notebook knows beside; left out of a trial that is not read from one. */
+  stored?: Stored;
+};
+
+/** What was run. */
+export type Workload = {
+  /** Its name. */
+  name: string;
+  /** The pack's content, when it is a pack. */
+  pack_sha256: string | null;
+  /** Variables that every client started with. */
+  variables: { [key in string]: string };
+};
+
+/** Connections made, apart from all latencies. */
+export type Connections = {
+  /** Until all clients were connected; 0 with a connection per transaction. */
+  initial_us: number;
+  /** Of each connection. */
+  latency: Latencies;
+};
+
+/** The machine that pgdyno ran on. */
+export type Host = {
+  /** Its name. */
+  name: string | null;
+  /** Release of its kernel. */
+  kernel: string | null;
+  /** Model of its first CPU. */
+  cpu_model: string | null;
+  /** CPUs that pgdyno might use. */
+  cpus: number;
+  /** Main memory. */
+  memory_bytes: number | null;
+};
+
+/** The accounting with what follows from it; `null` where that is not known. */
+export type Accounted = {
+  /** What follows. */
+  figures: AccountingFigures;
+  /** From the barrier to the end of the last transaction, in microseconds. */
+  elapsed_us: number;
+  /** Sessions at work. */
+  sessions: number;
+  /** CPUs of the server's host, where pgdyno is on it. */
+  cpus: number | null;
+  /** Counters of the buffer pool. */
+  buffers: Fact<BufferCounters>;
+  /** Reads of tables and indexes by who made them, where the server tells. */
+  io: Fact<Array<IoRow>>;
+  /** Bytes of log written. */
+  wal_bytes: Fact<number>;
+  /** What the device under the server's files did, for whomever. */
+  device: Fact<DeviceUse>;
+  /** CPU time of all the server's processes, in microseconds. */
+  cpu_us: Fact<number>;
+  /** What the sessions did, by kind of work unit. */
+  units: Array<AccountedUnits>;
+  /** What a unit is expected to read. */
+  expected: Fact<Expected>;
+  /** What the nodes of a distributed database count, under its own names. */
+  nodes: Array<NodeFigures>;
+};
+
+/** What follows from an accounting: see the methods of [`Accounting`] of the same names. */
+export type AccountingFigures = {
+  logical_reads: number | null;
+  liops: number | null;
+  misses: number | null;
+  misses_per_s: number | null;
+  hit_ratio: number | null;
+  device_reads_per_s: number | null;
+  device_bytes_per_s: number | null;
+  /** Blocks that came from the device as a share of all logical reads. */
+  device_blocks_per_logical_read: number | null;
+  wal_bytes_per_s: number | null;
+  cpu_us_per_logical_read: number | null;
+  liops_per_core: number | null;
+  cores_busy: number | null;
+  busy_share: number | null;
+  us_per_logical_read: number | null;
+  buffers_per_unit: number | null;
+  counted_by_expected: number | null;
+};
+
+/** What units are expected to read. */
+export type Expected = {
+  /** The kind of unit, such as `select`. */
+  kind: string;
+  /** How many were explained. */
+  count: number;
+  /** Buffers of one, on average. */
+  mean: number;
+  /** The fewest that one read. */
+  min: number;
+  /** The most. */
+  max: number;
+  /**
+   * The plan, node by node from the top, with the number of units that had it; most had the
+   * first.
+   */
+  plans: Array<[string, number]>;
+};
+
+/**
+ * A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
+ * logical read as PostgreSQL has them.
+ */
+export type NodeFigures = {
+  /** Its name among what is observed, such as `yb.reads`. */
+  name: string;
+  /** Its unit, such as `1/s`. */
+  unit: string;
+  /** The mean over the measured time, by node. */
+  by_node: { [key in string]: number };
+};
+
+/** The counters of the session's database before and after. */
+export type BufferCounters = {
+  /** Whose they are: the database. */
+  database: string;
+  /** Bytes of a block. */
+  block_bytes: number;
+  /** By name, at the barrier. */
+  before: { [key in string]: number };
+  /** By name, when all sessions had gone. */
+  after: { [key in string]: number };
+};
+
+/** What a device did. */
+export type DeviceUse = {
+  /** Its name, such as `nvme0n1`. */
+  name: string;
+  /** Reads that ended. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Writes that ended. */
+  writes: number;
+  /** Bytes of them. */
+  written_bytes: number;
+};
+
+/** How often the sessions did one kind of work. */
+export type AccountedUnits = {
+  /** Such as `select`. */
+  kind: string;
+  /** How often. */
+  count: number;
+  /** Rows of one. */
+  rows_each: number;
+};
+
+/** Reads of tables and indexes by one kind of process. */
+export type IoRow = {
+  /** Such as `client backend` or `io worker`. */
+  backend: string;
+  /** Such as `normal` or `bulkread`. */
+  context: string;
+  /** Reads, of one block or of several. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Blocks found in the pool. */
+  hits: number;
+};
+
+/** Whether a figure was steady over the seconds of the measured time. */
+export type Steadiness = {
+  /** Which figure. */
+  figure: Figure;
+  /** How many seconds were judged. */
+  seconds: number;
+  /** What was found. */
+  verdict: SteadinessVerdict;
+  /** From the first to the last quarter, as a share. */
+  change: number | null;
+  /** Of the trend. */
+  p: number | null;
+  /** From which second on, after a warm-up. */
+  steady_from_s: number | null;
+  /** The same in words. */
+  sentence: string;
+};
+
+/** A figure of a second. */
+export type Figure = "throughput" | "response_time";
+
+/** What was found of a figure's seconds. */
+export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "too-short" | "incomplete";
+
+/**
+ * One measured run as it is asked for. Serialized, it has no secrets; what is missing when it is read
+ * is as the command line has it when nothing is typed.
+ */
+export type TrialSpec = {
+  /**
+   * A workload's name (`pgdyno pack list`), the path of a folder with a pack.toml, or script
+   * files in pgbench's language, each with its weight
+   */
+  workload: Array<string>;
+  /** For script files of a sweep: the pack whose tables they run on. */
+  tables: string | null;
+  /** One of the workload's mixes, instead of its scripts' own weights */
+  mix: string | null;
+  /**
+   * Clients that run at the same time, each on a connection of its own
+   * [default: 1]
+   */
+  clients: number | null;
+  /** Threads that drive them [default: one a CPU, at most one a client] */
+  threads: number | null;
+  /** How long to measure: 60, 60s, 2m [default: 10s] */
+  duration_s: number | null;
+  /** Transactions of each client, instead of a duration */
+  transactions_per_client: number | null;
+  /**
+   * Transactions a second over all clients, started by a Poisson schedule whether or not the
+   * server keeps up (open loop); latency is then measured from the schedule too
+   */
+  rate_per_s: number | null;
+  /**
+   * Count transactions that take longer as late; with a rate, skip those that are so late
+   * before they start
+   */
+  latency_limit_us: number | null;
+  /** How statements travel [default: simple, unless the workload needs another] */
+  query_mode: string | null;
+  /**
+   * The isolation level of the transactions, unless a script says its own; what comes of it is
+   * read back from the server [default: the server's]
+   */
+  isolation: string | null;
+  /** Settings of the server, by name. In a sweep; sessions are told those that a session can have. */
+  settings: { [key in string]: string };
+  /** A new connection for each transaction */
+  connection_per_transaction: boolean;
+  /**
+   * How pgdyno waits for its sockets: io_uring where the kernel allows it, else epoll, or one of
+   * them at any rate. PGDYNO_IO says it where this does not
+   */
+  io: string;
+  /**
+   * Where the random numbers come from: the same seed gives the same transactions
+   * [default: from the clock]
+   */
+  seed: number | null;
+  /**
+   * Sets one of the workload's parameters (repeatable), such as scale=100; `pgdyno pack list`
+   * tells them. What is left out is taken from the loaded tables, or else the default
+   */
+  params: { [key in string]: string };
+  /** What is observed meanwhile. */
+  observe: ObserveSpec;
+  /** Where the database is. */
+  target: TargetSpec;
+  /** What only compatible commands ask for. */
+  compatible?: Compatible;
+  warmup_s: number;
+  warmup_detected: boolean;
+  /**
+   * What to do after a serialization failure, a deadlock, and what else this server wants to be
+   * tried again [default: none; restart with --max-tries]
+   */
+  retry: string | null;
+  /**
+   * Tries of a transaction, the first included; 0: as many as it takes [default: 10 with
+   * --retry, else 1]
+   */
+  max_tries: number | null;
+  /**
+   * Pauses between tries: none, or exponential=BASE,CAP,JITTER; exponential alone is
+   * exponential=1ms,1s,full. Jitter: none, equal (half to all of the pause), full (nothing to
+   * all of it)
+   */
+  backoff: string | null;
+  /** Begin no further try so long after a transaction's first one began */
+  retry_deadline_us: number | null;
+  /**
+   * Have the server fail statements that it would not, so that the policy can be seen at work
+   * (CockroachDB from 22.1 on, with --retry savepoint)
+   */
+  inject_retries: boolean;
+  /** Keep the client running after an error that is not retried; count the transaction as failed */
+  continue_on_error: boolean;
+  /** Print every error, including retried ones */
+  verbose_errors: boolean;
+  /**
+   * Connect again when a connection is lost, or cannot be made: to the same endpoint, else to
+   * the others in turn. Without it the client ends
+   */
+  reconnect: boolean;
+  /** End the whole run at once when a client ends before its time. */
+  exit_on_abort: boolean;
+  /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */
+  trusts_commit: boolean;
+  /** The client ends when the last try of a transaction has failed, as with ysql_bench. */
+  ends_on_last_try: boolean;
+  /** A transaction whose try fails when the time is over is not counted, as with pgbench. */
+  forgets_failures_at_end: boolean;
+};
+
+/** Set by a command that translates another tool's options; never typed. */
+export type Compatible = {
+  /** The share of transactions that are logged one by one (pgbench's `--log`), 0 to 1. */
+  log_share: number | null;
+  /** Time every command, also those that only compute (pgbench's `-r`). */
+  times_every_command: boolean;
+  /** Print every step (pgbench's `--debug`). */
+  debug: boolean;
+  /**
+   * Each client ends after so many transactions even if the duration is not over (cockroach's
+   * `--max-ops` beside `--duration`).
+   */
+  transactions_per_client_max: number | null;
+};
+
+/** What is observed while clients are at work: docs/instruments.md. */
+export type ObserveSpec = {
+  /**
+   * What to read once a second while clients are at work: auto (all that the server and this
+   * host have), none, or instruments or groups of them by name (pg,host.disk). What cannot be
+   * seen costs nothing and is told with its reason
+   */
+  instruments: string;
+  /**
+   * Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
+   * under the server's data, when that is on this host]
+   */
+  disk: Array<string>;
+  /**
+   * Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
+   * node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
+   * labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}
+   */
+  scrape: Array<string>;
+  /**
+   * Serve the running trial to a Prometheus: http://ADDR/metrics. A port alone is on this host
+   * only [default: no]
+   */
+  metrics_listen: string | null;
+};
+
+/**
+ * Where the database is. With none of these and none of PGHOST, PGHOSTADDR, PGPORT and PGSERVICE
+ * set, pgdyno uses the server kept by `pgdyno server start`, or starts one of its own.
+ */
+export type TargetSpec = {
+  /**
+   * Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; what it leaves
+   * open comes from the PG* environment, as with psql. Without a target in either, pgdyno uses
+   * its kept server or starts one for this run. Several times, or with a list of hosts: clients
+   * are dealt over all of them, client i to endpoint i modulo their number
+   */
+  url: Array<string>;
+  /**
+   * Use all nodes of the cluster that the server belongs to as endpoints: asked of the server
+   * in SQL, or of a node's HTTP port (CockroachDB: --discover=http://HOST:8080)
+   */
+  discover: string | null;
+  /** Where the PostgreSQL server's programs are, for a server of pgdyno's own */
+  pg_bindir: string | null;
+  /** Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB */
+  pg_set: Array<string>;
+  /** Unprivileged system user that runs a server of pgdyno's own when pgdyno is root */
+  pg_user: string | null;
+};
+
+/** What pgdyno itself used in the measured time. */
+export type ClientCpu = {
+  /** CPU time in user mode, all threads. */
+  user_us: number;
+  /** CPU time in the kernel. */
+  system_us: number;
+  /** Both for each transaction booked. */
+  us_per_transaction: number | null;
+  /** How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known. */
+  io: string | null;
+  /** Where io_uring was looked for in vain: why. */
+  why_not_io_uring: string | null;
+  /** By thread. */
+  threads: Array<ClientThread>;
+};
+
+/** What one thread of pgdyno used. */
+export type ClientThread = {
+  /** Wall time. */
+  wall_us: number;
+  /** CPU time in user mode. */
+  user_us: number;
+  /** CPU time in the kernel. */
+  system_us: number;
+  /** Time in which it could have run and had no CPU. */
+  waited_us: number;
+  /** Share of wall time on a CPU. */
+  busy_share: number;
+  /** Share of wall time on a CPU or waiting for one. */
+  wanted_share: number;
+  /** Share of wall time waiting for one. */
+  waited_share: number;
+  /** How late the event loop was for a deadline, at worst. */
+  deadline_lag_max_us: number;
+  /** How late it was for answers and deadlines, the 99th percentile; `null` where too few say. */
+  event_loop_lag_p99_us: number | null;
+};
+
+/** Why tries of the measured time failed. */
+export type Reason = {
+  /** What kind of trouble it is. */
+  class: string;
+  /** What people call it; of an error that no rule knows, its SQLSTATE. */
+  reason: string;
+  /** The SQLSTATE; `null` when there was none. */
+  sqlstate: string | null;
+  /** Tries lost to it. */
+  tries: number;
+  /** Of these, those after which the transaction was tried again. */
+  tries_retried: number;
+  /** Of these, those that were the last of their transaction. */
+  tries_ended: number;
+  /** One of its messages, whole: the first that was seen. */
+  message: string;
+  /** The statement it mostly came to. Not recorded yet. */
+  statement?: string;
+};
+
+/** Figures of the warm-up, which are in no others. */
+export type Warmup = {
+  /** How it ended; `null` where its time was given. */
+  detected: WarmupEnd | null;
+  /** From its beginning to the end of its last transaction. */
+  elapsed_us: number;
+  /** By script. */
+  scripts: Array<ScriptFigures>;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** How such a warm-up ended. */
+export type WarmupEnd = {
+  /** Why. */
+  ended_by: EndedBy;
+  /** What was watched. */
+  figure: Figure;
+  /**
+   * At the limit, what was still going on: the change over the later half, as a share of the
+   * median there. `None` where it makes no share.
+   */
+  change: number | null;
+};
+
+/** Why a warm-up whose end was to be found came to it. */
+export type EndedBy = "steady" | "limit" | "trial";
+
+/** Work units of one operation. */
+export type UnitFigures = {
+  /** The operation. */
+  operation: string;
+  /** How many units. */
+  units: number;
+  /** The same by second. */
+  units_per_s: number;
+  /** Rows that they found or changed. */
+  rows: number;
+  /** The same by second. */
+  rows_per_s: number;
+  /** How long a unit took. */
+  latency: Latencies;
+};
+
+/** What tries cost: those that were committed, and those that were thrown away. */
+export type Work = {
+  /** Time in tries that were committed, in microseconds. */
+  kept_us: number;
+  /** Statements sent in them. */
+  kept_statements: number;
+  /** Tries that failed, whether another followed or not. */
+  lost_tries: number;
+  /** Time in them until they were rolled back, in microseconds. */
+  lost_us: number;
+  /** Statements sent in them. */
+  lost_statements: number;
+  /** The share of the time in tries that was thrown away, 0 to 1; `null` without any. */
+  lost_time_share: number | null;
+  /** The share of statements that were thrown away, 0 to 1; `null` without any. */
+  lost_statement_share: number | null;
+  /** Pauses between tries, in microseconds: in no other figure here. */
+  backoff_us: number;
+  /** Transactions that failed with an error that might be tried again, and were not any more. */
+  given_up: number;
+  /** Retries that the server made itself, as committed transactions tell. */
+  server_retries: number;
+};
+
+/** Figures of one script. */
+export type ScriptFigures = {
+  /** Its name. */
+  name: string;
+  /** Its weight. */
+  weight: number;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** One of the committed transactions that took longest. */
+export type SlowTransaction = {
+  /** Its script's name. */
+  script: string | null;
+  /** The number of its client. */
+  client: number;
+  /** When it ended, in microseconds since clients began to work. */
+  ended_us: number;
+  /** How long it took; from the scheduled start where there is a rate. */
+  latency_us: number;
+};
+
+/** Times without a connection. */
+export type Outages = {
+  /** How often a client was without a connection. */
+  count: number;
+  /** Each from the loss until the client was connected again. */
+  length: Latencies;
+  /** Those that had not ended when the run did. */
+  unended: number;
+  /** Attempts to connect during all of them. */
+  attempts: number;
+};
+
+/** Something that happened to a connection. */
+export type ConnectionEvent = {
+  /** When, in microseconds since clients began to work; 0: before. */
+  at_us: number;
+  /** `outage`, `reconnected`, `moved`. */
+  kind: string;
+  /** For people. */
+  text: string;
+};
+
+/** Where the database was. */
+export type Target = {
+  /** For people. */
+  title: string;
+  /** Whose server it is. */
+  kind: TargetKind;
+  /** What is known about it. */
+  facts: Facts;
+};
+
+/** Whose server it is. */
+export type TargetKind = "named" | "kept" | "own";
+
+/** The commands of a script. */
+export type ScriptStatements = {
+  /** The script's name. */
+  script: string;
+  /** In their order. */
+  commands: Array<Statement>;
+};
+
+/** A command of a script, over the measured time. */
+export type Statement = {
+  /** Its number in the script. */
+  command: number;
+  /** As reports print it. */
+  text: string;
+  /** Whether it goes to the server. */
+  is_sql: boolean;
+  /** From sending to the end of the answer; of executions that went well. */
+  latency: Latencies;
+  /** Errors here after which the transaction was tried again. */
+  retries: number;
+  /** Errors here that ended the transaction. */
+  failures: number;
+};
+
+/** How the clients ended. */
+export type Clients = {
+  /** All clients. */
+  total: number;
+  /** Those that ended before their time, because of an error. */
+  aborted: number;
+  /** Of these, those whose connection broke or could not be made. */
+  disconnected: number;
+};
+
+/** One note. The code is stable: programs may look for it. */
+export type ValidityNote = {
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
+};
+
+/** What the notebook knows of a trial beside its result. */
+export type Stored = {
+  /** In its notebook. */
+  number: number;
+  /** Everywhere. */
+  uuid: string;
+  /** `complete`, `aborted`, … */
+  state: State;
+  /** Why it did not come to its end. */
+  reason: string | null;
+  /** When it ended, UTC. */
+  ended: string | null;
+  /** The name of its experiment. */
+  experiment: string | null;
+  /** Its place in the order of that. */
+  position: number | null;
+  /** The swept parameters. */
+  point: unknown;
+  /** Which repeat of its point. */
+  repeat: number | null;
+  /** Words given by people. */
+  tags: Array<string>;
+  /** A note given by people. */
+  note: string | null;
+  /** Why it does not count. */
+  excluded: string | null;
+  /** The command line. */
+  command: string;
+  /** The version of pgdyno that ran it. */
+  pgdyno: string;
+};
+
+/** States of a trial. */
+export type State = "running" | "complete" | "failed" | "aborted";
+
+/** What the draws came to. */
+export type Touched = {
+  /** Draws that were made. */
+  draws: number;
+  /** Whether the run made more than were replayed. */
+  is_sample: boolean;
+  /** Different rows among them. */
+  distinct: number;
+  /** Share of the row that was drawn most, 0 to 1. */
+  hottest_share: number;
+  /** Share of the hundred rows that were drawn most. */
+  hottest_100_share: number;
+};
+
+/** Figures of the measured time, or of the warm-up. */
+export type Phase = {
+  /** From its beginning to the end of its last transaction. */
+  elapsed_us: number;
+  /** By script. */
+  scripts: Array<ScriptFigures>;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** A server that clients connected to. */
+export type Endpoint = {
+  /** `host:port`, or the path of a Unix socket. */
+  name: string;
+  /** Clients that try it first. */
+  clients: number;
+  /** Connections made there; like the two below over the whole run. */
+  connections: number;
+  /** Connections to it that broke. */
+  lost: number;
+  /** How often a client came here from another endpoint. */
+  arrived: number;
+  /** As in the figures. */
+  service: Latencies;
+  /** As in the figures. */
+  response: Latencies | null;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** What was counted during a trial, warm-up included. */
+export type ServerCounters = {
+  /** Where the counters are from, for people. */
+  source: string;
+  /** How much each has grown. */
+  counted: { [key in string]: number };
+  /** The sum of those that count what clients retry for, where there are any. */
+  restarts: number | null;
+};
+
+/** How a run ended. */
+export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
+
+/** An SQL command of a script. */
+export type StatementRow = {
+  /** The script's name. */
+  script: string;
+  /** As reports print it. */
+  text: string;
+  /** Executions that went well. */
+  executions: number;
+  /** Errors after which the transaction was tried again. */
+  retries: number;
+  /** Errors that ended it. */
+  failures: number;
+  /** Time in all executions. */
+  sum_us: number;
+  /** Of an execution. */
+  mean_us: number | null;
+  /** Of executions. */
+  p50_us: number | null;
+  /** Of executions. */
+  p99_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+  /** Where its sessions mostly waited. Not known yet. */
+  wait?: StatementWait;
+};
+
+/** Where a statement's sessions mostly waited. */
+export type StatementWait = {
+  /** Class `CPU` for none. */
+  class: string;
+  /** Its name. */
+  event: string;
+  /** Of its time. */
+  share: number;
+};
+
+/** A trial of an experiment. */
+export type TrialRef = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Its UUID. */
+  uuid: string;
   /** Index in points. */
   point: number;
+  /** Which repeat of its point. */
   repeat: number | null;
+  /** How it ended. */
   state: string;
-  /** Counts in its point. */
+  /** Whether it counts in its point. */
   counts: boolean;
+  /** Committed transactions a second. */
   goodput_per_s: number | null;
-  p50_us?: number | null;
-  p99_us?: number | null;
-  limit?: { code: LimitCode; name: string } | null;
-  /** Said of it: outlier, aborted, a note's words. */
+  /** Of response times under a rate, else of service times. */
+  p50_us: number | null;
+  /** The same. */
+  p99_us: number | null;
+  /** What limited it; `null`: no diagnosis was made. */
+  limit: TrialLimit | null;
+  /** Why it does not count, or what went wrong. */
   flag?: string;
-  started?: string;
-  /** A report of it, relative, where one was written beside this file; `pages` come first. */
-  href?: string;
-}
+  /** When it was begun, UTC. */
+  started: string;
+};
 
-export interface Estimate {
-  is: string;
-  per_s: number;
-  interval?: { low: number; high: number; level: number } | null;
-}
-
-export interface Capacity {
-  slo_us: number;
-  ladders: {
-    point: unknown;
-    title?: string;
-    loads: {
-      rate_per_s: number;
-      trials: number[];
-      goodput_per_s: (number | null)[];
-      response_p50_us: (number | null)[];
-      response_p99_us: (number | null)[];
-      failed: (number | null)[];
-    }[];
-    capacity: Estimate | null;
-    knee: Estimate | null;
-    gaps: string[];
-  }[];
-}
-
-export interface RetriesLab {
-  points: {
-    given: Record<string, unknown>;
-    isolation: string | null;
-    forms: {
-      form: string;
-      goodput_per_s: { median: number; min: number; max: number; repeats: number[] } | null;
-      service?: Latencies | null;
-      committed?: number;
-      failed?: number;
-      retries_per_commit?: number | null;
-      server_retries_per_commit?: number | null;
-      given_up?: number;
-      lost_time_share?: number | null;
-      lost_statement_share?: number | null;
-      not_run?: string[] | string | null;
-    }[];
-    says: string | null;
-  }[];
-  says: string[] | string | null;
-}
-
-export interface Calibration {
-  calibration: string;
-  uuid: string;
-  created: string;
-  target: unknown;
-  baseline: 'met' | 'missed' | null;
-  lines: {
-    line: string;
-    trial: number | null;
-    count: number;
-    min_us: number | null;
-    p50_us: number | null;
-    p95_us: number | null;
-    p99_us: number | null;
-    max_us: number | null;
-    mean_us: number | null;
-    expected: { low_us: number; high_us: number } | null;
-    verdict: string | null;
-    without_round_trip_us: number | null;
-    parts: Record<string, number | null> | null;
-    cause: { part: string; sentence: string; evidence: string[] } | null;
-    doubts: string[];
-  }[];
-  sync?: { difference_us: number | null; server_us: number | null; sentences: string[] } | null;
-  concurrency?: {
-    steps: {
-      trial: number | null;
-      clients: number;
-      goodput_per_s: number | null;
-      p50_us: number | null;
-      p99_us: number | null;
-      failed: number;
-      client_bound: boolean;
-    }[];
-    throughput_stops?: { is: string; clients: number; goodput_per_s?: number } | null;
-    p99_bends?: { is: string; clients?: number } | null;
-  } | null;
-}
-
-/** Cache-fit: logical reads per second against the active set, with where the caches end. */
-export interface SlobSweep {
-  /** What is swept: active set, sessions, share of updates. */
-  x: { title: string; unit: 'bytes' | 'sessions' | '%' | '' };
-  points: {
-    x: number;
-    /** Logical reads (LIOPS) over the repeats. */
-    liops: Spread | null;
-    /** Shares and rates, null where not seen. */
-    hit_share?: number | null;
-    misses_per_s?: number | null;
-    device_reads_per_s?: number | null;
-    p50_us?: number | null;
-    p99_us?: number | null;
-    /** Cost of one logical read. */
-    us_per_read?: number | null;
-    trials: number[];
-  }[];
-  /** Vertical marks: where shared_buffers and memory end. */
-  marks: { x: number; name: string }[];
-  knees: { x: number; sentence: string }[];
-  sentences?: string[];
-}
-
-// ---------------------------------------------------------------- a comparison
-
-export interface CompareData extends Common {
-  kind: 'compare';
-  a: Side;
-  b: Side;
-  /** A table of differences for each point both sides have. The first is the page's subject. */
-  pairs: Pair[];
-  /** What changed, with why it may matter. */
-  changed: { kind: string; name: string; a: string; b: string; why?: string }[];
-  /** As in ExperimentData. */
-  pages?: TrialData[];
-  /** What did not: words. */
-  same: [name: string, words: string][];
-  only?: { side: 'A' | 'B'; words: string }[];
-  method: [name: string, words: string][];
-}
-
-export interface Side {
-  /** As named on the command line. */
+/** What limited a trial. */
+export type TrialLimit = {
+  /** The rule's code. */
+  code: string;
+  /** Its name for people. */
   name: string;
-  facts: string;
-}
+};
 
-export interface Pair {
-  point: string;
-  paired: boolean;
-  a: SideFigures;
-  b: SideFigures;
-  differences: Difference[];
-  latency: 'service' | 'response';
-  /** Milliseconds of one client per commit, by what its session did. */
-  time_per_commit?: { class: string; name: string; a_us: number; b_us: number }[];
-  statements?: {
-    text: string;
-    a_mean_us: number | null;
-    b_mean_us: number | null;
-    a_p99_us: number | null;
-    b_p99_us: number | null;
-    /** null: not tested. */
-    significant?: boolean | null;
-  }[];
-}
+/** A point on the grid. */
+export type Point = {
+  /** Index of its value on each axis. */
+  at: Array<number>;
+  /** `null`: nothing was committed. */
+  retries_per_commit: number | null;
+  /** The verdict of most of its repeats; `null`: none has one. */
+  limit: PointLimit | null;
+  /** What varies, for people. */
+  title: string;
+  /** What varies: values by path (`params.scale`). */
+  varied: Record<string, unknown>;
+  /** The workload's name. */
+  workload: string;
+  /** All its parameters. */
+  point: unknown;
+  /** How many trials count. */
+  repeats: number;
+  /** The trials that count, in the order in which they were run. */
+  trials: Array<Repeat>;
+  /** Those that do not count. */
+  left_out: Array<LeftOut>;
+  /** Which latencies the percentiles are of. */
+  latency: LatencyKind;
+  /** `goodput` (1/s), `p50`, `p90`, `p95`, `p99`, `p99.9` (µs). */
+  figures: { [key in string]: PointFigure };
+  /** Transactions of all trials that count. */
+  committed: number;
+  /** Transactions that failed. */
+  failed: number;
+  /** Tries beyond the first. */
+  retries: number;
+  /** Repeats that lie far from the others; they count all the same. */
+  outliers: Array<Outlier>;
+  /** What is noted of repeats that were not steady; they count too. */
+  unsteady: Array<Unsteady>;
+  /** What happened in some repeats and not in others. */
+  uneven: Array<ValidityNote>;
+};
 
-export interface SideFigures {
-  trials: { trial: number; order: number }[];
-  /** All repeats' transactions together. */
-  histogram: Histogram;
-  /** Each repeat's, for the range. */
-  repeats: Histogram[];
-  /** Merged second by second over the repeats, from their start of measuring. */
-  over_time?: {
-    step_us: number;
-    buckets_us: number[];
-    merged: Packed[];
-    /** Least and greatest p99 of a repeat in that step; null below ten samples beyond it. */
-    p99_low_us?: (number | null)[];
-    p99_high_us?: (number | null)[];
-  };
-  /** Checkpoints of each repeat, in the order of trials: [from, to] on the repeat's clock. */
-  checkpoints?: [from_us: number, to_us: number][][];
-}
+/** A trial among the repeats of its point. */
+export type Repeat = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat it is, from 1; `null`: none. */
+  repeat: number | null;
+};
 
-export interface Difference {
+/** A repeat that lies far from the others. */
+export type Outlier = {
+  /** In which figure. */
   figure: string;
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat. */
+  repeat: number | null;
+  /** In the figure's unit. */
+  value: number;
+  /** Iglewicz & Hoaglin's. */
+  modified_z_score: number;
+};
+
+/** A figure of a point. */
+export type PointFigure = {
+  /** `null`: a repeat lacks it. */
+  over_repeats: Spread | null;
+  /** Of a percentile: that of all repeats' transactions together, `null` with too few of them. */
+  together_us?: number | null;
+};
+
+/** A note on a repeat's warm-up or steadiness. */
+export type Unsteady = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat. */
+  repeat: number | null;
+  /** The note's code. */
+  code: string;
+  /** What the note says. */
+  sentence: string;
+};
+
+/** A trial that does not count. */
+export type LeftOut = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat it was to be. */
+  repeat: number | null;
+  /** `excluded: a backup was running`, `failed: no connection`. */
+  why: string;
+};
+
+/** What limited most repeats of a point. */
+export type PointLimit = {
+  /** The rule's code. */
+  code: string;
+  /** Its name for people. */
   name: string;
-  /** `tps`, `µs`, `bytes`, ``. */
+  /** So many repeats have this verdict. */
+  agree: number;
+  /** So many have one. */
+  of: number;
+};
+
+/**
+ * Cache fit on an experiment's page: logical reads a second against what is swept, with where the
+ * caches end.
+ */
+export type SlobSweep = {
+  /** What is swept. */
+  x: SlobAxis;
+  /** By what is swept. */
+  points: Array<SlobSweepPoint>;
+  /** Vertical marks: where shared_buffers and memory end. */
+  marks: Array<SlobMark>;
+  /** Where caches end. */
+  knees: Array<SlobKnee>;
+  /** What it all means; missing where no sizes are swept. */
+  sentences?: Array<string>;
+};
+
+/** A point of the cache fit; figures are medians over its repeats, `null` where one does not know it. */
+export type SlobSweepPoint = {
+  /** In the unit of the axis. */
+  x: number;
+  /** Logical reads a second (LIOPS). */
+  liops: Spread | null;
+  /** Of logical reads, 0 to 1. */
+  hit_share: number | null;
+  /** Of shared_buffers. */
+  misses_per_s: number | null;
+  /** Of the device. */
+  device_reads_per_s: number | null;
+  /** Of the work units of all repeats. */
+  p50_us: number | null;
+  /** Of the work units of all repeats. */
+  p99_us: number | null;
+  /** Time of a session for a logical read. */
+  us_per_read: number | null;
+  /** Their numbers in the notebook. */
+  trials: Array<number>;
+};
+
+/** Where a cache ends. */
+export type SlobKnee = {
+  /** The largest set that fits, in the unit of the axis. */
+  x: number;
+  /** In words. */
+  sentence: string;
+};
+
+/** A place on the axis with a name. */
+export type SlobMark = {
+  /** In the unit of the axis. */
+  x: number;
+  /** `shared_buffers`, `memory`. */
+  name: string;
+};
+
+/** What is swept. */
+export type SlobAxis = {
+  /** `active set`, `sessions`, `share of reads`. */
+  title: string;
+  /** `bytes`, `sessions`, `%`. */
   unit: string;
-  higher_is_better: boolean | null;
-  not_compared?: string;
-  a?: Spread;
-  b?: Spread;
-  /** B to A as a share: 0.106 is +10.6 %. */
-  change?: number | null;
-  change_interval?: [low: number, high: number] | null;
-  p?: number | null;
-  verdict?: 'higher' | 'lower' | 'no-significant-difference' | 'not-enough-repeats';
-  /** A relative limit of the gate on it, as a share. */
-  gate?: number | null;
-}
+};

@@ -19,17 +19,16 @@ function fail(title: string, words: string): void {
 /** The trial that the address asks for, where this file has its page. */
 const routed = (data: Data): TrialData | null => {
   const { trial } = fromHash(location.hash);
-  if (trial === null || data.kind === 'trial') return null;
+  if (trial === null || data.kind !== 'experiment') return null;
   return data.pages?.find((page) => page.run.stored?.number === trial) ?? null;
 };
 
 let shown: TrialData | null = null;
 
-/** Where trials can be looked at: in this file, else in one beside it. Other addresses are no links. */
+/** Where trials can be looked at in this file. */
 function links(data: Data): Map<number, string> {
   const found = new Map<number, string>();
-  if (data.kind === 'experiment') for (const of of data.trials) if (of.href !== undefined && /^[\w./-]+$/.test(of.href)) found.set(of.trial, of.href);
-  if (data.kind !== 'trial') for (const page of data.pages ?? []) if (page.run.stored !== undefined) found.set(page.run.stored.number, `#trial=${page.run.stored.number}`);
+  if (data.kind === 'experiment') for (const page of data.pages ?? []) if (page.run.stored !== undefined) found.set(page.run.stored.number, `#trial=${page.run.stored.number}`);
   return found;
 }
 

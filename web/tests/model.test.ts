@@ -129,7 +129,7 @@ describe('an experiment', () => {
     expect(plane([])).toBeNull();
   });
   it('has other axes to choose from', () => {
-    const axes = [...experiment.axes, { name: 'mix', title: 'mix', values: ['a', 'b'] }, { name: 'one', title: 'one', values: ['x'] }];
+    const axes = [...experiment.axes, { name: 'mix', title: 'mix', values: ['a', 'b'], numbers: null }, { name: 'one', title: 'one', values: ['x'], numbers: null }];
     expect(plane(axes)!.rest.map((rest) => rest.axis.name)).toEqual(['mix']);
   });
   it('finds the best point within the limit, where there is one', () => {

@@ -17,6 +17,17 @@ pub enum Severity {
     Serious,
 }
 
+impl Severity {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Serious => "serious",
+        }
+    }
+}
+
 /// One note. The code is stable: programs may look for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ValidityNote"))]

@@ -10,7 +10,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 use crate::document;
 
 /// The file, from this crate's folder.
-const FILE: &str = "../../web/src/document.ts";
+const FILE: &str = "../../web/src/data.ts";
 /// Writes it.
 const COMMAND: &str = "PGDYNO_WRITE_TYPES=1 cargo test -p pgdyno-model typescript";
 
@@ -18,7 +18,7 @@ const COMMAND: &str = "PGDYNO_WRITE_TYPES=1 cargo test -p pgdyno-model typescrip
 fn declarations() -> Declarations {
     let mut all = Declarations::default();
     all.add::<document::Common>();
-    all.add::<document::page::TrialPage>();
+    all.add::<document::page::Page>();
     all.add::<document::Packed>();
     all
 }

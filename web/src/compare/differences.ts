@@ -134,7 +134,6 @@ export function differences(data: CompareData): Section {
 
 /** Only what differs, and in words what does not. */
 export function changed(data: CompareData): Section {
-  const why = data.changed.some((row) => row.why !== undefined);
   const side = (of: 'a' | 'b', words_: string): HTMLElement => h('th', { scope: 'col', class: 'n' }, sideMark(of), ` ${words_}`);
   const left: Child =
     data.changed.length === 0
@@ -145,14 +144,14 @@ export function changed(data: CompareData): Section {
           h(
             'table',
             { class: 'figures' },
-            h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Kind'), h('th', { scope: 'col' }, 'Name'), side('a', 'A'), side('b', 'B'), why && h('th', { scope: 'col' }, 'Why it may matter'))),
-            h('tbody', {}, ...data.changed.map((row) => h('tr', {}, h('td', {}, row.kind), h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell' }, row.a), h('td', { class: 'n value-cell strong' }, row.b), why && h('td', { class: 'quiet' }, row.why ?? '')))),
+            h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Kind'), h('th', { scope: 'col' }, 'Name'), side('a', 'A'), side('b', 'B'))),
+            h('tbody', {}, ...data.changed.map((row) => h('tr', {}, h('td', {}, row.kind), h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell' }, row.a), h('td', { class: 'n value-cell strong' }, row.b)))),
           ),
         );
   return {
     id: 'changed',
     link: 'What changed',
-    element: section('changed', 'What changed', 'Only what differs. Everything else that was recorded is the same.', null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...[...data.same, ...(data.only ?? []).map((of): [string, string] => [`Only in ${of.side}`, of.words])].map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
+    element: section('changed', 'What changed', 'Only what differs. Everything else that was recorded is the same.', null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
   };
 }
 

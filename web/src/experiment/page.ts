@@ -137,7 +137,7 @@ function plan(data: ExperimentData): Section {
       h(
         'div',
         { class: 'two-columns' },
-        h('div', {}, h('h3', {}, data.definition_name ?? 'Definition'), h('pre', { class: 'definition', tabindex: 0, role: 'region', 'aria-label': 'Definition' }, data.definition), data.between !== undefined && h('p', { class: 'sub' }, data.between)),
+        h('div', {}, h('h3', {}, 'Definition'), h('pre', { class: 'definition', tabindex: 0, role: 'region', 'aria-label': 'Definition' }, data.definition)),
         definitions(data.environment),
       ),
       box,

@@ -39,7 +39,7 @@ export function capacitySection(capacity: Capacity): Section {
       ...(knee !== null && knee.is === 'at' ? [{ x: knee.per_s, name: `knee ${rate(knee.per_s)}/s` }] : []),
     ];
     const zones = cap?.interval !== undefined && cap.interval !== null && cap.is === 'at' ? [{ from: cap.interval.low, to: cap.interval.high, name: '', tint: true }] : [];
-    const title = ladder.title ?? (capacity.ladders.length > 1 ? `Ladder ${i + 1}` : 'Response time against offered load');
+    const title = capacity.ladders.length > 1 ? ladder.title : 'Response time against offered load';
     const chart = linesChart({
       id: `capacity-${i}`,
       title,

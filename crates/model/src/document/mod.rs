@@ -4,13 +4,20 @@
 //!
 //! - [`Trial`]: what came of a trial, and [`WholeTrial`] with its seconds: what `--json` prints.
 //! - [`Verdict`]: what limited it, with its evidence.
+//! - [`repeats`], [`points`], [`capacity`]: what an experiment came to.
+//! - [`comparison`]: two sets of trials beside each other.
+//! - [`calibration`], [`retries_lab`], [`slob_sweep`], [`sweep`], [`target`]: what the verbs of these
+//!   names find.
 //! - [`page`]: what the report's page is given beside; [`Common`] is what every page begins with.
 //!
 //! A field is `null` where something is not known, and left out where it was not recorded or there
 //! is nothing of the kind. Units are in the names.
 
 mod accounting;
+pub mod calibration;
+pub mod capacity;
 mod common;
+pub mod comparison;
 mod counts;
 mod facts;
 mod figures;
@@ -19,7 +26,13 @@ mod histogram;
 mod latency;
 mod observed;
 pub mod page;
+pub mod points;
+pub mod repeats;
+pub mod retries_lab;
 mod run;
+pub mod slob_sweep;
+pub mod sweep;
+pub mod target;
 mod trial;
 mod verdict;
 

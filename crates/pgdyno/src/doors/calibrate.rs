@@ -18,6 +18,7 @@ use crate::plan::calibrate::read::{self, Calibration};
 use crate::report::calibration;
 use crate::say::write_answer;
 use crate::store::Store;
+use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::spec::ObserveSpec;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::spec::duration;
@@ -174,26 +175,29 @@ pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
         let (systems, exit) = compare(args, talk, &asked)?;
+        let document = calibration::systems(&systems);
         if !args.json.replaces_text() {
-            write_answer(format_args!("{}", calibration::comparison_text(&systems)))?;
+            let text = calibration::systems_text(&document.systems);
+            write_answer(format_args!("{text}"))?;
         }
-        json_to.write(&calibration::comparison_json(&systems))?;
+        json_to.write(&document)?;
         return Ok(exit);
     }
     let (calibration, early) = calibrate(args, talk, &asked, args.wanted())?;
-    let is_met = Judged::of(&calibration).is_met();
+    let document = calibration::document(&calibration);
+    let is_met = document.baseline.map(|baseline| baseline == Baseline::Met);
     if let Some(failure) = early {
         // What was measured until then is worth showing.
         if !args.json.replaces_text() {
-            write_answer(format_args!("{}\n", calibration::text(&calibration)))?;
+            write_answer(format_args!("{}\n", calibration::text(&document)))?;
         }
-        json_to.write(&calibration::json(&calibration))?;
+        json_to.write(&document)?;
         return Err(failure);
     }
     if !args.json.replaces_text() {
-        write_answer(format_args!("{}", calibration::text(&calibration)))?;
+        write_answer(format_args!("{}", calibration::text(&document)))?;
     }
-    json_to.write(&calibration::json(&calibration))?;
+    json_to.write(&document)?;
     if !talk.quiet {
         let uuid: String = calibration.experiment.uuid.chars().take(8).collect();
         crate::say::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");

@@ -1,22 +1,25 @@
 //! `pgdyno compare`: two sets of trials of the notebook beside each other.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
 use pgdyno_platform::terminal;
-use pgdyno_stats::gate::{Figure, Gate, Outcome as GateOutcome, Unit};
-use pgdyno_stats::{CompareOptions, Comparison, Direction, Summary, Verdict};
-use serde_json::{Value, json};
+use pgdyno_stats::CompareOptions;
+use pgdyno_stats::gate::{Figure, Gate, Outcome as GateOutcome};
+use serde::Serialize;
+use serde_json::Value;
 
+use super::json_arg::sorted;
 use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
 use crate::report::comparison::{self, Compared, METRICS, Pair};
-use crate::report::documents;
-use crate::report::table::Table;
-use crate::report::{markdown, page};
+use crate::report::{documents, markdown, page};
 use crate::say::{answer, write_answer};
-use crate::store::{Store, TrialRow, command_line};
-use pgdyno_model::{Exit, Failure};
+use crate::store::command_line;
+use crate::store::{Store, TrialRow};
+use pgdyno_model::document::Facts;
+use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
@@ -95,7 +98,16 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     let surroundings = surroundings(&store, &pairs[0])?;
     let verdict = gate.as_ref().map(|gate| judge(gate, &compared));
     if args.html.is_some() || args.markdown {
-        let gate = args.fail_if.as_deref().zip(verdict.as_ref());
+        let gate = args.fail_if.as_ref().zip(verdict.as_ref());
+        let gate = gate.map(|(condition, judged)| document::Gate {
+            condition: condition.clone(),
+            result: match judged.passes {
+                Some(true) => document::GateResult::Passed,
+                Some(false) => document::GateResult::Failed,
+                None => document::GateResult::CannotTell,
+            },
+            sentence: judged.words.join("; "),
+        });
         let document = page::compare(
             &store,
             &page::Sides {
@@ -104,45 +116,24 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
                 compared: &compared,
                 paired: args.paired,
                 surroundings: &surroundings,
-                gate: gate.map(|(text, judged)| (text, judged.passes, judged.words.join("; "))),
+                gate,
                 command: &command_line::of_process(),
             },
         )?;
         if let Some(path) = &args.html {
-            super::report::put(path, args.force, super::report::title(&document), &document)?;
+            super::report::put(path, args.force, &document.common.title, &document)?;
         }
         if args.markdown {
-            write_answer(format_args!("{}", markdown::text(&document)))?;
+            write_answer(format_args!("{}", markdown::comparison(&document)))?;
         }
     }
     if args.markdown {
         // That was the answer.
-    } else if args.json {
-        let points = compared
-            .iter()
-            .map(|(pair, figures)| point_json(pair, figures));
-        answer!(
-            "{:#}",
-            json!({
-                "points": points.collect::<Vec<_>>(),
-                "differences": surroundings.iter().map(|(what, a, b)| {
-                    json!({ "what": what, "a": a, "b": b })
-                }).collect::<Vec<_>>(),
-            })
-        )?;
     } else {
-        for (pair, figures) in &compared {
-            write_answer(format_args!("{}\n", point_text(pair, figures)))?;
-        }
-        if surroundings.is_empty() {
-            answer!("no differences of settings, versions and environment are recorded")?;
-        } else {
-            let mut table = Table::default();
-            table.row(["differs", "A", "B"]);
-            for (what, a, b) in &surroundings {
-                table.row([what, a, b]);
-            }
-            write_answer(format_args!("{}", table.text(width())))?;
+        let document = comparison::document(&compared, &surroundings);
+        match args.json {
+            true => answer!("{:#}", sorted(&document)?)?,
+            false => write_answer(format_args!("{}", comparison::text(&document, width())))?,
         }
     }
     let Some(judged) = verdict else {
@@ -161,130 +152,44 @@ fn width() -> usize {
     terminal::width().map_or(WIDTH_DEFAULT, usize::from)
 }
 
+/// How a side was measured: that of its first trial.
+#[derive(Serialize)]
+struct Surroundings {
+    pgdyno: String,
+    trial: TrialSpec,
+    variables: BTreeMap<String, String>,
+    target: String,
+    server: Facts,
+    host: document::Host,
+}
+
 /// What differs in how the first trials of both sides were measured.
 fn surroundings(store: &Store, pair: &Pair<'_>) -> Result<Vec<(String, String, String)>, Failure> {
     let kept = |trials: &[&TrialRow]| -> Result<Value, Failure> {
         let Some(first) = trials.first() else {
             return Ok(Value::Null);
         };
-        let document = json!(documents::run(&store.outcome(first.number)?));
-        let mut trial = document["trial"].clone();
-        if let Some(trial) = trial.as_object_mut() {
-            // Each repeat has its own.
-            trial.remove("seed");
-        }
-        let mut facts = document["target"]["facts"].clone();
-        if let Some(facts) = facts.as_object_mut() {
-            // It grows with every trial.
-            facts.remove("database_size_bytes");
-        }
-        Ok(json!({
-            "pgdyno": first.pgdyno,
-            "trial": trial,
-            "variables": document["workload"]["variables"],
-            "target": document["target"]["title"],
-            "server": facts,
-            "host": document["host"],
-        }))
+        let run = documents::run(&store.outcome(first.number)?);
+        sorted(&Surroundings {
+            pgdyno: first.pgdyno.clone(),
+            trial: TrialSpec {
+                // Each repeat has its own.
+                seed: None,
+                ..run.trial
+            },
+            variables: run.workload.variables,
+            target: run.target.title,
+            server: Facts {
+                // It grows with every trial.
+                database_size_bytes: Fact::default(),
+                ..run.target.facts
+            },
+            host: run.host,
+        })
     };
     Ok(comparison::differences(&kept(&pair.a)?, &kept(&pair.b)?))
 }
 
-fn point_text(pair: &Pair<'_>, compared: &[Compared]) -> String {
-    let mut table = Table::default();
-    table.row([pair.title.as_str(), "A", "", "B", "", "B beside A"]);
-    for (metric, result) in compared {
-        let Figure { name, unit } = metric.figure;
-        let name = match unit {
-            Unit::TimeUs => format!("{name}, ms"),
-            _ => format!("{name}, tx/s"),
-        };
-        match result {
-            Ok(comparison) => table.row([
-                name,
-                metric.shown(comparison.a.median),
-                metric.spread(&comparison.a),
-                metric.shown(comparison.b.median),
-                metric.spread(&comparison.b),
-                verdict(comparison),
-            ]),
-            Err(why) => table.row([
-                name,
-                "–".to_owned(),
-                String::new(),
-                "–".to_owned(),
-                String::new(),
-                why.clone(),
-            ]),
-        }
-    }
-    let (a, b) = (pair.a.len(), pair.b.len());
-    format!(
-        "{}medians of {a} and {b} trials; [ ] 95 % interval, ( ) range\n",
-        table.text(width())
-    )
-}
-
-fn verdict(comparison: &Comparison) -> String {
-    let change = pgdyno_model::text::change;
-    let by = comparison.ratio.map_or(String::new(), |ratio| {
-        let interval = ratio.interval.map_or(String::new(), |interval| {
-            let (low, high) = (change(interval.low - 1.0), change(interval.high - 1.0));
-            format!(" [{low}, {high}]")
-        });
-        format!("{}{interval}", change(ratio.estimate - 1.0))
-    });
-    match comparison.verdict {
-        Verdict::NotEnoughRepeats { need, .. } => format!("not enough repeats ({need} a side)"),
-        Verdict::NoSignificantDifference => format!("no significant difference, {by}"),
-        Verdict::Different { direction } => match direction {
-            Direction::Higher => format!("higher, {by}"),
-            Direction::Lower => format!("lower, {by}"),
-        },
-    }
-}
-
-fn point_json(pair: &Pair<'_>, compared: &[Compared]) -> Value {
-    let summary = |summary: &Summary| {
-        json!({
-            "n": summary.n,
-            "median": summary.median,
-            "min": summary.min,
-            "max": summary.max,
-            "interval": summary.interval.map(|interval| [interval.low, interval.high]),
-        })
-    };
-    let figure = |(metric, result): &Compared| {
-        let figure = match result {
-            Err(why) => json!({ "not_compared": why }),
-            Ok(comparison) => json!({
-                "a": summary(&comparison.a),
-                "b": summary(&comparison.b),
-                "paired": comparison.paired,
-                "change": comparison.change(),
-                "change_interval": comparison.ratio.and_then(|ratio| ratio.interval)
-                    .map(|interval| [interval.low - 1.0, interval.high - 1.0]),
-                "p": comparison.p,
-                "verdict": match comparison.verdict {
-                    Verdict::NotEnoughRepeats { .. } => "not-enough-repeats",
-                    Verdict::NoSignificantDifference => "no-significant-difference",
-                    Verdict::Different { direction: Direction::Higher } => "higher",
-                    Verdict::Different { direction: Direction::Lower } => "lower",
-                },
-            }),
-        };
-        (metric.figure.name.to_owned(), figure)
-    };
-    let numbers = |trials: &[&TrialRow]| trials.iter().map(|t| t.number).collect::<Vec<_>>();
-    json!({
-        "point": pair.title,
-        "a": numbers(&pair.a),
-        "b": numbers(&pair.b),
-        "figures": compared.iter().map(figure).collect::<serde_json::Map<_, _>>(),
-    })
-}
-
-/// The exit code for machines; what was found is told.
 /// What a gate says of all points.
 struct Judged {
     /// `None` when it cannot be told of one, and none fails.

@@ -16,7 +16,7 @@ use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
-use crate::report::retries_lab::Results;
+use crate::report::retries_lab::{self, Results};
 use crate::say::write_answer;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
@@ -197,10 +197,12 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
         },
     )?;
     let nothing_but = results.nothing_but();
+    let document = results.document();
     if !args.json.replaces_text() && nothing_but.is_empty() {
-        write_answer(format_args!("{}", results.text(WIDTH)))?;
+        let text = retries_lab::text(&document, WIDTH);
+        write_answer(format_args!("{text}"))?;
     }
-    json_to.write(&results.to_json())?;
+    json_to.write(&document)?;
     if let Some(failure) = ended.early {
         return Err(failure);
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use pgdyno_platform::terminal;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Talk;
 use super::rows_args::RowsArgs;
@@ -128,14 +128,14 @@ fn experiments(store: &Store, args: &LsArgs, limit: Option<u64>) -> Result<Exit,
         let columns = ["number", "uuid", "name", "created", "trials", "complete"];
         let rows = experiments.iter().map(|(row, trials, complete)| {
             let cells = [
-                json!(row.number),
-                json!(row.uuid),
-                json!(row.name),
-                json!(row.created),
-                json!(trials),
-                json!(complete),
+                row.number.into(),
+                row.uuid.as_str().into(),
+                row.name.as_str().into(),
+                row.created.as_str().into(),
+                (*trials).into(),
+                (*complete).into(),
             ];
-            cells.to_vec()
+            Vec::from(cells)
         });
         args.rows
             .print(&columns.map(str::to_owned), rows.collect())?;
@@ -185,7 +185,11 @@ fn for_program(trials: &[TrialRow]) -> (Vec<String>, Vec<Vec<Value>>) {
 
 fn fields(trial: &TrialRow) -> Vec<(String, Value)> {
     // What both have, the trial's name of its workload, is the row's.
-    let (Value::Object(mut fields), Value::Object(own)) = (json!(trial.spec), json!(trial)) else {
+    let fields = (
+        serde_json::to_value(&trial.spec),
+        serde_json::to_value(trial),
+    );
+    let (Ok(Value::Object(mut fields)), Ok(Value::Object(own))) = fields else {
         return Vec::new();
     };
     fields.extend(own);

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::store_args::StoreArgs;
 use crate::report::{markdown, page};
@@ -55,27 +54,44 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let subject = Subject::find(&store, &args.called)?;
     let with_trials = !args.without_trials && !args.markdown;
-    let document = match &subject {
+    match subject {
         Subject::Trial(trial) => {
-            let page = page::trial(&store, trial)?;
-            if args.markdown {
-                write_answer(format_args!("{}", markdown::trial(&page)))?;
-            } else {
-                put(&args.output, args.force, &page.common.title, &page)?;
-            }
-            return Ok(Exit::Ok);
+            let document = page::trial(&store, &trial)?;
+            show(args, &document.common.title, &document, markdown::trial)?;
         }
         Subject::Experiment(uuid) => {
-            page::experiment(&store, &store.experiment(uuid)?, with_trials)?
+            let document = page::experiment(&store, &store.experiment(&uuid)?, with_trials)?;
+            show(
+                args,
+                &document.common.title,
+                &document,
+                markdown::experiment,
+            )?;
         }
-        Subject::Set(name, trials) => page::set(&store, name, trials.clone(), with_trials)?,
-    };
-    if args.markdown {
-        write_answer(format_args!("{}", markdown::text(&document)))?;
-        return Ok(Exit::Ok);
+        Subject::Set(name, trials) => {
+            let document = page::set(&store, &name, trials, with_trials)?;
+            show(
+                args,
+                &document.common.title,
+                &document,
+                markdown::experiment,
+            )?;
+        }
     }
-    put(&args.output, args.force, title(&document), &document)?;
     Ok(Exit::Ok)
+}
+
+/// As it was asked for: as Markdown, or as a page.
+fn show<T: Serialize>(
+    args: &ReportArgs,
+    title: &str,
+    document: &T,
+    as_markdown: fn(&T) -> String,
+) -> Result<(), Failure> {
+    match args.markdown {
+        true => write_answer(format_args!("{}", as_markdown(document))),
+        false => put(&args.output, args.force, title, document),
+    }
 }
 
 /// Writes the page and says where it is.
@@ -97,11 +113,6 @@ pub fn put(
         pgdyno_model::text::bytes(bytes as f64),
         crate::report::table::one_line(title)
     )
-}
-
-/// That of a document.
-pub fn title(document: &Value) -> &str {
-    document["title"].as_str().unwrap_or_default()
 }
 
 /// What a report is on.

@@ -1,7 +1,7 @@
 //! `pgdyno restore`: puts back the settings that a sweep changed and could not put back itself.
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use super::Talk;
 use super::json_arg::JsonArg;
@@ -30,6 +30,14 @@ pub struct RestoreArgs {
     pub json: JsonArg,
 }
 
+/// What was done.
+#[derive(Serialize)]
+struct Done {
+    restored: Vec<settings::Restored>,
+    /// Journals of sweeps at work.
+    in_use: usize,
+}
+
 /// Does it.
 pub fn open(args: &RestoreArgs, talk: Talk) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
@@ -46,6 +54,6 @@ pub fn open(args: &RestoreArgs, talk: Talk) -> Result<Exit, Failure> {
             answer!("nothing to restore")?;
         }
     }
-    json_to.write(&json!({ "restored": restored, "in_use": in_use }))?;
+    json_to.write(&Done { restored, in_use })?;
     Ok(Exit::Ok)
 }

@@ -80,23 +80,21 @@ fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Fail
     let row = store.experiment(called)?;
     let json_to = args.json.open()?;
     if let Some(calibrated) = calibrate::read::of_experiment(store, &row)? {
+        let document = calibration::document(&calibrated);
         if !args.json.replaces_text() {
-            write_answer(format_args!("{}", calibration::text(&calibrated)))?;
+            write_answer(format_args!("{}", calibration::text(&document)))?;
         }
-        return json_to
-            .write(&calibration::json(&calibrated))
-            .map(|()| Exit::Ok);
+        return json_to.write(&document).map(|()| Exit::Ok);
     }
-    let summary = points::of_experiment(store, row)?;
+    let points = points::of_experiment(store, &row)?;
     if !args.json.replaces_text() {
-        let row = &summary.experiment;
         let (name, uuid, created) = (one_line(&row.name), &row.uuid, &row.created);
         write_answer(format_args!(
             "experiment {name}, {uuid}, begun {created}\n\n{}",
-            summary.text()
+            points::text(&points)
         ))?;
     }
-    json_to.write(&summary.to_json())?;
+    json_to.write(&points)?;
     Ok(Exit::Ok)
 }
 

@@ -19,7 +19,7 @@ use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
-use crate::report::slob_sweep::Results;
+use crate::report::slob_sweep::{self, Results};
 use crate::say::write_answer;
 use crate::target::dialect::Product;
 use crate::target::open::{self, Target};
@@ -205,10 +205,12 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
             interrupts,
         },
     )?;
+    let document = results.document();
     if !args.json.replaces_text() && ended.complete > 0 {
-        write_answer(format_args!("{}", results.text(WIDTH)))?;
+        let text = slob_sweep::text(&document, WIDTH);
+        write_answer(format_args!("{text}"))?;
     }
-    json_to.write(&results.to_json())?;
+    json_to.write(&document)?;
     if !talk.quiet && target.kind != TargetKind::Own {
         crate::say::remark!(
             "pgdyno: note: the table stays for the next sweep: DROP TABLE {PREFIX}1 takes it away"

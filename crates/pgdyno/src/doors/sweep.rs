@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
-use serde_json::{Map, Value, json};
 
 use super::Talk;
 use super::json_arg::{self, JsonArg};
@@ -22,11 +21,11 @@ use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{parameter, pgbench_tools, presets};
 use crate::plan::settings;
 use crate::plan::trial::Outcome;
-use crate::report::capacity::Found;
-use crate::report::documents;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
+use crate::report::{capacity, documents, points};
 use crate::say::{answer, write_answer};
+use pgdyno_model::document::sweep::{PlannedTrial, SweepCapacity, SweepPlan, SweepTrial};
 use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
@@ -235,18 +234,16 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
         answer!("{} trials, {words}", plan.slots.len())?;
     }
     let slots = plan.slots.iter();
-    let slots = slots.map(|slot| {
-        json!({
-            "role": slot.role.word(),
-            "point": slot.point.to_json(),
-            "repeat": slot.repeat,
-        })
+    let slots = slots.map(|slot| PlannedTrial {
+        role: slot.role.word(),
+        point: slot.point.to_json(),
+        repeat: slot.repeat,
     });
-    json_to.write(&json!({
-        "name": plan.identity.name,
-        "trials": slots.collect::<Vec<_>>(),
-        "estimate_s": time.as_secs_f64(),
-    }))?;
+    json_to.write(&SweepPlan {
+        name: plan.identity.name.clone(),
+        trials: slots.collect(),
+        estimate_s: time.as_secs_f64(),
+    })?;
     Ok(Exit::Ok)
 }
 
@@ -318,21 +315,19 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     )?;
     let trials = ended.trials;
     if !args.json.replaces_text() {
-        write_answer(format_args!("\n{}\n", notebook.points()?.text()))?;
+        write_answer(format_args!("\n{}\n", points::text(&notebook.points()?)))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
-    if let Some(capacity) = plan.experiment.capacity
+    if let Some(asked) = plan.experiment.capacity
         && ended.complete > 0
     {
         let results = notebook.results()?;
         let points = plan.points.iter().map(|planned| &planned.point);
-        let found = Found::new(points, &plan.varied, capacity.slo_us(), &results);
+        let found = capacity::document(points, &plan.varied, asked.slo_us(), &results);
         if !args.json.replaces_text() {
-            write_answer(format_args!("\n{}", found.text()))?;
+            write_answer(format_args!("\n{}", capacity::text(&found)))?;
         }
-        documents
-            .to
-            .write(|| json!({ "capacity": found.to_json() }))?;
+        documents.to.write(|| SweepCapacity { capacity: found })?;
     }
     if ended.complete == trials {
         return Ok(Exit::Ok);
@@ -359,23 +354,18 @@ impl Observer<Outcome> for Documents<'_> {
     }
 }
 
-fn line(experiment: &str, finished: &Finished<'_, Outcome>) -> Value {
+fn line(experiment: &str, finished: &Finished<'_, Outcome>) -> SweepTrial {
     let trial = finished.trial;
-    let mut line = Map::new();
-    line.insert("experiment".to_owned(), json!(experiment));
-    line.insert("role".to_owned(), json!(trial.role.word()));
-    line.insert("point".to_owned(), trial.point.clone());
-    line.insert("repeat".to_owned(), json!(trial.repeat));
-    line.insert("state".to_owned(), json!(finished.state.name()));
-    line.insert("error".to_owned(), json!(finished.error));
-    line.insert("before".to_owned(), finished.before.clone());
-    if let Ok(Value::Object(result)) = finished
-        .outcome
-        .map(|outcome| json!(documents::whole(outcome)))
-    {
-        line.extend(result);
+    SweepTrial {
+        experiment: experiment.to_owned(),
+        role: trial.role.word(),
+        point: trial.point.clone(),
+        repeat: trial.repeat,
+        state: finished.state.name(),
+        error: finished.error.map(str::to_owned),
+        before: finished.before.clone(),
+        result: finished.outcome.ok().map(documents::whole),
     }
-    Value::Object(line)
 }
 
 /// What to type again.

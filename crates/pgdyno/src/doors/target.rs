@@ -2,22 +2,24 @@
 
 use clap::Args;
 use pgdyno_session::Session;
-use serde_json::{Value, json};
 
 use super::Talk;
 use super::json_arg::JsonArg;
 use crate::report::table::Table;
 use crate::say::write_answer;
-use crate::target::cluster::{self, Observable};
+use crate::target::cluster;
 use crate::target::dialect::Product;
 use crate::target::facts;
 use crate::target::open::{self, Endpoint, Target};
 use crate::target::{trouble, words};
-use pgdyno_model::Fact;
-use pgdyno_model::Isolation;
+use pgdyno_model::document::target as document;
+use pgdyno_model::document::target::Observable;
 use pgdyno_model::document::{Facts, Node};
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Fact, Failure, Isolation};
+
+/// Grows when a field of the document changes its meaning or goes.
+const FORMAT: u32 = 1;
 
 /// What to look at.
 #[derive(Debug, Args)]
@@ -290,35 +292,39 @@ fn isolation_lines(found: &Found) -> Vec<String> {
     lines
 }
 
-fn document(found: &Found) -> Value {
+fn document(found: &Found) -> document::Target {
     let product = &found.product;
     let endpoints = found.endpoints.iter().map(|met| {
         let nodes = met.nodes.iter().map(|node| match node {
-            Ok(node) => json!({ "node": node }),
-            Err(why) => json!({ "error": why }),
+            Ok(node) => document::Met::Node(node.clone()),
+            Err(why) => document::Met::Error(why.clone()),
         });
-        json!({ "name": met.endpoint, "connections": nodes.collect::<Vec<_>>() })
+        document::Endpoint {
+            name: met.endpoint.clone(),
+            connections: nodes.collect(),
+        }
     });
     let levels = found.levels.iter();
-    let levels = levels.map(|(level, is)| (level.name().to_owned(), json!(is)));
-    json!({
-        "format": 1,
-        "pgdyno": env!("CARGO_PKG_VERSION"),
-        "title": found.title,
-        "product": {
-            "name": product.dialect.name,
-            "title": product.dialect.title,
-            "known": product.known,
-            "version": product.version.to_string(),
-            "text": product.text,
+    document::Target {
+        format: FORMAT,
+        pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+        title: found.title.clone(),
+        product: document::Product {
+            name: product.dialect.name,
+            title: product.dialect.title,
+            known: product.known,
+            version: product.version.to_string(),
+            text: product.text.clone(),
         },
-        "endpoints": endpoints.collect::<Vec<_>>(),
-        "isolation": {
-            "default": found.facts.isolation,
-            "asked_for": levels.collect::<serde_json::Map<_, _>>(),
+        endpoints: endpoints.collect(),
+        isolation: document::Isolation {
+            default: found.facts.isolation.clone(),
+            asked_for: levels
+                .map(|(level, is)| (level.name(), is.clone()))
+                .collect(),
         },
-        "facts": found.facts,
-        "differences": found.differences,
-        "observable": found.observables,
-    })
+        facts: found.facts.clone(),
+        differences: found.differences.clone(),
+        observable: found.observables.clone(),
+    }
 }

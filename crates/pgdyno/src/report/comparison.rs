@@ -2,13 +2,20 @@
 //! workload at one point only, and nothing is averaged that must not be. How each figure is
 //! computed: `docs/statistics.md`.
 
+mod text;
+
+pub use text::text;
+
 use std::collections::BTreeMap;
 
 use pgdyno_stats::gate::{Figure, Unit};
-use pgdyno_stats::{CompareOptions, Comparison, Sample, Summary, compare};
+use pgdyno_stats::{CompareOptions, Comparison, Sample, compare};
 use serde_json::Value;
 
 use crate::store::TrialRow;
+use pgdyno_model::document;
+use pgdyno_model::document::comparison::{ComparedFigure, ComparedPoint, Differing};
+use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::{Exit, Failure, text as figures};
 
 /// A figure of a trial that can be compared.
@@ -43,7 +50,7 @@ impl Metric {
     /// is none their range in round ones.
     pub fn spread(&self, summary: &Summary) -> String {
         let (low, high) = match summary.interval {
-            Some(interval) => (interval.low, interval.high),
+            Some([low, high]) => (low, high),
             None => (summary.min, summary.max),
         };
         let (low, high) = (self.shown(low), self.shown(high));
@@ -105,6 +112,39 @@ impl Pair<'_> {
         };
         let (a, b) = (side(&self.a)?, side(&self.b)?);
         compare(&a, &b, options).map_err(|error| error.to_string())
+    }
+}
+
+/// The document of a comparison: each point with what came of its figures, and what differs around
+/// them (where, A's, B's).
+pub fn document(
+    compared: &[(&Pair<'_>, Vec<Compared>)],
+    surroundings: &[(String, String, String)],
+) -> document::comparison::Comparison {
+    let numbers = |trials: &[&TrialRow]| trials.iter().map(|trial| trial.number).collect();
+    let figure = |(metric, result): &Compared| {
+        let figure = match result {
+            Ok(comparison) => ComparedFigure::Compared(comparison.into()),
+            Err(why) => ComparedFigure::Not {
+                not_compared: why.clone(),
+            },
+        };
+        (metric.figure.name.to_owned(), figure)
+    };
+    let points = compared.iter().map(|(pair, figures)| ComparedPoint {
+        point: pair.title.clone(),
+        a: numbers(&pair.a),
+        b: numbers(&pair.b),
+        figures: figures.iter().map(figure).collect(),
+    });
+    let differences = surroundings.iter().map(|(what, a, b)| Differing {
+        what: what.clone(),
+        a: a.clone(),
+        b: b.clone(),
+    });
+    document::comparison::Comparison {
+        points: points.collect(),
+        differences: differences.collect(),
     }
 }
 

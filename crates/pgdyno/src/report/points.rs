@@ -1,67 +1,38 @@
-//! The points of an experiment: what each came to over its repeats, in the terminal and as JSON.
+//! The points of an experiment: what each came to over its repeats, as a document and in the terminal.
 //! How each figure is computed: `docs/statistics.md`.
 //!
 //! The unit is the repeat. Percentiles are those of all repeats' transactions together (their
 //! histograms merged), never averages. What does not count is left out and named, outliers count
 //! and are named.
 
-mod json;
 #[cfg(test)]
 mod tests;
 mod text;
 mod uneven;
 mod varied;
 
+pub use text::text;
+
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::Latencies;
-use pgdyno_stats::{Outlier, Sample};
+use pgdyno_drive::record;
+use pgdyno_stats::{Bootstrap, Sample};
 use serde_json::Value;
 
 use super::comparison::{METRICS, Metric};
 use super::table::one_line;
 use crate::store::{ExperimentRow, Filter, Kind, Store, TrialRow};
-use pgdyno_model::Failure;
-use pgdyno_model::Note;
-use pgdyno_model::State;
+use pgdyno_model::document::points::{
+    ExperimentName, LeftOut, Outlier, PointFigure, PointResult, Points, Unsteady,
+};
+use pgdyno_model::document::repeats::{LatencyKind, Repeat, Spread};
+use pgdyno_model::{Failure, Note, State};
 
 /// What an experiment came to.
-pub struct Summary {
-    /// Which.
-    pub experiment: ExperimentRow,
-    /// By what varies.
-    pub points: Vec<Point>,
-    /// Trials that found the maximum for others' rates: no points of their own.
-    pub maxima: Vec<i64>,
-}
-
-/// A point: the repeats of one workload with the same values for all that varies.
-pub struct Point {
-    /// What varies, for people.
-    pub title: String,
-    /// What varies: values by path (`params.scale`).
-    pub varied: BTreeMap<String, Value>,
-    /// The workload's name.
-    pub workload: String,
-    /// The trials that count, in the order in which they were run.
-    pub trials: Vec<TrialRow>,
-    /// What is noted of those that were not steady, by their place in `trials`.
-    pub unsteady: Vec<(usize, Note)>,
-    /// What is noted of the repeats together: what happened in some and not in others.
-    pub uneven: Vec<Note>,
-    /// Those that do not count, with the reason.
-    pub left_out: Vec<(TrialRow, String)>,
-    /// Which latencies the percentiles are of: response times under a rate, else service times.
-    pub kind: Kind,
-    /// Of all trials that count, together.
-    latencies: Latencies,
-}
-
-/// The summary of an experiment.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn of_experiment(store: &Store, experiment: ExperimentRow) -> Result<Summary, Failure> {
+pub fn of_experiment(store: &Store, experiment: &ExperimentRow) -> Result<Points, Failure> {
     let mut trials = store.trials(&Filter {
         experiment: Some(experiment.uuid.clone()),
         ..Filter::default()
@@ -76,9 +47,9 @@ pub fn of_experiment(store: &Store, experiment: ExperimentRow) -> Result<Summary
 /// The store cannot be read.
 pub fn of_trials(
     store: &Store,
-    experiment: ExperimentRow,
+    experiment: &ExperimentRow,
     trials: Vec<TrialRow>,
-) -> Result<Summary, Failure> {
+) -> Result<Points, Failure> {
     let (trials, maxima): (Vec<_>, Vec<_>) =
         trials.into_iter().partition(|trial| trial.repeat.is_some());
     let varied = varied::paths(&trials);
@@ -87,11 +58,16 @@ pub fn of_trials(
         points.entry(Key::of(&trial)).or_default().push(trial);
     }
     let points = points.into_values();
-    let points = points.map(|trials| Point::read(store, trials, &varied));
-    let mut points: Vec<Point> = points.collect::<Result<_, _>>()?;
+    let points = points.map(|trials| point(store, trials, &varied));
+    let mut points: Vec<PointResult> = points.collect::<Result<_, _>>()?;
     points.sort_by(varied::order);
-    Ok(Summary {
-        experiment,
+    Ok(Points {
+        experiment: ExperimentName {
+            number: experiment.number,
+            uuid: experiment.uuid.clone(),
+            name: experiment.name.clone(),
+            created: experiment.created.clone(),
+        },
         points,
         maxima: maxima.iter().map(|trial| trial.number).collect(),
     })
@@ -116,76 +92,114 @@ impl Key {
     }
 }
 
-impl Point {
-    /// `trials` are all of one point, at least one.
-    fn read(store: &Store, trials: Vec<TrialRow>, varied: &[String]) -> Result<Self, Failure> {
-        let first = &trials[0];
-        let workload = first.workload.clone();
-        let values = varied::values(first);
-        let varied: Vec<(&String, &Value)> = varied
+/// What the trials of one point came to, at least one of them.
+fn point(store: &Store, trials: Vec<TrialRow>, varied: &[String]) -> Result<PointResult, Failure> {
+    let first = &trials[0];
+    let workload = first.workload.clone();
+    let point = first.point.clone();
+    let values = varied::values(first);
+    let varied: Vec<(&String, &Value)> = varied
+        .iter()
+        .filter_map(|path| Some((path, values.get(path)?)))
+        .collect();
+    let title = varied::title(&workload, &varied);
+    let varied = varied.into_iter().map(|(p, v)| (p.clone(), v.clone()));
+    let varied = varied.collect();
+    let (kind, latency) = match first.spec.rate {
+        Some(_) => (Kind::Response, LatencyKind::Response),
+        None => (Kind::Service, LatencyKind::Service),
+    };
+    let (mut counted, mut left_out) = (Vec::new(), Vec::new());
+    for trial in trials {
+        match why_not(&trial) {
+            Some(why) => left_out.push(LeftOut {
+                trial: trial.number,
+                repeat: trial.repeat,
+                why,
+            }),
+            None => counted.push(trial),
+        }
+    }
+    let mut latencies = record::Latencies::default();
+    let mut unsteady = Vec::new();
+    for trial in &counted {
+        let notes = store.notes(trial.number)?.into_iter();
+        let notes = notes.filter(Note::is_of_steadiness);
+        unsteady.extend(notes.map(|note| Unsteady {
+            trial: trial.number,
+            repeat: trial.repeat,
+            code: note.code.into_owned(),
+            sentence: note.sentence,
+        }));
+        latencies.merge(&store.latencies(trial.number, None, kind)?);
+    }
+    let total = |of: fn(&TrialRow) -> Option<u64>| counted.iter().filter_map(of).sum();
+    Ok(PointResult {
+        title,
+        varied,
+        workload,
+        point,
+        repeats: counted.len(),
+        left_out,
+        latency,
+        figures: METRICS
             .iter()
-            .filter_map(|path| Some((path, values.get(path)?)))
-            .collect();
-        let title = varied::title(&workload, &varied);
-        let varied = varied.into_iter().map(|(p, v)| (p.clone(), v.clone()));
-        let varied = varied.collect();
-        let kind = match first.spec.rate {
-            Some(_) => Kind::Response,
-            None => Kind::Service,
-        };
-        let (mut counted, mut left_out) = (Vec::new(), Vec::new());
-        for trial in trials {
-            match why_not(&trial) {
-                Some(why) => left_out.push((trial, why)),
-                None => counted.push(trial),
-            }
-        }
-        let mut latencies = Latencies::default();
-        let mut unsteady = Vec::new();
-        for (index, trial) in counted.iter().enumerate() {
-            let notes = store.notes(trial.number)?.into_iter();
-            let notes = notes.filter(Note::is_of_steadiness);
-            unsteady.extend(notes.map(|note| (index, note)));
-            latencies.merge(&store.latencies(trial.number, None, kind)?);
-        }
-        Ok(Self {
-            title,
-            varied,
-            workload,
-            uneven: uneven::notes(store, &counted)?,
-            trials: counted,
-            unsteady,
-            left_out,
-            kind,
-            latencies,
-        })
-    }
+            .map(|metric| {
+                let name = metric.figure.name.to_owned();
+                (name, figure(metric, &counted, &latencies))
+            })
+            .collect(),
+        committed: total(|trial| trial.committed),
+        failed: total(|trial| trial.failed),
+        retries: total(|trial| trial.retries),
+        outliers: METRICS
+            .iter()
+            .flat_map(|metric| outliers(metric, &counted))
+            .collect(),
+        unsteady,
+        uneven: uneven::notes(store, &counted)?,
+        trials: counted
+            .iter()
+            .map(|trial| Repeat {
+                trial: trial.number,
+                repeat: trial.repeat,
+            })
+            .collect(),
+    })
+}
 
-    /// Each repeat's figure; `None` where one does not have it.
-    fn sample(&self, metric: &Metric) -> Option<Sample> {
-        let values: Option<Vec<f64>> = self.trials.iter().map(|t| metric.of(t)).collect();
-        Sample::new(&values?).ok()
-    }
+/// Each repeat's figure; `None` where one does not have it.
+fn sample(metric: &Metric, trials: &[TrialRow]) -> Option<Sample> {
+    let values: Option<Vec<f64>> = trials.iter().map(|trial| metric.of(trial)).collect();
+    Sample::new(&values?).ok()
+}
 
-    fn total(&self, of: fn(&TrialRow) -> Option<u64>) -> u64 {
-        self.trials.iter().filter_map(of).sum()
+/// `latencies` are those of all trials together.
+fn figure(metric: &Metric, trials: &[TrialRow], latencies: &record::Latencies) -> PointFigure {
+    let over_repeats = sample(metric, trials).map(|sample| Spread {
+        over: (&sample.summary(&Bootstrap::default())).into(),
+        values: sample.values().iter().copied().map(Some).collect(),
+    });
+    let percent = metric.figure.name.strip_prefix('p');
+    let percent = percent.and_then(|percent| percent.parse().ok());
+    PointFigure {
+        over_repeats,
+        together_us: percent.map(|percent| latencies.percentile_us(percent)),
     }
+}
 
-    /// Of all repeats together; `None` where too few transactions lie beyond it.
-    fn percentile_us(&self, name: &str) -> Option<u64> {
-        let percent: f64 = name.strip_prefix('p')?.parse().ok()?;
-        self.latencies.percentile_us(percent)
-    }
-
-    /// The repeats that lie far from the others, by figure.
-    fn outliers(&self) -> Vec<(&'static Metric, Outlier)> {
-        let of = |metric: &'static Metric| {
-            let outliers = self.sample(metric).map(|sample| sample.outliers());
-            let outliers = outliers.unwrap_or_default().into_iter();
-            outliers.map(move |outlier| (metric, outlier))
-        };
-        METRICS.iter().flat_map(of).collect()
-    }
+/// The repeats that lie far from the others in a figure.
+fn outliers(metric: &Metric, trials: &[TrialRow]) -> Vec<Outlier> {
+    let outliers = sample(metric, trials).map(|sample| sample.outliers());
+    let outliers = outliers.unwrap_or_default().into_iter();
+    let outliers = outliers.map(|outlier| Outlier {
+        figure: metric.figure.name.to_owned(),
+        trial: trials[outlier.index].number,
+        repeat: trials[outlier.index].repeat,
+        value: outlier.value,
+        modified_z_score: outlier.score,
+    });
+    outliers.collect()
 }
 
 /// Why a trial does not count.

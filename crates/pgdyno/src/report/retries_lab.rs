@@ -2,17 +2,26 @@
 //!
 //! Not for: which trials are run (`plan::experiment::retries_lab`).
 
+mod text;
 mod words;
+
+pub use text::text;
 
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{Latencies, Work};
 use pgdyno_stats::{Bootstrap, Sample, Summary};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::over::Over;
-use pgdyno_model::document::{Facts, Latency};
-use pgdyno_model::{State, text as figures};
+use pgdyno_model::State;
+use pgdyno_model::document::Facts;
+use pgdyno_model::document::retries_lab::{
+    LabForm, LabGoodput, LabPoint, LabTarget, LabTrial, RetriesLab,
+};
+
+/// Grows when a field changes its meaning or goes.
+const FORMAT: u32 = 1;
 
 /// All points, in the order in which they were first measured.
 #[derive(Default)]
@@ -28,10 +37,7 @@ struct Target {
     /// The workload's name and what its clients started with.
     workload: String,
     variables: BTreeMap<String, String>,
-    max_tries: u32,
-    duration_s: Option<f64>,
-    /// Of each client, instead.
-    transactions: Option<u64>,
+    trial: LabTrial,
 }
 
 /// All forms under the same circumstances.
@@ -102,9 +108,11 @@ impl Results {
             facts: outcome.facts.clone(),
             workload: outcome.workload.clone(),
             variables: outcome.variables.iter().cloned().collect(),
-            max_tries: outcome.spec.retry.tries(),
-            duration_s: given["duration"].as_f64(),
-            transactions: given["transactions"].as_u64(),
+            trial: LabTrial {
+                duration_s: given["duration"].as_f64(),
+                transactions_per_client: given["transactions"].as_u64(),
+                max_tries: outcome.spec.retry.tries(),
+            },
         });
     }
 
@@ -135,27 +143,30 @@ impl Results {
         reasons
     }
 
-    /// For programs.
-    pub fn to_json(&self) -> Value {
-        let points = self.points.iter().map(|point| {
-            json!({
-                "given": point.given,
-                "isolation": point.isolation,
-                "forms": point.ranked().into_iter().map(Form::to_json).collect::<Vec<_>>(),
-                "says": point.sentence(),
-            })
+    /// What was found.
+    pub fn document(&self) -> RetriesLab {
+        let points = self.points.iter().map(|point| LabPoint {
+            given: point.given.clone(),
+            isolation: point.isolation.clone(),
+            forms: point.ranked().into_iter().map(Form::document).collect(),
+            says: point.sentence(),
         });
-        json!({
-            "format": 1,
-            "lab": "retries",
-            "pgdyno": env!("CARGO_PKG_VERSION"),
-            "exploratory": true,
-            "workload": self.target.as_ref().map(|t| &t.workload),
-            "variables": self.target.as_ref().map(|t| &t.variables),
-            "target": self.target.as_ref().map(|t| json!({ "title": t.title, "facts": t.facts })),
-            "points": points.collect::<Vec<_>>(),
-            "says": self.remarks(),
-        })
+        let target = self.target.as_ref();
+        RetriesLab {
+            format: FORMAT,
+            lab: "retries".to_owned(),
+            pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+            exploratory: true,
+            workload: target.map(|t| t.workload.clone()),
+            variables: target.map(|t| t.variables.clone()),
+            trial: target.map(|t| t.trial.clone()),
+            target: target.map(|t| LabTarget {
+                title: t.title.clone(),
+                facts: t.facts.clone(),
+            }),
+            points: points.collect(),
+            says: self.remarks(),
+        }
     }
 }
 
@@ -214,48 +225,27 @@ impl Form {
         (self.committed > 0).then(|| count as f64 / self.committed as f64)
     }
 
-    fn cells(&self) -> [String; 9] {
-        let dash = || "–".to_owned();
-        let ratio = |ratio: Option<f64>| ratio.map_or_else(dash, |r| format!("{r:.2}"));
-        let goodput = self.goodput();
-        [
-            self.name.clone(),
-            goodput.map_or_else(dash, |s| figures::rate(s.median)),
-            goodput.map_or_else(dash, |s| {
-                format!("{}–{}", figures::rate(s.min), figures::rate(s.max))
+    fn document(&self) -> LabForm {
+        LabForm {
+            form: self.name.clone(),
+            goodput_per_s: self.goodput().map(|s| LabGoodput {
+                median: s.median,
+                min: s.min,
+                max: s.max,
+                repeats: self.goodputs.clone(),
             }),
-            figures::percentile_ms(&self.latencies, 50.0),
-            figures::percentile_ms(&self.latencies, 99.0),
-            ratio(self.per_commit(self.retries)),
-            ratio(self.per_commit(self.by_server())),
-            figures::percent(self.work.given_up, self.total),
-            figures::percent(self.work.lost_us, self.work.lost_us + self.work.kept_us),
-        ]
-    }
-
-    fn to_json(&self) -> Value {
-        let goodput = self.goodput().map(|s| {
-            json!({
-                "median": s.median,
-                "min": s.min,
-                "max": s.max,
-                "repeats": self.goodputs,
-            })
-        });
-        json!({
-            "form": self.name,
-            "goodput_per_s": goodput,
-            "service": Latency::from(&self.latencies),
-            "committed": self.committed,
-            "failed": self.failed,
-            "given_up": self.work.given_up,
-            "retries": self.retries,
-            "server_retries": self.by_server(),
-            "retries_per_commit": self.per_commit(self.retries),
-            "server_retries_per_commit": self.per_commit(self.by_server()),
-            "lost_time_share": self.work.lost_time_share(),
-            "lost_statement_share": self.work.lost_statement_share(),
-            "not_run": self.troubles,
-        })
+            service: (&self.latencies).into(),
+            committed: self.committed,
+            failed: self.failed,
+            transactions: self.total,
+            given_up: self.work.given_up,
+            retries: self.retries,
+            server_retries: self.by_server(),
+            retries_per_commit: self.per_commit(self.retries),
+            server_retries_per_commit: self.per_commit(self.by_server()),
+            lost_time_share: self.work.lost_time_share(),
+            lost_statement_share: self.work.lost_statement_share(),
+            not_run: self.troubles.clone(),
+        }
     }
 }

@@ -1,18 +1,23 @@
-//! What a sweep of `pgdyno slob sweep` came to: a row a point, where the caches end and what a
-//! logical read costs on each level.
+//! What a sweep of `pgdyno slob sweep` came to, as a document: a row a point, where the caches end and
+//! what a logical read costs on each level.
+
+mod text;
+
+pub use text::text;
+pub(super) use text::{end_words, levels};
 
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::Latencies;
-use pgdyno_stats::{CacheEnd, CacheFit, SetPoint};
-use serde_json::{Value, json};
+use pgdyno_stats::{CacheFit, SetPoint};
 
 use super::over::Over;
-use super::table::Table;
 use crate::plan::experiment::slob_sweep::{Room, Vary};
-
-use pgdyno_model::document::{Accounted, Accounting};
-use pgdyno_model::{State, text as figures};
+use pgdyno_model::State;
+use pgdyno_model::document::Accounting;
+use pgdyno_model::document::slob_sweep::{
+    ReadCosts, SlobCaches, SlobPoint, SlobSweepResult, SlobVary,
+};
 
 /// The results, as trials come in.
 pub struct Results {
@@ -58,67 +63,7 @@ impl Results {
         }
     }
 
-    /// The table, and for sizes where the caches end.
-    pub fn text(&self, width: usize) -> String {
-        let mut table = Table::default();
-        let first = match self.vary {
-            Vary::Size => "active set",
-            Vary::Sessions => "sessions",
-            Vary::Reads => "reads",
-        };
-        table.row([
-            first,
-            "LIOPS",
-            "hit %",
-            "misses/s",
-            "device reads/s",
-            "µs a read",
-            "CPU µs",
-            "cores",
-            "log MB/s",
-            "unit p99 ms",
-        ]);
-        for (value, point) in &self.points {
-            let rate = |of: fn(&Accounting) -> Option<f64>| dash(point.median(of), figures::rate);
-            let fine = |of: fn(&Accounting) -> Option<f64>| {
-                dash(point.median(of), |value| format!("{value:.2}"))
-            };
-            let percent = |value: f64| format!("{:.2}", value * 100.0);
-            table.row([
-                self.name(*value),
-                rate(Accounting::liops),
-                dash(point.median(Accounting::hit_ratio), percent),
-                rate(Accounting::misses_per_s),
-                rate(Accounting::device_reads_per_s),
-                fine(Accounting::us_per_logical_read),
-                fine(Accounting::cpu_us_per_logical_read),
-                fine(Accounting::cores_busy),
-                dash(point.median(Accounting::wal_bytes_per_s), |v| {
-                    format!("{:.2}", v / (1 << 20) as f64)
-                }),
-                figures::percentile_ms(&point.units, 99.0),
-            ]);
-        }
-        let mut text = table.text(width);
-        let failed: u32 = self.points.values().map(|point| point.failed).sum();
-        if failed > 0 {
-            text += &format!("{failed} trials failed and are in no figure\n");
-        }
-        if self.vary == Vary::Size {
-            text += &format!("\n{}", self.ends());
-        }
-        text
-    }
-
-    fn name(&self, value: u64) -> String {
-        match self.vary {
-            Vary::Size => figures::bytes((value * self.room.block) as f64),
-            Vary::Sessions => figures::count(value),
-            Vary::Reads => format!("{} %", 100 - value.min(100)),
-        }
-    }
-
-    pub(super) fn fit(&self) -> CacheFit {
+    fn fit(&self) -> CacheFit {
         let points = self.points.iter().filter_map(|(blocks, point)| {
             Some(SetPoint {
                 size_bytes: (blocks * self.room.block) as f64,
@@ -130,75 +75,50 @@ impl Results {
         CacheFit::new(&points.collect::<Vec<_>>())
     }
 
-    /// Where the caches end, in words.
-    fn ends(&self) -> String {
-        let fit = self.fit();
-        let mut text = String::new();
-        text += &line(
-            "shared_buffers",
-            fit.first_end,
-            fit.first_keeps_bytes,
-            &format!("is {}", figures::bytes(self.room.shared_buffers as f64)),
-        );
-        let memory = match self.room.memory {
-            Some(memory) => format!("memory is {}", figures::bytes(memory as f64)),
-            None => "memory is not known".to_owned(),
-        };
-        text += &line(
-            "page cache",
-            fit.second_end,
-            fit.second_keeps_bytes,
-            &memory,
-        );
-        let levels = levels(&fit);
-        if !levels.is_empty() {
-            text += &format!("{:<15} {}\n", "a logical read", levels.join(", "));
+    /// What was found.
+    pub fn document(&self) -> SlobSweepResult {
+        let points = self.points.iter().map(|(value, point)| SlobPoint {
+            value: *value,
+            size_bytes: (self.vary == Vary::Size).then_some(value * self.room.block),
+            liops: point.median(Accounting::liops),
+            hit_ratio: point.median(Accounting::hit_ratio),
+            misses_per_s: point.median(Accounting::misses_per_s),
+            device_reads_per_s: point.median(Accounting::device_reads_per_s),
+            us_per_logical_read: point.median(Accounting::us_per_logical_read),
+            cpu_us_per_logical_read: point.median(Accounting::cpu_us_per_logical_read),
+            cores_busy: point.median(Accounting::cores_busy),
+            wal_bytes_per_s: point.median(Accounting::wal_bytes_per_s),
+            unit_p99_us: point.units.percentile_us(99.0),
+            failed: point.failed,
+            trials: point.accounts.iter().map(Into::into).collect(),
+        });
+        SlobSweepResult {
+            sweep: match self.vary {
+                Vary::Size => SlobVary::Size,
+                Vary::Sessions => SlobVary::Sessions,
+                Vary::Reads => SlobVary::Reads,
+            },
+            points: points.collect(),
+            caches: (self.vary == Vary::Size).then(|| self.caches()),
         }
-        text
     }
 
-    /// For programs.
-    pub fn to_json(&self) -> Value {
-        let points = self.points.iter().map(|(value, point)| {
-            let accounts = point.accounts.iter().map(Accounted::from);
-            json!({
-                "value": value,
-                "size_bytes": (self.vary == Vary::Size).then_some(value * self.room.block),
-                "liops": point.median(Accounting::liops),
-                "hit_ratio": point.median(Accounting::hit_ratio),
-                "misses_per_s": point.median(Accounting::misses_per_s),
-                "device_reads_per_s": point.median(Accounting::device_reads_per_s),
-                "us_per_logical_read": point.median(Accounting::us_per_logical_read),
-                "unit_p99_us": point.units.percentile_us(99.0),
-                "failed": point.failed,
-                "trials": accounts.collect::<Vec<_>>(),
-            })
-        });
+    /// Where the caches end, of a sweep of sizes.
+    pub(super) fn caches(&self) -> SlobCaches {
         let fit = self.fit();
-        let sizes = (self.vary == Vary::Size).then(|| {
-            json!({
-                "shared_buffers_bytes": self.room.shared_buffers,
-                "memory_bytes": self.room.memory,
-                "shared_buffers_end": end_json(fit.first_end),
-                "shared_buffers_keeps_bytes": fit.first_keeps_bytes,
-                "page_cache_end": end_json(fit.second_end),
-                "page_cache_keeps_bytes": fit.second_keeps_bytes,
-                "read_us": {
-                    "shared_buffers": fit.first_us,
-                    "page_cache": fit.second_us,
-                    "device": fit.device_us,
-                },
-            })
-        });
-        json!({
-            "sweep": match self.vary {
-                Vary::Size => "size",
-                Vary::Sessions => "sessions",
-                Vary::Reads => "reads",
+        SlobCaches {
+            shared_buffers_bytes: self.room.shared_buffers,
+            memory_bytes: self.room.memory,
+            shared_buffers_end: fit.first_end.map(Into::into),
+            shared_buffers_keeps_bytes: fit.first_keeps_bytes,
+            page_cache_end: fit.second_end.map(Into::into),
+            page_cache_keeps_bytes: fit.second_keeps_bytes,
+            read_us: ReadCosts {
+                shared_buffers: fit.first_us,
+                page_cache: fit.second_us,
+                device: fit.device_us,
             },
-            "points": points.collect::<Vec<_>>(),
-            "caches": sizes,
-        })
+        }
     }
 }
 
@@ -209,57 +129,6 @@ impl Point {
         values.sort_by(f64::total_cmp);
         let (low, high) = (values.len().checked_sub(1)? / 2, values.len() / 2);
         Some((values[low] + values[high]) / 2.0)
-    }
-}
-
-fn dash(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), text)
-}
-
-fn line(cache: &str, end: Option<CacheEnd>, keeps: Option<f64>, known: &str) -> String {
-    format!("{cache:<15} {} ({known})\n", end_words(end, keeps))
-}
-
-/// Where a cache ends, in words.
-pub(super) fn end_words(end: Option<CacheEnd>, keeps: Option<f64>) -> String {
-    let size = figures::bytes;
-    let mut text = match end {
-        None => "where it ends is not known".to_owned(),
-        Some(CacheEnd::Between { fits, spills }) => {
-            format!("{} fit, {} do not", size(fits), size(spills))
-        }
-        Some(CacheEnd::Below(least)) => format!("{} do not fit; measure less", size(least)),
-        Some(CacheEnd::Beyond(most)) => {
-            format!("{} fit; where it ends lies beyond", size(most))
-        }
-    };
-    if let Some(keeps) = keeps {
-        text += &format!("; larger sets find {} kept", size(keeps));
-    }
-    text
-}
-
-/// What a logical read costs on each level that is known.
-pub(super) fn levels(fit: &CacheFit) -> Vec<String> {
-    let levels = [
-        ("shared_buffers", fit.first_us),
-        ("the page cache", fit.second_us),
-        ("the device", fit.device_us),
-    ];
-    let levels = levels
-        .into_iter()
-        .filter_map(|(from, us)| Some(format!("{:.2} µs from {from}", us?)));
-    levels.collect()
-}
-
-fn end_json(end: Option<CacheEnd>) -> Value {
-    match end {
-        None => Value::Null,
-        Some(CacheEnd::Between { fits, spills }) => {
-            json!({ "fits_bytes": fits, "spills_bytes": spills })
-        }
-        Some(CacheEnd::Below(spills)) => json!({ "fits_bytes": null, "spills_bytes": spills }),
-        Some(CacheEnd::Beyond(fits)) => json!({ "fits_bytes": fits, "spills_bytes": null }),
     }
 }
 
@@ -310,7 +179,8 @@ mod tests {
     #[test]
     fn the_ends_of_the_caches_and_the_price_of_a_read_stand_under_the_table() {
         let results = results(&[4096, 8192, 16_384, 32_768]);
-        let text = results.text(120);
+        let document = results.document();
+        let text = text(&document, 120);
         for part in [
             "active set",
             "32 MB",
@@ -320,7 +190,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
-        let json = results.to_json();
+        let json = serde_json::to_value(&document).unwrap();
         assert_eq!(
             json["caches"]["shared_buffers_end"]["fits_bytes"],
             64.0 * MB as f64
@@ -333,7 +203,7 @@ mod tests {
     fn points_without_figures_have_dashes_and_failures_are_told() {
         let mut results = results(&[4096]);
         results.points.entry(8192).or_default().failed = 1;
-        let text = results.text(120);
+        let text = text(&results.document(), 120);
         assert!(text.contains("64 MB") && text.contains('–'), "{text}");
         assert!(text.contains("1 trials failed"), "{text}");
     }

@@ -4,13 +4,13 @@
 //! Not for: what to ask (`dialect/cluster.rs`), and what follows from the answers.
 
 use pgdyno_session::{Error, Session, quote_ident};
-use serde::Serialize;
 use serde_json::Value;
 
 use super::admin;
 use super::dialect::{Cluster, Dialect};
 use pgdyno_model::Fact;
 use pgdyno_model::document::Node;
+use pgdyno_model::document::target::Observable;
 
 /// The nodes of the cluster that the session is with.
 pub fn nodes(session: &mut Session, dialect: &Dialect) -> Fact<Vec<Node>> {
@@ -167,19 +167,6 @@ fn isolation_of(session: &mut Session, dialect: &Dialect, begin: &str) -> Fact<S
         }
     }
     Fact::Unseen(why)
-}
-
-/// Something that can be observed on this server, or why not.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Observable {
-    /// What, for people.
-    pub what: &'static str,
-    /// Whether it can be observed.
-    pub can_be_seen: bool,
-    /// Why not.
-    pub why_not: Option<String>,
-    /// What it would take.
-    pub takes: Option<&'static str>,
 }
 
 /// What this role can observe on this server.

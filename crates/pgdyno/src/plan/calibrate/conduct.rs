@@ -162,7 +162,7 @@ impl Asked {
         let params = self.params.iter();
         let params = params.map(|(name, value)| format!("{name}={value}"));
         json!({
-            "expect": self.expectations.to_json(),
+            "expect": self.expectations,
             "duration_s": self.duration.as_secs_f64(),
             "params": params.collect::<Vec<_>>(),
             "growth": self.growth,

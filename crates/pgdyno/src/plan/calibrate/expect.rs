@@ -1,41 +1,30 @@
 //! What is expected of good infrastructure: a range of milliseconds for each line.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
+use pgdyno_model::document::calibration::Range;
 use pgdyno_model::spec::duration;
 
-/// Between which times a mean is to lie.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Range {
-    /// Below it is better than expected.
-    pub low_us: f64,
-    /// Above it the expectation is missed.
-    pub high_us: f64,
+const fn ms(low: f64, high: f64) -> Range {
+    Range {
+        low_us: low * 1e3,
+        high_us: high * 1e3,
+    }
 }
 
-impl Range {
-    const fn ms(low: f64, high: f64) -> Range {
-        Range {
-            low_us: low * 1e3,
-            high_us: high * 1e3,
-        }
-    }
-
-    fn read(text: &str) -> Result<Range, String> {
-        let (low, high) = match text.split_once(['-', '–']) {
-            Some((low, high)) => (us(low)?, us(high)?),
-            None => (0.0, us(text)?),
-        };
-        match high > 0.0 && low < high {
-            true => Ok(Range {
-                low_us: low,
-                high_us: high,
-            }),
-            false => Err(format!(
-                "{text}: the lower end comes first, and the upper end is more than nothing"
-            )),
-        }
+fn range(text: &str) -> Result<Range, String> {
+    let (low, high) = match text.split_once(['-', '–']) {
+        Some((low, high)) => (us(low)?, us(high)?),
+        None => (0.0, us(text)?),
+    };
+    match high > 0.0 && low < high {
+        true => Ok(Range {
+            low_us: low,
+            high_us: high,
+        }),
+        false => Err(format!(
+            "{text}: the lower end comes first, and the upper end is more than nothing"
+        )),
     }
 }
 
@@ -54,7 +43,7 @@ fn us(text: &str) -> Result<f64, String> {
 
 /// What is expected. Read and update are the article's (`docs/calibrate.md`); the other two follow
 /// from them unless they are given.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Expectations {
     /// A row read by its primary key.
     pub read: Range,
@@ -69,8 +58,8 @@ pub struct Expectations {
 impl Default for Expectations {
     fn default() -> Self {
         Self {
-            read: Range::ms(1.0, 2.0),
-            update: Range::ms(2.0, 4.0),
+            read: ms(1.0, 2.0),
+            update: ms(2.0, 4.0),
             round_trip: None,
             commit: None,
         }
@@ -86,12 +75,12 @@ impl Expectations {
     /// # Errors
     /// What is wrong with it, and what is allowed.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
-        let Some((name, range)) = text.split_once('=') else {
+        let Some((name, of)) = text.split_once('=') else {
             return Err(format!(
                 "{text}: it must be LINE=TIME or LINE=LOW-HIGH, such as read=1-2ms; lines are {NAMES}"
             ));
         };
-        let range = Range::read(range)?;
+        let range = range(of)?;
         match name.trim() {
             "read" => self.read = range,
             "update" => self.update = range,
@@ -114,32 +103,12 @@ impl Expectations {
     pub fn commit(&self) -> Range {
         self.commit.unwrap_or(self.update)
     }
-
-    /// As it is kept.
-    pub fn to_json(self) -> Value {
-        json!({
-            "read": self.read,
-            "update": self.update,
-            "round_trip": self.round_trip,
-            "commit": self.commit,
-        })
-    }
-
-    /// As it was kept; `None` when it was not.
-    pub fn from_json(value: &Value) -> Option<Self> {
-        let range = |name: &str| serde_json::from_value(value[name].clone()).ok();
-        Some(Self {
-            read: range("read")?,
-            update: range("update")?,
-            round_trip: range("round_trip"),
-            commit: range("commit"),
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn expect(texts: &[&str]) -> Result<Expectations, String> {
         let mut expectations = Expectations::default();
@@ -152,17 +121,18 @@ mod tests {
     #[test]
     fn the_articles_figures_are_expected_unless_others_are_given() {
         let article = expect(&[]).unwrap();
-        assert_eq!(article.read, Range::ms(1.0, 2.0));
-        assert_eq!(article.update, Range::ms(2.0, 4.0));
-        assert_eq!(article.round_trip(), Range::ms(0.0, 1.0));
+        assert_eq!(article.read, ms(1.0, 2.0));
+        assert_eq!(article.update, ms(2.0, 4.0));
+        assert_eq!(article.round_trip(), ms(0.0, 1.0));
         assert_eq!(article.commit(), article.update);
         let own = expect(&["read=500us", "update=1.5-3ms", "commit=1–2"]).unwrap();
-        assert_eq!(own.read, Range::ms(0.0, 0.5));
-        assert_eq!(own.round_trip(), Range::ms(0.0, 0.25));
-        assert_eq!(own.update, Range::ms(1.5, 3.0));
-        assert_eq!(own.commit(), Range::ms(1.0, 2.0));
-        assert_eq!(Expectations::from_json(&own.to_json()), Some(own));
-        assert_eq!(Expectations::from_json(&json!({ "read": 1 })), None);
+        assert_eq!(own.read, ms(0.0, 0.5));
+        assert_eq!(own.round_trip(), ms(0.0, 0.25));
+        assert_eq!(own.update, ms(1.5, 3.0));
+        assert_eq!(own.commit(), ms(1.0, 2.0));
+        let kept = serde_json::to_value(own).unwrap();
+        assert_eq!(serde_json::from_value::<Expectations>(kept).unwrap(), own);
+        assert!(serde_json::from_value::<Expectations>(json!({ "read": 1 })).is_err());
     }
 
     #[test]

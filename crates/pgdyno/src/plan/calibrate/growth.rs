@@ -1,6 +1,7 @@
 //! More clients: whether another doubling is worth a trial, where throughput has stopped growing, and
 //! where p99 bends.
 
+use pgdyno_model::document::calibration::{Bend, Saturation, Step};
 use pgdyno_stats::{Bootstrap, Curve, Knee, LoadPoint};
 use serde::{Deserialize, Serialize};
 
@@ -14,63 +15,6 @@ pub struct Growth {
     pub least: f64,
     /// No more clients than this.
     pub clients_max: u32,
-}
-
-/// What was measured at one number of clients.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Step {
-    /// The trial's number.
-    pub trial: i64,
-    /// Clients at work.
-    pub clients: u32,
-    /// Committed transactions a second.
-    pub goodput_per_s: f64,
-    /// Of reads and updates together.
-    pub p50_us: Option<u64>,
-    /// Of reads and updates together; `None` with too few of them.
-    pub p99_us: Option<u64>,
-    /// Transactions that failed.
-    pub failed: u64,
-    /// Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time.
-    pub client_bound: bool,
-}
-
-/// Where throughput stops growing.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "is", rename_all = "kebab-case")]
-pub enum Saturation {
-    /// At so many clients; more of them were tried and gave no more.
-    At {
-        /// The fewest that give all but the last bit.
-        clients: u32,
-        /// Transactions a second there.
-        goodput_per_s: f64,
-    },
-    /// It still grew at the most clients that were tried.
-    Beyond {
-        /// The most that were tried.
-        clients: u32,
-        /// Transactions a second there.
-        goodput_per_s: f64,
-    },
-}
-
-/// Where p99 bends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "is", rename_all = "kebab-case")]
-pub enum Bend {
-    /// Beyond so many clients p99 grows faster than throughput.
-    At {
-        /// Clients.
-        clients: u32,
-    },
-    /// From the first client on.
-    AtOrBelow {
-        /// Clients.
-        clients: u32,
-    },
-    /// Not up to the greatest throughput.
-    NotSeen,
 }
 
 impl Growth {

@@ -2,12 +2,11 @@
 //! subtraction of medians. The greatest part is the likely cause of a miss; where the median alone
 //! would be as expected, it is the tail.
 
-use super::expect::Range;
 use super::read::{Calibration, Measured};
-use super::server_side::Grown;
 use crate::target::dialect::Product;
 use pgdyno_model::Fact;
 use pgdyno_model::document::Facts;
+use pgdyno_model::document::calibration::{Cause, Grown, LineVerdict, Part, Range, Sync, What};
 
 /// Waiting for a sync that costs less is answered by a cache, not by a disk.
 const CACHE_US: f64 = 50.0;
@@ -21,105 +20,6 @@ const DOUBTS: [&str; 4] = [
     "data-in-memory",
 ];
 
-/// What a line is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// An empty query.
-    RoundTrip,
-    /// One row changed and durable.
-    Commit,
-    /// YCSB's read.
-    Read,
-    /// YCSB's update.
-    Update,
-}
-
-impl What {
-    /// Its name, as `--expect` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RoundTrip => "round-trip",
-            Self::Commit => "commit",
-            Self::Read => "read",
-            Self::Update => "update",
-        }
-    }
-}
-
-/// What came of an expectation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The mean lies in the range.
-    Met,
-    /// It lies below.
-    Better,
-    /// It lies above.
-    Missed,
-}
-
-impl Verdict {
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Met => "met",
-            Self::Better => "better",
-            Self::Missed => "missed",
-        }
-    }
-
-    fn of(mean_us: f64, expected: Range) -> Self {
-        if mean_us > expected.high_us {
-            Self::Missed
-        } else if mean_us < expected.low_us {
-            Self::Better
-        } else {
-            Self::Met
-        }
-    }
-}
-
-/// A part of a line's time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// pgdyno's own CPU time.
-    Client,
-    /// The rest of the round trip.
-    Network,
-    /// Waiting until a change is durable.
-    Sync,
-    /// All that makes a change durable, where the wait cannot be told apart.
-    Commit,
-    /// What remains of the median: the server at work.
-    Server,
-    /// By what the mean exceeds the median: the slowest transactions.
-    Tail,
-}
-
-impl Part {
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Network => "network",
-            Self::Sync => "sync",
-            Self::Commit => "commit",
-            Self::Server => "server",
-            Self::Tail => "tail",
-        }
-    }
-}
-
-/// Why an expectation was missed, as far as that can be told.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cause {
-    /// The greatest part.
-    pub part: Part,
-    /// What that means for the line.
-    pub sentence: String,
-    /// What speaks for it.
-    pub evidence: Vec<String>,
-}
-
 /// A line of the result.
 pub struct Line<'a> {
     /// What it is of.
@@ -129,7 +29,7 @@ pub struct Line<'a> {
     /// What was expected of the mean.
     pub expected: Range,
     /// What came of it.
-    pub verdict: Verdict,
+    pub verdict: LineVerdict,
     /// The median without that of the round trip, and whether this is within expectation; `None` for
     /// the round trip itself.
     pub without_round_trip: Option<(f64, bool)>,
@@ -139,17 +39,6 @@ pub struct Line<'a> {
     pub cause: Option<Cause>,
     /// Why the figure may be worth less than it seems.
     pub doubts: Vec<String>,
-}
-
-/// What is known of the sync of a commit.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Sync {
-    /// The median of a commit that waits less that of one that does not.
-    pub difference_us: Option<f64>,
-    /// By the server's own clock, for each sync.
-    pub server_us: Option<f64>,
-    /// In words, with what is not known and why.
-    pub sentences: Vec<String>,
 }
 
 /// A calibration and what came of it.
@@ -171,7 +60,7 @@ enum Durable {
 impl<'a> Judged<'a> {
     /// Judges it.
     pub fn of(c: &'a Calibration) -> Self {
-        let sync = Sync::of(c);
+        let sync = of_sync(c);
         let round_trip = c.round_trip.as_ref();
         let durable = match (sync.difference_us, &c.commit, round_trip) {
             (Some(us), _, _) => Durable::Sync(us),
@@ -208,7 +97,7 @@ impl<'a> Judged<'a> {
     pub fn is_met(&self) -> Option<bool> {
         let of = |what| {
             let line = self.lines.iter().find(|line| line.what == what)?;
-            Some(line.verdict != Verdict::Missed)
+            Some(line.verdict != LineVerdict::Missed)
         };
         of(What::Read)
             .zip(of(What::Update))
@@ -216,44 +105,54 @@ impl<'a> Judged<'a> {
     }
 }
 
-impl Sync {
-    fn of(c: &Calibration) -> Self {
-        let mut sync = Sync::default();
-        let Some(commit) = &c.commit else {
-            return sync;
-        };
-        match &c.commit_no_wait {
-            Some(no_wait) => {
-                let difference_us = (commit.median_us() - no_wait.median_us()).max(0.0);
-                sync.difference_us = Some(difference_us);
-                sync.sentences.push(format!(
-                    "waiting until it is durable takes {} ms of a commit (median): without it the \
-                     same statement takes {} ms",
-                    ms(difference_us),
-                    ms(no_wait.median_us())
-                ));
-            }
-            None => {
-                let version = c.facts.version.seen().map_or("", String::as_str);
-                let why = match &Product::recognise(version).dialect.probes.wait {
-                    Ok(_) => "it was not measured",
-                    Err(why) => why,
-                };
-                let text = format!("how much of a commit is waiting for disks is not known: {why}");
-                sync.sentences.push(text);
-            }
+/// What is known of the sync of a commit.
+fn of_sync(c: &Calibration) -> Sync {
+    let mut sync = Sync::default();
+    let Some(commit) = &c.commit else {
+        return sync;
+    };
+    match &c.commit_no_wait {
+        Some(no_wait) => {
+            let difference_us = (commit.median_us() - no_wait.median_us()).max(0.0);
+            sync.difference_us = Some(difference_us);
+            sync.sentences.push(format!(
+                "waiting until it is durable takes {} ms of a commit (median): without it the \
+                 same statement takes {} ms",
+                ms(difference_us),
+                ms(no_wait.median_us())
+            ));
         }
-        match &commit.server_side {
-            Fact::Seen(grown) => {
-                let (server_us, sentence) = of_server(grown, commit.transactions);
-                sync.server_us = server_us;
-                sync.sentences.extend(sentence);
-            }
-            Fact::Unseen(why) => sync.sentences.push(format!(
-                "the server's own time of a sync is not known: {why}"
-            )),
+        None => {
+            let version = c.facts.version.seen().map_or("", String::as_str);
+            let why = match &Product::recognise(version).dialect.probes.wait {
+                Ok(_) => "it was not measured",
+                Err(why) => why,
+            };
+            let text = format!("how much of a commit is waiting for disks is not known: {why}");
+            sync.sentences.push(text);
         }
-        sync
+    }
+    match &commit.server_side {
+        Fact::Seen(grown) => {
+            let (server_us, sentence) = of_server(grown, commit.transactions);
+            sync.server_us = server_us;
+            sync.sentences.extend(sentence);
+        }
+        Fact::Unseen(why) => sync.sentences.push(format!(
+            "the server's own time of a sync is not known: {why}"
+        )),
+    }
+    sync
+}
+
+/// What came of the expectation of a mean.
+fn of_mean(mean_us: f64, expected: Range) -> LineVerdict {
+    if mean_us > expected.high_us {
+        LineVerdict::Missed
+    } else if mean_us < expected.low_us {
+        LineVerdict::Better
+    } else {
+        LineVerdict::Met
     }
 }
 
@@ -300,7 +199,7 @@ struct Judging<'a, 'b> {
 impl<'a> Judging<'a, '_> {
     fn line(&self, expected: Range) -> Line<'a> {
         let mean_us = self.measured.mean_us();
-        let verdict = Verdict::of(mean_us, expected);
+        let verdict = of_mean(mean_us, expected);
         let parts = self.parts();
         let without_round_trip = self
             .round_trip
@@ -315,7 +214,7 @@ impl<'a> Judging<'a, '_> {
             expected,
             verdict,
             without_round_trip,
-            cause: (verdict == Verdict::Missed)
+            cause: (verdict == LineVerdict::Missed)
                 .then(|| self.cause(&parts, expected))
                 .flatten(),
             parts,
@@ -454,7 +353,7 @@ impl<'a> Judging<'a, '_> {
         })
     }
 
-    fn doubts(&self, verdict: Verdict) -> Vec<String> {
+    fn doubts(&self, verdict: LineVerdict) -> Vec<String> {
         let notes = &self.measured.notes;
         let with = |codes: &[&str]| -> Vec<String> {
             let notes = notes
@@ -474,7 +373,7 @@ impl<'a> Judging<'a, '_> {
                 ms(sync_us)
             ));
         }
-        if verdict == Verdict::Better && doubts.is_empty() {
+        if verdict == LineVerdict::Better && doubts.is_empty() {
             doubts.extend(with(&["same-host"]));
         }
         doubts
@@ -531,7 +430,7 @@ mod tests {
         let c = calibration([200, 3000, 400, 1500, 1900]);
         let judged = Judged::of(&c);
         let verdicts: Vec<_> = judged.lines.iter().map(|line| line.verdict).collect();
-        use Verdict::{Better, Met};
+        use LineVerdict::{Better, Met};
         assert_eq!(verdicts, [Met, Met, Met, Better]);
         assert_eq!(judged.is_met(), Some(true));
         assert!(judged.lines.iter().all(|line| line.cause.is_none()));
@@ -544,7 +443,10 @@ mod tests {
         assert_eq!(judged.is_met(), Some(false));
         for line in &judged.lines {
             let cause = line.cause.as_ref().unwrap();
-            assert_eq!((line.verdict, cause.part), (Verdict::Missed, Part::Network));
+            assert_eq!(
+                (line.verdict, cause.part),
+                (LineVerdict::Missed, Part::Network)
+            );
         }
         let update = &judged.lines[3];
         assert_eq!(
@@ -674,7 +576,10 @@ mod tests {
         let judged = Judged::of(&c);
         let read = &judged.lines[2];
         let cause = read.cause.as_ref().unwrap();
-        assert_eq!((read.verdict, cause.part), (Verdict::Missed, Part::Tail));
+        assert_eq!(
+            (read.verdict, cause.part),
+            (LineVerdict::Missed, Part::Tail)
+        );
         assert!(
             cause
                 .sentence

@@ -4,14 +4,15 @@ use pgdyno_drive::record::{Latencies, Recording};
 use serde_json::Value;
 
 use super::expect::Expectations;
-use super::growth::{Growth, Step};
+use super::growth::Growth;
 use super::measure::{Measure, READ, UPDATE};
-use super::server_side::{EVENT, Grown};
+use super::server_side::EVENT;
 use crate::plan::trial::Outcome;
 use crate::store::{ExperimentRow, Filter, Store};
 use crate::target::dialect::Product;
 use crate::validity::{CLIENT_BOUND_SHARE, limiting};
 use pgdyno_model::document::Facts;
+use pgdyno_model::document::calibration::{Grown, Step};
 use pgdyno_model::{Exit, Fact, Failure, Note, State};
 
 /// All that was measured.
@@ -95,8 +96,9 @@ pub fn of_experiment(
     let definition: Value = serde_json::from_str(&experiment.definition).unwrap_or_default();
     let definition = &definition["definition"]["calibration"];
     let growth: Option<Growth> = serde_json::from_value(definition["growth"].clone()).ok();
-    let Some((expectations, growth)) = Expectations::from_json(&definition["expect"]).zip(growth)
-    else {
+    let expectations: Option<Expectations> =
+        serde_json::from_value(definition["expect"].clone()).ok();
+    let Some((expectations, growth)) = expectations.zip(growth) else {
         return Ok(None);
     };
     let mut calibration = Calibration {

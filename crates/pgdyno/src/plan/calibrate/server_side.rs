@@ -6,12 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pgdyno_session::Session;
-use serde::{Deserialize, Serialize};
 
 use crate::target::admin;
 use crate::target::dialect::Product;
 use crate::target::open::Target;
 use pgdyno_model::Fact;
+use pgdyno_model::document::calibration::Grown;
 
 /// The event's kind.
 pub const EVENT: &str = "server-side";
@@ -19,24 +19,6 @@ pub const EVENT: &str = "server-side";
 /// PostgreSQL's backends tell what they counted when they end, a moment after their client has gone.
 const SETTLE_MAX: Duration = Duration::from_secs(1);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-
-/// How much the counters have grown during a trial, its warm-up included.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grown {
-    /// Where the counters are from, for people.
-    pub source: String,
-    /// Whether the trial's sessions had their syncs timed.
-    pub timed: bool,
-    /// By name (`target::dialect::probes`).
-    pub counted: BTreeMap<String, u64>,
-}
-
-impl Grown {
-    /// A counter's growth; `None` where the server does not count it.
-    pub fn get(&self, name: &str) -> Option<u64> {
-        self.counted.get(name).copied()
-    }
-}
 
 /// Counters before a trial, and the session to ask for them again.
 pub struct Before(Fact<(Session, Reading)>);

@@ -10,6 +10,7 @@ use crate::plan::prepare::Prepared;
 use crate::report::points;
 use crate::store::{ExperimentHeader, Filter, Store, TrialHeader, TrialRow, TrialWriter};
 use crate::target::open::Target;
+use pgdyno_model::document::points::Points;
 use pgdyno_model::event::Role;
 use pgdyno_model::{Exit, Failure, State, TrialSpec};
 
@@ -199,9 +200,9 @@ impl Notebook {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn points(&self) -> Result<points::Summary, Failure> {
+    pub fn points(&self) -> Result<Points, Failure> {
         let store = Store::existing(&self.store)?;
-        points::of_experiment(&store, store.experiment(&self.uuid)?)
+        points::of_experiment(&store, &store.experiment(&self.uuid)?)
     }
 
     /// Trials that are complete, and count, from the sessions before this one.

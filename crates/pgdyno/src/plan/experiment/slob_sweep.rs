@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use pgdyno_model::text;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use pgdyno_model::Experiment;
 use pgdyno_model::experiment::{Commented, Comments, Order, scalar, seconds};
@@ -37,7 +37,8 @@ impl Vary {
     pub fn in_points(points: &[Value]) -> Option<Self> {
         let first = points.first()?;
         let is_ours = |point: &Value| {
-            point["workload"] == json!(["slob"]) && point["params"]["tab_prefix"] == PREFIX
+            let names = point["workload"].as_array().map(Vec::as_slice);
+            names.is_some_and(|names| names == ["slob"]) && point["params"]["tab_prefix"] == PREFIX
         };
         let all = [Self::Size, Self::Sessions, Self::Reads];
         let vary = all.into_iter().find(|vary| {
@@ -239,6 +240,7 @@ impl SlobSweep {
 mod tests {
     use super::*;
     use crate::plan::experiment::testing::planned;
+    use serde_json::json;
 
     const GB: u64 = 1 << 30;
 

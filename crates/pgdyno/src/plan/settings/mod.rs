@@ -7,7 +7,7 @@ mod journal;
 mod restore;
 
 pub use change::{Changes, Way, ways};
-pub use restore::{put_back_for, restore_all};
+pub use restore::{Restored, put_back_for, restore_all};
 
 use std::path::PathBuf;
 

@@ -1,7 +1,6 @@
 //! What every report's Markdown begins and ends with.
 
-use pgdyno_model::Severity;
-use pgdyno_model::document::{Common, PageNote, Verdict};
+use pgdyno_model::document::{Common, GateResult, PageNote, Verdict};
 
 use super::escaped;
 
@@ -37,16 +36,23 @@ fn verdict(verdict: &Verdict) -> String {
     for remedy in &verdict.remedies {
         text += &format!("- try: {}\n", escaped(remedy));
     }
+    if let Some(careful) = &verdict.careful {
+        text += &format!("- careful: {}\n", escaped(careful));
+    }
+    if let Some(gate) = &verdict.gate {
+        let result = match gate.result {
+            GateResult::Passed => "passed",
+            GateResult::Failed => "failed",
+            GateResult::CannotTell => "cannot tell",
+        };
+        text += &format!("- gate {}: **{result}**\n", escaped(&gate.condition));
+    }
     text + "\n"
 }
 
 fn notes(notes: &[PageNote]) -> String {
     let told = notes.iter().map(|PageNote { note, .. }| {
-        let severity = match note.severity {
-            Severity::Notice => "notice",
-            Severity::Warning => "warning",
-            Severity::Serious => "serious",
-        };
+        let severity = note.severity.word();
         let (sentence, code) = (escaped(&note.sentence), escaped(&note.code));
         format!("- {severity}: {sentence} ({code})\n")
     });

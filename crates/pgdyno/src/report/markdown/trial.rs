@@ -1,6 +1,6 @@
 //! A trial as Markdown.
 
-use super::{common, escaped, table};
+use super::{common, escaped, ms, table};
 use pgdyno_model::document::Phase;
 use pgdyno_model::document::page::{StatementRow, TrialPage};
 use pgdyno_model::text as figures;
@@ -73,8 +73,4 @@ fn statements(statements: &[StatementRow]) -> String {
         "worst, ms",
     ];
     table(&heading, &rows.collect::<Vec<_>>())
-}
-
-fn ms(us: Option<u64>) -> String {
-    us.map_or_else(|| "–".to_owned(), figures::ms)
 }

@@ -1,17 +1,19 @@
 //! What stands beside an experiment's matrix, or in its place: slob's cache fit, the laboratory for
 //! retries, capacity. Each is what its own command has shown, from the store.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::slob;
+use super::slob_sweep::document as cache_fit;
 use crate::plan::experiment::point::Point;
 use crate::plan::experiment::retries_lab::{FORMS, WORKLOADS};
 use crate::plan::experiment::slob_sweep::{Room, Vary};
 use crate::plan::trial::Outcome;
-use crate::report::capacity::Found;
 use crate::report::over::Over;
-use crate::report::{retries_lab, slob_sweep};
+use crate::report::{capacity, retries_lab, slob_sweep};
 use crate::store::{ExperimentRow, Store, TrialRow};
+use pgdyno_model::document::capacity::Capacity;
+use pgdyno_model::document::retries_lab::RetriesLab;
+use pgdyno_model::document::slob_sweep::SlobSweep;
 use pgdyno_model::{Failure, State};
 
 /// An experiment as it was defined.
@@ -36,7 +38,7 @@ impl Defined {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn slob(&self, store: &Store, all: &[TrialRow]) -> Result<Option<Value>, Failure> {
+    pub fn slob(&self, store: &Store, all: &[TrialRow]) -> Result<Option<SlobSweep>, Failure> {
         let Some(vary) = Vary::in_points(&self.points) else {
             return Ok(None);
         };
@@ -53,18 +55,24 @@ impl Defined {
                 results.add(&over);
             }
         }
-        Ok(results.map(|results| slob::of_sweep(&results)))
+        Ok(results.as_ref().map(cache_fit))
     }
 
     /// What `pgdyno lab retries` found.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn retries_lab(&self, store: &Store, all: &[TrialRow]) -> Result<Option<Value>, Failure> {
+    pub fn retries_lab(
+        &self,
+        store: &Store,
+        all: &[TrialRow],
+    ) -> Result<Option<RetriesLab>, Failure> {
         let is_form = |point: &Value| {
-            let is_known = WORKLOADS
-                .iter()
-                .any(|name| point["workload"] == json!([name]));
+            let workload = match point["workload"].as_array().map(Vec::as_slice) {
+                Some([only]) => only.as_str(),
+                _ => None,
+            };
+            let is_known = workload.is_some_and(|name| WORKLOADS.contains(&name));
             is_known && FORMS.iter().any(|form| point["mix"] == *form)
         };
         if self.points.is_empty() || !self.points.iter().all(is_form) {
@@ -77,11 +85,11 @@ impl Defined {
                 results.add(over);
             }
         }
-        Ok(Some(results.to_json()))
+        Ok(Some(results.document()))
     }
 
     /// How much load keeps the limit.
-    pub fn capacity(&self, all: &[TrialRow]) -> Option<Value> {
+    pub fn capacity(&self, all: &[TrialRow]) -> Option<Capacity> {
         let slo_us = self.slo_us?;
         let points: Option<Vec<Point>> = self.points.iter().map(Point::from_json).collect();
         let points = points?;
@@ -89,17 +97,7 @@ impl Defined {
         // The newest first, as the sweep has them.
         let trials: Vec<TrialRow> = all.iter().rev().filter(counts).cloned().collect();
         let varied = Point::varied(&points);
-        let found = Found::new(&points, &varied, slo_us, &trials);
-        let mut document = found.to_json();
-        if let Some(ladders) = document["ladders"]
-            .as_array_mut()
-            .filter(|all| all.len() > 1)
-        {
-            for (ladder, title) in ladders.iter_mut().zip(found.titles()) {
-                ladder["title"] = json!(title);
-            }
-        }
-        Some(document)
+        Some(capacity::document(&points, &varied, slo_us, &trials))
     }
 }
 

@@ -2,15 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::Latencies;
-use pgdyno_stats::{Direction, Summary, Verdict};
-use serde_json::{Value, json};
-
 use super::histogram::{self, Shared};
-use super::{add, common, time_per_commit};
+use super::{begin, time_per_commit};
 use crate::report::comparison::{Compared, Pair};
 use crate::store::{Kind, Store, TrialRow};
-use pgdyno_model::{Failure, text as figures};
+use pgdyno_drive::record::Latencies;
+use pgdyno_model::document::page::{
+    Changed, ComparePage, Difference, OrderedTrial, OverTime, Pair as PairDocument, Side,
+    SideFigures,
+};
+use pgdyno_model::document::repeats::{LatencyKind, Spread};
+use pgdyno_model::document::{Gate, Packed, Proof, Verdict};
+use pgdyno_model::{Failure, text};
+use pgdyno_stats::Direction;
+
+/// What has a verdict, and what its sentence is about.
+const JUDGED: [&str; 3] = ["goodput", "p50", "p99"];
+/// The length of a step of latencies over time.
+const STEP_US: u64 = 1_000_000;
 
 /// What is compared: names as they were typed, points with what came of them, and what differs
 /// around them.
@@ -25,8 +34,8 @@ pub struct Sides<'a> {
     pub paired: bool,
     /// What differs: where, A's, B's.
     pub surroundings: &'a [(String, String, String)],
-    /// The gate as it was typed, whether it let pass (`None`: it cannot be told), and its words.
-    pub gate: Option<(&'a str, Option<bool>, String)>,
+    /// The gate, where there is one.
+    pub gate: Option<Gate>,
     /// The command line.
     pub command: &'a str,
 }
@@ -34,65 +43,74 @@ pub struct Sides<'a> {
 /// The document of a comparison.
 ///
 /// # Errors
-/// The store cannot be read.
-pub fn compare(store: &Store, sides: &Sides<'_>) -> Result<Value, Failure> {
+/// Nothing is compared, or the store cannot be read.
+pub fn compare(store: &Store, sides: &Sides<'_>) -> Result<ComparePage, Failure> {
     let Some((first, figures)) = sides.compared.first() else {
-        return Ok(Value::Null);
+        return Err(Failure::new("A and B have nothing in common"));
     };
     let title = format!("{}: “{}” against “{}”", first.title, sides.a, sides.b);
-    let mut document = common("compare", &title, Vec::new(), sides.command);
+    let mut common = begin(title, Vec::new(), sides.command);
+    common.eyebrow = Some(format!(
+        "A against B, {} and {} repeats",
+        first.a.len(),
+        first.b.len()
+    ));
+    common.verdict = Some(verdict(sides, figures));
     let mut pairs = Vec::new();
     for (pair, figures) in sides.compared {
         pairs.push(of_pair(store, sides, pair, figures)?);
     }
-    let changed = sides
-        .surroundings
-        .iter()
-        .map(|(what, a, b)| json!({ "kind": kind(what), "name": what, "a": a, "b": b }));
-    let side = |name: &str, trials: &[&TrialRow]| {
-        let begun = trials.iter().map(|trial| trial.started.as_str()).min();
-        let day = begun
-            .and_then(|begun| begun.split('T').next())
-            .unwrap_or_default();
-        json!({
-            "name": name,
-            "facts": format!("{}, {day}", figures::plural(trials.len() as u64, "trial")),
-        })
-    };
-    let fields = json!({
-        "eyebrow": format!("A against B, {} and {} repeats", first.a.len(), first.b.len()),
-        "verdict": verdict(sides, figures),
-        "a": side(sides.a, &first.a),
-        "b": side(sides.b, &first.b),
+    let changed = sides.surroundings.iter().map(|(what, a, b)| Changed {
+        kind: kind(what),
+        name: what.clone(),
+        a: a.clone(),
+        b: b.clone(),
     });
-    add(&mut document, fields);
-    document["pairs"] = json!(pairs);
-    document["changed"] = changed.collect();
-    document["same"] = json!([["Workload", first.title]]);
-    document["method"] = json!([
-        [
+    Ok(ComparePage {
+        kind: "compare",
+        common,
+        a: side(sides.a, &first.a),
+        b: side(sides.b, &first.b),
+        pairs,
+        changed: changed.collect(),
+        same: vec![("Workload", first.title.clone())],
+        method: method(sides.paired),
+    })
+}
+
+fn side(name: &str, trials: &[&TrialRow]) -> Side {
+    let begun = trials.iter().map(|trial| trial.started.as_str()).min();
+    let day = begun.and_then(|begun| begun.split('T').next());
+    let count = text::plural(trials.len() as u64, "trial");
+    Side {
+        name: name.to_owned(),
+        facts: format!("{count}, {}", day.unwrap_or_default()),
+    }
+}
+
+fn method(is_paired: bool) -> Vec<(&'static str, &'static str)> {
+    vec![
+        (
             "Unit",
-            "the repeat: a figure of each trial, never seconds or transactions of one"
-        ],
-        [
+            "the repeat: a figure of each trial, never seconds or transactions of one",
+        ),
+        (
             "Order",
-            if sides.paired {
-                "repeats in pairs"
-            } else {
-                "repeats are not paired"
-            }
-        ],
-        ["Intervals", "95 %, of the ratio of medians, by bootstrap"],
-        [
+            match is_paired {
+                true => "repeats in pairs",
+                false => "repeats are not paired",
+            },
+        ),
+        ("Intervals", "95 %, of the ratio of medians, by bootstrap"),
+        (
             "Difference",
-            "rank test; five repeats a side, six for pairs"
-        ],
-        [
+            "rank test; five repeats a side, six for pairs",
+        ),
+        (
             "Percentiles over time",
-            "of the merged histograms of all repeats, never averaged"
-        ],
-    ]);
-    Ok(document)
+            "of the merged histograms of all repeats, never averaged",
+        ),
+    ]
 }
 
 fn of_pair(
@@ -100,32 +118,27 @@ fn of_pair(
     sides: &Sides<'_>,
     pair: &Pair<'_>,
     figures: &[Compared],
-) -> Result<Value, Failure> {
-    let kind = match pair
-        .a
-        .iter()
-        .chain(&pair.b)
-        .all(|trial| trial.spec.rate.is_some())
-    {
-        true => Kind::Response,
-        false => Kind::Service,
+) -> Result<PairDocument, Failure> {
+    let mut trials = pair.a.iter().chain(&pair.b);
+    let (kind, latency) = match trials.all(|trial| trial.spec.rate.is_some()) {
+        true => (Kind::Response, LatencyKind::Response),
+        false => (Kind::Service, LatencyKind::Service),
     };
-    let gates = sides.gate.as_ref().map(|(text, ..)| *text);
-    let mut told = json!({
-        "point": pair.title,
-        "paired": sides.paired,
-        "latency": if kind == Kind::Response { "response" } else { "service" },
-        "a": of_side(store, &pair.a, kind)?,
-        "b": of_side(store, &pair.b, kind)?,
-        "differences": figures.iter().map(|one| difference(one, pair, gates)).collect::<Vec<_>>(),
-    });
-    if let Some(parts) = time_per_commit::of(store, &pair.a, &pair.b)? {
-        told["time_per_commit"] = parts;
-    }
-    Ok(told)
+    let gate = sides.gate.as_ref().map(|gate| gate.condition.as_str());
+    let differences = figures.iter().map(|one| difference(one, pair, gate));
+    Ok(PairDocument {
+        point: pair.title.clone(),
+        paired: sides.paired,
+        latency,
+        a: of_side(store, &pair.a, kind)?,
+        b: of_side(store, &pair.b, kind)?,
+        differences: differences.collect(),
+        time_per_commit: time_per_commit::of(store, &pair.a, &pair.b)?,
+        statements: None,
+    })
 }
 
-fn of_side(store: &Store, trials: &[&TrialRow], kind: Kind) -> Result<Value, Failure> {
+fn of_side(store: &Store, trials: &[&TrialRow], kind: Kind) -> Result<SideFigures, Failure> {
     let mut all = Latencies::default();
     let mut repeats = Vec::new();
     let mut over_time: BTreeMap<u64, Latencies> = BTreeMap::new();
@@ -137,7 +150,7 @@ fn of_side(store: &Store, trials: &[&TrialRow], kind: Kind) -> Result<Value, Fai
         let measured: Vec<_> = seconds.iter().filter(|second| !second.warmup).collect();
         let begun_us = measured.first().map_or(0, |second| second.start_us);
         for second in measured {
-            let at = (second.start_us - begun_us + 500_000) / 1_000_000;
+            let at = (second.start_us - begun_us + STEP_US / 2) / STEP_US;
             let merged = over_time.entry(at).or_default();
             for script in &second.scripts {
                 let packed = match kind {
@@ -155,56 +168,52 @@ fn of_side(store: &Store, trials: &[&TrialRow], kind: Kind) -> Result<Value, Fai
         .map(|at| over_time.remove(&at).unwrap_or_default())
         .collect();
     let shared = Shared::of(&[steps]);
-    let numbered = trials.iter();
-    Ok(json!({
-        "trials": numbered.map(|trial| json!({
-            "trial": trial.number,
-            "order": trial.number,
-        })).collect::<Vec<_>>(),
-        "histogram": histogram::whole(&all),
-        "repeats": repeats,
-        "over_time": {
-            "step_us": 1_000_000,
-            "buckets_us": shared.buckets_us,
-            "merged": shared.lists[0],
+    let numbered = trials.iter().map(|trial| OrderedTrial {
+        trial: trial.number,
+        order: trial.number,
+    });
+    Ok(SideFigures {
+        trials: numbered.collect(),
+        histogram: histogram::whole(&all),
+        repeats,
+        over_time: OverTime {
+            step_us: STEP_US,
+            buckets_us: shared.buckets_us,
+            merged: shared.lists.into_iter().flatten().map(Packed).collect(),
+            p99_low_us: None,
+            p99_high_us: None,
         },
-    }))
+        checkpoints: None,
+    })
 }
 
-fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) -> Value {
+fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) -> Difference {
     let name = metric.figure.name;
     let is_time = name.starts_with('p');
-    let mut told = json!({
-        "figure": name,
-        "name": if is_time { format!("{name} latency") } else { "Goodput".to_owned() },
-        "unit": if is_time { "µs" } else { "tps" },
-        "higher_is_better": !is_time,
-        "gate": gate.and_then(|gate| relative_limit(gate, name)),
-    });
-    match result {
-        Err(why) => told["not_compared"] = json!(why),
-        Ok(comparison) => {
-            let ratio = comparison.ratio.as_ref();
-            let interval = ratio.and_then(|ratio| ratio.interval);
-            let each = |trials: &[&TrialRow]| trials.iter().map(|t| metric.of(t)).collect();
-            told["a"] = spread(&comparison.a, each(&pair.a));
-            told["b"] = spread(&comparison.b, each(&pair.b));
-            told["change"] = json!(ratio.map(|ratio| ratio.estimate - 1.0));
-            told["change_interval"] = json!(interval.map(|i| [i.low - 1.0, i.high - 1.0]));
-            told["p"] = json!(comparison.p);
-            told["verdict"] = json!(match comparison.verdict {
-                Verdict::NotEnoughRepeats { .. } => "not-enough-repeats",
-                Verdict::NoSignificantDifference => "no-significant-difference",
-                Verdict::Different {
-                    direction: Direction::Higher,
-                } => "higher",
-                Verdict::Different {
-                    direction: Direction::Lower,
-                } => "lower",
-            });
-        }
+    let compared = result.as_ref().ok();
+    let ratio = compared.and_then(|comparison| comparison.ratio);
+    let interval = ratio.and_then(|ratio| ratio.interval);
+    let spread = |summary: &pgdyno_stats::Summary, trials: &[&TrialRow]| Spread {
+        over: summary.into(),
+        values: trials.iter().map(|trial| metric.of(trial)).collect(),
+    };
+    Difference {
+        figure: name,
+        name: match is_time {
+            true => format!("{name} latency"),
+            false => "Goodput".to_owned(),
+        },
+        unit: if is_time { "µs" } else { "tps" },
+        higher_is_better: !is_time,
+        gate: gate.and_then(|gate| relative_limit(gate, name)),
+        not_compared: result.as_ref().err().cloned(),
+        a: compared.map(|comparison| spread(&comparison.a, &pair.a)),
+        b: compared.map(|comparison| spread(&comparison.b, &pair.b)),
+        change: ratio.map(|ratio| ratio.estimate - 1.0),
+        change_interval: interval.map(|i| [i.low - 1.0, i.high - 1.0]),
+        p: compared.and_then(|comparison| comparison.p),
+        verdict: compared.map(|comparison| comparison.verdict.into()),
     }
-    told
 }
 
 /// The relative limit that a gate sets on a figure, as a share: `p99 > +5%` is 0.05.
@@ -217,20 +226,8 @@ fn relative_limit(gate: &str, figure: &str) -> Option<f64> {
     })
 }
 
-/// With the figure of each repeat, in the order of the trials.
-pub(super) fn spread(summary: &Summary, each: Vec<Option<f64>>) -> Value {
-    json!({
-        "n": summary.n,
-        "median": summary.median,
-        "min": summary.min,
-        "max": summary.max,
-        "interval": summary.interval.map(|interval| [interval.low, interval.high]),
-        "values": each,
-    })
-}
-
 /// In one sentence, from the first point: goodput, else the median latency.
-fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Value {
+fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Verdict {
     let found = |name: &str| {
         let mut figures = figures.iter();
         figures.find_map(|(metric, result)| {
@@ -242,26 +239,20 @@ fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Value {
     let better =
         |name: &str, direction: Direction| (name == "goodput") == (direction == Direction::Higher);
     let mut judged = Vec::new();
-    for name in ["goodput", "p50", "p99"] {
-        if let Some(Verdict::Different { direction }) = found(name).map(|c| c.verdict) {
+    for name in JUDGED {
+        if let Some(pgdyno_stats::Verdict::Different { direction }) =
+            found(name).map(|compared| compared.verdict)
+        {
             judged.push(better(name, direction));
         }
     }
+    let (a, b) = (sides.a, sides.b);
     let (limit, sentence) = match (judged.contains(&true), judged.contains(&false)) {
-        (true, false) => (
-            "better",
-            format!("“{}” is better than “{}”", sides.b, sides.a),
-        ),
-        (false, true) => (
-            "worse",
-            format!("“{}” is worse than “{}”", sides.b, sides.a),
-        ),
+        (true, false) => ("better", format!("“{b}” is better than “{a}”")),
+        (false, true) => ("worse", format!("“{b}” is worse than “{a}”")),
         (true, true) => (
             "mixed",
-            format!(
-                "“{}” is better than “{}” in some figures and worse in others",
-                sides.b, sides.a
-            ),
+            format!("“{b}” is better than “{a}” in some figures and worse in others"),
         ),
         (false, false) => (
             "no-difference",
@@ -269,11 +260,11 @@ fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Value {
         ),
     };
     let mut evidence = Vec::new();
-    for name in ["goodput", "p50", "p99"] {
-        let Some(ratio) = found(name).and_then(|c| c.ratio.as_ref()) else {
+    for name in JUDGED {
+        let Some(ratio) = found(name).and_then(|compared| compared.ratio.as_ref()) else {
             continue;
         };
-        let change = |share: f64| figures::change(share).replace('-', "−");
+        let change = |share: f64| text::change(share).replace('-', "−");
         let within = ratio.interval.map_or_else(String::new, |interval| {
             format!(
                 ", 95 % interval {} to {}",
@@ -281,35 +272,25 @@ fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Value {
                 change(interval.high - 1.0)
             )
         });
-        evidence.push(json!({
-            "figure": change(ratio.estimate - 1.0),
-            "sentence": format!("{name} of B beside A{within}"),
-            "link": { "text": "All differences", "section": "differences" },
-        }));
+        let sentence = format!("{name} of B beside A{within}");
+        let proof = Proof::new(change(ratio.estimate - 1.0), sentence);
+        evidence.push(proof.at("differences", "All differences"));
     }
-    let gate = sides.gate.as_ref().map(|(condition, passed, sentence)| {
-        json!({
-            "condition": condition,
-            "result": match passed {
-                Some(true) => "passed",
-                Some(false) => "failed",
-                None => "cannot-tell",
-            },
-            "sentence": sentence,
-        })
-    });
     let several = sides.surroundings.len() > 1;
-    json!({
-        "limit": limit,
-        "label": "Verdict",
-        "sentence": sentence,
-        "evidence": evidence,
-        "careful": several.then(|| format!(
-            "{} things differ between A and B: the difference is that of all of them together",
-            sides.surroundings.len()
-        )),
-        "gate": gate,
-    })
+    Verdict {
+        limit: limit.to_owned(),
+        label: Some("Verdict".to_owned()),
+        sentence,
+        evidence,
+        careful: several.then(|| {
+            format!(
+                "{} things differ between A and B: the difference is that of all of them together",
+                sides.surroundings.len()
+            )
+        }),
+        gate: sides.gate.clone(),
+        ..Verdict::default()
+    }
 }
 
 /// The kind of a difference, by where it stands.

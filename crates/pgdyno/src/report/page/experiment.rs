@@ -3,19 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::blocks::Defined;
-use super::trial;
-use super::{add, common, environment, words};
+use super::{begin, environment, trial, words};
 use crate::diagnose::{self, diagnose};
 use crate::plan::calibrate;
 use crate::plan::trial::Outcome;
-use crate::report::calibration;
-use crate::report::documents;
-use crate::report::points::{self, Summary};
+use crate::report::{calibration, documents, points};
 use crate::store::{ExperimentRow, Filter, Store, TrialRow};
-use pgdyno_model::document::{Trial, Verdict};
+use pgdyno_model::document::page::{
+    Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
+};
+use pgdyno_model::document::points::{PointResult, Points};
+use pgdyno_model::document::repeats::Summary;
+use pgdyno_model::document::{Proof, Trial, Verdict};
 use pgdyno_model::{Failure, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
@@ -26,7 +28,11 @@ const PAGES_BYTES_MAX: usize = 24 << 20;
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn experiment(store: &Store, row: &ExperimentRow, with_trials: bool) -> Result<Value, Failure> {
+pub fn experiment(
+    store: &Store,
+    row: &ExperimentRow,
+    with_trials: bool,
+) -> Result<ExperimentPage, Failure> {
     let mut all = store.trials(&Filter {
         experiment: Some(row.uuid.clone()),
         ..Filter::default()
@@ -45,15 +51,17 @@ pub fn set(
     name: &str,
     mut all: Vec<TrialRow>,
     with_trials: bool,
-) -> Result<Value, Failure> {
+) -> Result<ExperimentPage, Failure> {
     all.sort_by_key(|trial| trial.number);
     let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
     for trial in &mut all {
-        let alone = json!({
-            "clients": trial.spec.clients(),
-            "rate": trial.spec.rate,
-            "mix": trial.spec.mix,
-        });
+        let alone = [
+            ("clients", Value::from(trial.spec.clients())),
+            ("rate", Value::from(trial.spec.rate)),
+            ("mix", Value::from(trial.spec.mix.clone())),
+        ];
+        let alone = alone.map(|(name, value)| (name.to_owned(), value));
+        let alone = Value::Object(Map::from_iter(alone));
         let point = trial.point.get_or_insert(alone);
         let repeat = repeats.entry(format!("{} {point}", trial.workload));
         let repeat = repeat.or_default();
@@ -77,9 +85,9 @@ fn of(
     row: &ExperimentRow,
     all: Vec<TrialRow>,
     with_trials: bool,
-) -> Result<Value, Failure> {
-    let summary = points::of_trials(store, row.clone(), all.clone())?;
-    let mut judged = BTreeMap::new();
+) -> Result<ExperimentPage, Failure> {
+    let found = points::of_trials(store, row, all.clone())?;
+    let mut judged = Judged::new();
     let mut sizes = BTreeMap::new();
     let mut first = None;
     let mut pages = with_trials.then(Pages::default);
@@ -90,69 +98,68 @@ fn of(
         }
         let verdict = diagnose(&outcome);
         if let Some(verdict) = verdict {
-            judged.insert(trial.number, verdict);
+            judged.insert(trial.number, verdict.limit);
         }
         if let Some(bytes) = outcome.facts.database_size_bytes.seen() {
             sizes.insert(trial.number, *bytes);
         }
         first.get_or_insert((outcome, trial));
     }
-    let axes = Axes::of(&summary);
-    let points = summary.to_json()["points"].take();
-    let points: Vec<Value> = points.as_array().cloned().unwrap_or_default();
-    let points = points
-        .into_iter()
-        .map(|point| on_grid(point, &axes, &judged));
-    let points: Vec<Value> = points.collect();
-    let best = best(&points);
+    let first = first.as_ref();
+    let axes = Axes::of(&found.points);
     let calibrated = calibrate::read::of_experiment(store, row)?;
     let defined = Defined::of(row);
-    let mut document = common(
-        "experiment",
-        &title(row, &summary, &axes),
-        facts(row, first.as_ref(), &all),
-        first.as_ref().map_or("", |(_, trial)| &trial.command),
+    let mut common = begin(
+        title(row, &found, &axes),
+        facts(row, first, &all),
+        first.map_or("", |(_, trial)| &trial.command),
     );
-    let fields = json!({
-        "eyebrow": match row.uuid.as_str() {
-            "" => "a set of trials".to_owned(),
-            uuid => format!("experiment {}", uuid.chars().take(8).collect::<String>()),
-        },
-        "name": row.name,
-        "uuid": row.uuid,
-        "definition": pretty(&row.definition),
-        "verdict": says(&points, best),
-        "environment": first.as_ref().map(|(outcome, trial)| {
-            let Trial { run, observed, .. } = documents::trial(outcome);
-            environment::lines(&run, &observed.unwrap_or_default(), trial)
-        }),
-        "axes": axes.to_json(&summary, &sizes),
-        "trials": trials(&all, &points, &judged),
-        "best": best,
-        "took_s": took_s(&all),
-        "measured_s": all.iter().filter_map(|trial| trial.elapsed_us).sum::<u64>() as f64 / 1e6,
-        "zones": zones(first.as_ref(), &axes),
-        "slo_us": defined.slo_us,
-        "slob": defined.slob(store, &all)?,
-        "retries_lab": defined.retries_lab(store, &all)?,
-        "capacity": defined.capacity(&all),
-        "calibrations": calibrated.map(|c| vec![calibration::json(&c)]),
+    let documents = axes.documents(&found.points, &sizes);
+    let points = found.points.into_iter();
+    let points: Vec<Point> = points.map(|point| on_grid(point, &axes, &judged)).collect();
+    let best = best(&points);
+    common.eyebrow = Some(match row.uuid.as_str() {
+        "" => "a set of trials".to_owned(),
+        uuid => format!("experiment {}", uuid.chars().take(8).collect::<String>()),
     });
-    add(&mut document, fields);
-    document["points"] = json!(points);
-    if let Some(pages) = pages {
-        document["pages"] = Value::Array(pages.documents);
-    }
-    Ok(document)
+    common.verdict = best.map(|at| says(&points[at]));
+    let environment = first.map(|(outcome, trial)| {
+        let Trial { run, observed, .. } = documents::trial(outcome);
+        environment::lines(&run, &observed.unwrap_or_default(), trial)
+    });
+    Ok(ExperimentPage {
+        kind: "experiment",
+        common,
+        name: row.name.clone(),
+        uuid: row.uuid.clone(),
+        definition: pretty(&row.definition),
+        environment: environment.unwrap_or_default(),
+        slo_us: defined.slo_us,
+        trials: trials(&all, &points, &judged),
+        axes: documents,
+        points,
+        best,
+        took_s: took_s(&all),
+        measured_s: all.iter().filter_map(|trial| trial.elapsed_us).sum::<u64>() as f64 / 1e6,
+        zones: zones(first, &axes),
+        capacity: defined.capacity(&all),
+        retries_lab: defined.retries_lab(store, &all)?,
+        calibrations: calibrated.map(|c| vec![calibration::document(&c)]),
+        slob: defined.slob(store, &all)?,
+        pages: pages.map(|pages| pages.documents),
+    })
 }
+
+/// The code of what limited each trial that has a diagnosis, by its number.
+type Judged = BTreeMap<i64, String>;
 
 /// What varies, with its values in their order.
 struct Axes(Vec<(String, Vec<Value>)>);
 
 impl Axes {
-    fn of(summary: &Summary) -> Self {
+    fn of(points: &[PointResult]) -> Self {
         let mut axes: Vec<(String, Vec<Value>)> = Vec::new();
-        for point in &summary.points {
+        for point in points {
             for (path, value) in &point.varied {
                 let known = axes.iter().position(|(known, _)| known == path);
                 let at = known.unwrap_or_else(|| {
@@ -178,37 +185,42 @@ impl Axes {
     }
 
     /// Where a point stands: the number of its value on each axis.
-    fn at(&self, varied: &Value) -> Vec<usize> {
+    fn at(&self, varied: &BTreeMap<String, Value>) -> Vec<usize> {
         let at = self.0.iter().map(|(path, values)| {
-            let value = &varied[path];
-            values.iter().position(|known| known == value).unwrap_or(0)
+            let value = varied.get(path);
+            let mut places = values.iter();
+            places.position(|known| Some(known) == value).unwrap_or(0)
         });
         at.collect()
     }
 
-    fn to_json(&self, summary: &Summary, sizes: &BTreeMap<i64, u64>) -> Value {
+    /// `sizes` are those of the database, by the trial's number.
+    fn documents(&self, points: &[PointResult], sizes: &BTreeMap<i64, u64>) -> Vec<Axis> {
         let axes = self.0.iter().map(|(path, values)| {
-            let mut axis = json!({
-                "name": path,
-                "title": path.rsplit('.').next(),
-                "values": values.iter().map(text).collect::<Vec<_>>(),
-                "numbers": values.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>(),
-            });
-            if path == "params.scale" || path == "scale" {
-                let size = |value: &Value| {
-                    let mut of = summary.points.iter();
-                    of.find_map(|point| {
-                        let is_it = point.varied.get(path) == Some(value);
-                        let mut trials = point.trials.iter().filter(|_| is_it);
-                        trials.find_map(|trial| sizes.get(&trial.number).copied())
-                    })
-                };
-                axis["sizes_bytes"] = values.iter().map(size).collect();
+            let size = |value: &Value| {
+                let mut of = points.iter();
+                of.find_map(|point| {
+                    let is_it = point.varied.get(path) == Some(value);
+                    let mut trials = point.trials.iter().filter(|_| is_it);
+                    trials.find_map(|trial| sizes.get(&trial.trial).copied())
+                })
+            };
+            let has_sizes = path == "params.scale" || path == "scale";
+            Axis {
+                name: path.clone(),
+                title: short(path).to_owned(),
+                values: values.iter().map(text).collect(),
+                numbers: values.iter().map(Value::as_f64).collect(),
+                sizes_bytes: has_sizes.then(|| values.iter().map(size).collect()),
             }
-            axis
         });
         axes.collect()
     }
+}
+
+/// `scale` of `params.scale`.
+fn short(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
 }
 
 fn text(value: &Value) -> String {
@@ -218,90 +230,76 @@ fn text(value: &Value) -> String {
     }
 }
 
-fn on_grid(mut point: Value, axes: &Axes, judged: &BTreeMap<i64, Verdict>) -> Value {
-    point["at"] = json!(axes.at(&point["varied"]));
-    let committed = point["committed"]
-        .as_f64()
-        .filter(|committed| *committed > 0.0);
-    let retries = point["retries"].as_f64().zip(committed);
-    point["retries_per_commit"] = json!(retries.map(|(retries, committed)| retries / committed));
-    let numbers: Vec<i64> = point["trials"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|trial| trial["trial"].as_i64())
-        .collect();
+fn on_grid(result: PointResult, axes: &Axes, judged: &Judged) -> Point {
+    let committed = Some(result.committed).filter(|committed| *committed > 0);
     let mut limits: BTreeMap<&str, u64> = BTreeMap::new();
-    for verdict in numbers.iter().filter_map(|number| judged.get(number)) {
-        *limits.entry(&verdict.limit).or_default() += 1;
+    for code in result.trials.iter().filter_map(|t| judged.get(&t.trial)) {
+        *limits.entry(code).or_default() += 1;
     }
     // Of equally many the first by name, so that a report is always the same.
     let most = limits.iter().rev().max_by_key(|(_, agree)| **agree);
-    point["limit"] = json!(most.map(|(code, agree)| json!({
-        "code": code,
-        "name": diagnose::name(code),
-        "agree": agree,
-        "of": limits.values().sum::<u64>(),
-    })));
-    point
+    Point {
+        at: axes.at(&result.varied),
+        retries_per_commit: committed.map(|committed| result.retries as f64 / committed as f64),
+        limit: most.map(|(code, agree)| PointLimit {
+            code: (*code).to_owned(),
+            name: diagnose::name(code).to_owned(),
+            agree: *agree,
+            of: limits.values().sum(),
+        }),
+        result,
+    }
+}
+
+fn goodput(point: &Point) -> Option<&Summary> {
+    let figure = point.result.figures.get("goodput")?;
+    Some(&figure.over_repeats.as_ref()?.over)
 }
 
 /// The point with the highest median goodput.
-fn best(points: &[Value]) -> Option<usize> {
-    let goodput = |point: &Value| point["figures"]["goodput"]["over_repeats"]["median"].as_f64();
+fn best(points: &[Point]) -> Option<usize> {
     let of = points.iter().enumerate();
-    let of = of.filter_map(|(at, point)| Some((at, goodput(point)?)));
+    let of = of.filter_map(|(at, point)| Some((at, goodput(point)?.median)));
     of.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
 }
 
 /// The sentence of the whole: where it was fastest, and what limited it there.
-fn says(points: &[Value], best: Option<usize>) -> Value {
-    let Some(point) = best.map(|at| &points[at]) else {
-        return Value::Null;
-    };
-    let goodput = &point["figures"]["goodput"]["over_repeats"];
-    let median = goodput["median"].as_f64().unwrap_or(0.0);
-    let limit = point["limit"]["code"].as_str().unwrap_or("not-known");
-    let title = point["title"].as_str().unwrap_or_default();
-    let mut evidence = vec![json!({
-        "figure": format!("{}/s", figures::rate(median)),
-        "sentence": format!("committed at {title}, the median of {} repeats", point["repeats"]),
-        "link": { "text": "All points", "section": "points" },
-    })];
-    if let Some(p99_us) = point["figures"]["p99"]["together_us"].as_u64() {
-        evidence.push(json!({
-            "figure": format!("{} ms", figures::ms(p99_us)),
-            "sentence": "p99 there, over the transactions of all repeats",
-            "link": { "text": "Latency", "section": "curve-p99" },
-        }));
+fn says(point: &Point) -> Verdict {
+    let median = figures::rate(goodput(point).map_or(0.0, |goodput| goodput.median));
+    let (title, repeats) = (&point.result.title, point.result.repeats);
+    let committed = format!("committed at {title}, the median of {repeats} repeats");
+    let mut evidence =
+        vec![Proof::new(format!("{median}/s"), committed).at("points", "All points")];
+    let p99 = point.result.figures.get("p99");
+    if let Some(p99_us) = p99.and_then(|figure| figure.together_us.flatten()) {
+        let figure = format!("{} ms", figures::ms(p99_us));
+        let proof = Proof::new(figure, "p99 there, over the transactions of all repeats");
+        evidence.push(proof.at("curve-p99", "Latency"));
     }
-    if let (Some(agree), Some(of)) = (
-        point["limit"]["agree"].as_u64(),
-        point["limit"]["of"].as_u64(),
-    ) {
-        let name = point["limit"]["name"].as_str().unwrap_or_default();
-        evidence.push(json!({
-            "figure": format!("{agree} of {of}"),
-            "sentence": format!("repeats there were limited by: {name}"),
-            "link": { "text": "What limited it", "section": "map" },
-        }));
+    let limit = point.limit.as_ref();
+    if let Some(PointLimit {
+        name, agree, of, ..
+    }) = limit
+    {
+        let sentence = format!("repeats there were limited by: {name}");
+        let proof = Proof::new(format!("{agree} of {of}"), sentence);
+        evidence.push(proof.at("map", "What limited it"));
     }
-    json!({
-        "limit": limit,
-        "label": "What this experiment says",
-        "sentence": format!("It was fastest at {title}: {} transactions a second", figures::rate(median)),
-        "evidence": evidence,
-    })
+    Verdict {
+        limit: limit.map_or("not-known", |limit| &limit.code).to_owned(),
+        label: Some("What this experiment says".to_owned()),
+        sentence: format!("It was fastest at {title}: {median} transactions a second"),
+        evidence,
+        ..Verdict::default()
+    }
 }
 
-fn trials(all: &[TrialRow], points: &[Value], judged: &BTreeMap<i64, Verdict>) -> Vec<Value> {
+fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> {
     let point_of = |number: i64| {
         points.iter().position(|point| {
-            let of = ["trials", "left_out"]
-                .into_iter()
-                .flat_map(|list| point[list].as_array().into_iter().flatten());
-            let mut numbers = of.filter_map(|trial| trial["trial"].as_i64());
-            numbers.any(|known| known == number)
+            let counted = point.result.trials.iter().map(|trial| trial.trial);
+            let left_out = point.result.left_out.iter().map(|trial| trial.trial);
+            counted.chain(left_out).any(|known| known == number)
         })
     };
     let told = all.iter().filter_map(|trial| {
@@ -310,25 +308,26 @@ fn trials(all: &[TrialRow], points: &[Value], judged: &BTreeMap<i64, Verdict>) -
             Some(_) => &trial.response,
             None => &trial.service,
         };
-        let verdict = judged.get(&trial.number);
-        Some(json!({
-            "trial": trial.number,
-            "uuid": trial.uuid,
-            "point": point,
-            "repeat": trial.repeat,
-            "state": trial.state,
-            "counts": trial.state == State::Complete && trial.excluded.is_none(),
-            "goodput_per_s": trial.goodput_per_s,
-            "p50_us": latency.p50_us,
-            "p99_us": latency.p99_us,
-            "limit": verdict.map(|verdict| json!({
-                "code": verdict.limit,
-                "name": diagnose::name(&verdict.limit),
-            })),
-            "flag": trial.excluded.as_ref().map(|why| format!("excluded: {why}"))
+        let excluded = trial.excluded.as_ref();
+        Some(TrialRef {
+            trial: trial.number,
+            uuid: trial.uuid.clone(),
+            point,
+            repeat: trial.repeat,
+            state: trial.state.name().to_owned(),
+            counts: trial.state == State::Complete && trial.excluded.is_none(),
+            goodput_per_s: trial.goodput_per_s,
+            p50_us: latency.p50_us,
+            p99_us: latency.p99_us,
+            limit: judged.get(&trial.number).map(|code| TrialLimit {
+                code: code.clone(),
+                name: diagnose::name(code).to_owned(),
+            }),
+            flag: excluded
+                .map(|why| format!("excluded: {why}"))
                 .or_else(|| trial.reason.clone()),
-            "started": trial.started,
-        }))
+            started: trial.started.clone(),
+        })
     });
     told.collect()
 }
@@ -336,7 +335,7 @@ fn trials(all: &[TrialRow], points: &[Value], judged: &BTreeMap<i64, Verdict>) -
 /// The pages of all trials that have figures, as far as they fit.
 #[derive(Default)]
 struct Pages {
-    documents: Vec<Value>,
+    documents: Vec<TrialPage>,
     bytes: usize,
 }
 
@@ -345,8 +344,8 @@ impl Pages {
         if row.elapsed_us.is_none() || self.bytes > PAGES_BYTES_MAX {
             return Ok(());
         }
-        let page = json!(trial::of_outcome(store, outcome, row)?);
-        self.bytes += page.to_string().len();
+        let page = trial::of_outcome(store, outcome, row)?;
+        self.bytes += serde_json::to_string(&page).map_or(0, |page| page.len());
         if self.bytes <= PAGES_BYTES_MAX {
             self.documents.push(page);
         }
@@ -354,16 +353,13 @@ impl Pages {
     }
 }
 
-fn title(row: &ExperimentRow, summary: &Summary, axes: &Axes) -> String {
-    let mut workloads: Vec<&str> = summary.points.iter().map(|p| p.workload.as_str()).collect();
+fn title(row: &ExperimentRow, found: &Points, axes: &Axes) -> String {
+    let mut workloads: Vec<&str> = found.points.iter().map(|p| p.workload.as_str()).collect();
     workloads.sort_unstable();
     workloads.dedup();
     let grid = axes.0.iter().map(|(path, values)| {
-        let name = path.rsplit('.').next().unwrap_or_default();
-        format!(
-            "{} of {name}",
-            figures::plural(values.len() as u64, "value")
-        )
+        let values = figures::plural(values.len() as u64, "value");
+        format!("{values} of {}", short(path))
     });
     let grid: Vec<String> = grid.collect();
     let mut title = format!("{}: {}", row.name, workloads.join(", "));
@@ -411,16 +407,14 @@ fn took_s(all: &[TrialRow]) -> Option<f64> {
 }
 
 /// Where on the axis of sizes memory ends.
-fn zones(first: Option<&(Outcome, &TrialRow)>, axes: &Axes) -> Value {
-    let axis = axes.0.iter().find(|(path, _)| path.ends_with("scale"));
-    let Some(((outcome, _), (path, _))) = first.zip(axis) else {
-        return Value::Null;
-    };
+fn zones(first: Option<&(Outcome, &TrialRow)>, axes: &Axes) -> Option<Zones> {
+    let (path, _) = axes.0.iter().find(|(path, _)| path.ends_with("scale"))?;
+    let (outcome, _) = first?;
     let is_here = outcome.facts.same_host.seen().is_some_and(|here| *here);
-    json!({
-        "axis": path,
-        "shared_buffers_bytes": outcome.facts.shared_buffers_bytes.seen(),
-        "memory_bytes": outcome.host.memory_bytes.filter(|_| is_here),
+    Some(Zones {
+        axis: path.clone(),
+        shared_buffers_bytes: outcome.facts.shared_buffers_bytes.seen().copied(),
+        memory_bytes: outcome.host.memory_bytes.filter(|_| is_here),
     })
 }
 

@@ -12,6 +12,7 @@ mod file;
 mod histogram;
 mod observed;
 mod slob;
+mod slob_sweep;
 mod statements;
 mod time_per_commit;
 mod timeline;
@@ -24,12 +25,8 @@ pub use file::{Place, write};
 pub use trial::trial;
 
 use pgdyno_model::document::Common;
-use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-
-/// The version of the document: that of data.ts.
-const FORMAT: u32 = 1;
 
 /// What every page begins with: without a verdict, and without notes.
 fn begin(title: String, facts: Vec<String>, command: &str) -> Common {
@@ -38,29 +35,4 @@ fn begin(title: String, facts: Vec<String>, command: &str) -> Common {
     let mut common = Common::new(version, written.unwrap_or_default(), title, facts);
     command.clone_into(&mut common.command);
     common
-}
-
-/// What the page of an experiment or a comparison has.
-fn common(kind: &str, title: &str, facts: Vec<String>, command: &str) -> Value {
-    json!({
-        "format": FORMAT,
-        "kind": kind,
-        "pgdyno": env!("CARGO_PKG_VERSION"),
-        "written": OffsetDateTime::now_utc().format(&Rfc3339).ok(),
-        "title": title,
-        "facts": facts,
-        "command": command,
-        "verdict": null,
-        "notes": [],
-    })
-}
-
-/// Adds fields, without those that are not known.
-fn add(document: &mut Value, fields: Value) {
-    if let (Some(document), Value::Object(fields)) = (document.as_object_mut(), fields) {
-        document.extend(fields.into_iter().filter(|(name, value)| {
-            // What was judged to be nothing is known.
-            name == "verdict" || !value.is_null()
-        }));
-    }
 }

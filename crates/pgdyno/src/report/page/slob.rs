@@ -1,19 +1,13 @@
-//! What slob's trials and sweeps show beside the rest: who read what from where, and where the
-//! caches end.
+//! What slob's trials show beside the rest: who read what from where.
 
 use pgdyno_drive::record::{Latencies, Recording};
-use pgdyno_stats::{Bootstrap, CacheEnd, Sample};
-use serde_json::{Value, json};
 
-use super::compare::spread;
 use super::histogram;
-use crate::plan::experiment::slob_sweep::Vary;
 use crate::report::accounting::{RESET, buffers, plan};
-use crate::report::slob_sweep::{Point, Results, end_words, levels};
 use pgdyno_model::Fact;
 use pgdyno_model::document::page::{AccountingRow, SlobTrial};
 use pgdyno_model::document::{Accounting, Run};
-use pgdyno_model::text::{bytes, plural};
+use pgdyno_model::text::plural;
 
 /// A trial's; `None` where nothing was counted.
 pub fn of_trial(run: &Run, recording: &Recording) -> Option<SlobTrial> {
@@ -169,98 +163,6 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
         }
     });
     rows.chain(nodes).collect()
-}
-
-/// A sweep's.
-pub fn of_sweep(results: &Results) -> Value {
-    let (title, unit) = match results.vary {
-        Vary::Size => ("active set", "bytes"),
-        Vary::Sessions => ("sessions", "sessions"),
-        Vary::Reads => ("share of reads", "%"),
-    };
-    let points = results.points.iter();
-    let points = points.map(|(value, point)| of_point(place(results, *value), point));
-    let mut document = json!({
-        "x": { "title": title, "unit": unit },
-        "points": points.collect::<Vec<_>>(),
-        "marks": [],
-        "knees": [],
-    });
-    if results.vary == Vary::Size {
-        let room = &results.room;
-        let marks = [
-            Some((room.shared_buffers, "shared_buffers")),
-            room.memory.map(|bytes| (bytes, "memory")),
-        ];
-        let marks = marks.into_iter().flatten();
-        document["marks"] = marks
-            .map(|(bytes, name)| json!({ "x": bytes, "name": name }))
-            .collect();
-        let fit = results.fit();
-        let ends = [
-            ("shared_buffers", fit.first_end, fit.first_keeps_bytes),
-            ("The page cache", fit.second_end, fit.second_keeps_bytes),
-        ];
-        let words = |cache: &str, end, keeps| format!("{cache}: {}", end_words(end, keeps));
-        let knees = ends.iter().filter_map(|(cache, end, keeps)| match end {
-            Some(CacheEnd::Between { fits, .. }) => {
-                Some(json!({ "x": fits, "sentence": words(cache, *end, *keeps) }))
-            }
-            _ => None,
-        });
-        document["knees"] = knees.collect();
-        let known = ends.iter().filter(|(_, end, _)| end.is_some());
-        let mut sentences: Vec<String> = known
-            .map(|(cache, end, keeps)| format!("{}.", words(cache, *end, *keeps)))
-            .collect();
-        let levels = levels(&fit);
-        if !levels.is_empty() {
-            sentences.push(format!("A logical read costs {}.", levels.join(", ")));
-        }
-        document["sentences"] = json!(sentences);
-        // Too few sizes for a sentence.
-        if sentences.is_empty()
-            && let Some((least, most)) = results
-                .points
-                .keys()
-                .next()
-                .zip(results.points.keys().last())
-        {
-            let size = |blocks: &u64| bytes((blocks * room.block) as f64);
-            document["sentences"] = json!([format!(
-                "Sets from {} to {}: too few to tell where a cache ends.",
-                size(least),
-                size(most)
-            )]);
-        }
-    }
-    document
-}
-
-/// Where a value stands on the axis.
-fn place(results: &Results, value: u64) -> u64 {
-    match results.vary {
-        Vary::Size => value * results.room.block,
-        Vary::Sessions => value,
-        Vary::Reads => 100 - value.min(100),
-    }
-}
-
-fn of_point(x: u64, point: &Point) -> Value {
-    let each: Vec<Option<f64>> = point.accounts.iter().map(Accounting::liops).collect();
-    let all: Option<Vec<f64>> = each.iter().copied().collect();
-    let sample = all.and_then(|all| Sample::new(&all).ok());
-    json!({
-        "x": x,
-        "liops": sample.map(|sample| spread(&sample.summary(&Bootstrap::default()), each)),
-        "hit_share": point.median(Accounting::hit_ratio),
-        "misses_per_s": point.median(Accounting::misses_per_s),
-        "device_reads_per_s": point.median(Accounting::device_reads_per_s),
-        "p50_us": point.units.percentile_us(50.0),
-        "p99_us": point.units.percentile_us(99.0),
-        "us_per_read": point.median(Accounting::us_per_logical_read),
-        "trials": point.numbers,
-    })
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use crate::diagnose::Evidence;
 use crate::store::{Store, TrialRow};
 use pgdyno_model::Failure;
+use pgdyno_model::document::page::TimePerCommit;
 
 /// A session that waits for nothing.
 const CPU: &str = "CPU";
@@ -20,7 +19,11 @@ const OTHER: &str = "Other";
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn of(store: &Store, a: &[&TrialRow], b: &[&TrialRow]) -> Result<Option<Value>, Failure> {
+pub fn of(
+    store: &Store,
+    a: &[&TrialRow],
+    b: &[&TrialRow],
+) -> Result<Option<Vec<TimePerCommit>>, Failure> {
     let (Some(a), Some(b)) = (side(store, a)?, side(store, b)?) else {
         return Ok(None);
     };
@@ -61,7 +64,7 @@ fn side(store: &Store, trials: &[&TrialRow]) -> Result<Option<Parts>, Failure> {
 }
 
 /// The greatest first.
-fn rows(a: &Parts, b: &Parts) -> Value {
+fn rows(a: &Parts, b: &Parts) -> Vec<TimePerCommit> {
     let whole = |parts: &Parts| parts.values().sum::<f64>();
     let (whole_a, whole_b) = (whole(a), whole(b));
     let mut classes: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
@@ -89,7 +92,12 @@ fn rows(a: &Parts, b: &Parts) -> Value {
             CLIENT => "outside the server",
             class => class,
         };
-        json!({ "class": class, "name": name, "a_us": a_us, "b_us": b_us })
+        TimePerCommit {
+            class: class.to_owned(),
+            name: name.to_owned(),
+            a_us,
+            b_us,
+        }
     });
     rows.collect()
 }
@@ -97,6 +105,7 @@ fn rows(a: &Parts, b: &Parts) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn parts(of: &[(&str, f64)]) -> Parts {
         of.iter()
@@ -114,7 +123,7 @@ mod tests {
         ]);
         let b = parts(&[(CPU, 90.0), (CLIENT, 300.0), ("IPC", 2.0)]);
         assert_eq!(
-            rows(&a, &b),
+            serde_json::to_value(rows(&a, &b)).unwrap(),
             json!([
                 { "class": "IO", "name": "IO", "a_us": 400.0, "b_us": 0.0 },
                 { "class": "Client", "name": "outside the server", "a_us": 0.0, "b_us": 300.0 },

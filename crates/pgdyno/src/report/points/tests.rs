@@ -43,7 +43,7 @@ impl Filled {
         let number = writer.number();
         writer.fail("not yet").unwrap();
         let (count, us) = latencies;
-        let mut all = Latencies::default();
+        let mut all = record::Latencies::default();
         (0..count).for_each(|_| all.record(us));
         let update = "UPDATE trial SET state = 'complete', reason = NULL, goodput_per_s = ?, \
                       committed = ?, failed = 2, retries = 5, service_p50_us = ?, \
@@ -76,9 +76,13 @@ impl Filled {
         self.raw.execute(&sql, params![value, number]).unwrap();
     }
 
-    fn summary(&self) -> Summary {
-        of_experiment(&self.store, self.experiment.clone()).unwrap()
+    fn points(&self) -> Points {
+        of_experiment(&self.store, &self.experiment).unwrap()
     }
+}
+
+fn json(points: &Points) -> Value {
+    serde_json::to_value(points).unwrap()
 }
 
 #[test]
@@ -92,8 +96,8 @@ fn two_repeats_have_a_range_six_an_interval_and_one_neither() {
         filled.trial(2, repeat, 100.0 * f64::from(repeat), (2000, 7_000));
     }
     filled.trial(1, 1, 50.0, (2000, 3_000));
-    let summary = filled.summary();
-    let text = summary.text();
+    let points = filled.points();
+    let text = text(&points);
     let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let lines: Vec<String> = text.lines().map(squeeze).collect();
     // By the number of clients; what does not vary is not said.
@@ -105,7 +109,7 @@ fn two_repeats_have_a_range_six_an_interval_and_one_neither() {
     assert!(lines[3].contains("1,003.5 [1,00"), "{text}");
     assert!(!lines[3].contains("(1,00"), "{text}");
     assert!(lines[3].ends_with("12 30"), "{text}");
-    let json = summary.to_json();
+    let json = json(&points);
     let goodput = |point: usize| &json["points"][point]["figures"]["goodput"]["over_repeats"];
     assert_eq!(goodput(1)["interval"], Value::Null);
     assert_eq!(
@@ -123,13 +127,13 @@ fn percentiles_are_those_of_all_repeats_together_and_no_average() {
     // Nine of ten transactions are quick; the mean of the p99s would be 5.5 ms.
     filled.trial(1, 1, 10.0, (9_000, 1_000));
     filled.trial(1, 2, 10.0, (1_000, 10_000));
-    let json = filled.summary().to_json();
+    let json = json(&filled.points());
     let figures = &json["points"][0]["figures"];
     assert_eq!(figures["p50"]["together_us"], 1_000);
     let p99 = figures["p99"]["together_us"].as_u64().unwrap();
     assert!(p99.abs_diff(10_000) <= 10, "{p99}");
     assert_eq!(figures["p50"]["over_repeats"]["median"], 5_500.0);
-    let text = filled.summary().text();
+    let text = text(&filled.points());
     assert!(text.contains("1.000  (1.000, 10.0"), "{text}");
 }
 
@@ -139,14 +143,14 @@ fn an_outlier_counts_and_is_named_with_its_trial_and_method() {
     for (repeat, goodput) in (1..).zip([100.0, 101.0, 40.0, 99.0, 100.5, 98.5]) {
         filled.trial(1, repeat, goodput, (2000, 5_000));
     }
-    let summary = filled.summary();
-    let text = summary.text();
+    let points = filled.points();
+    let text = text(&points);
     assert!(
         text.contains("outlier   trial 3 (repeat 3): goodput 40.0 (modified z-score -"),
         "{text}"
     );
     assert!(text.contains("beyond 3.5 by Iglewicz & Hoaglin"), "{text}");
-    let json = summary.to_json();
+    let json = json(&points);
     let point = &json["points"][0];
     assert_eq!(
         (&point["repeats"], &point["outliers"][0]["trial"]),
@@ -164,8 +168,8 @@ fn what_does_not_count_is_left_out_and_named() {
     let broken = filled.trial(2, 1, 10.0, (2000, 50_000));
     filled.mark("state", "failed", broken);
     filled.mark("reason", "no connection", broken);
-    let summary = filled.summary();
-    let text = summary.text();
+    let points = filled.points();
+    let text = text(&points);
     for line in [
         "left out  trial 2 (clients 1, repeat 2): excluded: a backup was running",
         "left out  trial 3 (clients 2, repeat 1): failed: no connection",
@@ -179,7 +183,7 @@ fn what_does_not_count_is_left_out_and_named() {
         lines[2].starts_with("clients 2") && lines[2].contains('–'),
         "{text}"
     );
-    let json = summary.to_json();
+    let json = json(&points);
     assert_eq!(json["points"][0]["figures"]["p50"]["together_us"], 5_000);
     assert_eq!(json["points"][1]["repeats"], 0);
     assert_eq!(
@@ -200,14 +204,14 @@ fn a_trial_that_was_not_steady_counts_and_is_named_and_other_notes_are_not() {
     ]);
     let trial = filled.trial(1, 1, 100.0, (2000, 5_000));
     filled.mark("notes", &notes.to_string(), trial);
-    let summary = filled.summary();
-    let text = summary.text();
+    let points = filled.points();
+    let text = text(&points);
     for code in ["not-steady", "warm-up-cut-short"] {
         let line = format!("unsteady  trial 1 (repeat 1): {code}\n");
         assert!(text.contains(&line), "{text}");
     }
     assert!(!text.contains("same-host"), "{text}");
-    let point = &summary.to_json()["points"][0];
+    let point = &json(&points)["points"][0];
     assert_eq!(
         (&point["repeats"], &point["unsteady"][0]["trial"]),
         (&json!(1), &json!(1))
@@ -247,12 +251,12 @@ fn what_the_server_did_in_some_repeats_only_is_noted_where_somebody_watched() {
     events(trials[1], "checkpoint", 5);
     // Over before the measured part.
     events(trials[0], "checkpoint", -100);
-    let summary = filled.summary();
-    let text = summary.text();
+    let points = filled.points();
+    let text = text(&points);
     let told = "a checkpoint fell into trial 2 and not into trial 1";
     assert!(text.contains(&format!("uneven    {told}\n")), "{text}");
     assert!(!text.contains("uneven    autovacuum"), "{text}");
-    let uneven = &summary.to_json()["points"][0]["uneven"];
+    let uneven = &json(&points)["points"][0]["uneven"];
     assert_eq!(uneven[0]["code"], "checkpoint-in-some-repeats");
     assert_eq!(
         (&uneven[0]["sentence"], uneven.as_array().unwrap().len()),
@@ -266,14 +270,14 @@ fn trials_of_another_content_of_the_pack_are_no_repeats() {
     filled.trial(1, 1, 100.0, (2000, 5_000));
     let other = filled.trial(1, 2, 200.0, (2000, 5_000));
     filled.mark("pack_sha256", "changed", other);
-    let points = filled.summary().points;
+    let points = filled.points().points;
     let repeats: Vec<usize> = points.iter().map(|point| point.trials.len()).collect();
     assert_eq!(repeats, [1, 1]);
 }
 
 #[test]
 fn an_experiment_without_trials_has_no_points() {
-    let summary = Filled::new().summary();
-    assert_eq!(summary.text(), "no trials\n");
-    assert_eq!(summary.to_json()["points"], json!([]));
+    let points = Filled::new().points();
+    assert_eq!(text(&points), "no trials\n");
+    assert_eq!(json(&points)["points"], json!([]));
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Point;
 use crate::report::table::one_line;
 use crate::store::TrialRow;
+use pgdyno_model::document::points::PointResult;
 use pgdyno_model::experiment::POINT_NAME;
 
 /// The values of a point by path: those of the workload and the server as `params.NAME`,
@@ -58,7 +58,7 @@ pub fn paths(trials: &[TrialRow]) -> Vec<String> {
 }
 
 /// By what varies, numbers and shares by size.
-pub fn order(a: &Point, b: &Point) -> Ordering {
+pub fn order(a: &PointResult, b: &PointResult) -> Ordering {
     let of_a = a.varied.iter().map(place);
     let of_b = b.varied.iter().map(place);
     let mut differ = sorted(of_a).into_iter().zip(sorted(of_b)).map(|(a, b)| {
@@ -67,7 +67,7 @@ pub fn order(a: &Point, b: &Point) -> Ordering {
     });
     let by_values = differ.find(|order| order.is_ne());
     let by_values = by_values.unwrap_or_else(|| a.varied.len().cmp(&b.varied.len()));
-    let first = |point: &Point| point.trials.first().map(|trial| trial.number);
+    let first = |point: &PointResult| point.trials.first().map(|trial| trial.trial);
     a.workload
         .cmp(&b.workload)
         .then(by_values)

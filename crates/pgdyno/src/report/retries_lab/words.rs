@@ -1,88 +1,16 @@
-//! The tables and what they mean, in words that claim no more than the repeats support.
+//! What the tables mean, in words that claim no more than the repeats support.
 
 use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, compare};
 use serde_json::Value;
 
-use super::{Form, Point, Results, Target};
-use crate::plan::experiment::retries_lab::{PLAIN, WORKLOADS};
-use crate::report::table::Table;
+use super::{Form, Point, Results};
+use crate::plan::experiment::retries_lab::PLAIN;
 use pgdyno_model::text as figures;
 
 /// Fewer retries for a commit than this are hardly any.
 const HARDLY_ANY: f64 = 0.005;
 
-const HEAD: [&str; 9] = [
-    "",
-    "goodput/s",
-    "range",
-    "p50 ms",
-    "p99 ms",
-    "retries/commit",
-    "by server",
-    "given up",
-    "thrown away",
-];
-
-/// The column that says nothing about a single repeat.
-const RANGE: usize = 2;
-
 impl Results {
-    /// For people.
-    pub fn text(&self, width: usize) -> String {
-        let mut text = String::new();
-        if let Some(target) = &self.target {
-            text += &target.text();
-        }
-        for point in &self.points {
-            text += &format!("\n{}\n{}", self.title(point), point.table(width));
-            if let Some(sentence) = point.sentence() {
-                text += &format!("{sentence}\n");
-            }
-        }
-        let remarks = self.remarks();
-        if !remarks.is_empty() {
-            text.push('\n');
-        }
-        for remark in remarks {
-            text += &format!("{remark}\n");
-        }
-        text
-    }
-
-    /// The point's circumstances, as far as they differ from those of others.
-    fn title(&self, point: &Point) -> String {
-        let varies = |of: fn(&Value) -> &Value| {
-            let first = self.points.first().map(|first| of(&first.given));
-            self.points
-                .iter()
-                .any(|point| Some(of(&point.given)) != first)
-        };
-        let text = |name: &str| point.given[name].as_str();
-        let mut parts = vec![point.clients()];
-        parts.extend(match (text("isolation"), point.level()) {
-            (Some(asked), Some(level)) if asked != level => {
-                Some(format!("{level} ({asked} was asked for)"))
-            }
-            (_, level) => level.map(str::to_owned),
-        });
-        if varies(|given| &given["retry"]) || varies(|given| &given["backoff"]) {
-            parts.push(format!("retry {}", text("retry").unwrap_or("none")));
-            if let Some(pauses) = text("backoff").filter(|pauses| *pauses != "none") {
-                parts.push(format!("backoff {pauses}"));
-            }
-        }
-        let keys = &point.given["params"]["foreign_keys"];
-        parts.extend(keys.as_bool().map(|keys| {
-            let word = if keys {
-                "foreign keys"
-            } else {
-                "no foreign keys"
-            };
-            word.to_owned()
-        }));
-        parts.join(", ")
-    }
-
     /// What is to be said of all points.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -119,89 +47,12 @@ impl Results {
     }
 }
 
-impl Target {
-    fn text(&self) -> String {
-        let mut parts = vec![self.workload.clone()];
-        if let Some(scale) = self.variables.get("scale") {
-            parts.push(match scale.as_str() {
-                scale if self.workload != WORKLOADS[0] => {
-                    format!("scale {scale}: {scale} × 100,000 accounts")
-                }
-                "1" => "scale 1: all clients share one branch".to_owned(),
-                scale => format!("scale {scale}: {scale} branches"),
-            });
-        }
-        if let Some(version) = self.facts.version.seen() {
-            let short = version.split([',', '(']).next().unwrap_or_default();
-            let short = short.split(" on ").next().unwrap_or_default();
-            parts.push(short.trim_end().to_owned());
-        }
-        if let Some(duration_s) = self.duration_s {
-            parts.push(format!("{} a trial", figures::seconds(duration_s)));
-        }
-        if let Some(count) = self.transactions {
-            parts.push(format!(
-                "{} transactions of each client a trial",
-                figures::count(count)
-            ));
-        }
-        if self.max_tries > 1 {
-            parts.push(format!("up to {} tries", self.max_tries));
-        }
-        format!("{}\n{}\n", self.title, parts.join("; "))
-    }
-}
-
 impl Point {
     /// The isolation level: as it was found, else as it was asked for.
     fn level(&self) -> Option<&str> {
         self.isolation
             .as_deref()
             .or(self.given["isolation"].as_str())
-    }
-
-    fn clients(&self) -> String {
-        match self.given["clients"].as_u64() {
-            Some(1) => "1 client".to_owned(),
-            Some(count) => format!("{} clients", figures::count(count)),
-            None => "1 client".to_owned(),
-        }
-    }
-
-    fn table(&self, width: usize) -> String {
-        let has_range = self.forms.iter().any(|form| form.goodputs.len() > 1);
-        let row = |cells: [String; 9]| {
-            let cells = cells.into_iter().enumerate();
-            let shown = cells.filter(move |(column, _)| has_range || *column != RANGE);
-            shown.map(|(_, cell)| cell)
-        };
-        let mut table = Table::default();
-        table.row(row(HEAD.map(str::to_owned)));
-        let (measured, others): (Vec<&Form>, Vec<&Form>) = self
-            .ranked()
-            .into_iter()
-            .partition(|form| !form.goodputs.is_empty());
-        let longest = self.forms.iter().map(|form| form.name.len()).max();
-        let longest = longest.unwrap_or(0);
-        for form in &measured {
-            let mut cells = form.cells();
-            cells[0] = format!("{:<longest$}", form.name);
-            table.row(row(cells));
-        }
-        let mut text = table.text(width);
-        for form in others {
-            let why = form.troubles.join("; ");
-            let why = if why.is_empty() { "not run" } else { &why };
-            text += &format!("{:<longest$}  – {why}\n", form.name);
-        }
-        for form in measured.iter().filter(|form| !form.troubles.is_empty()) {
-            text += &format!(
-                "{}: not in every trial: {}\n",
-                form.name,
-                form.troubles.join("; ")
-            );
-        }
-        text
     }
 
     /// What to do, as far as the repeats can tell.
@@ -220,7 +71,7 @@ impl Point {
             (false, None) => others.last()?,
         };
         let gain = gain(&best.sample()?, &other.sample()?);
-        let clients = self.clients();
+        let clients = clients(&self.given);
         let (best_name, other_name) = (&best.name, &other.name);
         Some(match gain {
             Gain::None(why) if best.name == PLAIN => format!(
@@ -244,6 +95,11 @@ impl Point {
             ),
         })
     }
+}
+
+/// `1 client`, `32 clients`.
+pub(super) fn clients(given: &Value) -> String {
+    figures::plural(given["clients"].as_u64().unwrap_or(1), "client")
 }
 
 /// How much more one sample is than another.
@@ -466,7 +322,8 @@ mod tests {
             )],
             target: None,
         };
-        let text = results.text(110);
+        let document = results.document();
+        let text = super::super::text(&document, 110);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "1 client, serializable");
         assert!(lines[3].starts_with("statements"), "{text}");
@@ -476,7 +333,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines[6], "cte: not in every trial: the disk was full");
-        let json = results.to_json();
+        let json = serde_json::to_value(&document).unwrap();
         assert_eq!(
             json["points"][0]["forms"][2]["not_run"][0],
             "it has no procedures"
@@ -492,10 +349,10 @@ mod tests {
             points: vec![ignored],
             target: None,
         };
-        let title = results.title(&results.points[0]);
-        assert_eq!(
-            title,
-            "4 clients, repeatable read (serializable was asked for)"
+        let text = super::super::text(&results.document(), 110);
+        assert!(
+            text.starts_with("\n4 clients, repeatable read (serializable was asked for)\n"),
+            "{text}"
         );
     }
 

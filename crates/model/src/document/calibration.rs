@@ -1,0 +1,336 @@
+//! A calibration: what `pgdyno calibrate --json` prints (`docs/calibrate.md`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Facts;
+use crate::Fact;
+
+/// Times of the simplest work beside what is expected of good infrastructure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Calibration {
+    /// Grows when a field changes its meaning or goes.
+    pub format: u32,
+    /// Its name.
+    pub calibration: String,
+    /// Its UUID.
+    pub uuid: String,
+    /// When it was begun, UTC.
+    pub created: String,
+    /// Where, for people.
+    pub target: String,
+    /// The server's product and version, for people.
+    pub server: String,
+    /// What is known about the server.
+    pub facts: Facts,
+    /// What was chosen of the workload's parameters, `NAME=VALUE` each.
+    pub params: Vec<String>,
+    /// What the workload's clients started with.
+    pub variables: BTreeMap<String, String>,
+    /// Of reads and updates together; `null`: not known.
+    pub baseline: Option<Baseline>,
+    /// Those that were measured, in their order.
+    pub lines: Vec<CalibrationLine>,
+    /// Of a commit.
+    pub sync: Sync,
+    /// More clients; `null`: only one was tried.
+    pub concurrency: Option<Concurrency>,
+}
+
+/// Whether read and update are as expected or better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Baseline {
+    /// Both are.
+    Met,
+    /// One is not.
+    Missed,
+}
+
+/// One kind of transaction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CalibrationLine {
+    /// What it is of.
+    pub line: What,
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Transactions.
+    pub count: u64,
+    /// The least.
+    pub min_us: Option<u64>,
+    /// The median.
+    pub p50_us: Option<u64>,
+    /// A percentile.
+    pub p95_us: Option<u64>,
+    /// A percentile.
+    pub p99_us: Option<u64>,
+    /// The greatest.
+    pub max_us: u64,
+    /// What is judged.
+    pub mean_us: f64,
+    /// Of the mean.
+    pub expected: Range,
+    /// What came of the expectation.
+    pub verdict: LineVerdict,
+    /// The median without that of the round trip; `null` for the round trip itself.
+    pub without_round_trip_us: Option<f64>,
+    /// Whether that is within the expectation.
+    pub without_round_trip_within: Option<bool>,
+    /// What the mean consists of, by `client_us`, `network_us`, `sync_us`, `commit_us`, `server_us`,
+    /// `tail_us`; empty when the round trip is not known.
+    pub parts: BTreeMap<String, f64>,
+    /// Of a miss.
+    pub cause: Option<Cause>,
+    /// Why the figure may be worth less than it seems.
+    pub doubts: Vec<String>,
+    /// What the server counted.
+    pub server_side: Fact<Grown>,
+}
+
+/// What a line is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(test, ts(rename = "LineOf"))]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// An empty query.
+    RoundTrip,
+    /// One row changed and durable.
+    Commit,
+    /// YCSB's read.
+    Read,
+    /// YCSB's update.
+    Update,
+}
+
+impl What {
+    /// Its name, as `--expect` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "round-trip",
+            Self::Commit => "commit",
+            Self::Read => "read",
+            Self::Update => "update",
+        }
+    }
+}
+
+/// What came of an expectation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum LineVerdict {
+    /// The mean lies in the range.
+    Met,
+    /// It lies below.
+    Better,
+    /// It lies above.
+    Missed,
+}
+
+impl LineVerdict {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Better => "better",
+            Self::Missed => "missed",
+        }
+    }
+}
+
+/// Between which times a mean is to lie.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Range {
+    /// Below it is better than expected.
+    pub low_us: f64,
+    /// Above it the expectation is missed.
+    pub high_us: f64,
+}
+
+/// A part of a line's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// pgdyno's own CPU time.
+    Client,
+    /// The rest of the round trip.
+    Network,
+    /// Waiting until a change is durable.
+    Sync,
+    /// All that makes a change durable, where the wait cannot be told apart.
+    Commit,
+    /// What remains of the median: the server at work.
+    Server,
+    /// By what the mean exceeds the median: the slowest transactions.
+    Tail,
+}
+
+impl Part {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Network => "network",
+            Self::Sync => "sync",
+            Self::Commit => "commit",
+            Self::Server => "server",
+            Self::Tail => "tail",
+        }
+    }
+}
+
+/// Why an expectation was missed, as far as that can be told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Cause {
+    /// The greatest part.
+    pub part: Part,
+    /// What that means for the line.
+    pub sentence: String,
+    /// What speaks for it.
+    pub evidence: Vec<String>,
+}
+
+/// What is known of the sync of a commit.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Sync {
+    /// The median of a commit that waits less that of one that does not.
+    pub difference_us: Option<f64>,
+    /// By the server's own clock, for each sync.
+    pub server_us: Option<f64>,
+    /// In words, with what is not known and why.
+    pub sentences: Vec<String>,
+}
+
+/// How much the server's counters have grown during a trial, its warm-up included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Grown {
+    /// Where the counters are from, for people.
+    pub source: String,
+    /// Whether the trial's sessions had their syncs timed.
+    pub timed: bool,
+    /// By name.
+    pub counted: BTreeMap<String, u64>,
+}
+
+impl Grown {
+    /// A counter's growth; `None` where the server does not count it.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.counted.get(name).copied()
+    }
+}
+
+/// More clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Concurrency {
+    /// Numbers of clients, from one on.
+    pub steps: Vec<Step>,
+    /// The share by which throughput must exceed the best so far to have grown.
+    pub least_growth: f64,
+    /// Where throughput stops growing.
+    pub throughput_stops: Option<Saturation>,
+    /// Where p99 bends.
+    pub p99_bends: Option<Bend>,
+    /// Why that is not known.
+    pub p99_unknown: Option<String>,
+}
+
+/// What was measured at one number of clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Step {
+    /// The trial's number.
+    pub trial: i64,
+    /// Clients at work.
+    pub clients: u32,
+    /// Committed transactions a second.
+    pub goodput_per_s: f64,
+    /// Of reads and updates together.
+    pub p50_us: Option<u64>,
+    /// Of reads and updates together; `None` with too few of them.
+    pub p99_us: Option<u64>,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time.
+    pub client_bound: bool,
+}
+
+/// Where throughput stops growing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Saturation {
+    /// At so many clients; more of them were tried and gave no more.
+    At {
+        /// The fewest that give all but the last bit.
+        clients: u32,
+        /// Transactions a second there.
+        goodput_per_s: f64,
+    },
+    /// It still grew at the most clients that were tried.
+    Beyond {
+        /// The most that were tried.
+        clients: u32,
+        /// Transactions a second there.
+        goodput_per_s: f64,
+    },
+}
+
+/// Where p99 bends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Bend {
+    /// Beyond so many clients p99 grows faster than throughput.
+    At {
+        /// Clients.
+        clients: u32,
+    },
+    /// From the first client on.
+    AtOrBelow {
+        /// Clients.
+        clients: u32,
+    },
+    /// Not up to the greatest throughput.
+    NotSeen,
+}
+
+/// Systems side by side: what `pgdyno calibrate --compare --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Calibrations {
+    /// Grows when a field changes its meaning or goes.
+    pub format: u32,
+    /// Each system.
+    pub systems: Vec<Calibration>,
+    /// By line: a bar a system that has it.
+    pub bars: BTreeMap<What, Vec<Bar>>,
+}
+
+/// A system among others at one line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// Its name, with the first characters of its UUID where another has the same.
+    pub system: String,
+    /// Its UUID.
+    pub uuid: String,
+    /// What is judged.
+    pub mean_us: f64,
+    /// A percentile.
+    pub p99_us: Option<u64>,
+    /// The median without that of the round trip.
+    pub without_round_trip_us: Option<f64>,
+    /// Of the mean.
+    pub expected: Range,
+    /// What came of the expectation.
+    pub verdict: LineVerdict,
+}

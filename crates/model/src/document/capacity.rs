@@ -1,0 +1,145 @@
+//! How much load a system takes while p99 keeps a limit.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Latency against load, and what follows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Capacity {
+    /// The limit of p99 of response times, µs.
+    pub slo_us: f64,
+    /// A ladder for each point that has rates.
+    pub ladders: Vec<Ladder>,
+}
+
+/// Trials that differ in nothing but their rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Ladder {
+    /// The point without its rate.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub point: Value,
+    /// What tells it from the others, for people.
+    pub title: String,
+    /// By rate, the lowest first.
+    pub loads: Vec<Load>,
+    /// The highest load that keeps the limit; `null`: there is no curve.
+    pub capacity: Option<Estimate>,
+    /// Beyond which load latency grows faster than load; `null`: there is no curve.
+    pub knee: Option<Estimate>,
+    /// Which rates were left out of the curve, and why.
+    pub gaps: Vec<String>,
+    /// Why there is no curve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub no_curve: Option<String>,
+}
+
+/// The repeats at one rate, in the order of their trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Load {
+    /// Transactions a second that were to start.
+    pub rate_per_s: f64,
+    /// Their numbers in the notebook.
+    pub trials: Vec<i64>,
+    /// Transactions a second that were committed.
+    pub goodput_per_s: Vec<Option<f64>>,
+    /// Of response times.
+    pub response_p50_us: Vec<Option<u64>>,
+    /// Of response times; `null` with too few transactions.
+    pub response_p99_us: Vec<Option<u64>>,
+    /// Transactions that failed.
+    pub failed: Vec<Option<u64>>,
+}
+
+/// Where a load lies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Estimate {
+    /// As seen from `per_s`.
+    pub is: EstimateIs,
+    /// Transactions a second.
+    pub per_s: f64,
+    /// Of what is `at` a load: `null` with fewer than six repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub interval: Option<Option<Interval>>,
+}
+
+/// Where a load lies as seen from a rate that was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum EstimateIs {
+    /// It is this one.
+    At,
+    /// The capacity is below the lowest rate.
+    Below,
+    /// No rate broke the limit.
+    AtLeast,
+    /// The curve bends at the lowest rate or below.
+    AtOrBelow,
+    /// The curve does not bend up to the highest rate.
+    Above,
+}
+
+/// What else the repeats are compatible with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Its confidence, 0 to 1.
+    pub level: f64,
+}
+
+impl Estimate {
+    /// With its interval, as far as the repeats give one.
+    pub fn at(estimate: &pgdyno_stats::Estimate) -> Self {
+        let interval = estimate.interval.map(|interval| Interval {
+            low: interval.low,
+            high: interval.high,
+            level: interval.level,
+        });
+        Self {
+            is: EstimateIs::At,
+            per_s: estimate.load,
+            interval: Some(interval),
+        }
+    }
+
+    /// On one side of a rate that was measured.
+    pub fn beside(is: EstimateIs, per_s: f64) -> Self {
+        Self {
+            is,
+            per_s,
+            interval: None,
+        }
+    }
+}
+
+impl From<pgdyno_stats::Capacity> for Estimate {
+    fn from(capacity: pgdyno_stats::Capacity) -> Self {
+        use pgdyno_stats::Capacity::{At, AtLeast, Below};
+        match capacity {
+            At(estimate) => Self::at(&estimate),
+            Below(load) => Self::beside(EstimateIs::Below, load),
+            AtLeast(load) => Self::beside(EstimateIs::AtLeast, load),
+        }
+    }
+}
+
+impl From<pgdyno_stats::Knee> for Estimate {
+    fn from(knee: pgdyno_stats::Knee) -> Self {
+        use pgdyno_stats::Knee::{AboveHighest, At, AtOrBelow};
+        match knee {
+            At(estimate) => Self::at(&estimate),
+            AtOrBelow(load) => Self::beside(EstimateIs::AtOrBelow, load),
+            AboveHighest(load) => Self::beside(EstimateIs::Above, load),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The page of a comparison.
+
+use serde::Serialize;
+
+use crate::document::comparison::Verdict;
+use crate::document::repeats::{LatencyKind, Spread};
+use crate::document::{Common, Histogram, Packed};
+
+/// Two sets of trials beside each other, point by point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "CompareData"))]
+pub struct ComparePage {
+    /// `compare`.
+    #[cfg_attr(test, ts(type = "'compare'"))]
+    pub kind: &'static str,
+    /// What every page begins with.
+    #[serde(flatten)]
+    pub common: Common,
+    /// One side.
+    pub a: Side,
+    /// The other one.
+    pub b: Side,
+    /// A table of differences for each point that both sides have. The first is the page's subject.
+    pub pairs: Vec<Pair>,
+    /// What differs in how the first trials of both sides were measured.
+    pub changed: Vec<Changed>,
+    /// What does not: its name, and words.
+    #[cfg_attr(test, ts(type = "Array<[name: string, words: string]>"))]
+    pub same: Vec<(&'static str, String)>,
+    /// How it was compared: a name, and words.
+    #[cfg_attr(test, ts(type = "Array<[name: string, words: string]>"))]
+    pub method: Vec<(&'static str, &'static str)>,
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Side {
+    /// As named on the command line.
+    pub name: String,
+    /// How many trials, and when.
+    pub facts: String,
+}
+
+/// Something that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Changed {
+    /// `setting`, `version`, `server`, `host`, `trial`.
+    pub kind: &'static str,
+    /// Where it stands: `server.version`.
+    pub name: String,
+    /// A's value; `–` where it has none.
+    pub a: String,
+    /// B's value.
+    pub b: String,
+}
+
+/// The repeats of one workload at one point on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Pair {
+    /// What was measured, for people.
+    pub point: String,
+    /// Whether repeats were compared in pairs.
+    pub paired: bool,
+    /// Which latencies all figures are of.
+    pub latency: LatencyKind,
+    /// One side.
+    pub a: SideFigures,
+    /// The other one.
+    pub b: SideFigures,
+    /// What came of comparing each figure.
+    pub differences: Vec<Difference>,
+    /// Of a commit, by what its session did; missing: a trial was not observed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub time_per_commit: Option<Vec<TimePerCommit>>,
+    /// Statements of both sides. Not compared yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub statements: Option<Vec<ComparedStatement>>,
+}
+
+/// A statement on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ComparedStatement {
+    /// As reports print it.
+    pub text: String,
+    /// Of an execution on A's side.
+    pub a_mean_us: Option<f64>,
+    /// Of an execution on B's side.
+    pub b_mean_us: Option<f64>,
+    /// Of executions on A's side.
+    pub a_p99_us: Option<u64>,
+    /// Of executions on B's side.
+    pub b_p99_us: Option<u64>,
+    /// Whether they differ; `null`: not tested.
+    pub significant: Option<bool>,
+}
+
+/// The latencies of one side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SideFigures {
+    /// In the order in which they were run.
+    pub trials: Vec<OrderedTrial>,
+    /// All repeats' transactions together.
+    pub histogram: Histogram,
+    /// Each repeat's, for the range.
+    pub repeats: Vec<Histogram>,
+    /// Merged step by step over the repeats, from their start of measuring.
+    pub over_time: OverTime,
+    /// Checkpoints of each repeat, in the order of trials: from and to in microseconds on the
+    /// repeat's clock. Not read yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub checkpoints: Option<Vec<Vec<[i64; 2]>>>,
+}
+
+/// A trial and its place in time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OrderedTrial {
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Grows with the time at which it was run.
+    pub order: i64,
+}
+
+/// Histograms that share their buckets, one a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OverTime {
+    /// The length of a step.
+    pub step_us: u64,
+    /// Where each bucket ends (its highest equivalent value), ascending.
+    pub buckets_us: Vec<u64>,
+    /// A step each.
+    pub merged: Vec<Packed>,
+    /// The least p99 of a repeat in each step. Not computed yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub p99_low_us: Option<Vec<Option<f64>>>,
+    /// The greatest. Not computed yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub p99_high_us: Option<Vec<Option<f64>>>,
+}
+
+/// A figure of B beside A's.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Difference {
+    /// `goodput`, `p50`, `p99.9`.
+    pub figure: &'static str,
+    /// For people.
+    pub name: String,
+    /// `tps`, `µs`.
+    pub unit: &'static str,
+    /// Which direction is good.
+    pub higher_is_better: bool,
+    /// A relative limit of the gate on it, as a share.
+    pub gate: Option<f64>,
+    /// Why it was not compared; then nothing of what follows is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub not_compared: Option<String>,
+    /// A over its repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub a: Option<Spread>,
+    /// B over its repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub b: Option<Spread>,
+    /// B to A as a share: 0.106 is +10.6 %; missing where a figure is not positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub change: Option<f64>,
+    /// The 95 % interval of the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub change_interval: Option<[f64; 2]>,
+    /// Two-sided p-value; missing without enough repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub p: Option<f64>,
+    /// What may be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub verdict: Option<Verdict>,
+}
+
+/// Time of one client for each commit, by what its session did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TimePerCommit {
+    /// The class of wait events; `CPU`: none, `Client`: outside the server, `Other`: the small ones.
+    pub class: String,
+    /// For people.
+    pub name: String,
+    /// On A's side.
+    pub a_us: f64,
+    /// On B's side.
+    pub b_us: f64,
+}

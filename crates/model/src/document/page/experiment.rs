@@ -1,0 +1,177 @@
+//! The page of an experiment.
+
+use serde::Serialize;
+
+use super::TrialPage;
+use crate::document::Common;
+use crate::document::calibration::Calibration;
+use crate::document::capacity::Capacity;
+use crate::document::points::PointResult;
+use crate::document::retries_lab::RetriesLab;
+use crate::document::slob_sweep::SlobSweep;
+
+/// An experiment's points on a grid of what varies, and every trial in run order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ExperimentData"))]
+pub struct ExperimentPage {
+    /// `experiment`.
+    #[cfg_attr(test, ts(type = "'experiment'"))]
+    pub kind: &'static str,
+    /// What every page begins with.
+    #[serde(flatten)]
+    pub common: Common,
+    /// As it was named.
+    pub name: String,
+    /// Its UUID; empty where no experiment holds the trials together.
+    pub uuid: String,
+    /// What defines it.
+    pub definition: String,
+    /// In order: Server, Target, Database, Load generator, pgdyno, Pack, … with words each.
+    #[cfg_attr(test, ts(type = "Array<[name: string, words: string]>"))]
+    pub environment: Vec<(&'static str, String)>,
+    /// The limit of p99 of response times, where a capacity was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub slo_us: Option<f64>,
+    /// What varies. Points stand on a grid of these; zipped axes are one axis.
+    pub axes: Vec<Axis>,
+    /// By what varies.
+    pub points: Vec<Point>,
+    /// Every trial of the points, in run order, those that do not count too.
+    pub trials: Vec<TrialRef>,
+    /// Index in points: the one with the highest median goodput.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub best: Option<usize>,
+    /// From the first trial's beginning to the last one's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub took_s: Option<f64>,
+    /// What of that was measured.
+    pub measured_s: f64,
+    /// Where on the axis of sizes memory ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub zones: Option<Zones>,
+    /// How much load keeps the limit of p99.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub capacity: Option<Capacity>,
+    /// What the laboratory for retries found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub retries_lab: Option<RetriesLab>,
+    /// Times beside what is expected of good infrastructure, a system each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub calibrations: Option<Vec<Calibration>>,
+    /// Where the caches end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub slob: Option<SlobSweep>,
+    /// Trials that have a page of their own within this file: `#trial=NUMBER`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub pages: Option<Vec<TrialPage>>,
+}
+
+/// Something that varies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Axis {
+    /// `clients`, `params.scale`, `rate`.
+    pub name: String,
+    /// `clients`, `scale`.
+    pub title: String,
+    /// As typed, in order.
+    pub values: Vec<String>,
+    /// The same as numbers, where all are.
+    pub numbers: Option<Vec<f64>>,
+    /// Of an axis of sizes: that of the database at each value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub sizes_bytes: Option<Vec<Option<u64>>>,
+}
+
+/// A point on the grid.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Point {
+    /// What it came to.
+    #[serde(flatten)]
+    pub result: PointResult,
+    /// Index of its value on each axis.
+    pub at: Vec<usize>,
+    /// `null`: nothing was committed.
+    pub retries_per_commit: Option<f64>,
+    /// The verdict of most of its repeats; `null`: none has one.
+    pub limit: Option<PointLimit>,
+}
+
+/// What limited most repeats of a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PointLimit {
+    /// The rule's code.
+    pub code: String,
+    /// Its name for people.
+    pub name: String,
+    /// So many repeats have this verdict.
+    pub agree: u64,
+    /// So many have one.
+    pub of: u64,
+}
+
+/// A trial of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TrialRef {
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Its UUID.
+    pub uuid: String,
+    /// Index in points.
+    pub point: usize,
+    /// Which repeat of its point.
+    pub repeat: Option<u32>,
+    /// How it ended.
+    pub state: String,
+    /// Whether it counts in its point.
+    pub counts: bool,
+    /// Committed transactions a second.
+    pub goodput_per_s: Option<f64>,
+    /// Of response times under a rate, else of service times.
+    pub p50_us: Option<u64>,
+    /// The same.
+    pub p99_us: Option<u64>,
+    /// What limited it; `null`: no diagnosis was made.
+    pub limit: Option<TrialLimit>,
+    /// Why it does not count, or what went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub flag: Option<String>,
+    /// When it was begun, UTC.
+    pub started: String,
+}
+
+/// What limited a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TrialLimit {
+    /// The rule's code.
+    pub code: String,
+    /// Its name for people.
+    pub name: String,
+}
+
+/// Where on the axis of sizes memory ends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Zones {
+    /// The axis' name.
+    pub axis: String,
+    /// The server's setting.
+    pub shared_buffers_bytes: Option<u64>,
+    /// Of the server's host, where pgdyno is on it.
+    pub memory_bytes: Option<u64>,
+}

@@ -1,0 +1,125 @@
+//! The points of an experiment: what `pgdyno show --experiment NAME --json` prints.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::repeats::{LatencyKind, Repeat, Spread};
+use crate::Note;
+
+/// What an experiment came to, point by point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Points {
+    /// Which experiment.
+    pub experiment: ExperimentName,
+    /// By what varies.
+    pub points: Vec<PointResult>,
+    /// Numbers of the trials that found the maximum for others' rates: no points of their own.
+    pub maxima: Vec<i64>,
+}
+
+/// An experiment of the notebook.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExperimentName {
+    /// Its number in the notebook.
+    pub number: i64,
+    /// Its UUID.
+    pub uuid: String,
+    /// As it was named.
+    pub name: String,
+    /// When it was begun, UTC.
+    pub created: String,
+}
+
+/// The repeats of one workload with the same values for all that varies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PointResult {
+    /// What varies, for people.
+    pub title: String,
+    /// What varies: values by path (`params.scale`).
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
+    pub varied: BTreeMap<String, Value>,
+    /// The workload's name.
+    pub workload: String,
+    /// All its parameters.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub point: Option<Value>,
+    /// How many trials count.
+    pub repeats: usize,
+    /// The trials that count, in the order in which they were run.
+    pub trials: Vec<Repeat>,
+    /// Those that do not count.
+    pub left_out: Vec<LeftOut>,
+    /// Which latencies the percentiles are of.
+    pub latency: LatencyKind,
+    /// `goodput` (1/s), `p50`, `p90`, `p95`, `p99`, `p99.9` (µs).
+    pub figures: BTreeMap<String, PointFigure>,
+    /// Transactions of all trials that count.
+    pub committed: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// Tries beyond the first.
+    pub retries: u64,
+    /// Repeats that lie far from the others; they count all the same.
+    pub outliers: Vec<Outlier>,
+    /// What is noted of repeats that were not steady; they count too.
+    pub unsteady: Vec<Unsteady>,
+    /// What happened in some repeats and not in others.
+    pub uneven: Vec<Note>,
+}
+
+/// A figure of a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PointFigure {
+    /// `null`: a repeat lacks it.
+    pub over_repeats: Option<Spread>,
+    /// Of a percentile: that of all repeats' transactions together, `null` with too few of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub together_us: Option<Option<u64>>,
+}
+
+/// A trial that does not count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LeftOut {
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Which repeat it was to be.
+    pub repeat: Option<u32>,
+    /// `excluded: a backup was running`, `failed: no connection`.
+    pub why: String,
+}
+
+/// A repeat that lies far from the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Outlier {
+    /// In which figure.
+    pub figure: String,
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Which repeat.
+    pub repeat: Option<u32>,
+    /// In the figure's unit.
+    pub value: f64,
+    /// Iglewicz & Hoaglin's.
+    pub modified_z_score: f64,
+}
+
+/// A note on a repeat's warm-up or steadiness.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Unsteady {
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Which repeat.
+    pub repeat: Option<u32>,
+    /// The note's code.
+    pub code: String,
+    /// What the note says.
+    pub sentence: String,
+}

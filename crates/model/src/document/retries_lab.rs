@@ -1,0 +1,119 @@
+//! What `pgdyno lab retries --json` prints: the forms of a transaction side by side.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Facts, Latency};
+
+/// All points, in the order in which they were first measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RetriesLab {
+    /// Grows when a field changes its meaning or goes.
+    pub format: u32,
+    /// `retries`.
+    pub lab: String,
+    /// pgdyno's version.
+    pub pgdyno: String,
+    /// True: a first look.
+    pub exploratory: bool,
+    /// The workload's name; `null`: no trial came to its end. So with `variables`, `trial` and `target`.
+    pub workload: Option<String>,
+    /// What its clients started with.
+    pub variables: Option<BTreeMap<String, String>>,
+    /// What was asked of the first trial.
+    pub trial: Option<LabTrial>,
+    /// Where it was measured.
+    pub target: Option<LabTarget>,
+    /// One for each number of clients, isolation level, policy.
+    pub points: Vec<LabPoint>,
+    /// What is to be said of all points.
+    pub says: Vec<String>,
+}
+
+/// What was asked of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LabTrial {
+    /// How long it was to measure.
+    pub duration_s: Option<f64>,
+    /// Transactions of each client, instead.
+    pub transactions_per_client: Option<u64>,
+    /// The most tries of a transaction; 0: any number.
+    pub max_tries: u32,
+}
+
+/// Where it was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LabTarget {
+    /// For people.
+    pub title: String,
+    /// What is known about the server.
+    pub facts: Facts,
+}
+
+/// All forms under the same circumstances.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LabPoint {
+    /// The parameters that all its forms have in common.
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
+    pub given: Value,
+    /// The isolation level that was found to be in effect.
+    pub isolation: Option<String>,
+    /// The best first.
+    pub forms: Vec<LabForm>,
+    /// What its table means, in a sentence.
+    pub says: Option<String>,
+}
+
+/// All trials of a form at a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LabForm {
+    /// Its name.
+    pub form: String,
+    /// `null`: no trial came to its end.
+    pub goodput_per_s: Option<LabGoodput>,
+    /// Of all repeats, from the start of each transaction's first try.
+    pub service: Latency,
+    /// Transactions that were committed.
+    pub committed: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// All transactions that were to be done.
+    pub transactions: u64,
+    /// Transactions that were given up.
+    pub given_up: u64,
+    /// Retries by clients.
+    pub retries: u64,
+    /// Retries by the server, as transactions tell or as it counts.
+    pub server_retries: u64,
+    /// `null`: nothing was committed.
+    pub retries_per_commit: Option<f64>,
+    /// `null`: nothing was committed.
+    pub server_retries_per_commit: Option<f64>,
+    /// The share of the time in tries that was spent in those that failed, 0 to 1.
+    pub lost_time_share: Option<f64>,
+    /// The same of statements.
+    pub lost_statement_share: Option<f64>,
+    /// Why trials came to nothing, each reason once.
+    pub not_run: Vec<String>,
+}
+
+/// Committed transactions a second over the repeats.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LabGoodput {
+    /// Of the repeats.
+    pub median: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// Of each.
+    pub repeats: Vec<f64>,
+}

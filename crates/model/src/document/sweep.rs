@@ -1,0 +1,59 @@
+//! What `pgdyno sweep --json` prints: a line a trial when it is over, then the capacity; with
+//! `--dry-run` the plan.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::WholeTrial;
+use super::capacity::Capacity;
+
+/// A trial of a sweep that is over.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepTrial {
+    /// The experiment's name.
+    pub experiment: String,
+    /// What it was for.
+    pub role: &'static str,
+    /// What it was to measure.
+    pub point: Value,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+    /// How it ended.
+    pub state: &'static str,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// What happened before it.
+    pub before: Value,
+    /// What was measured, if anything was: the document of a trial.
+    #[serde(flatten)]
+    pub result: Option<WholeTrial>,
+}
+
+/// The last line, where it was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepCapacity {
+    /// How much load keeps the limit.
+    pub capacity: Capacity,
+}
+
+/// What a sweep would do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepPlan {
+    /// The experiment's name.
+    pub name: String,
+    /// In their order.
+    pub trials: Vec<PlannedTrial>,
+    /// How long it will take.
+    pub estimate_s: f64,
+}
+
+/// A trial of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlannedTrial {
+    /// What it is for.
+    pub role: &'static str,
+    /// What it is to measure.
+    pub point: Value,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+}

@@ -1,0 +1,334 @@
+//! A calibration for people, alone or beside others.
+
+use pgdyno_model::document::calibration::{
+    Baseline, Bend, Calibration, CalibrationLine, Concurrency, LineVerdict, Range, Saturation,
+    Step, What,
+};
+
+use crate::plan::calibrate::judge::ms;
+use crate::report::table::{Table, one_line};
+use pgdyno_model::text as figures;
+
+/// Tables are at most this wide, where that is possible.
+const WIDTH: usize = 110;
+
+/// All of it, ready to be printed.
+pub fn text(c: &Calibration) -> String {
+    let mut text = heading(c);
+    if c.lines.is_empty() {
+        return text + "\nnothing was measured\n";
+    }
+    text += &format!("\n{}", lines(c));
+    text += &comments(c);
+    text += &format!("\n{}", baseline(c));
+    if let Some(more) = &c.concurrency {
+        text += &format!("\n{}", concurrency(more));
+    }
+    text
+}
+
+fn heading(c: &Calibration) -> String {
+    let rows = c.variables.get("recordcount");
+    let rows = rows.map_or_else(String::new, |rows| format!(", {rows} rows"));
+    let params = c
+        .params
+        .iter()
+        .map(|param| format!(", {}", one_line(param)));
+    let params: String = params.collect();
+    let server = one_line(&c.server);
+    // A server of pgdyno's own says it already.
+    let server = match c.target.contains(&server) {
+        true => String::new(),
+        false => format!(" ({server})"),
+    };
+    format!(
+        "calibration {}, begun {}\n{}{server}\nreads and updates: YCSB B{rows}{params}, prepared \
+         statements, one client\n",
+        one_line(&c.calibration),
+        c.created,
+        one_line(&c.target),
+    )
+}
+
+fn title(what: What) -> &'static str {
+    match what {
+        What::RoundTrip => "round trip",
+        What::Commit => "commit",
+        What::Read => "read",
+        What::Update => "update",
+    }
+}
+
+fn lines(c: &Calibration) -> String {
+    let mut table = Table::default();
+    table.row([
+        "ms", "count", "min", "p50", "p95", "p99", "mean", "expected", "less way", "verdict",
+    ]);
+    let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), figures::ms);
+    for line in &c.lines {
+        table.row([
+            title(line.line).to_owned(),
+            figures::count(line.count),
+            time(line.min_us),
+            time(line.p50_us),
+            time(line.p95_us),
+            time(line.p99_us),
+            ms(line.mean_us),
+            range(line.expected),
+            line.without_round_trip_us.map_or_else(String::new, ms),
+            verdict(line),
+        ]);
+    }
+    table.text(WIDTH)
+        + "judged by the mean, against the upper end; less way: p50 without that of the round trip\n"
+}
+
+fn verdict(line: &CalibrationLine) -> String {
+    match line.doubts.is_empty() {
+        true => line.verdict.name().to_owned(),
+        false => format!("{} (!)", line.verdict.name()),
+    }
+}
+
+/// `1–2`, `up to 1`.
+fn range(range: Range) -> String {
+    let short = figures::ms_shortly;
+    match range.low_us > 0.0 {
+        true => format!("{}–{}", short(range.low_us), short(range.high_us)),
+        false => format!("up to {}", short(range.high_us)),
+    }
+}
+
+/// Causes of misses, what to look at, and what is known of the sync.
+fn comments(c: &Calibration) -> String {
+    let mut text = String::new();
+    let mut told: Vec<&str> = Vec::new();
+    for line in &c.lines {
+        let name = title(line.line);
+        if let Some(cause) = &line.cause {
+            text += &format!("\n{name}: {}: {}\n", cause.part.name(), cause.sentence);
+            for evidence in &cause.evidence {
+                if !told.contains(&evidence.as_str()) {
+                    text += &format!("    {evidence}\n");
+                    told.push(evidence);
+                }
+            }
+        } else if line.verdict == LineVerdict::Missed {
+            text += &format!("\n{name}: the cause is not known: the round trip was not measured\n");
+        }
+        for doubt in &line.doubts {
+            if !told.contains(&doubt.as_str()) {
+                text += &format!("\n(!) {name}: {doubt}\n");
+                told.push(doubt);
+            }
+        }
+    }
+    let sentences = c.sync.sentences.iter();
+    let sentences: Vec<&String> = sentences.filter(|s| !told.contains(&s.as_str())).collect();
+    if !sentences.is_empty() {
+        text.push('\n');
+        sentences
+            .iter()
+            .for_each(|sentence| text += &format!("sync: {sentence}\n"));
+    }
+    text
+}
+
+fn baseline(c: &Calibration) -> String {
+    match c.baseline {
+        Some(Baseline::Met) => {
+            "baseline met: read and update are as fast as expected or faster\n".to_owned()
+        }
+        Some(Baseline::Missed) => {
+            let missed = c.lines.iter().filter(|line| {
+                matches!(line.line, What::Read | What::Update)
+                    && line.verdict == LineVerdict::Missed
+            });
+            let missed: Vec<String> = missed
+                .map(|line| {
+                    let cause = line.cause.as_ref().map(|cause| cause.part.name());
+                    let cause = cause.map_or_else(String::new, |cause| format!(" ({cause})"));
+                    format!("{}{cause}", title(line.line))
+                })
+                .collect();
+            format!("baseline MISSED: {}\n", missed.join(", "))
+        }
+        None => "baseline not known: reads and updates were not measured to the end\n".to_owned(),
+    }
+}
+
+fn concurrency(c: &Concurrency) -> String {
+    let mut table = Table::default();
+    table.row(["clients", "done/s", "p50 ms", "p99 ms", "failed", ""]);
+    for step in &c.steps {
+        let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), figures::ms);
+        table.row([
+            step.clients.to_string(),
+            figures::rate(step.goodput_per_s),
+            time(step.p50_us),
+            time(step.p99_us),
+            figures::count(step.failed),
+            match step.client_bound {
+                true => "pgdyno is the limit".to_owned(),
+                false => String::new(),
+            },
+        ]);
+    }
+    let least = c.least_growth * 100.0;
+    let mut text = table.text(WIDTH);
+    match c.throughput_stops {
+        Some(Saturation::At {
+            clients,
+            goodput_per_s,
+        }) => {
+            text += &format!(
+                "throughput stops growing at {}: {}/s, and more of them give less than {least:.0} % more\n",
+                clients_words(clients),
+                figures::rate(goodput_per_s)
+            );
+        }
+        Some(Saturation::Beyond { clients, .. }) => {
+            text += &format!(
+                "throughput still grows at {}, the most that were tried\n",
+                clients_words(clients)
+            );
+        }
+        None => {}
+    }
+    text += &match c.p99_bends {
+        Some(Bend::At { clients }) => format!(
+            "p99 bends at {}: beyond it grows faster than throughput\n",
+            clients_words(clients)
+        ),
+        Some(Bend::AtOrBelow { clients }) => format!(
+            "p99 bends at {} already: it grows faster than throughput from there on\n",
+            clients_words(clients)
+        ),
+        Some(Bend::NotSeen) => "p99 does not bend up to the greatest throughput\n".to_owned(),
+        None => {
+            let why = c.p99_unknown.as_deref().unwrap_or_default();
+            format!("where p99 bends is not known: {why}\n")
+        }
+    };
+    text
+}
+
+fn clients_words(clients: u32) -> String {
+    match clients {
+        1 => "1 client".to_owned(),
+        more => format!("{more} clients"),
+    }
+}
+
+/// A system among others: those of one name are told apart by their UUIDs.
+pub fn label(c: &Calibration, systems: &[Calibration]) -> String {
+    let name = one_line(&c.calibration);
+    let mut others = systems.iter().filter(|o| o.uuid != c.uuid);
+    match others.any(|other| other.calibration == c.calibration) {
+        true => format!("{name} ({:.8})", c.uuid),
+        false => name,
+    }
+}
+
+/// Systems side by side: a row a system, for people.
+pub fn systems(systems: &[Calibration]) -> String {
+    let mut table = Table::default();
+    table.row([
+        "mean ms",
+        "round trip",
+        "commit",
+        "read",
+        "update",
+        "baseline",
+        "best done/s",
+        "clients",
+    ]);
+    for c in systems {
+        let mean = |what| {
+            let line = c.lines.iter().find(|line| line.line == what);
+            line.map_or_else(
+                || "–".to_owned(),
+                |line| {
+                    let mark = match line.verdict {
+                        LineVerdict::Missed => " missed",
+                        _ if !line.doubts.is_empty() => " (!)",
+                        _ => "",
+                    };
+                    format!("{}{mark}", ms(line.mean_us))
+                },
+            )
+        };
+        let best = best(c);
+        table.row([
+            label(c, systems),
+            mean(What::RoundTrip),
+            mean(What::Commit),
+            mean(What::Read),
+            mean(What::Update),
+            match c.baseline {
+                Some(Baseline::Met) => "met",
+                Some(Baseline::Missed) => "missed",
+                None => "–",
+            }
+            .to_owned(),
+            best.map_or_else(|| "–".to_owned(), |s| figures::rate(s.goodput_per_s)),
+            best.map_or_else(|| "–".to_owned(), |s| s.clients.to_string()),
+        ]);
+    }
+    let mut text = table.text(WIDTH);
+    let mut any_doubt = false;
+    for c in systems {
+        for line in &c.lines {
+            if let Some(cause) = &line.cause {
+                text += &format!(
+                    "\n{}, {}: {}: {}\n",
+                    label(c, systems),
+                    title(line.line),
+                    cause.part.name(),
+                    cause.sentence
+                );
+            }
+            any_doubt |= !line.doubts.is_empty();
+        }
+    }
+    if any_doubt {
+        text += "\n(!) may be worth less than it seems: pgdyno show --experiment NAME says why\n";
+    }
+    text
+}
+
+/// The greatest throughput of more than one client.
+fn best(c: &Calibration) -> Option<&Step> {
+    let steps = c.concurrency.iter().flat_map(|more| &more.steps);
+    steps.max_by(|a, b| a.goodput_per_s.total_cmp(&b.goodput_per_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::calibrate::read;
+    use crate::report::calibration::document;
+
+    #[test]
+    fn systems_of_one_name_are_told_apart_by_their_uuids() {
+        let systems = [
+            read::Calibration::nothing_yet("db1", "0123456789"),
+            read::Calibration::nothing_yet("db1", "abcdefghij"),
+            read::Calibration::nothing_yet("db2", "klmnopqrst"),
+        ];
+        let systems = systems.map(|c| document(&c));
+        let labels: Vec<_> = systems.iter().map(|c| label(c, &systems)).collect();
+        assert_eq!(labels, ["db1 (01234567)", "db1 (abcdefgh)", "db2"]);
+        let text = super::systems(&systems);
+        assert!(text.contains("\ndb1 (abcdefgh) "), "{text}");
+        assert_eq!(systems[0].baseline, None);
+    }
+
+    #[test]
+    fn expectations_are_written_as_short_as_they_are_typed() {
+        let of = |low_us, high_us| range(Range { low_us, high_us });
+        assert_eq!(of(1000.0, 2000.0), "1–2");
+        assert_eq!(of(200.0, 1500.0), "0.2–1.5");
+        assert_eq!(of(0.0, 1000.0), "up to 1");
+    }
+}

@@ -1,0 +1,170 @@
+//! How much load a system takes, for people.
+
+use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, Load};
+use pgdyno_stats::Sample;
+
+use crate::report::table::Table;
+use pgdyno_model::text as figures;
+
+/// Characters of the longest bar.
+const BAR: f64 = 24.0;
+
+/// All of it, ready to be printed.
+pub fn text(found: &Capacity) -> String {
+    let limit = ms(found.slo_us);
+    let mut text = format!(
+        "How much load keeps p99 within {limit} ms (response times: from when a transaction was to \
+         start)\n"
+    );
+    for ladder in &found.ladders {
+        text += &format!("\n{}\n", ladder.title);
+        text += &table(ladder, found.slo_us);
+        for gap in &ladder.gaps {
+            text += &format!("left out: {gap}\n");
+        }
+        if let Some(capacity) = &ladder.capacity {
+            text += &capacity_words(found, ladder, capacity);
+        }
+        if let Some(knee) = &ladder.knee {
+            text += &knee_words(knee);
+        }
+        if let Some(why) = &ladder.no_curve {
+            text += &format!("no curve: {why}\n");
+        }
+    }
+    text
+}
+
+fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> String {
+    let limit = ms(found.slo_us);
+    let per_s = figures::rate(capacity.per_s);
+    match capacity.is {
+        EstimateIs::Below | EstimateIs::AtOrBelow => {
+            format!("capacity  below {per_s} transactions/s, the lowest rate: measure lower ones\n")
+        }
+        EstimateIs::AtLeast | EstimateIs::Above => format!(
+            "capacity  {per_s} transactions/s or more: no rate broke the limit; measure higher ones\n"
+        ),
+        EstimateIs::At => {
+            let mut text = format!(
+                "capacity  {per_s} transactions/s keep p99 within {limit} ms{}\n",
+                interval(capacity)
+            );
+            if let Some((load, p99s)) = kept(ladder, capacity.per_s) {
+                text += &format!(
+                    "          measured at {}/s: {} done, p99 {} ms\n",
+                    figures::rate(load.rate_per_s),
+                    figures::rate(median(known(&load.goodput_per_s)).unwrap_or(0.0)),
+                    median(p99s).map_or_else(String::new, ms),
+                );
+            }
+            text
+        }
+    }
+}
+
+/// The highest load up to this one that was measured, with the p99 of its repeats.
+fn kept(ladder: &Ladder, up_to: f64) -> Option<(&Load, Vec<f64>)> {
+    let loads = ladder.loads.iter().rev();
+    let mut loads = loads.filter_map(|load| Some((load, p99s(load)?)));
+    loads.find(|(load, _)| load.rate_per_s <= up_to)
+}
+
+/// p99 of each repeat; `None` where one has too few transactions for it.
+fn p99s(load: &Load) -> Option<Vec<f64>> {
+    let p99s = load.response_p99_us.iter();
+    p99s.map(|us| us.map(|us| us as f64)).collect()
+}
+
+fn known(values: &[Option<f64>]) -> Vec<f64> {
+    values.iter().copied().flatten().collect()
+}
+
+fn table(ladder: &Ladder, slo_us: f64) -> String {
+    let medians = ladder.loads.iter().filter_map(p99s).filter_map(median);
+    let (least, most) = medians.fold((f64::MAX, 1.0f64), |(l, m), p| (l.min(p), m.max(p)));
+    let mut table = Table::default();
+    table.row([
+        "offered/s",
+        "done/s",
+        "failed",
+        "p50 ms",
+        "p99 ms",
+        "of repeats",
+        "kept",
+        "",
+    ]);
+    for load in &ladder.loads {
+        let p50s = load.response_p50_us.iter().flatten();
+        let p50 = median(p50s.map(|us| *us as f64).collect());
+        let failed: u64 = load.failed.iter().flatten().sum();
+        let (mut p99, mut range, mut kept, mut bar) =
+            ("–".to_owned(), String::new(), "–".to_owned(), String::new());
+        if let Some(p99s) = p99s(load)
+            && let Some(of_all) = median(p99s.clone())
+        {
+            let (low, high) = ends(&p99s);
+            p99 = ms(of_all);
+            range = format!("{}–{}", ms(low), ms(high));
+            let keeping = p99s.iter().filter(|p99| **p99 <= slo_us).count();
+            kept = format!("{keeping} of {}", p99s.len());
+            // Logarithmic: overload is a hundred times what is normal.
+            let share = (of_all / least).ln() / (most / least).ln().max(1e-9);
+            bar = "█".repeat(1 + (share * (BAR - 1.0)).round() as usize);
+        }
+        table.row([
+            figures::rate(load.rate_per_s),
+            median(known(&load.goodput_per_s)).map_or_else(|| "–".to_owned(), figures::rate),
+            figures::count(failed),
+            p50.map_or_else(|| "–".to_owned(), ms),
+            p99,
+            range,
+            kept,
+            // Figures stand to the right, a bar grows to the right.
+            format!("{bar:<width$}", width = BAR as usize),
+        ]);
+    }
+    table.text(100)
+}
+
+fn knee_words(knee: &Estimate) -> String {
+    let per_s = figures::rate(knee.per_s);
+    match knee.is {
+        EstimateIs::At => format!(
+            "knee      {per_s} transactions/s{}: beyond it latency grows faster than load\n",
+            interval(knee)
+        ),
+        EstimateIs::Below | EstimateIs::AtOrBelow => format!(
+            "knee      {per_s} transactions/s or less: latency grows faster than load from there on\n"
+        ),
+        EstimateIs::AtLeast | EstimateIs::Above => {
+            format!("knee      above {per_s} transactions/s: measure higher rates\n")
+        }
+    }
+}
+
+fn interval(estimate: &Estimate) -> String {
+    match estimate.interval.as_ref().and_then(Option::as_ref) {
+        Some(interval) => format!(
+            " ({} interval {} to {})",
+            figures::roughly(interval.level),
+            figures::rate(interval.low),
+            figures::rate(interval.high)
+        ),
+        None => " (no interval: it takes six repeats)".to_owned(),
+    }
+}
+
+fn median(values: Vec<f64>) -> Option<f64> {
+    Sample::new(&values).ok().map(|sample| sample.median())
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::MAX, 0.0), |(low, high), v| {
+        (low.min(*v), high.max(*v))
+    })
+}
+
+fn ms(us: f64) -> String {
+    figures::ms(us.round() as u64)
+}

@@ -1,0 +1,63 @@
+//! A comparison.
+
+use pgdyno_model::document::comparison::Verdict;
+use pgdyno_model::document::page::{ComparePage, Difference, Pair};
+
+use super::{common, escaped, ms_of, rate, table};
+
+/// It, ready to be pasted.
+pub fn comparison(document: &ComparePage) -> String {
+    let mut text: String = document.pairs.iter().map(pair).collect();
+    let changed = document.changed.iter();
+    let changed: Vec<Vec<String>> = changed
+        .map(|one| {
+            [&one.name, &one.a, &one.b]
+                .map(|text| escaped(text))
+                .to_vec()
+        })
+        .collect();
+    if !changed.is_empty() {
+        text += &table(&["differs", "A", "B"], &changed);
+    }
+    common::begin(&document.common) + &text + &common::end(&document.common)
+}
+
+fn pair(pair: &Pair) -> String {
+    let rows: Vec<Vec<String>> = pair.differences.iter().map(row).collect();
+    let heading = ["figure", "A", "B", "change", "95 % interval", ""];
+    format!("### {}\n\n{}", escaped(&pair.point), table(&heading, &rows))
+}
+
+fn row(one: &Difference) -> Vec<String> {
+    let is_time = one.unit == "µs";
+    let shown = |value: Option<f64>| match is_time {
+        true => ms_of(value),
+        false => rate(value),
+    };
+    let dash = || "–".to_owned();
+    let change = pgdyno_model::text::change;
+    let unit = if is_time { "ms" } else { "tx/s" };
+    vec![
+        format!("{}, {unit}", escaped(one.figure)),
+        shown(one.a.as_ref().map(|spread| spread.over.median)),
+        shown(one.b.as_ref().map(|spread| spread.over.median)),
+        one.change.map_or_else(dash, change),
+        one.change_interval.map_or_else(dash, |[low, high]| {
+            format!("{} to {}", change(low), change(high))
+        }),
+        match (&one.not_compared, one.verdict) {
+            (Some(why), _) => escaped(why),
+            (None, Some(verdict)) => words(verdict).to_owned(),
+            (None, None) => dash(),
+        },
+    ]
+}
+
+fn words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Higher => "higher",
+        Verdict::Lower => "lower",
+        Verdict::NoSignificantDifference => "no significant difference",
+        Verdict::NotEnoughRepeats => "not enough repeats",
+    }
+}

@@ -1,0 +1,37 @@
+//! An experiment.
+
+use pgdyno_model::document::page::ExperimentPage;
+
+use super::{common, escaped, ms, rate, table};
+
+/// It, ready to be pasted.
+pub fn experiment(document: &ExperimentPage) -> String {
+    let points = document.points.iter().map(|point| {
+        let figure = |name: &str| point.result.figures.get(name);
+        let goodput = figure("goodput").and_then(|figure| figure.over_repeats.as_ref());
+        let goodput = goodput.map(|spread| &spread.over);
+        let (min, max) = (goodput.map(|s| s.min), goodput.map(|s| s.max));
+        let together = |name| ms(figure(name).and_then(|figure| figure.together_us.flatten()));
+        let limit = point.limit.as_ref();
+        vec![
+            escaped(&point.result.title),
+            rate(goodput.map(|s| s.median)),
+            format!("{} to {}", rate(min), rate(max)),
+            together("p50"),
+            together("p99"),
+            point.result.repeats.to_string(),
+            limit.map_or_else(|| "–".to_owned(), |limit| escaped(&limit.name)),
+        ]
+    });
+    let heading = [
+        "point",
+        "committed/s, median",
+        "range",
+        "p50, ms",
+        "p99, ms",
+        "repeats",
+        "limited by",
+    ];
+    let points = table(&heading, &points.collect::<Vec<_>>());
+    common::begin(&document.common) + &points + &common::end(&document.common)
+}
