@@ -37,29 +37,6 @@ export type Common = {
   notes: Array<Note>;
 };
 
-/** A validity note, with what the page adds. */
-export type Note = {
-  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
-  figures?: Array<string>;
-  /** A bold beginning; without it the sentence stands alone. */
-  title?: string;
-  /** From when on it holds, in microseconds on the trial's clock. */
-  from_us?: number;
-  /** Until when. */
-  to_us?: number;
-  /** Such as `fsync-off`. */
-  code: string;
-  /** How much it matters. */
-  severity: Severity;
-  /** What is the case, with its figures. */
-  sentence: string;
-  /** What to do about it. */
-  remedy: string;
-};
-
-/** How much a note matters. */
-export type Severity = "notice" | "warning" | "serious";
-
 /** What limited a trial. */
 export type Verdict = {
   /**
@@ -85,34 +62,6 @@ export type Verdict = {
   /** Every rule that was examined, in order. */
   rules: Array<Rule>;
 };
-
-/** A gate of a comparison. */
-export type Gate = {
-  /** `--fail-if` as typed. */
-  condition: string;
-  /** What came of it. */
-  result: GateResult;
-  /** The same in a sentence. */
-  sentence: string;
-};
-
-/** What came of a gate. */
-export type GateResult = "passed" | "failed" | "cannot-tell";
-
-/** What became of a rule. */
-export type Rule = {
-  /** Its code. */
-  code: string;
-  /** Its name for people. */
-  name: string;
-  /** What came of it. */
-  state: RuleState;
-  /** The deciding figure, or the reason why there is none. */
-  figure: string;
-};
-
-/** What came of a rule. */
-export type RuleState = "limit" | "second" | "ruled-out" | "not-applicable" | "not-known";
 
 /** One piece of evidence. */
 export type Evidence = {
@@ -143,6 +92,57 @@ export type LimitOf = {
   /** In one sentence. */
   sentence: string;
 };
+
+/** A gate of a comparison. */
+export type Gate = {
+  /** `--fail-if` as typed. */
+  condition: string;
+  /** What came of it. */
+  result: GateResult;
+  /** The same in a sentence. */
+  sentence: string;
+};
+
+/** What came of a gate. */
+export type GateResult = "passed" | "failed" | "cannot-tell";
+
+/** What became of a rule. */
+export type Rule = {
+  /** Its code. */
+  code: string;
+  /** Its name for people. */
+  name: string;
+  /** What came of it. */
+  state: RuleState;
+  /** The deciding figure, or the reason why there is none. */
+  figure: string;
+};
+
+/** What came of a rule. */
+export type RuleState = "limit" | "second" | "ruled-out" | "not-applicable" | "not-known";
+
+/** A validity note, with what the page adds. */
+export type Note = {
+  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
+  figures?: Array<string>;
+  /** A bold beginning; without it the sentence stands alone. */
+  title?: string;
+  /** From when on it holds, in microseconds on the trial's clock. */
+  from_us?: number;
+  /** Until when. */
+  to_us?: number;
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
+};
+
+/** How much a note matters. */
+export type Severity = "notice" | "warning" | "serious";
 
 /** A trial's page. */
 export type TrialData = {
@@ -208,38 +208,6 @@ export type TrialData = {
   notes: Array<Note>;
 };
 
-/** One of the longest transactions, with what happened around it. */
-export type Worst = {
-  /** When it ended. */
-  at_us: number;
-  /** From the scheduled start, with a rate. */
-  response_us: number | null;
-  /** How much of that it waited to begin. Not recorded yet. */
-  queued_us: number | null;
-  /** From the start. */
-  service_us: number | null;
-  /** How often it was tried. Not recorded yet. */
-  tries: number | null;
-  /** Its script, where there are several. */
-  script?: string;
-  /** Where it ran. Not recorded yet. */
-  endpoint?: string;
-  /** Its slowest statement. Not recorded yet. */
-  slowest?: SlowestStatement;
-  /** What happened around it. */
-  around: string;
-  /** Indexes in `events`. */
-  events: Array<number>;
-};
-
-/** The statement that took longest in a transaction. */
-export type SlowestStatement = {
-  /** As reports print it. */
-  text: string;
-  /** How long it took. */
-  us: number;
-};
-
 /** What was run, and what came of it: of `--json` all but its series and seconds (docs/json.md). */
 export type Run = {
   /** Grows when a field changes its meaning or goes. */
@@ -296,550 +264,15 @@ export type Run = {
   stored?: Stored;
 };
 
-/** A server that clients connected to. */
-export type Endpoint = {
-  /** `host:port`, or the path of a Unix socket. */
-  name: string;
-  /** Clients that try it first. */
-  clients: number;
-  /** Connections made there; like the two below over the whole run. */
-  connections: number;
-  /** Connections to it that broke. */
-  lost: number;
-  /** How often a client came here from another endpoint. */
-  arrived: number;
-  /** As in the figures. */
-  service: Latencies;
-  /** As in the figures. */
-  response: Latencies | null;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
-};
-
-/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
-export type Latencies = {
-  /** How many there are. */
-  count: number;
-  /** Their mean. */
-  mean_us: number | null;
-  /** Their standard deviation, over all of them. */
-  stddev_us: number | null;
-  /** The median. */
-  p50_us: number | null;
-  /** The 90th percentile. */
-  p90_us: number | null;
-  /** The 95th percentile. */
-  p95_us: number | null;
-  /** The 99th percentile. */
-  p99_us: number | null;
-  /** The 99.9th percentile. */
-  p99_9_us: number | null;
-  /** The longest. */
-  max_us: number | null;
-};
-
-/** What was counted during a trial, warm-up included. */
-export type ServerCounters = {
-  /** Where the counters are from, for people. */
-  source: string;
-  /** How much each has grown. */
-  counted: { [key in string]: number };
-  /** The sum of those that count what clients retry for, where there are any. */
-  restarts: number | null;
-};
-
-/** The accounting with what follows from it; `null` where that is not known. */
-export type Accounted = {
-  /** What follows. */
-  figures: AccountingFigures;
-  /** From the barrier to the end of the last transaction, in microseconds. */
-  elapsed_us: number;
-  /** Sessions at work. */
-  sessions: number;
-  /** CPUs of the server's host, where pgdyno is on it. */
-  cpus: number | null;
-  /** Counters of the buffer pool. */
-  buffers: Fact<BufferCounters>;
-  /** Reads of tables and indexes by who made them, where the server tells. */
-  io: Fact<Array<IoRow>>;
-  /** Bytes of log written. */
-  wal_bytes: Fact<number>;
-  /** What the device under the server's files did, for whomever. */
-  device: Fact<DeviceUse>;
-  /** CPU time of all the server's processes, in microseconds. */
-  cpu_us: Fact<number>;
-  /** What the sessions did, by kind of work unit. */
-  units: Array<AccountedUnits>;
-  /** What a unit is expected to read. */
-  expected: Fact<Expected>;
-  /** What the nodes of a distributed database count, under its own names. */
-  nodes: Array<NodeFigures>;
-};
-
-/** Something known, or why it is not. */
-export type Fact<T> = T | {
-  unseen: string
-};
-
-/** What a device did. */
-export type DeviceUse = {
-  /** Its name, such as `nvme0n1`. */
-  name: string;
-  /** Reads that ended. */
-  reads: number;
-  /** Bytes of them. */
-  read_bytes: number;
-  /** Writes that ended. */
-  writes: number;
-  /** Bytes of them. */
-  written_bytes: number;
-};
-
-/** Reads of tables and indexes by one kind of process. */
-export type IoRow = {
-  /** Such as `client backend` or `io worker`. */
-  backend: string;
-  /** Such as `normal` or `bulkread`. */
-  context: string;
-  /** Reads, of one block or of several. */
-  reads: number;
-  /** Bytes of them. */
-  read_bytes: number;
-  /** Blocks found in the pool. */
-  hits: number;
-};
-
-/** The counters of the session's database before and after. */
-export type BufferCounters = {
-  /** Whose they are: the database. */
-  database: string;
-  /** Bytes of a block. */
-  block_bytes: number;
-  /** By name, at the barrier. */
-  before: { [key in string]: number };
-  /** By name, when all sessions had gone. */
-  after: { [key in string]: number };
-};
-
-/** What units are expected to read. */
-export type Expected = {
-  /** The kind of unit, such as `select`. */
-  kind: string;
-  /** How many were explained. */
-  count: number;
-  /** Buffers of one, on average. */
-  mean: number;
-  /** The fewest that one read. */
-  min: number;
-  /** The most. */
-  max: number;
-  /**
-   * The plan, node by node from the top, with the number of units that had it; most had the
-   * first.
-   */
-  plans: Array<[string, number]>;
-};
-
-/**
- * A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
- * logical read as PostgreSQL has them.
- */
-export type NodeFigures = {
-  /** Its name among what is observed, such as `yb.reads`. */
-  name: string;
-  /** Its unit, such as `1/s`. */
-  unit: string;
-  /** The mean over the measured time, by node. */
-  by_node: { [key in string]: number };
-};
-
-/** How often the sessions did one kind of work. */
-export type AccountedUnits = {
-  /** Such as `select`. */
-  kind: string;
-  /** How often. */
-  count: number;
-  /** Rows of one. */
-  rows_each: number;
-};
-
-/** What follows from an accounting: see the methods of [`Accounting`] of the same names. */
-export type AccountingFigures = {
-  logical_reads: number | null;
-  liops: number | null;
-  misses: number | null;
-  misses_per_s: number | null;
-  hit_ratio: number | null;
-  device_reads_per_s: number | null;
-  device_bytes_per_s: number | null;
-  /** Blocks that came from the device as a share of all logical reads. */
-  device_blocks_per_logical_read: number | null;
-  wal_bytes_per_s: number | null;
-  cpu_us_per_logical_read: number | null;
-  liops_per_core: number | null;
-  cores_busy: number | null;
-  busy_share: number | null;
-  us_per_logical_read: number | null;
-  buffers_per_unit: number | null;
-  counted_by_expected: number | null;
-};
-
-/** The commands of a script. */
-export type ScriptStatements = {
-  /** The script's name. */
-  script: string;
-  /** In their order. */
-  commands: Array<Statement>;
-};
-
-/** A command of a script, over the measured time. */
-export type Statement = {
-  /** Its number in the script. */
-  command: number;
-  /** As reports print it. */
-  text: string;
-  /** Whether it goes to the server. */
-  is_sql: boolean;
-  /** From sending to the end of the answer; of executions that went well. */
-  latency: Latencies;
-  /** Errors here after which the transaction was tried again. */
-  retries: number;
-  /** Errors here that ended the transaction. */
-  failures: number;
-};
-
-/** What pgdyno itself used in the measured time. */
-export type ClientCpu = {
-  /** CPU time in user mode, all threads. */
-  user_us: number;
-  /** CPU time in the kernel. */
-  system_us: number;
-  /** Both for each transaction booked. */
-  us_per_transaction: number | null;
-  /** How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known. */
-  io: string | null;
-  /** Where io_uring was looked for in vain: why. */
-  why_not_io_uring: string | null;
-  /** By thread. */
-  threads: Array<ClientThread>;
-};
-
-/** What one thread of pgdyno used. */
-export type ClientThread = {
-  /** Wall time. */
-  wall_us: number;
-  /** CPU time in user mode. */
-  user_us: number;
-  /** CPU time in the kernel. */
-  system_us: number;
-  /** Time in which it could have run and had no CPU. */
-  waited_us: number;
-  /** Share of wall time on a CPU. */
-  busy_share: number;
-  /** Share of wall time on a CPU or waiting for one. */
-  wanted_share: number;
-  /** Share of wall time waiting for one. */
-  waited_share: number;
-  /** How late the event loop was for a deadline, at worst. */
-  deadline_lag_max_us: number;
-  /** How late it was for answers and deadlines, the 99th percentile; `null` where too few say. */
-  event_loop_lag_p99_us: number | null;
-};
-
-/** What the notebook knows of a trial beside its result. */
-export type Stored = {
-  /** In its notebook. */
-  number: number;
-  /** Everywhere. */
-  uuid: string;
-  /** `complete`, `aborted`, … */
-  state: State;
-  /** Why it did not come to its end. */
-  reason: string | null;
-  /** When it ended, UTC. */
-  ended: string | null;
-  /** The name of its experiment. */
-  experiment: string | null;
-  /** Its place in the order of that. */
-  position: number | null;
-  /** The swept parameters. */
-  point: unknown;
-  /** Which repeat of its point. */
-  repeat: number | null;
-  /** Words given by people. */
-  tags: Array<string>;
-  /** A note given by people. */
-  note: string | null;
-  /** Why it does not count. */
-  excluded: string | null;
-  /** The command line. */
-  command: string;
-  /** The version of pgdyno that ran it. */
-  pgdyno: string;
-};
-
-/** States of a trial. */
-export type State = "running" | "complete" | "failed" | "aborted";
-
-/** Figures of the warm-up, which are in no others. */
-export type Warmup = {
-  /** How it ended; `null` where its time was given. */
-  detected: WarmupEnd | null;
-  /** From its beginning to the end of its last transaction. */
-  elapsed_us: number;
-  /** By script. */
-  scripts: Array<ScriptFigures>;
-  /** Committed transactions a second. */
-  goodput_per_s: number;
-  /** From the start of a committed transaction's first try to its end. */
-  service: Latencies;
-  /** From the start of the try that was committed to its end; `null` where there is but one. */
-  attempt: Latencies | null;
-  /** From the scheduled start to the end; `null` without a rate. */
-  response: Latencies | null;
-  /** How late transactions started; `null` without a rate. */
-  schedule_lag: Latencies | null;
-  /** What tries cost. */
-  work: Work;
-  /** Work units by operation; empty where none are counted. */
-  units: Array<UnitFigures>;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
-};
-
-/** Figures of one script. */
-export type ScriptFigures = {
+/** What was run. */
+export type Workload = {
   /** Its name. */
   name: string;
-  /** Its weight. */
-  weight: number;
-  /** Committed transactions a second. */
-  goodput_per_s: number;
-  /** From the start of a committed transaction's first try to its end. */
-  service: Latencies;
-  /** From the start of the try that was committed to its end; `null` where there is but one. */
-  attempt: Latencies | null;
-  /** From the scheduled start to the end; `null` without a rate. */
-  response: Latencies | null;
-  /** How late transactions started; `null` without a rate. */
-  schedule_lag: Latencies | null;
-  /** What tries cost. */
-  work: Work;
-  /** Work units by operation; empty where none are counted. */
-  units: Array<UnitFigures>;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
+  /** The pack's content, when it is a pack. */
+  pack_sha256: string | null;
+  /** Variables that every client started with. */
+  variables: { [key in string]: string };
 };
-
-/** What tries cost: those that were committed, and those that were thrown away. */
-export type Work = {
-  /** Time in tries that were committed, in microseconds. */
-  kept_us: number;
-  /** Statements sent in them. */
-  kept_statements: number;
-  /** Tries that failed, whether another followed or not. */
-  lost_tries: number;
-  /** Time in them until they were rolled back, in microseconds. */
-  lost_us: number;
-  /** Statements sent in them. */
-  lost_statements: number;
-  /** The share of the time in tries that was thrown away, 0 to 1; `null` without any. */
-  lost_time_share: number | null;
-  /** The share of statements that were thrown away, 0 to 1; `null` without any. */
-  lost_statement_share: number | null;
-  /** Pauses between tries, in microseconds: in no other figure here. */
-  backoff_us: number;
-  /** Transactions that failed with an error that might be tried again, and were not any more. */
-  given_up: number;
-  /** Retries that the server made itself, as committed transactions tell. */
-  server_retries: number;
-};
-
-/** Work units of one operation. */
-export type UnitFigures = {
-  /** The operation. */
-  operation: string;
-  /** How many units. */
-  units: number;
-  /** The same by second. */
-  units_per_s: number;
-  /** Rows that they found or changed. */
-  rows: number;
-  /** The same by second. */
-  rows_per_s: number;
-  /** How long a unit took. */
-  latency: Latencies;
-};
-
-/** How such a warm-up ended. */
-export type WarmupEnd = {
-  /** Why. */
-  ended_by: EndedBy;
-  /** What was watched. */
-  figure: Figure;
-  /**
-   * At the limit, what was still going on: the change over the later half, as a share of the
-   * median there. `None` where it makes no share.
-   */
-  change: number | null;
-};
-
-/** A figure of a second. */
-export type Figure = "throughput" | "response_time";
-
-/** Why a warm-up whose end was to be found came to it. */
-export type EndedBy = "steady" | "limit" | "trial";
-
-/** The machine that pgdyno ran on. */
-export type Host = {
-  /** Its name. */
-  name: string | null;
-  /** Release of its kernel. */
-  kernel: string | null;
-  /** Model of its first CPU. */
-  cpu_model: string | null;
-  /** CPUs that pgdyno might use. */
-  cpus: number;
-  /** Main memory. */
-  memory_bytes: number | null;
-};
-
-/** What the draws came to. */
-export type Touched = {
-  /** Draws that were made. */
-  draws: number;
-  /** Whether the run made more than were replayed. */
-  is_sample: boolean;
-  /** Different rows among them. */
-  distinct: number;
-  /** Share of the row that was drawn most, 0 to 1. */
-  hottest_share: number;
-  /** Share of the hundred rows that were drawn most. */
-  hottest_100_share: number;
-};
-
-/** Figures of the measured time, or of the warm-up. */
-export type Phase = {
-  /** From its beginning to the end of its last transaction. */
-  elapsed_us: number;
-  /** By script. */
-  scripts: Array<ScriptFigures>;
-  /** Committed transactions a second. */
-  goodput_per_s: number;
-  /** From the start of a committed transaction's first try to its end. */
-  service: Latencies;
-  /** From the start of the try that was committed to its end; `null` where there is but one. */
-  attempt: Latencies | null;
-  /** From the scheduled start to the end; `null` without a rate. */
-  response: Latencies | null;
-  /** How late transactions started; `null` without a rate. */
-  schedule_lag: Latencies | null;
-  /** What tries cost. */
-  work: Work;
-  /** Work units by operation; empty where none are counted. */
-  units: Array<UnitFigures>;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
-};
-
-/** One of the committed transactions that took longest. */
-export type SlowTransaction = {
-  /** Its script's name. */
-  script: string | null;
-  /** The number of its client. */
-  client: number;
-  /** When it ended, in microseconds since clients began to work. */
-  ended_us: number;
-  /** How long it took; from the scheduled start where there is a rate. */
-  latency_us: number;
-};
-
-/** Connections made, apart from all latencies. */
-export type Connections = {
-  /** Until all clients were connected; 0 with a connection per transaction. */
-  initial_us: number;
-  /** Of each connection. */
-  latency: Latencies;
-};
-
-/** Why tries of the measured time failed. */
-export type Reason = {
-  /** What kind of trouble it is. */
-  class: string;
-  /** What people call it; of an error that no rule knows, its SQLSTATE. */
-  reason: string;
-  /** The SQLSTATE; `null` when there was none. */
-  sqlstate: string | null;
-  /** Tries lost to it. */
-  tries: number;
-  /** Of these, those after which the transaction was tried again. */
-  tries_retried: number;
-  /** Of these, those that were the last of their transaction. */
-  tries_ended: number;
-  /** One of its messages, whole: the first that was seen. */
-  message: string;
-  /** The statement it mostly came to. Not recorded yet. */
-  statement?: string;
-};
-
-/** How a run ended. */
-export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
 
 /**
  * One measured run as it is asked for. Serialized, it has no secrets; what is missing when it is read
@@ -1018,60 +451,6 @@ export type Compatible = {
   transactions_per_client_max: number | null;
 };
 
-/** How the clients ended. */
-export type Clients = {
-  /** All clients. */
-  total: number;
-  /** Those that ended before their time, because of an error. */
-  aborted: number;
-  /** Of these, those whose connection broke or could not be made. */
-  disconnected: number;
-};
-
-/** What was run. */
-export type Workload = {
-  /** Its name. */
-  name: string;
-  /** The pack's content, when it is a pack. */
-  pack_sha256: string | null;
-  /** Variables that every client started with. */
-  variables: { [key in string]: string };
-};
-
-/** Times without a connection. */
-export type Outages = {
-  /** How often a client was without a connection. */
-  count: number;
-  /** Each from the loss until the client was connected again. */
-  length: Latencies;
-  /** Those that had not ended when the run did. */
-  unended: number;
-  /** Attempts to connect during all of them. */
-  attempts: number;
-};
-
-/** Something that happened to a connection. */
-export type ConnectionEvent = {
-  /** When, in microseconds since clients began to work; 0: before. */
-  at_us: number;
-  /** `outage`, `reconnected`, `moved`. */
-  kind: string;
-  /** For people. */
-  text: string;
-};
-
-/** One note. The code is stable: programs may look for it. */
-export type ValidityNote = {
-  /** Such as `fsync-off`. */
-  code: string;
-  /** How much it matters. */
-  severity: Severity;
-  /** What is the case, with its figures. */
-  sentence: string;
-  /** What to do about it. */
-  remedy: string;
-};
-
 /** Where the database was. */
 export type Target = {
   /** For people. */
@@ -1081,6 +460,9 @@ export type Target = {
   /** What is known about it. */
   facts: Facts;
 };
+
+/** Whose server it is. */
+export type TargetKind = "named" | "kept" | "own";
 
 /** What is known about the server. */
 export type Facts = {
@@ -1135,6 +517,11 @@ export type Facts = {
   reached: Array<Reached>;
 };
 
+/** Something known, or why it is not. */
+export type Fact<T> = T | {
+  unseen: string
+};
+
 /** A node of a cluster, as the cluster tells of it. */
 export type ClusterNode = {
   /** Its number, where nodes have one. */
@@ -1157,8 +544,364 @@ export type Reached = {
   node: Fact<string>;
 };
 
-/** Whose server it is. */
-export type TargetKind = "named" | "kept" | "own";
+/** The machine that pgdyno ran on. */
+export type Host = {
+  /** Its name. */
+  name: string | null;
+  /** Release of its kernel. */
+  kernel: string | null;
+  /** Model of its first CPU. */
+  cpu_model: string | null;
+  /** CPUs that pgdyno might use. */
+  cpus: number;
+  /** Main memory. */
+  memory_bytes: number | null;
+};
+
+/** How a run ended. */
+export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
+
+/** Figures of the measured time, or of the warm-up. */
+export type Phase = {
+  /** From its beginning to the end of its last transaction. */
+  elapsed_us: number;
+  /** By script. */
+  scripts: Array<ScriptFigures>;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** Figures of one script. */
+export type ScriptFigures = {
+  /** Its name. */
+  name: string;
+  /** Its weight. */
+  weight: number;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
+export type Latencies = {
+  /** How many there are. */
+  count: number;
+  /** Their mean. */
+  mean_us: number | null;
+  /** Their standard deviation, over all of them. */
+  stddev_us: number | null;
+  /** The median. */
+  p50_us: number | null;
+  /** The 90th percentile. */
+  p90_us: number | null;
+  /** The 95th percentile. */
+  p95_us: number | null;
+  /** The 99th percentile. */
+  p99_us: number | null;
+  /** The 99.9th percentile. */
+  p99_9_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+};
+
+/** What tries cost: those that were committed, and those that were thrown away. */
+export type Work = {
+  /** Time in tries that were committed, in microseconds. */
+  kept_us: number;
+  /** Statements sent in them. */
+  kept_statements: number;
+  /** Tries that failed, whether another followed or not. */
+  lost_tries: number;
+  /** Time in them until they were rolled back, in microseconds. */
+  lost_us: number;
+  /** Statements sent in them. */
+  lost_statements: number;
+  /** The share of the time in tries that was thrown away, 0 to 1; `null` without any. */
+  lost_time_share: number | null;
+  /** The share of statements that were thrown away, 0 to 1; `null` without any. */
+  lost_statement_share: number | null;
+  /** Pauses between tries, in microseconds: in no other figure here. */
+  backoff_us: number;
+  /** Transactions that failed with an error that might be tried again, and were not any more. */
+  given_up: number;
+  /** Retries that the server made itself, as committed transactions tell. */
+  server_retries: number;
+};
+
+/** Work units of one operation. */
+export type UnitFigures = {
+  /** The operation. */
+  operation: string;
+  /** How many units. */
+  units: number;
+  /** The same by second. */
+  units_per_s: number;
+  /** Rows that they found or changed. */
+  rows: number;
+  /** The same by second. */
+  rows_per_s: number;
+  /** How long a unit took. */
+  latency: Latencies;
+};
+
+/** Figures of the warm-up, which are in no others. */
+export type Warmup = {
+  /** How it ended; `null` where its time was given. */
+  detected: WarmupEnd | null;
+  /** From its beginning to the end of its last transaction. */
+  elapsed_us: number;
+  /** By script. */
+  scripts: Array<ScriptFigures>;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** How such a warm-up ended. */
+export type WarmupEnd = {
+  /** Why. */
+  ended_by: EndedBy;
+  /** What was watched. */
+  figure: Figure;
+  /**
+   * At the limit, what was still going on: the change over the later half, as a share of the
+   * median there. `None` where it makes no share.
+   */
+  change: number | null;
+};
+
+/** Why a warm-up whose end was to be found came to it. */
+export type EndedBy = "steady" | "limit" | "trial";
+
+/** A figure of a second. */
+export type Figure = "throughput" | "response_time";
+
+/** What the draws came to. */
+export type Touched = {
+  /** Draws that were made. */
+  draws: number;
+  /** Whether the run made more than were replayed. */
+  is_sample: boolean;
+  /** Different rows among them. */
+  distinct: number;
+  /** Share of the row that was drawn most, 0 to 1. */
+  hottest_share: number;
+  /** Share of the hundred rows that were drawn most. */
+  hottest_100_share: number;
+};
+
+/** The accounting with what follows from it; `null` where that is not known. */
+export type Accounted = {
+  /** What follows. */
+  figures: AccountingFigures;
+  /** From the barrier to the end of the last transaction, in microseconds. */
+  elapsed_us: number;
+  /** Sessions at work. */
+  sessions: number;
+  /** CPUs of the server's host, where pgdyno is on it. */
+  cpus: number | null;
+  /** Counters of the buffer pool. */
+  buffers: Fact<BufferCounters>;
+  /** Reads of tables and indexes by who made them, where the server tells. */
+  io: Fact<Array<IoRow>>;
+  /** Bytes of log written. */
+  wal_bytes: Fact<number>;
+  /** What the device under the server's files did, for whomever. */
+  device: Fact<DeviceUse>;
+  /** CPU time of all the server's processes, in microseconds. */
+  cpu_us: Fact<number>;
+  /** What the sessions did, by kind of work unit. */
+  units: Array<AccountedUnits>;
+  /** What a unit is expected to read. */
+  expected: Fact<Expected>;
+  /** What the nodes of a distributed database count, under its own names. */
+  nodes: Array<NodeFigures>;
+};
+
+/** What follows from an accounting: see the methods of [`Accounting`] of the same names. */
+export type AccountingFigures = {
+  logical_reads: number | null;
+  liops: number | null;
+  misses: number | null;
+  misses_per_s: number | null;
+  hit_ratio: number | null;
+  device_reads_per_s: number | null;
+  device_bytes_per_s: number | null;
+  /** Blocks that came from the device as a share of all logical reads. */
+  device_blocks_per_logical_read: number | null;
+  wal_bytes_per_s: number | null;
+  cpu_us_per_logical_read: number | null;
+  liops_per_core: number | null;
+  cores_busy: number | null;
+  busy_share: number | null;
+  us_per_logical_read: number | null;
+  buffers_per_unit: number | null;
+  counted_by_expected: number | null;
+};
+
+/** The counters of the session's database before and after. */
+export type BufferCounters = {
+  /** Whose they are: the database. */
+  database: string;
+  /** Bytes of a block. */
+  block_bytes: number;
+  /** By name, at the barrier. */
+  before: { [key in string]: number };
+  /** By name, when all sessions had gone. */
+  after: { [key in string]: number };
+};
+
+/** Reads of tables and indexes by one kind of process. */
+export type IoRow = {
+  /** Such as `client backend` or `io worker`. */
+  backend: string;
+  /** Such as `normal` or `bulkread`. */
+  context: string;
+  /** Reads, of one block or of several. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Blocks found in the pool. */
+  hits: number;
+};
+
+/** What a device did. */
+export type DeviceUse = {
+  /** Its name, such as `nvme0n1`. */
+  name: string;
+  /** Reads that ended. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Writes that ended. */
+  writes: number;
+  /** Bytes of them. */
+  written_bytes: number;
+};
+
+/** How often the sessions did one kind of work. */
+export type AccountedUnits = {
+  /** Such as `select`. */
+  kind: string;
+  /** How often. */
+  count: number;
+  /** Rows of one. */
+  rows_each: number;
+};
+
+/** What units are expected to read. */
+export type Expected = {
+  /** The kind of unit, such as `select`. */
+  kind: string;
+  /** How many were explained. */
+  count: number;
+  /** Buffers of one, on average. */
+  mean: number;
+  /** The fewest that one read. */
+  min: number;
+  /** The most. */
+  max: number;
+  /**
+   * The plan, node by node from the top, with the number of units that had it; most had the
+   * first.
+   */
+  plans: Array<[string, number]>;
+};
+
+/**
+ * A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
+ * logical read as PostgreSQL has them.
+ */
+export type NodeFigures = {
+  /** Its name among what is observed, such as `yb.reads`. */
+  name: string;
+  /** Its unit, such as `1/s`. */
+  unit: string;
+  /** The mean over the measured time, by node. */
+  by_node: { [key in string]: number };
+};
 
 /** Whether a figure was steady over the seconds of the measured time. */
 export type Steadiness = {
@@ -1181,117 +924,251 @@ export type Steadiness = {
 /** What was found of a figure's seconds. */
 export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "too-short" | "incomplete";
 
-/** A setting of the server. */
-export type Setting = {
-  /** Its name. */
-  name: string;
-  /** With its unit. */
-  value: string;
-  /** What the server's program has. */
-  default: string | null;
-  /** Where it is set. */
-  from: string | null;
-  /** Whether it stands here though it is the default. No verdict names any yet. */
-  named_by_verdict?: boolean;
+/** Why tries of the measured time failed. */
+export type Reason = {
+  /** What kind of trouble it is. */
+  class: string;
+  /** What people call it; of an error that no rule knows, its SQLSTATE. */
+  reason: string;
+  /** The SQLSTATE; `null` when there was none. */
+  sqlstate: string | null;
+  /** Tries lost to it. */
+  tries: number;
+  /** Of these, those after which the transaction was tried again. */
+  tries_retried: number;
+  /** Of these, those that were the last of their transaction. */
+  tries_ended: number;
+  /** One of its messages, whole: the first that was seen. */
+  message: string;
+  /** The statement it mostly came to. Not recorded yet. */
+  statement?: string;
 };
 
-/** An SQL command of a script. */
-export type StatementRow = {
+/** What was counted during a trial, warm-up included. */
+export type ServerCounters = {
+  /** Where the counters are from, for people. */
+  source: string;
+  /** How much each has grown. */
+  counted: { [key in string]: number };
+  /** The sum of those that count what clients retry for, where there are any. */
+  restarts: number | null;
+};
+
+/** The commands of a script. */
+export type ScriptStatements = {
   /** The script's name. */
   script: string;
+  /** In their order. */
+  commands: Array<Statement>;
+};
+
+/** A command of a script, over the measured time. */
+export type Statement = {
+  /** Its number in the script. */
+  command: number;
   /** As reports print it. */
   text: string;
-  /** Executions that went well. */
-  executions: number;
-  /** Errors after which the transaction was tried again. */
+  /** Whether it goes to the server. */
+  is_sql: boolean;
+  /** From sending to the end of the answer; of executions that went well. */
+  latency: Latencies;
+  /** Errors here after which the transaction was tried again. */
   retries: number;
-  /** Errors that ended it. */
+  /** Errors here that ended the transaction. */
   failures: number;
-  /** Time in all executions. */
-  sum_us: number;
-  /** Of an execution. */
-  mean_us: number | null;
-  /** Of executions. */
-  p50_us: number | null;
-  /** Of executions. */
-  p99_us: number | null;
-  /** The longest. */
-  max_us: number | null;
-  /** Where its sessions mostly waited. Not known yet. */
-  wait?: StatementWait;
 };
 
-/** Where a statement's sessions mostly waited. */
-export type StatementWait = {
-  /** Class `CPU` for none. */
-  class: string;
-  /** Its name. */
-  event: string;
-  /** Of its time. */
-  share: number;
+/** Connections made, apart from all latencies. */
+export type Connections = {
+  /** Until all clients were connected; 0 with a connection per transaction. */
+  initial_us: number;
+  /** Of each connection. */
+  latency: Latencies;
 };
 
-/** What the server says it did for one statement. */
-export type ServerStatement = {
-  /** As the server has it. */
-  text: string;
-  /** How often it was executed. */
-  calls: number;
-  /** Time in all executions. */
-  time_us: number;
-  /** Rows it gave or changed. */
-  rows: number | null;
-  /** What else the server tells, by its own names. */
-  details: { [key in string]: number };
+/** Times without a connection. */
+export type Outages = {
+  /** How often a client was without a connection. */
+  count: number;
+  /** Each from the loss until the client was connected again. */
+  length: Latencies;
+  /** Those that had not ended when the run did. */
+  unended: number;
+  /** Attempts to connect during all of them. */
+  attempts: number;
 };
 
-/** Histograms of the measured time. */
-export type Histograms = {
-  /** Of service times. */
-  service: Histogram;
-  /** Of response times, with a rate. */
-  response?: Histogram;
-  /** Of the tries that were committed, where there may be several. */
-  attempt?: Histogram;
+/** A server that clients connected to. */
+export type Endpoint = {
+  /** `host:port`, or the path of a Unix socket. */
+  name: string;
+  /** Clients that try it first. */
+  clients: number;
+  /** Connections made there; like the two below over the whole run. */
+  connections: number;
+  /** Connections to it that broke. */
+  lost: number;
+  /** How often a client came here from another endpoint. */
+  arrived: number;
+  /** As in the figures. */
+  service: Latencies;
+  /** As in the figures. */
+  response: Latencies | null;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
 };
 
-/**
- * A histogram with buckets of its own: bucket `i` ends at `value_us[i]` (HdrHistogram's highest
- * equivalent value), ascending; same length as `count`. Sum of `count` is the number of values.
- */
-export type Histogram = {
-  /** Where each bucket ends, in microseconds. */
-  value_us: Array<number>;
-  /** How many values it has. */
-  count: Array<number>;
-  /** The longest, exact; `null` without any. */
-  max_us: number | null;
-};
-
-/** What the database holds beside what was counted, such as rows of pgbench_history. */
-export type Books = {
-  /** `null`: that cannot be said. */
-  balanced: boolean | null;
-  /** In a sentence. */
-  sentence: string;
-};
-
-/** Something that happened. */
-export type Event = {
-  /** When it began. */
+/** Something that happened to a connection. */
+export type ConnectionEvent = {
+  /** When, in microseconds since clients began to work; 0: before. */
   at_us: number;
-  /** For how long, where it has a length. */
-  length_us?: number | null;
-  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
+  /** `outage`, `reconnected`, `moved`. */
   kind: string;
   /** For people. */
   text: string;
-  /** The instrument that saw it. */
-  source?: string;
-  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
-  sync_after_us?: number;
-  /** How long that took. */
-  sync_us?: number;
+};
+
+/** One of the committed transactions that took longest. */
+export type SlowTransaction = {
+  /** Its script's name. */
+  script: string | null;
+  /** The number of its client. */
+  client: number;
+  /** When it ended, in microseconds since clients began to work. */
+  ended_us: number;
+  /** How long it took; from the scheduled start where there is a rate. */
+  latency_us: number;
+};
+
+/** How the clients ended. */
+export type Clients = {
+  /** All clients. */
+  total: number;
+  /** Those that ended before their time, because of an error. */
+  aborted: number;
+  /** Of these, those whose connection broke or could not be made. */
+  disconnected: number;
+};
+
+/** What pgdyno itself used in the measured time. */
+export type ClientCpu = {
+  /** CPU time in user mode, all threads. */
+  user_us: number;
+  /** CPU time in the kernel. */
+  system_us: number;
+  /** Both for each transaction booked. */
+  us_per_transaction: number | null;
+  /** How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known. */
+  io: string | null;
+  /** Where io_uring was looked for in vain: why. */
+  why_not_io_uring: string | null;
+  /** By thread. */
+  threads: Array<ClientThread>;
+};
+
+/** What one thread of pgdyno used. */
+export type ClientThread = {
+  /** Wall time. */
+  wall_us: number;
+  /** CPU time in user mode. */
+  user_us: number;
+  /** CPU time in the kernel. */
+  system_us: number;
+  /** Time in which it could have run and had no CPU. */
+  waited_us: number;
+  /** Share of wall time on a CPU. */
+  busy_share: number;
+  /** Share of wall time on a CPU or waiting for one. */
+  wanted_share: number;
+  /** Share of wall time waiting for one. */
+  waited_share: number;
+  /** How late the event loop was for a deadline, at worst. */
+  deadline_lag_max_us: number;
+  /** How late it was for answers and deadlines, the 99th percentile; `null` where too few say. */
+  event_loop_lag_p99_us: number | null;
+};
+
+/** One note. The code is stable: programs may look for it. */
+export type ValidityNote = {
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
+};
+
+/** What the notebook knows of a trial beside its result. */
+export type Stored = {
+  /** In its notebook. */
+  number: number;
+  /** Everywhere. */
+  uuid: string;
+  /** `complete`, `aborted`, … */
+  state: State;
+  /** Why it did not come to its end. */
+  reason: string | null;
+  /** When it ended, UTC. */
+  ended: string | null;
+  /** The name of its experiment. */
+  experiment: string | null;
+  /** Its place in the order of that. */
+  position: number | null;
+  /** The swept parameters. */
+  point: unknown;
+  /** Which repeat of its point. */
+  repeat: number | null;
+  /** Words given by people. */
+  tags: Array<string>;
+  /** A note given by people. */
+  note: string | null;
+  /** Why it does not count. */
+  excluded: string | null;
+  /** The command line. */
+  command: string;
+  /** The version of pgdyno that ran it. */
+  pgdyno: string;
+};
+
+/** States of a trial. */
+export type State = "running" | "complete" | "failed" | "aborted";
+
+/** A repeat among its siblings, for the dot strips. */
+export type Sibling = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat. */
+  repeat: number | null;
+  /** The trial of this page. */
+  this: boolean;
+  /** Committed transactions a second. */
+  goodput_per_s: number | null;
+  /** Of response times with a rate, else of service times. */
+  p50_us: number | null;
+  /** Likewise. */
+  p99_us: number | null;
+  /** Likewise. */
+  p99_9_us: number | null;
+  /** Tries beyond the first. */
+  retries_per_commit: number | null;
+  /** Failed transactions. */
+  failed: number | null;
 };
 
 /** All scripts together, column by column, a row a second; warm-up included and marked. */
@@ -1351,6 +1228,73 @@ export type NamedCounts = {
   name: string;
   /** A row a second. */
   count: Array<number>;
+};
+
+/** Histograms of the measured time. */
+export type Histograms = {
+  /** Of service times. */
+  service: Histogram;
+  /** Of response times, with a rate. */
+  response?: Histogram;
+  /** Of the tries that were committed, where there may be several. */
+  attempt?: Histogram;
+};
+
+/**
+ * A histogram with buckets of its own: bucket `i` ends at `value_us[i]` (HdrHistogram's highest
+ * equivalent value), ascending; same length as `count`. Sum of `count` is the number of values.
+ */
+export type Histogram = {
+  /** Where each bucket ends, in microseconds. */
+  value_us: Array<number>;
+  /** How many values it has. */
+  count: Array<number>;
+  /** The longest, exact; `null` without any. */
+  max_us: number | null;
+};
+
+/** An SQL command of a script. */
+export type StatementRow = {
+  /** The script's name. */
+  script: string;
+  /** As reports print it. */
+  text: string;
+  /** Executions that went well. */
+  executions: number;
+  /** Errors after which the transaction was tried again. */
+  retries: number;
+  /** Errors that ended it. */
+  failures: number;
+  /** Time in all executions. */
+  sum_us: number;
+  /** Of an execution. */
+  mean_us: number | null;
+  /** Of executions. */
+  p50_us: number | null;
+  /** Of executions. */
+  p99_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+  /** Where its sessions mostly waited. Not known yet. */
+  wait?: StatementWait;
+};
+
+/** Where a statement's sessions mostly waited. */
+export type StatementWait = {
+  /** Class `CPU` for none. */
+  class: string;
+  /** Its name. */
+  event: string;
+  /** Of its time. */
+  share: number;
+};
+
+/** What the database holds beside what was counted, such as rows of pgbench_history. */
+export type Books = {
+  /** `null`: that cannot be said. */
+  balanced: boolean | null;
+  /** In a sentence. */
+  sentence: string;
 };
 
 /** An instrument. */
@@ -1435,6 +1379,70 @@ export type WaitEvent = {
   sessions: Array<number | null>;
 };
 
+/** Something that happened. */
+export type Event = {
+  /** When it began. */
+  at_us: number;
+  /** For how long, where it has a length. */
+  length_us?: number | null;
+  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
+  kind: string;
+  /** For people. */
+  text: string;
+  /** The instrument that saw it. */
+  source?: string;
+  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
+  sync_after_us?: number;
+  /** How long that took. */
+  sync_us?: number;
+};
+
+/** One of the longest transactions, with what happened around it. */
+export type Worst = {
+  /** When it ended. */
+  at_us: number;
+  /** From the scheduled start, with a rate. */
+  response_us: number | null;
+  /** How much of that it waited to begin. Not recorded yet. */
+  queued_us: number | null;
+  /** From the start. */
+  service_us: number | null;
+  /** How often it was tried. Not recorded yet. */
+  tries: number | null;
+  /** Its script, where there are several. */
+  script?: string;
+  /** Where it ran. Not recorded yet. */
+  endpoint?: string;
+  /** Its slowest statement. Not recorded yet. */
+  slowest?: SlowestStatement;
+  /** What happened around it. */
+  around: string;
+  /** Indexes in `events`. */
+  events: Array<number>;
+};
+
+/** The statement that took longest in a transaction. */
+export type SlowestStatement = {
+  /** As reports print it. */
+  text: string;
+  /** How long it took. */
+  us: number;
+};
+
+/** What the server says it did for one statement. */
+export type ServerStatement = {
+  /** As the server has it. */
+  text: string;
+  /** How often it was executed. */
+  calls: number;
+  /** Time in all executions. */
+  time_us: number;
+  /** Rows it gave or changed. */
+  rows: number | null;
+  /** What else the server tells, by its own names. */
+  details: { [key in string]: number };
+};
+
 /** Work units of slob and what they cost. */
 export type SlobTrial = {
   /** A row each, in order. */
@@ -1463,24 +1471,16 @@ export type AccountingRow = {
   what?: string;
 };
 
-/** A repeat among its siblings, for the dot strips. */
-export type Sibling = {
-  /** Its number in the notebook. */
-  trial: number;
-  /** Which repeat. */
-  repeat: number | null;
-  /** The trial of this page. */
-  this: boolean;
-  /** Committed transactions a second. */
-  goodput_per_s: number | null;
-  /** Of response times with a rate, else of service times. */
-  p50_us: number | null;
-  /** Likewise. */
-  p99_us: number | null;
-  /** Likewise. */
-  p99_9_us: number | null;
-  /** Tries beyond the first. */
-  retries_per_commit: number | null;
-  /** Failed transactions. */
-  failed: number | null;
+/** A setting of the server. */
+export type Setting = {
+  /** Its name. */
+  name: string;
+  /** With its unit. */
+  value: string;
+  /** What the server's program has. */
+  default: string | null;
+  /** Where it is set. */
+  from: string | null;
+  /** Whether it stands here though it is the default. No verdict names any yet. */
+  named_by_verdict?: boolean;
 };
