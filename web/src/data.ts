@@ -37,29 +37,6 @@ export type Common = {
   notes: Array<Note>;
 };
 
-/** A validity note, with what the page adds. */
-export type Note = {
-  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
-  figures?: Array<string>;
-  /** A bold beginning; without it the sentence stands alone. */
-  title?: string;
-  /** From when on it holds, in microseconds on the trial's clock. */
-  from_us?: number;
-  /** Until when. */
-  to_us?: number;
-  /** Such as `fsync-off`. */
-  code: string;
-  /** How much it matters. */
-  severity: Severity;
-  /** What is the case, with its figures. */
-  sentence: string;
-  /** What to do about it. */
-  remedy: string;
-};
-
-/** How much a note matters. */
-export type Severity = "notice" | "warning" | "serious";
-
 /** What limited a trial. */
 export type Verdict = {
   /**
@@ -86,42 +63,6 @@ export type Verdict = {
   rules: Array<Rule>;
 };
 
-/** A limit and its sentence. */
-export type LimitOf = {
-  /** The rule's code. */
-  limit: string;
-  /** In one sentence. */
-  sentence: string;
-};
-
-/** What became of a rule. */
-export type Rule = {
-  /** Its code. */
-  code: string;
-  /** Its name for people. */
-  name: string;
-  /** What came of it. */
-  state: RuleState;
-  /** The deciding figure, or the reason why there is none. */
-  figure: string;
-};
-
-/** What came of a rule. */
-export type RuleState = "limit" | "second" | "ruled-out" | "not-applicable" | "not-known";
-
-/** A gate of a comparison. */
-export type Gate = {
-  /** `--fail-if` as typed. */
-  condition: string;
-  /** What came of it. */
-  result: GateResult;
-  /** The same in a sentence. */
-  sentence: string;
-};
-
-/** What came of a gate. */
-export type GateResult = "passed" | "failed" | "cannot-tell";
-
 /** One piece of evidence. */
 export type Evidence = {
   /** Ready to be shown, short, with its unit: `99.0 %`, `1.32 s`, `37 ×`, `16 → 32`. */
@@ -144,748 +85,67 @@ export type Link = {
   to_us?: number;
 };
 
+/** A limit and its sentence. */
+export type LimitOf = {
+  /** The rule's code. */
+  limit: string;
+  /** In one sentence. */
+  sentence: string;
+};
+
+/** A gate of a comparison. */
+export type Gate = {
+  /** `--fail-if` as typed. */
+  condition: string;
+  /** What came of it. */
+  result: GateResult;
+  /** The same in a sentence. */
+  sentence: string;
+};
+
+/** What came of a gate. */
+export type GateResult = "passed" | "failed" | "cannot-tell";
+
+/** What became of a rule. */
+export type Rule = {
+  /** Its code. */
+  code: string;
+  /** Its name for people. */
+  name: string;
+  /** What came of it. */
+  state: RuleState;
+  /** The deciding figure, or the reason why there is none. */
+  figure: string;
+};
+
+/** What came of a rule. */
+export type RuleState = "limit" | "second" | "ruled-out" | "not-applicable" | "not-known";
+
+/** A validity note, with what the page adds. */
+export type Note = {
+  /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
+  figures?: Array<string>;
+  /** A bold beginning; without it the sentence stands alone. */
+  title?: string;
+  /** From when on it holds, in microseconds on the trial's clock. */
+  from_us?: number;
+  /** Until when. */
+  to_us?: number;
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
+};
+
+/** How much a note matters. */
+export type Severity = "notice" | "warning" | "serious";
+
 /** A page, by its kind. */
 export type Data = TrialData | ExperimentData | CompareData;
-
-/** Two sets of trials beside each other, point by point. */
-export type CompareData = {
-  /** `compare`. */
-  kind: 'compare';
-  /** One side. */
-  a: Side;
-  /** The other one. */
-  b: Side;
-  /** A table of differences for each point that both sides have. The first is the page's subject. */
-  pairs: Array<Pair>;
-  /** What differs in how the first trials of both sides were measured. */
-  changed: Array<Changed>;
-  /** What does not: its name, and words. */
-  same: Array<[name: string, words: string]>;
-  /** How it was compared: a name, and words. */
-  method: Array<[name: string, words: string]>;
-  /** The version of these types. The page refuses what it does not know. */
-  format: number;
-  /** The version of pgdyno that wrote the report. */
-  pgdyno: string;
-  /** When the report was written, UTC. */
-  written: string;
-  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
-  eyebrow?: string;
-  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
-  title: string;
-  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
-  facts: Array<string>;
-  /** The command line that would do it again, or that made this. */
-  command: string;
-  /** `null`: no diagnosis was made. */
-  verdict: Verdict | null;
-  /** What a reader must know before believing it. */
-  notes: Array<Note>;
-};
-
-/** The repeats of one workload at one point on both sides. */
-export type Pair = {
-  /** What was measured, for people. */
-  point: string;
-  /** Whether repeats were compared in pairs. */
-  paired: boolean;
-  /** Which latencies all figures are of. */
-  latency: LatencyKind;
-  /** One side. */
-  a: SideFigures;
-  /** The other one. */
-  b: SideFigures;
-  /** What came of comparing each figure. */
-  differences: Array<Difference>;
-  /** Of a commit, by what its session did; missing: a trial was not observed. */
-  time_per_commit?: Array<TimePerCommit>;
-  /** Statements of both sides. Not compared yet. */
-  statements?: Array<ComparedStatement>;
-};
-
-/** The latencies of one side. */
-export type SideFigures = {
-  /** In the order in which they were run. */
-  trials: Array<OrderedTrial>;
-  /** All repeats' transactions together. */
-  histogram: Histogram;
-  /** Each repeat's, for the range. */
-  repeats: Array<Histogram>;
-  /** Merged step by step over the repeats, from their start of measuring. */
-  over_time: OverTime;
-  /**
-   * Checkpoints of each repeat, in the order of trials: from and to in microseconds on the
-   * repeat's clock. Not read yet.
-   */
-  checkpoints?: Array<Array<[number, number]>>;
-};
-
-/**
- * A histogram with buckets of its own: bucket `i` ends at `value_us[i]` (HdrHistogram's highest
- * equivalent value), ascending; same length as `count`. Sum of `count` is the number of values.
- */
-export type Histogram = {
-  /** Where each bucket ends, in microseconds. */
-  value_us: Array<number>;
-  /** How many values it has. */
-  count: Array<number>;
-  /** The longest, exact; `null` without any. */
-  max_us: number | null;
-};
-
-/** Histograms that share their buckets, one a step. */
-export type OverTime = {
-  /** The length of a step. */
-  step_us: number;
-  /** Where each bucket ends (its highest equivalent value), ascending. */
-  buckets_us: Array<number>;
-  /** A step each. */
-  merged: Array<Packed>;
-  /** The least p99 of a repeat in each step. Not computed yet. */
-  p99_low_us?: Array<number | null>;
-  /** The greatest. Not computed yet. */
-  p99_high_us?: Array<number | null>;
-};
-
-/**
- * Counts of values by bucket: flat pairs `[gap, count, gap, count, …]`. The first gap is the index of
- * the first bucket, each further one the distance to the bucket before. Counts are above 0.
- */
-export type Packed = Array<number>;
-
-/** A trial and its place in time. */
-export type OrderedTrial = {
-  /** Its number in the notebook. */
-  trial: number;
-  /** Grows with the time at which it was run. */
-  order: number;
-};
-
-/** A statement on both sides. */
-export type ComparedStatement = {
-  /** As reports print it. */
-  text: string;
-  /** Of an execution on A's side. */
-  a_mean_us: number | null;
-  /** Of an execution on B's side. */
-  b_mean_us: number | null;
-  /** Of executions on A's side. */
-  a_p99_us: number | null;
-  /** Of executions on B's side. */
-  b_p99_us: number | null;
-  /** Whether they differ; `null`: not tested. */
-  significant: boolean | null;
-};
-
-/** A figure of B beside A's. */
-export type Difference = {
-  /** `goodput`, `p50`, `p99.9`. */
-  figure: string;
-  /** For people. */
-  name: string;
-  /** `tps`, `µs`. */
-  unit: string;
-  /** Which direction is good. */
-  higher_is_better: boolean;
-  /** A relative limit of the gate on it, as a share. */
-  gate: number | null;
-  /** Why it was not compared; then nothing of what follows is there. */
-  not_compared?: string;
-  /** A over its repeats. */
-  a?: Spread;
-  /** B over its repeats. */
-  b?: Spread;
-  /** B to A as a share: 0.106 is +10.6 %; missing where a figure is not positive. */
-  change?: number;
-  /** The 95 % interval of the change. */
-  change_interval?: [number, number];
-  /** Two-sided p-value; missing without enough repeats. */
-  p?: number;
-  /** What may be said. */
-  verdict?: DifferenceVerdict;
-};
-
-/** A figure over repeats, with that of each. */
-export type Spread = {
-  /** Of each repeat, in the order of the trials; `null`: it does not have the figure. */
-  values: Array<number | null>;
-  /** Repeats. */
-  n: number;
-  /** Their median, in the unit of the figure. */
-  median: number;
-  /** The least. */
-  min: number;
-  /** The greatest. */
-  max: number;
-  /** The 95 % interval of the median, from six repeats on: low and high end. */
-  interval: [number, number] | null;
-};
-
-/** Where B lies as seen from A. */
-export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference" | "not-enough-repeats";
-
-/** What latencies are of. */
-export type LatencyKind = "service" | "response";
-
-/** Time of one client for each commit, by what its session did. */
-export type TimePerCommit = {
-  /** The class of wait events; `CPU`: none, `Client`: outside the server, `Other`: the small ones. */
-  class: string;
-  /** For people. */
-  name: string;
-  /** On A's side. */
-  a_us: number;
-  /** On B's side. */
-  b_us: number;
-};
-
-/** One side of a comparison. */
-export type Side = {
-  /** As named on the command line. */
-  name: string;
-  /** How many trials, and when. */
-  facts: string;
-};
-
-/** Something that is not the same on both sides. */
-export type Changed = {
-  /** `setting`, `version`, `server`, `host`, `trial`. */
-  kind: string;
-  /** Where it stands: `server.version`. */
-  name: string;
-  /** A's value; `–` where it has none. */
-  a: string;
-  /** B's value. */
-  b: string;
-};
-
-/** An experiment's points on a grid of what varies, and every trial in run order. */
-export type ExperimentData = {
-  /** `experiment`. */
-  kind: 'experiment';
-  /** As it was named. */
-  name: string;
-  /** Its UUID; empty where no experiment holds the trials together. */
-  uuid: string;
-  /** What defines it. */
-  definition: string;
-  /** In order: Server, Target, Database, Load generator, pgdyno, Pack, … with words each. */
-  environment: Array<[name: string, words: string]>;
-  /** The limit of p99 of response times, where a capacity was asked for. */
-  slo_us?: number;
-  /** What varies. Points stand on a grid of these; zipped axes are one axis. */
-  axes: Array<Axis>;
-  /** By what varies. */
-  points: Array<Point>;
-  /** Every trial of the points, in run order, those that do not count too. */
-  trials: Array<TrialRef>;
-  /** Index in points: the one with the highest median goodput. */
-  best?: number;
-  /** From the first trial's beginning to the last one's end. */
-  took_s?: number;
-  /** What of that was measured. */
-  measured_s: number;
-  /** Where on the axis of sizes memory ends. */
-  zones?: Zones;
-  /** How much load keeps the limit of p99. */
-  capacity?: Capacity;
-  /** What the laboratory for retries found. */
-  retries_lab?: RetriesLab;
-  /** Times beside what is expected of good infrastructure, a system each. */
-  calibrations?: Array<Calibration>;
-  /** Where the caches end. */
-  slob?: SlobSweep;
-  /** Trials that have a page of their own within this file: `#trial=NUMBER`. */
-  pages?: Array<TrialData>;
-  /** The version of these types. The page refuses what it does not know. */
-  format: number;
-  /** The version of pgdyno that wrote the report. */
-  pgdyno: string;
-  /** When the report was written, UTC. */
-  written: string;
-  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
-  eyebrow?: string;
-  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
-  title: string;
-  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
-  facts: Array<string>;
-  /** The command line that would do it again, or that made this. */
-  command: string;
-  /** `null`: no diagnosis was made. */
-  verdict: Verdict | null;
-  /** What a reader must know before believing it. */
-  notes: Array<Note>;
-};
-
-/** Something that varies. */
-export type Axis = {
-  /** `clients`, `params.scale`, `rate`. */
-  name: string;
-  /** `clients`, `scale`. */
-  title: string;
-  /** As typed, in order. */
-  values: Array<string>;
-  /** The same as numbers, where all are. */
-  numbers: Array<number> | null;
-  /** Of an axis of sizes: that of the database at each value. */
-  sizes_bytes?: Array<number | null>;
-};
-
-/** Where on the axis of sizes memory ends. */
-export type Zones = {
-  /** The axis' name. */
-  axis: string;
-  /** The server's setting. */
-  shared_buffers_bytes: number | null;
-  /** Of the server's host, where pgdyno is on it. */
-  memory_bytes: number | null;
-};
-
-/** Latency against load, and what follows. */
-export type Capacity = {
-  /** The limit of p99 of response times, µs. */
-  slo_us: number;
-  /** A ladder for each point that has rates. */
-  ladders: Array<Ladder>;
-};
-
-/** Trials that differ in nothing but their rate. */
-export type Ladder = {
-  /** The point without its rate. */
-  point: unknown;
-  /** What tells it from the others, for people. */
-  title: string;
-  /** By rate, the lowest first. */
-  loads: Array<Load>;
-  /** The highest load that keeps the limit; `null`: there is no curve. */
-  capacity: Estimate | null;
-  /** Beyond which load latency grows faster than load; `null`: there is no curve. */
-  knee: Estimate | null;
-  /** Which rates were left out of the curve, and why. */
-  gaps: Array<string>;
-  /** Why there is no curve. */
-  no_curve?: string;
-};
-
-/** Where a load lies. */
-export type Estimate = {
-  /** As seen from `per_s`. */
-  is: EstimateIs;
-  /** Transactions a second. */
-  per_s: number;
-  /** Of what is `at` a load: `null` with fewer than six repeats. */
-  interval?: Interval | null;
-};
-
-/** Where a load lies as seen from a rate that was measured. */
-export type EstimateIs = "at" | "below" | "at-least" | "at-or-below" | "above";
-
-/** What else the repeats are compatible with. */
-export type Interval = {
-  /** Its lower end. */
-  low: number;
-  /** Its upper end. */
-  high: number;
-  /** Its confidence, 0 to 1. */
-  level: number;
-};
-
-/** The repeats at one rate, in the order of their trials. */
-export type Load = {
-  /** Transactions a second that were to start. */
-  rate_per_s: number;
-  /** Their numbers in the notebook. */
-  trials: Array<number>;
-  /** Transactions a second that were committed. */
-  goodput_per_s: Array<number | null>;
-  /** Of response times. */
-  response_p50_us: Array<number | null>;
-  /** Of response times; `null` with too few transactions. */
-  response_p99_us: Array<number | null>;
-  /** Transactions that failed. */
-  failed: Array<number | null>;
-};
-
-/** All points, in the order in which they were first measured. */
-export type RetriesLab = {
-  /** Grows when a field changes its meaning or goes. */
-  format: number;
-  /** `retries`. */
-  lab: string;
-  /** pgdyno's version. */
-  pgdyno: string;
-  /** True: a first look. */
-  exploratory: boolean;
-  /** The workload's name; `null`: no trial came to its end. So with `variables`, `trial` and `target`. */
-  workload: string | null;
-  /** What its clients started with. */
-  variables: { [key in string]: string } | null;
-  /** What was asked of the first trial. */
-  trial: LabTrial | null;
-  /** Where it was measured. */
-  target: LabTarget | null;
-  /** One for each number of clients, isolation level, policy. */
-  points: Array<LabPoint>;
-  /** What is to be said of all points. */
-  says: Array<string>;
-};
-
-/** All forms under the same circumstances. */
-export type LabPoint = {
-  /** The parameters that all its forms have in common. */
-  given: Record<string, unknown>;
-  /** The isolation level that was found to be in effect. */
-  isolation: string | null;
-  /** The best first. */
-  forms: Array<LabForm>;
-  /** What its table means, in a sentence. */
-  says: string | null;
-};
-
-/** All trials of a form at a point. */
-export type LabForm = {
-  /** Its name. */
-  form: string;
-  /** `null`: no trial came to its end. */
-  goodput_per_s: LabGoodput | null;
-  /** Of all repeats, from the start of each transaction's first try. */
-  service: Latencies;
-  /** Transactions that were committed. */
-  committed: number;
-  /** Transactions that failed. */
-  failed: number;
-  /** All transactions that were to be done. */
-  transactions: number;
-  /** Transactions that were given up. */
-  given_up: number;
-  /** Retries by clients. */
-  retries: number;
-  /** Retries by the server, as transactions tell or as it counts. */
-  server_retries: number;
-  /** `null`: nothing was committed. */
-  retries_per_commit: number | null;
-  /** `null`: nothing was committed. */
-  server_retries_per_commit: number | null;
-  /** The share of the time in tries that was spent in those that failed, 0 to 1. */
-  lost_time_share: number | null;
-  /** The same of statements. */
-  lost_statement_share: number | null;
-  /** Why trials came to nothing, each reason once. */
-  not_run: Array<string>;
-};
-
-/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
-export type Latencies = {
-  /** How many there are. */
-  count: number;
-  /** Their mean. */
-  mean_us: number | null;
-  /** Their standard deviation, over all of them. */
-  stddev_us: number | null;
-  /** The median. */
-  p50_us: number | null;
-  /** The 90th percentile. */
-  p90_us: number | null;
-  /** The 95th percentile. */
-  p95_us: number | null;
-  /** The 99th percentile. */
-  p99_us: number | null;
-  /** The 99.9th percentile. */
-  p99_9_us: number | null;
-  /** The longest. */
-  max_us: number | null;
-};
-
-/** Committed transactions a second over the repeats. */
-export type LabGoodput = {
-  /** Of the repeats. */
-  median: number;
-  /** The least. */
-  min: number;
-  /** The greatest. */
-  max: number;
-  /** Of each. */
-  repeats: Array<number>;
-};
-
-/** What was asked of a trial. */
-export type LabTrial = {
-  /** How long it was to measure. */
-  duration_s: number | null;
-  /** Transactions of each client, instead. */
-  transactions_per_client: number | null;
-  /** The most tries of a transaction; 0: any number. */
-  max_tries: number;
-};
-
-/** Where it was measured. */
-export type LabTarget = {
-  /** For people. */
-  title: string;
-  /** What is known about the server. */
-  facts: Facts;
-};
-
-/** What is known about the server. */
-export type Facts = {
-  /** The dialect that is spoken to it. */
-  dialect: string;
-  /** Whether a dialect is written for this product; else PostgreSQL's is tried. */
-  dialect_known: boolean;
-  /** All of `version()`. */
-  version: Fact<string>;
-  /** Such as `18.1`. */
-  server_version: Fact<string>;
-  /** Such as 180001. */
-  server_version_num: Fact<number>;
-  /** Setting. */
-  fsync: Fact<boolean>;
-  /** Setting, as this session has it. */
-  synchronous_commit: Fact<string>;
-  /** Setting. */
-  full_page_writes: Fact<boolean>;
-  /** Whether the server was built with assertions. */
-  debug_assertions: Fact<boolean>;
-  /** Setting, in bytes. */
-  shared_buffers_bytes: Fact<number>;
-  /** Setting. */
-  max_connections: Fact<number>;
-  /** Setting, as this session has it. */
-  default_transaction_isolation: Fact<string>;
-  /** Setting, as this session has it. */
-  read_only: Fact<boolean>;
-  /** Whether it is a standby (or still recovering). */
-  in_recovery: Fact<boolean>;
-  /** Size of the database that is measured. */
-  database_size_bytes: Fact<number>;
-  /** Where the data directory is on the server's host; for superusers and pg_read_all_settings. */
-  data_directory: Fact<string>;
-  /** Whether pgdyno runs on the server's host. */
-  same_host: Fact<boolean>;
-  /** Whether the data directory lies in memory. */
-  data_in_memory: Fact<boolean>;
-  /** Settings that are not as the server's program has them, with their units. */
-  changed_settings: Fact<{ [key in string]: string }>;
-  /** The nodes of the cluster. */
-  nodes: Fact<Array<ClusterNode>>;
-  /** How many copies of the rows the cluster is to keep. */
-  replication_factor: Fact<number>;
-  /**
-   * The isolation level in effect in the workload's transactions, read back in one that begins
-   * as they do; several with commas between.
-   */
-  isolation: Fact<string>;
-  /** Which node a connection to each endpoint met before the run. */
-  reached: Array<Reached>;
-};
-
-/** Something known, or why it is not. */
-export type Fact<T> = T | {
-  unseen: string
-};
-
-/** A node of a cluster, as the cluster tells of it. */
-export type ClusterNode = {
-  /** Its number, where nodes have one. */
-  id: string | null;
-  /** `host:port` for clients. */
-  address: string;
-  /** Where it stands. */
-  locality: string | null;
-  /** What it runs. */
-  version: string | null;
-  /** Whether it was alive when asked. */
-  is_live: boolean | null;
-};
-
-/** What a connection met. */
-export type Reached = {
-  /** The endpoint. */
-  endpoint: string;
-  /** The node, as it calls itself. */
-  node: Fact<string>;
-};
-
-/** Times of the simplest work beside what is expected of good infrastructure. */
-export type Calibration = {
-  /** Grows when a field changes its meaning or goes. */
-  format: number;
-  /** Its name. */
-  calibration: string;
-  /** Its UUID. */
-  uuid: string;
-  /** When it was begun, UTC. */
-  created: string;
-  /** Where, for people. */
-  target: string;
-  /** The server's product and version, for people. */
-  server: string;
-  /** What is known about the server. */
-  facts: Facts;
-  /** What was chosen of the workload's parameters, `NAME=VALUE` each. */
-  params: Array<string>;
-  /** What the workload's clients started with. */
-  variables: { [key in string]: string };
-  /** Of reads and updates together; `null`: not known. */
-  baseline: Baseline | null;
-  /** Those that were measured, in their order. */
-  lines: Array<CalibrationLine>;
-  /** Of a commit. */
-  sync: Sync;
-  /** More clients; `null`: only one was tried. */
-  concurrency: Concurrency | null;
-};
-
-/** Whether read and update are as expected or better. */
-export type Baseline = "met" | "missed";
-
-/** One kind of transaction. */
-export type CalibrationLine = {
-  /** What it is of. */
-  line: LineOf;
-  /** Its number in the notebook. */
-  trial: number;
-  /** Transactions. */
-  count: number;
-  /** The least. */
-  min_us: number | null;
-  /** The median. */
-  p50_us: number | null;
-  /** A percentile. */
-  p95_us: number | null;
-  /** A percentile. */
-  p99_us: number | null;
-  /** The greatest. */
-  max_us: number;
-  /** What is judged. */
-  mean_us: number;
-  /** Of the mean. */
-  expected: Range;
-  /** What came of the expectation. */
-  verdict: LineVerdict;
-  /** The median without that of the round trip; `null` for the round trip itself. */
-  without_round_trip_us: number | null;
-  /** Whether that is within the expectation. */
-  without_round_trip_within: boolean | null;
-  /**
-   * What the mean consists of, by `client_us`, `network_us`, `sync_us`, `commit_us`, `server_us`,
-   * `tail_us`; empty when the round trip is not known.
-   */
-  parts: { [key in string]: number };
-  /** Of a miss. */
-  cause: Cause | null;
-  /** Why the figure may be worth less than it seems. */
-  doubts: Array<string>;
-  /** What the server counted. */
-  server_side: Fact<Grown>;
-};
-
-/** Why an expectation was missed, as far as that can be told. */
-export type Cause = {
-  /** The greatest part. */
-  part: Part;
-  /** What that means for the line. */
-  sentence: string;
-  /** What speaks for it. */
-  evidence: Array<string>;
-};
-
-/** A part of a line's time. */
-export type Part = "client" | "network" | "sync" | "commit" | "server" | "tail";
-
-/** How much the server's counters have grown during a trial, its warm-up included. */
-export type Grown = {
-  /** Where the counters are from, for people. */
-  source: string;
-  /** Whether the trial's sessions had their syncs timed. */
-  timed: boolean;
-  /** By name. */
-  counted: { [key in string]: number };
-};
-
-/** Between which times a mean is to lie. */
-export type Range = {
-  /** Below it is better than expected. */
-  low_us: number;
-  /** Above it the expectation is missed. */
-  high_us: number;
-};
-
-/** What a line is of. */
-export type LineOf = "round-trip" | "commit" | "read" | "update";
-
-/** What came of an expectation. */
-export type LineVerdict = "met" | "better" | "missed";
-
-/** More clients. */
-export type Concurrency = {
-  /** Numbers of clients, from one on. */
-  steps: Array<Step>;
-  /** The share by which throughput must exceed the best so far to have grown. */
-  least_growth: number;
-  /** Where throughput stops growing. */
-  throughput_stops: Saturation | null;
-  /** Where p99 bends. */
-  p99_bends: Bend | null;
-  /** Why that is not known. */
-  p99_unknown: string | null;
-};
-
-/** Where throughput stops growing. */
-export type Saturation = {
-  "is": "at";
-  /** The fewest that give all but the last bit. */
-  clients: number;
-  /** Transactions a second there. */
-  goodput_per_s: number;
-} | {
-  "is": "beyond";
-  /** The most that were tried. */
-  clients: number;
-  /** Transactions a second there. */
-  goodput_per_s: number;
-};
-
-/** Where p99 bends. */
-export type Bend = {
-  "is": "at";
-  /** Clients. */
-  clients: number;
-} | {
-  "is": "at-or-below";
-  /** Clients. */
-  clients: number;
-} | {
-  "is": "not-seen"
-};
-
-/** What was measured at one number of clients. */
-export type Step = {
-  /** The trial's number. */
-  trial: number;
-  /** Clients at work. */
-  clients: number;
-  /** Committed transactions a second. */
-  goodput_per_s: number;
-  /** Of reads and updates together. */
-  p50_us: number | null;
-  /** Of reads and updates together; `None` with too few of them. */
-  p99_us: number | null;
-  /** Transactions that failed. */
-  failed: number;
-  /** Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time. */
-  client_bound: boolean;
-};
-
-/** What is known of the sync of a commit. */
-export type Sync = {
-  /** The median of a commit that waits less that of one that does not. */
-  difference_us: number | null;
-  /** By the server's own clock, for each sync. */
-  server_us: number | null;
-  /** In words, with what is not known and why. */
-  sentences: Array<string>;
-};
 
 /** A trial's page. */
 export type TrialData = {
@@ -950,287 +210,6 @@ export type TrialData = {
   /** What a reader must know before believing it. */
   notes: Array<Note>;
 };
-
-/** What the server says it did for one statement. */
-export type ServerStatement = {
-  /** As the server has it. */
-  text: string;
-  /** How often it was executed. */
-  calls: number;
-  /** Time in all executions. */
-  time_us: number;
-  /** Rows it gave or changed. */
-  rows: number | null;
-  /** What else the server tells, by its own names. */
-  details: { [key in string]: number };
-};
-
-/** A setting of the server. */
-export type Setting = {
-  /** Its name. */
-  name: string;
-  /** With its unit. */
-  value: string;
-  /** What the server's program has. */
-  default: string | null;
-  /** Where it is set. */
-  from: string | null;
-  /** Whether it stands here though it is the default. No verdict names any yet. */
-  named_by_verdict?: boolean;
-};
-
-/** Something that happened. */
-export type Event = {
-  /** When it began. */
-  at_us: number;
-  /** For how long, where it has a length. */
-  length_us?: number | null;
-  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
-  kind: string;
-  /** For people. */
-  text: string;
-  /** The instrument that saw it. */
-  source?: string;
-  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
-  sync_after_us?: number;
-  /** How long that took. */
-  sync_us?: number;
-};
-
-/** An instrument. */
-export type Instrument = {
-  /** `pg.io`, `host.disk`, `waits`, `scrape.node`. */
-  name: string;
-  /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
-  source: string;
-  /** The column that it stands in. */
-  of: InstrumentOf;
-  /** What it did not see. */
-  gaps: Array<Gap>;
-};
-
-/** The column that an instrument stands in. */
-export type InstrumentOf = "server" | "host" | "client" | "other";
-
-/** What an instrument did not see. */
-export type Gap = {
-  /** Part that is missing; empty: all of the instrument. */
-  label: string;
-  /** `null`: from the beginning. Both `null`: never read. */
-  from_us: number | null;
-  /** `null`: to the end. */
-  to_us: number | null;
-  /** Why. */
-  reason: string;
-  /** The one command that closes it. */
-  remedy: string | null;
-  /** How many readings failed. No instrument counts them yet. */
-  times?: number;
-};
-
-/** A repeat among its siblings, for the dot strips. */
-export type Sibling = {
-  /** Its number in the notebook. */
-  trial: number;
-  /** Which repeat. */
-  repeat: number | null;
-  /** The trial of this page. */
-  this: boolean;
-  /** Committed transactions a second. */
-  goodput_per_s: number | null;
-  /** Of response times with a rate, else of service times. */
-  p50_us: number | null;
-  /** Likewise. */
-  p99_us: number | null;
-  /** Likewise. */
-  p99_9_us: number | null;
-  /** Tries beyond the first. */
-  retries_per_commit: number | null;
-  /** Failed transactions. */
-  failed: number | null;
-};
-
-/** One of the longest transactions, with what happened around it. */
-export type Worst = {
-  /** When it ended. */
-  at_us: number;
-  /** From the scheduled start, with a rate. */
-  response_us: number | null;
-  /** How much of that it waited to begin. Not recorded yet. */
-  queued_us: number | null;
-  /** From the start. */
-  service_us: number | null;
-  /** How often it was tried. Not recorded yet. */
-  tries: number | null;
-  /** Its script, where there are several. */
-  script?: string;
-  /** Where it ran. Not recorded yet. */
-  endpoint?: string;
-  /** Its slowest statement. Not recorded yet. */
-  slowest?: SlowestStatement;
-  /** What happened around it. */
-  around: string;
-  /** Indexes in `events`. */
-  events: Array<number>;
-};
-
-/** The statement that took longest in a transaction. */
-export type SlowestStatement = {
-  /** As reports print it. */
-  text: string;
-  /** How long it took. */
-  us: number;
-};
-
-/** Work units of slob and what they cost. */
-export type SlobTrial = {
-  /** A row each, in order. */
-  accounting: Array<AccountingRow>;
-  /** Work units' times. */
-  units: Histogram | null;
-  /** What they are of. */
-  units_label: string;
-  /** What the server's count came to. */
-  sentence?: string;
-};
-
-/** A figure of the storage layer, or why there is none. */
-export type AccountingRow = {
-  /** `Logical reads (LIOPS)`. */
-  name: string;
-  /** `null`: not known. */
-  value: number | null;
-  /** Its unit. */
-  unit: string;
-  /** The same for each work unit. */
-  per_unit: number | null;
-  /** Why it is not known. */
-  unseen?: string;
-  /** Who counted it. */
-  what?: string;
-};
-
-/** What the database holds beside what was counted, such as rows of pgbench_history. */
-export type Books = {
-  /** `null`: that cannot be said. */
-  balanced: boolean | null;
-  /** In a sentence. */
-  sentence: string;
-};
-
-/** Average active sessions by what they waited for. */
-export type Waits = {
-  /** Index in `clocks_us`. */
-  clock: number;
-  /** The server's cores, where known: a dashed line. */
-  cores: number | null;
-  /** `sampled 10 × a second`. */
-  how?: string;
-  /** By event. */
-  events: Array<WaitEvent>;
-};
-
-/** Sessions in one wait event. */
-export type WaitEvent = {
-  /** Class `CPU` is working, without a wait. */
-  class: string;
-  /** Its name. */
-  event: string;
-  /** Same length as the clock. */
-  sessions: Array<number | null>;
-};
-
-/** Histograms of the measured time. */
-export type Histograms = {
-  /** Of service times. */
-  service: Histogram;
-  /** Of response times, with a rate. */
-  response?: Histogram;
-  /** Of the tries that were committed, where there may be several. */
-  attempt?: Histogram;
-};
-
-/** All scripts together, column by column, a row a second; warm-up included and marked. */
-export type Timeline = {
-  /** When each second began. */
-  start_us: Array<number>;
-  /** How long it was. */
-  length_us: Array<number>;
-  /** Of the warm-up: 1, else 0. Missing: none. */
-  warmup?: Array<number>;
-  /** Transactions that ended well. */
-  committed: Array<number>;
-  /** That ended badly. */
-  failed: Array<number>;
-  /** That never started. */
-  skipped: Array<number>;
-  /** Of which it is not known. */
-  unknown: Array<number>;
-  /** Committed, but later than the limit. */
-  late: Array<number>;
-  /** Tries beyond the first. */
-  retries: Array<number>;
-  /** Transactions that the schedule asked for in that second; missing: no rate. */
-  due?: Array<number>;
-  /** The longest service time. */
-  service_max_us: Array<number | null>;
-  /** The longest response time, with a rate. */
-  response_max_us?: Array<number | null>;
-  /** The end of each bucket (highest equivalent value), shared by all histograms of the timeline. */
-  buckets_us: Array<number>;
-  /**
-   * Largest relative error of a bucket: 0.001 as the notebook has them; larger where there were too
-   * many of these for a page.
-   */
-  resolution: number;
-  /** Histograms of service times. */
-  service: Array<Packed>;
-  /** Histograms of response times, with a rate. */
-  response?: Array<Packed>;
-  /** Retries by reason, most frequent first. No notebook splits them yet: `retries` is drawn. */
-  retries_by_reason?: Array<NamedCounts>;
-  /** Failed transactions by class. */
-  failed_by_class?: Array<NamedCounts>;
-  /** Committed by script, in the order of `run.measured.scripts`; two scripts and more. */
-  committed_by_script?: Array<Array<number>>;
-};
-
-/** A column with a name. */
-export type NamedCounts = {
-  /** What is counted. */
-  name: string;
-  /** A row a second. */
-  count: Array<number>;
-};
-
-/** A series. */
-export type Series = {
-  /** Index in `instruments`. */
-  instrument: number;
-  /** `pg.wal.bytes`, `host.cpu.user`. */
-  name: string;
-  /** Of which part: `node 1`, `vda`; empty where there is but one. */
-  label: string;
-  /** `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty. */
-  unit: string;
-  /** How it is to be taken. */
-  kind: SeriesKind;
-  /** What it tells, in a clause, where the instrument says. */
-  what?: string;
-  /** Index in `clocks_us`; missing: read before and after only. */
-  clock?: number;
-  /** Same length as the clock. `null`: no reading (a gap). */
-  value?: Array<number | null>;
-  /** What it was before. */
-  before?: number | null;
-  /** What it was after. */
-  after?: number | null;
-  /** How often it was found reset. */
-  resets?: number | null;
-};
-
-/** How the readings of a series are to be taken. */
-export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
 
 /** What was run, and what came of it: of `--json` all but its series and seconds (docs/json.md). */
 export type Run = {
@@ -1297,183 +276,6 @@ export type Workload = {
   /** Variables that every client started with. */
   variables: { [key in string]: string };
 };
-
-/** Connections made, apart from all latencies. */
-export type Connections = {
-  /** Until all clients were connected; 0 with a connection per transaction. */
-  initial_us: number;
-  /** Of each connection. */
-  latency: Latencies;
-};
-
-/** The machine that pgdyno ran on. */
-export type Host = {
-  /** Its name. */
-  name: string | null;
-  /** Release of its kernel. */
-  kernel: string | null;
-  /** Model of its first CPU. */
-  cpu_model: string | null;
-  /** CPUs that pgdyno might use. */
-  cpus: number;
-  /** Main memory. */
-  memory_bytes: number | null;
-};
-
-/** The accounting with what follows from it; `null` where that is not known. */
-export type Accounted = {
-  /** What follows. */
-  figures: AccountingFigures;
-  /** From the barrier to the end of the last transaction, in microseconds. */
-  elapsed_us: number;
-  /** Sessions at work. */
-  sessions: number;
-  /** CPUs of the server's host, where pgdyno is on it. */
-  cpus: number | null;
-  /** Counters of the buffer pool. */
-  buffers: Fact<BufferCounters>;
-  /** Reads of tables and indexes by who made them, where the server tells. */
-  io: Fact<Array<IoRow>>;
-  /** Bytes of log written. */
-  wal_bytes: Fact<number>;
-  /** What the device under the server's files did, for whomever. */
-  device: Fact<DeviceUse>;
-  /** CPU time of all the server's processes, in microseconds. */
-  cpu_us: Fact<number>;
-  /** What the sessions did, by kind of work unit. */
-  units: Array<AccountedUnits>;
-  /** What a unit is expected to read. */
-  expected: Fact<Expected>;
-  /** What the nodes of a distributed database count, under its own names. */
-  nodes: Array<NodeFigures>;
-};
-
-/** What follows from an accounting: see the methods of [`Accounting`] of the same names. */
-export type AccountingFigures = {
-  logical_reads: number | null;
-  liops: number | null;
-  misses: number | null;
-  misses_per_s: number | null;
-  hit_ratio: number | null;
-  device_reads_per_s: number | null;
-  device_bytes_per_s: number | null;
-  /** Blocks that came from the device as a share of all logical reads. */
-  device_blocks_per_logical_read: number | null;
-  wal_bytes_per_s: number | null;
-  cpu_us_per_logical_read: number | null;
-  liops_per_core: number | null;
-  cores_busy: number | null;
-  busy_share: number | null;
-  us_per_logical_read: number | null;
-  buffers_per_unit: number | null;
-  counted_by_expected: number | null;
-};
-
-/** What units are expected to read. */
-export type Expected = {
-  /** The kind of unit, such as `select`. */
-  kind: string;
-  /** How many were explained. */
-  count: number;
-  /** Buffers of one, on average. */
-  mean: number;
-  /** The fewest that one read. */
-  min: number;
-  /** The most. */
-  max: number;
-  /**
-   * The plan, node by node from the top, with the number of units that had it; most had the
-   * first.
-   */
-  plans: Array<[string, number]>;
-};
-
-/**
- * A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
- * logical read as PostgreSQL has them.
- */
-export type NodeFigures = {
-  /** Its name among what is observed, such as `yb.reads`. */
-  name: string;
-  /** Its unit, such as `1/s`. */
-  unit: string;
-  /** The mean over the measured time, by node. */
-  by_node: { [key in string]: number };
-};
-
-/** The counters of the session's database before and after. */
-export type BufferCounters = {
-  /** Whose they are: the database. */
-  database: string;
-  /** Bytes of a block. */
-  block_bytes: number;
-  /** By name, at the barrier. */
-  before: { [key in string]: number };
-  /** By name, when all sessions had gone. */
-  after: { [key in string]: number };
-};
-
-/** What a device did. */
-export type DeviceUse = {
-  /** Its name, such as `nvme0n1`. */
-  name: string;
-  /** Reads that ended. */
-  reads: number;
-  /** Bytes of them. */
-  read_bytes: number;
-  /** Writes that ended. */
-  writes: number;
-  /** Bytes of them. */
-  written_bytes: number;
-};
-
-/** How often the sessions did one kind of work. */
-export type AccountedUnits = {
-  /** Such as `select`. */
-  kind: string;
-  /** How often. */
-  count: number;
-  /** Rows of one. */
-  rows_each: number;
-};
-
-/** Reads of tables and indexes by one kind of process. */
-export type IoRow = {
-  /** Such as `client backend` or `io worker`. */
-  backend: string;
-  /** Such as `normal` or `bulkread`. */
-  context: string;
-  /** Reads, of one block or of several. */
-  reads: number;
-  /** Bytes of them. */
-  read_bytes: number;
-  /** Blocks found in the pool. */
-  hits: number;
-};
-
-/** Whether a figure was steady over the seconds of the measured time. */
-export type Steadiness = {
-  /** Which figure. */
-  figure: Figure;
-  /** How many seconds were judged. */
-  seconds: number;
-  /** What was found. */
-  verdict: SteadinessVerdict;
-  /** From the first to the last quarter, as a share. */
-  change: number | null;
-  /** Of the trend. */
-  p: number | null;
-  /** From which second on, after a warm-up. */
-  steady_from_s: number | null;
-  /** The same in words. */
-  sentence: string;
-};
-
-/** A figure of a second. */
-export type Figure = "throughput" | "response_time";
-
-/** What was found of a figure's seconds. */
-export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "too-short" | "incomplete";
 
 /**
  * One measured run as it is asked for. Serialized, it has no secrets; what is missing when it is read
@@ -1586,21 +388,6 @@ export type TrialSpec = {
   forgets_failures_at_end: boolean;
 };
 
-/** Set by a command that translates another tool's options; never typed. */
-export type Compatible = {
-  /** The share of transactions that are logged one by one (pgbench's `--log`), 0 to 1. */
-  log_share: number | null;
-  /** Time every command, also those that only compute (pgbench's `-r`). */
-  times_every_command: boolean;
-  /** Print every step (pgbench's `--debug`). */
-  debug: boolean;
-  /**
-   * Each client ends after so many transactions even if the duration is not over (cockroach's
-   * `--max-ops` beside `--duration`).
-   */
-  transactions_per_client_max: number | null;
-};
-
 /** What is observed while clients are at work: docs/instruments.md. */
 export type ObserveSpec = {
   /**
@@ -1652,62 +439,267 @@ export type TargetSpec = {
   pg_user: string | null;
 };
 
-/** What pgdyno itself used in the measured time. */
-export type ClientCpu = {
-  /** CPU time in user mode, all threads. */
-  user_us: number;
-  /** CPU time in the kernel. */
-  system_us: number;
-  /** Both for each transaction booked. */
-  us_per_transaction: number | null;
-  /** How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known. */
-  io: string | null;
-  /** Where io_uring was looked for in vain: why. */
-  why_not_io_uring: string | null;
-  /** By thread. */
-  threads: Array<ClientThread>;
+/** Set by a command that translates another tool's options; never typed. */
+export type Compatible = {
+  /** The share of transactions that are logged one by one (pgbench's `--log`), 0 to 1. */
+  log_share: number | null;
+  /** Time every command, also those that only compute (pgbench's `-r`). */
+  times_every_command: boolean;
+  /** Print every step (pgbench's `--debug`). */
+  debug: boolean;
+  /**
+   * Each client ends after so many transactions even if the duration is not over (cockroach's
+   * `--max-ops` beside `--duration`).
+   */
+  transactions_per_client_max: number | null;
 };
 
-/** What one thread of pgdyno used. */
-export type ClientThread = {
-  /** Wall time. */
-  wall_us: number;
-  /** CPU time in user mode. */
-  user_us: number;
-  /** CPU time in the kernel. */
-  system_us: number;
-  /** Time in which it could have run and had no CPU. */
-  waited_us: number;
-  /** Share of wall time on a CPU. */
-  busy_share: number;
-  /** Share of wall time on a CPU or waiting for one. */
-  wanted_share: number;
-  /** Share of wall time waiting for one. */
-  waited_share: number;
-  /** How late the event loop was for a deadline, at worst. */
-  deadline_lag_max_us: number;
-  /** How late it was for answers and deadlines, the 99th percentile; `null` where too few say. */
-  event_loop_lag_p99_us: number | null;
+/** Where the database was. */
+export type Target = {
+  /** For people. */
+  title: string;
+  /** Whose server it is. */
+  kind: TargetKind;
+  /** What is known about it. */
+  facts: Facts;
 };
 
-/** Why tries of the measured time failed. */
-export type Reason = {
-  /** What kind of trouble it is. */
-  class: string;
-  /** What people call it; of an error that no rule knows, its SQLSTATE. */
-  reason: string;
-  /** The SQLSTATE; `null` when there was none. */
-  sqlstate: string | null;
-  /** Tries lost to it. */
-  tries: number;
-  /** Of these, those after which the transaction was tried again. */
-  tries_retried: number;
-  /** Of these, those that were the last of their transaction. */
-  tries_ended: number;
-  /** One of its messages, whole: the first that was seen. */
-  message: string;
-  /** The statement it mostly came to. Not recorded yet. */
-  statement?: string;
+/** Whose server it is. */
+export type TargetKind = "named" | "kept" | "own";
+
+/** What is known about the server. */
+export type Facts = {
+  /** The dialect that is spoken to it. */
+  dialect: string;
+  /** Whether a dialect is written for this product; else PostgreSQL's is tried. */
+  dialect_known: boolean;
+  /** All of `version()`. */
+  version: Fact<string>;
+  /** Such as `18.1`. */
+  server_version: Fact<string>;
+  /** Such as 180001. */
+  server_version_num: Fact<number>;
+  /** Setting. */
+  fsync: Fact<boolean>;
+  /** Setting, as this session has it. */
+  synchronous_commit: Fact<string>;
+  /** Setting. */
+  full_page_writes: Fact<boolean>;
+  /** Whether the server was built with assertions. */
+  debug_assertions: Fact<boolean>;
+  /** Setting, in bytes. */
+  shared_buffers_bytes: Fact<number>;
+  /** Setting. */
+  max_connections: Fact<number>;
+  /** Setting, as this session has it. */
+  default_transaction_isolation: Fact<string>;
+  /** Setting, as this session has it. */
+  read_only: Fact<boolean>;
+  /** Whether it is a standby (or still recovering). */
+  in_recovery: Fact<boolean>;
+  /** Size of the database that is measured. */
+  database_size_bytes: Fact<number>;
+  /** Where the data directory is on the server's host; for superusers and pg_read_all_settings. */
+  data_directory: Fact<string>;
+  /** Whether pgdyno runs on the server's host. */
+  same_host: Fact<boolean>;
+  /** Whether the data directory lies in memory. */
+  data_in_memory: Fact<boolean>;
+  /** Settings that are not as the server's program has them, with their units. */
+  changed_settings: Fact<{ [key in string]: string }>;
+  /** The nodes of the cluster. */
+  nodes: Fact<Array<ClusterNode>>;
+  /** How many copies of the rows the cluster is to keep. */
+  replication_factor: Fact<number>;
+  /**
+   * The isolation level in effect in the workload's transactions, read back in one that begins
+   * as they do; several with commas between.
+   */
+  isolation: Fact<string>;
+  /** Which node a connection to each endpoint met before the run. */
+  reached: Array<Reached>;
+};
+
+/** Something known, or why it is not. */
+export type Fact<T> = T | {
+  unseen: string
+};
+
+/** A node of a cluster, as the cluster tells of it. */
+export type ClusterNode = {
+  /** Its number, where nodes have one. */
+  id: string | null;
+  /** `host:port` for clients. */
+  address: string;
+  /** Where it stands. */
+  locality: string | null;
+  /** What it runs. */
+  version: string | null;
+  /** Whether it was alive when asked. */
+  is_live: boolean | null;
+};
+
+/** What a connection met. */
+export type Reached = {
+  /** The endpoint. */
+  endpoint: string;
+  /** The node, as it calls itself. */
+  node: Fact<string>;
+};
+
+/** The machine that pgdyno ran on. */
+export type Host = {
+  /** Its name. */
+  name: string | null;
+  /** Release of its kernel. */
+  kernel: string | null;
+  /** Model of its first CPU. */
+  cpu_model: string | null;
+  /** CPUs that pgdyno might use. */
+  cpus: number;
+  /** Main memory. */
+  memory_bytes: number | null;
+};
+
+/** How a run ended. */
+export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
+
+/** Figures of the measured time, or of the warm-up. */
+export type Phase = {
+  /** From its beginning to the end of its last transaction. */
+  elapsed_us: number;
+  /** By script. */
+  scripts: Array<ScriptFigures>;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** Figures of one script. */
+export type ScriptFigures = {
+  /** Its name. */
+  name: string;
+  /** Its weight. */
+  weight: number;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the start of the try that was committed to its end; `null` where there is but one. */
+  attempt: Latencies | null;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What tries cost. */
+  work: Work;
+  /** Work units by operation; empty where none are counted. */
+  units: Array<UnitFigures>;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
+export type Latencies = {
+  /** How many there are. */
+  count: number;
+  /** Their mean. */
+  mean_us: number | null;
+  /** Their standard deviation, over all of them. */
+  stddev_us: number | null;
+  /** The median. */
+  p50_us: number | null;
+  /** The 90th percentile. */
+  p90_us: number | null;
+  /** The 95th percentile. */
+  p95_us: number | null;
+  /** The 99th percentile. */
+  p99_us: number | null;
+  /** The 99.9th percentile. */
+  p99_9_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+};
+
+/** What tries cost: those that were committed, and those that were thrown away. */
+export type Work = {
+  /** Time in tries that were committed, in microseconds. */
+  kept_us: number;
+  /** Statements sent in them. */
+  kept_statements: number;
+  /** Tries that failed, whether another followed or not. */
+  lost_tries: number;
+  /** Time in them until they were rolled back, in microseconds. */
+  lost_us: number;
+  /** Statements sent in them. */
+  lost_statements: number;
+  /** The share of the time in tries that was thrown away, 0 to 1; `null` without any. */
+  lost_time_share: number | null;
+  /** The share of statements that were thrown away, 0 to 1; `null` without any. */
+  lost_statement_share: number | null;
+  /** Pauses between tries, in microseconds: in no other figure here. */
+  backoff_us: number;
+  /** Transactions that failed with an error that might be tried again, and were not any more. */
+  given_up: number;
+  /** Retries that the server made itself, as committed transactions tell. */
+  server_retries: number;
+};
+
+/** Work units of one operation. */
+export type UnitFigures = {
+  /** The operation. */
+  operation: string;
+  /** How many units. */
+  units: number;
+  /** The same by second. */
+  units_per_s: number;
+  /** Rows that they found or changed. */
+  rows: number;
+  /** The same by second. */
+  rows_per_s: number;
+  /** How long a unit took. */
+  latency: Latencies;
 };
 
 /** Figures of the warm-up, which are in no others. */
@@ -1766,130 +758,204 @@ export type WarmupEnd = {
 /** Why a warm-up whose end was to be found came to it. */
 export type EndedBy = "steady" | "limit" | "trial";
 
-/** Work units of one operation. */
-export type UnitFigures = {
-  /** The operation. */
-  operation: string;
-  /** How many units. */
-  units: number;
-  /** The same by second. */
-  units_per_s: number;
-  /** Rows that they found or changed. */
-  rows: number;
-  /** The same by second. */
-  rows_per_s: number;
-  /** How long a unit took. */
-  latency: Latencies;
+/** A figure of a second. */
+export type Figure = "throughput" | "response_time";
+
+/** What the draws came to. */
+export type Touched = {
+  /** Draws that were made. */
+  draws: number;
+  /** Whether the run made more than were replayed. */
+  is_sample: boolean;
+  /** Different rows among them. */
+  distinct: number;
+  /** Share of the row that was drawn most, 0 to 1. */
+  hottest_share: number;
+  /** Share of the hundred rows that were drawn most. */
+  hottest_100_share: number;
 };
 
-/** What tries cost: those that were committed, and those that were thrown away. */
-export type Work = {
-  /** Time in tries that were committed, in microseconds. */
-  kept_us: number;
-  /** Statements sent in them. */
-  kept_statements: number;
-  /** Tries that failed, whether another followed or not. */
-  lost_tries: number;
-  /** Time in them until they were rolled back, in microseconds. */
-  lost_us: number;
-  /** Statements sent in them. */
-  lost_statements: number;
-  /** The share of the time in tries that was thrown away, 0 to 1; `null` without any. */
-  lost_time_share: number | null;
-  /** The share of statements that were thrown away, 0 to 1; `null` without any. */
-  lost_statement_share: number | null;
-  /** Pauses between tries, in microseconds: in no other figure here. */
-  backoff_us: number;
-  /** Transactions that failed with an error that might be tried again, and were not any more. */
-  given_up: number;
-  /** Retries that the server made itself, as committed transactions tell. */
-  server_retries: number;
+/** The accounting with what follows from it; `null` where that is not known. */
+export type Accounted = {
+  /** What follows. */
+  figures: AccountingFigures;
+  /** From the barrier to the end of the last transaction, in microseconds. */
+  elapsed_us: number;
+  /** Sessions at work. */
+  sessions: number;
+  /** CPUs of the server's host, where pgdyno is on it. */
+  cpus: number | null;
+  /** Counters of the buffer pool. */
+  buffers: Fact<BufferCounters>;
+  /** Reads of tables and indexes by who made them, where the server tells. */
+  io: Fact<Array<IoRow>>;
+  /** Bytes of log written. */
+  wal_bytes: Fact<number>;
+  /** What the device under the server's files did, for whomever. */
+  device: Fact<DeviceUse>;
+  /** CPU time of all the server's processes, in microseconds. */
+  cpu_us: Fact<number>;
+  /** What the sessions did, by kind of work unit. */
+  units: Array<AccountedUnits>;
+  /** What a unit is expected to read. */
+  expected: Fact<Expected>;
+  /** What the nodes of a distributed database count, under its own names. */
+  nodes: Array<NodeFigures>;
 };
 
-/** Figures of one script. */
-export type ScriptFigures = {
-  /** Its name. */
+/** What follows from an accounting: see the methods of [`Accounting`] of the same names. */
+export type AccountingFigures = {
+  logical_reads: number | null;
+  liops: number | null;
+  misses: number | null;
+  misses_per_s: number | null;
+  hit_ratio: number | null;
+  device_reads_per_s: number | null;
+  device_bytes_per_s: number | null;
+  /** Blocks that came from the device as a share of all logical reads. */
+  device_blocks_per_logical_read: number | null;
+  wal_bytes_per_s: number | null;
+  cpu_us_per_logical_read: number | null;
+  liops_per_core: number | null;
+  cores_busy: number | null;
+  busy_share: number | null;
+  us_per_logical_read: number | null;
+  buffers_per_unit: number | null;
+  counted_by_expected: number | null;
+};
+
+/** The counters of the session's database before and after. */
+export type BufferCounters = {
+  /** Whose they are: the database. */
+  database: string;
+  /** Bytes of a block. */
+  block_bytes: number;
+  /** By name, at the barrier. */
+  before: { [key in string]: number };
+  /** By name, when all sessions had gone. */
+  after: { [key in string]: number };
+};
+
+/** Reads of tables and indexes by one kind of process. */
+export type IoRow = {
+  /** Such as `client backend` or `io worker`. */
+  backend: string;
+  /** Such as `normal` or `bulkread`. */
+  context: string;
+  /** Reads, of one block or of several. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Blocks found in the pool. */
+  hits: number;
+};
+
+/** What a device did. */
+export type DeviceUse = {
+  /** Its name, such as `nvme0n1`. */
   name: string;
-  /** Its weight. */
-  weight: number;
-  /** Committed transactions a second. */
-  goodput_per_s: number;
-  /** From the start of a committed transaction's first try to its end. */
-  service: Latencies;
-  /** From the start of the try that was committed to its end; `null` where there is but one. */
-  attempt: Latencies | null;
-  /** From the scheduled start to the end; `null` without a rate. */
-  response: Latencies | null;
-  /** How late transactions started; `null` without a rate. */
-  schedule_lag: Latencies | null;
-  /** What tries cost. */
-  work: Work;
-  /** Work units by operation; empty where none are counted. */
-  units: Array<UnitFigures>;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
+  /** Reads that ended. */
+  reads: number;
+  /** Bytes of them. */
+  read_bytes: number;
+  /** Writes that ended. */
+  writes: number;
+  /** Bytes of them. */
+  written_bytes: number;
 };
 
-/** One of the committed transactions that took longest. */
-export type SlowTransaction = {
-  /** Its script's name. */
-  script: string | null;
-  /** The number of its client. */
-  client: number;
-  /** When it ended, in microseconds since clients began to work. */
-  ended_us: number;
-  /** How long it took; from the scheduled start where there is a rate. */
-  latency_us: number;
-};
-
-/** Times without a connection. */
-export type Outages = {
-  /** How often a client was without a connection. */
-  count: number;
-  /** Each from the loss until the client was connected again. */
-  length: Latencies;
-  /** Those that had not ended when the run did. */
-  unended: number;
-  /** Attempts to connect during all of them. */
-  attempts: number;
-};
-
-/** Something that happened to a connection. */
-export type ConnectionEvent = {
-  /** When, in microseconds since clients began to work; 0: before. */
-  at_us: number;
-  /** `outage`, `reconnected`, `moved`. */
+/** How often the sessions did one kind of work. */
+export type AccountedUnits = {
+  /** Such as `select`. */
   kind: string;
-  /** For people. */
-  text: string;
+  /** How often. */
+  count: number;
+  /** Rows of one. */
+  rows_each: number;
 };
 
-/** Where the database was. */
-export type Target = {
-  /** For people. */
-  title: string;
-  /** Whose server it is. */
-  kind: TargetKind;
-  /** What is known about it. */
-  facts: Facts;
+/** What units are expected to read. */
+export type Expected = {
+  /** The kind of unit, such as `select`. */
+  kind: string;
+  /** How many were explained. */
+  count: number;
+  /** Buffers of one, on average. */
+  mean: number;
+  /** The fewest that one read. */
+  min: number;
+  /** The most. */
+  max: number;
+  /**
+   * The plan, node by node from the top, with the number of units that had it; most had the
+   * first.
+   */
+  plans: Array<[string, number]>;
 };
 
-/** Whose server it is. */
-export type TargetKind = "named" | "kept" | "own";
+/**
+ * A figure of a distributed database's nodes: seeks, blocks, read operations. None of them is a
+ * logical read as PostgreSQL has them.
+ */
+export type NodeFigures = {
+  /** Its name among what is observed, such as `yb.reads`. */
+  name: string;
+  /** Its unit, such as `1/s`. */
+  unit: string;
+  /** The mean over the measured time, by node. */
+  by_node: { [key in string]: number };
+};
+
+/** Whether a figure was steady over the seconds of the measured time. */
+export type Steadiness = {
+  /** Which figure. */
+  figure: Figure;
+  /** How many seconds were judged. */
+  seconds: number;
+  /** What was found. */
+  verdict: SteadinessVerdict;
+  /** From the first to the last quarter, as a share. */
+  change: number | null;
+  /** Of the trend. */
+  p: number | null;
+  /** From which second on, after a warm-up. */
+  steady_from_s: number | null;
+  /** The same in words. */
+  sentence: string;
+};
+
+/** What was found of a figure's seconds. */
+export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "too-short" | "incomplete";
+
+/** Why tries of the measured time failed. */
+export type Reason = {
+  /** What kind of trouble it is. */
+  class: string;
+  /** What people call it; of an error that no rule knows, its SQLSTATE. */
+  reason: string;
+  /** The SQLSTATE; `null` when there was none. */
+  sqlstate: string | null;
+  /** Tries lost to it. */
+  tries: number;
+  /** Of these, those after which the transaction was tried again. */
+  tries_retried: number;
+  /** Of these, those that were the last of their transaction. */
+  tries_ended: number;
+  /** One of its messages, whole: the first that was seen. */
+  message: string;
+  /** The statement it mostly came to. Not recorded yet. */
+  statement?: string;
+};
+
+/** What was counted during a trial, warm-up included. */
+export type ServerCounters = {
+  /** Where the counters are from, for people. */
+  source: string;
+  /** How much each has grown. */
+  counted: { [key in string]: number };
+  /** The sum of those that count what clients retry for, where there are any. */
+  restarts: number | null;
+};
 
 /** The commands of a script. */
 export type ScriptStatements = {
@@ -1915,6 +981,82 @@ export type Statement = {
   failures: number;
 };
 
+/** Connections made, apart from all latencies. */
+export type Connections = {
+  /** Until all clients were connected; 0 with a connection per transaction. */
+  initial_us: number;
+  /** Of each connection. */
+  latency: Latencies;
+};
+
+/** Times without a connection. */
+export type Outages = {
+  /** How often a client was without a connection. */
+  count: number;
+  /** Each from the loss until the client was connected again. */
+  length: Latencies;
+  /** Those that had not ended when the run did. */
+  unended: number;
+  /** Attempts to connect during all of them. */
+  attempts: number;
+};
+
+/** A server that clients connected to. */
+export type Endpoint = {
+  /** `host:port`, or the path of a Unix socket. */
+  name: string;
+  /** Clients that try it first. */
+  clients: number;
+  /** Connections made there; like the two below over the whole run. */
+  connections: number;
+  /** Connections to it that broke. */
+  lost: number;
+  /** How often a client came here from another endpoint. */
+  arrived: number;
+  /** As in the figures. */
+  service: Latencies;
+  /** As in the figures. */
+  response: Latencies | null;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** Something that happened to a connection. */
+export type ConnectionEvent = {
+  /** When, in microseconds since clients began to work; 0: before. */
+  at_us: number;
+  /** `outage`, `reconnected`, `moved`. */
+  kind: string;
+  /** For people. */
+  text: string;
+};
+
+/** One of the committed transactions that took longest. */
+export type SlowTransaction = {
+  /** Its script's name. */
+  script: string | null;
+  /** The number of its client. */
+  client: number;
+  /** When it ended, in microseconds since clients began to work. */
+  ended_us: number;
+  /** How long it took; from the scheduled start where there is a rate. */
+  latency_us: number;
+};
+
 /** How the clients ended. */
 export type Clients = {
   /** All clients. */
@@ -1923,6 +1065,44 @@ export type Clients = {
   aborted: number;
   /** Of these, those whose connection broke or could not be made. */
   disconnected: number;
+};
+
+/** What pgdyno itself used in the measured time. */
+export type ClientCpu = {
+  /** CPU time in user mode, all threads. */
+  user_us: number;
+  /** CPU time in the kernel. */
+  system_us: number;
+  /** Both for each transaction booked. */
+  us_per_transaction: number | null;
+  /** How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known. */
+  io: string | null;
+  /** Where io_uring was looked for in vain: why. */
+  why_not_io_uring: string | null;
+  /** By thread. */
+  threads: Array<ClientThread>;
+};
+
+/** What one thread of pgdyno used. */
+export type ClientThread = {
+  /** Wall time. */
+  wall_us: number;
+  /** CPU time in user mode. */
+  user_us: number;
+  /** CPU time in the kernel. */
+  system_us: number;
+  /** Time in which it could have run and had no CPU. */
+  waited_us: number;
+  /** Share of wall time on a CPU. */
+  busy_share: number;
+  /** Share of wall time on a CPU or waiting for one. */
+  wanted_share: number;
+  /** Share of wall time waiting for one. */
+  waited_share: number;
+  /** How late the event loop was for a deadline, at worst. */
+  deadline_lag_max_us: number;
+  /** How late it was for answers and deadlines, the 99th percentile; `null` where too few say. */
+  event_loop_lag_p99_us: number | null;
 };
 
 /** One note. The code is stable: programs may look for it. */
@@ -1972,104 +1152,109 @@ export type Stored = {
 /** States of a trial. */
 export type State = "running" | "complete" | "failed" | "aborted";
 
-/** What the draws came to. */
-export type Touched = {
-  /** Draws that were made. */
-  draws: number;
-  /** Whether the run made more than were replayed. */
-  is_sample: boolean;
-  /** Different rows among them. */
-  distinct: number;
-  /** Share of the row that was drawn most, 0 to 1. */
-  hottest_share: number;
-  /** Share of the hundred rows that were drawn most. */
-  hottest_100_share: number;
-};
-
-/** Figures of the measured time, or of the warm-up. */
-export type Phase = {
-  /** From its beginning to the end of its last transaction. */
-  elapsed_us: number;
-  /** By script. */
-  scripts: Array<ScriptFigures>;
+/** A repeat among its siblings, for the dot strips. */
+export type Sibling = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat. */
+  repeat: number | null;
+  /** The trial of this page. */
+  this: boolean;
   /** Committed transactions a second. */
-  goodput_per_s: number;
-  /** From the start of a committed transaction's first try to its end. */
-  service: Latencies;
-  /** From the start of the try that was committed to its end; `null` where there is but one. */
-  attempt: Latencies | null;
-  /** From the scheduled start to the end; `null` without a rate. */
-  response: Latencies | null;
-  /** How late transactions started; `null` without a rate. */
-  schedule_lag: Latencies | null;
-  /** What tries cost. */
-  work: Work;
-  /** Work units by operation; empty where none are counted. */
-  units: Array<UnitFigures>;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
+  goodput_per_s: number | null;
+  /** Of response times with a rate, else of service times. */
+  p50_us: number | null;
+  /** Likewise. */
+  p99_us: number | null;
+  /** Likewise. */
+  p99_9_us: number | null;
+  /** Tries beyond the first. */
+  retries_per_commit: number | null;
+  /** Failed transactions. */
+  failed: number | null;
 };
 
-/** A server that clients connected to. */
-export type Endpoint = {
-  /** `host:port`, or the path of a Unix socket. */
+/** All scripts together, column by column, a row a second; warm-up included and marked. */
+export type Timeline = {
+  /** When each second began. */
+  start_us: Array<number>;
+  /** How long it was. */
+  length_us: Array<number>;
+  /** Of the warm-up: 1, else 0. Missing: none. */
+  warmup?: Array<number>;
+  /** Transactions that ended well. */
+  committed: Array<number>;
+  /** That ended badly. */
+  failed: Array<number>;
+  /** That never started. */
+  skipped: Array<number>;
+  /** Of which it is not known. */
+  unknown: Array<number>;
+  /** Committed, but later than the limit. */
+  late: Array<number>;
+  /** Tries beyond the first. */
+  retries: Array<number>;
+  /** Transactions that the schedule asked for in that second; missing: no rate. */
+  due?: Array<number>;
+  /** The longest service time. */
+  service_max_us: Array<number | null>;
+  /** The longest response time, with a rate. */
+  response_max_us?: Array<number | null>;
+  /** The end of each bucket (highest equivalent value), shared by all histograms of the timeline. */
+  buckets_us: Array<number>;
+  /**
+   * Largest relative error of a bucket: 0.001 as the notebook has them; larger where there were too
+   * many of these for a page.
+   */
+  resolution: number;
+  /** Histograms of service times. */
+  service: Array<Packed>;
+  /** Histograms of response times, with a rate. */
+  response?: Array<Packed>;
+  /** Retries by reason, most frequent first. No notebook splits them yet: `retries` is drawn. */
+  retries_by_reason?: Array<NamedCounts>;
+  /** Failed transactions by class. */
+  failed_by_class?: Array<NamedCounts>;
+  /** Committed by script, in the order of `run.measured.scripts`; two scripts and more. */
+  committed_by_script?: Array<Array<number>>;
+};
+
+/**
+ * Counts of values by bucket: flat pairs `[gap, count, gap, count, …]`. The first gap is the index of
+ * the first bucket, each further one the distance to the bucket before. Counts are above 0.
+ */
+export type Packed = Array<number>;
+
+/** A column with a name. */
+export type NamedCounts = {
+  /** What is counted. */
   name: string;
-  /** Clients that try it first. */
-  clients: number;
-  /** Connections made there; like the two below over the whole run. */
-  connections: number;
-  /** Connections to it that broke. */
-  lost: number;
-  /** How often a client came here from another endpoint. */
-  arrived: number;
-  /** As in the figures. */
-  service: Latencies;
-  /** As in the figures. */
-  response: Latencies | null;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
+  /** A row a second. */
+  count: Array<number>;
 };
 
-/** What was counted during a trial, warm-up included. */
-export type ServerCounters = {
-  /** Where the counters are from, for people. */
-  source: string;
-  /** How much each has grown. */
-  counted: { [key in string]: number };
-  /** The sum of those that count what clients retry for, where there are any. */
-  restarts: number | null;
+/** Histograms of the measured time. */
+export type Histograms = {
+  /** Of service times. */
+  service: Histogram;
+  /** Of response times, with a rate. */
+  response?: Histogram;
+  /** Of the tries that were committed, where there may be several. */
+  attempt?: Histogram;
 };
 
-/** How a run ended. */
-export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
+/**
+ * A histogram with buckets of its own: bucket `i` ends at `value_us[i]` (HdrHistogram's highest
+ * equivalent value), ascending; same length as `count`. Sum of `count` is the number of values.
+ */
+export type Histogram = {
+  /** Where each bucket ends, in microseconds. */
+  value_us: Array<number>;
+  /** How many values it has. */
+  count: Array<number>;
+  /** The longest, exact; `null` without any. */
+  max_us: number | null;
+};
 
 /** An SQL command of a script. */
 export type StatementRow = {
@@ -2107,40 +1292,272 @@ export type StatementWait = {
   share: number;
 };
 
-/** A trial of an experiment. */
-export type TrialRef = {
-  /** Its number in the notebook. */
-  trial: number;
-  /** Its UUID. */
-  uuid: string;
-  /** Index in points. */
-  point: number;
-  /** Which repeat of its point. */
-  repeat: number | null;
-  /** How it ended. */
-  state: string;
-  /** Whether it counts in its point. */
-  counts: boolean;
-  /** Committed transactions a second. */
-  goodput_per_s: number | null;
-  /** Of response times under a rate, else of service times. */
-  p50_us: number | null;
-  /** The same. */
-  p99_us: number | null;
-  /** What limited it; `null`: no diagnosis was made. */
-  limit: TrialLimit | null;
-  /** Why it does not count, or what went wrong. */
-  flag?: string;
-  /** When it was begun, UTC. */
-  started: string;
+/** What the database holds beside what was counted, such as rows of pgbench_history. */
+export type Books = {
+  /** `null`: that cannot be said. */
+  balanced: boolean | null;
+  /** In a sentence. */
+  sentence: string;
 };
 
-/** What limited a trial. */
-export type TrialLimit = {
-  /** The rule's code. */
-  code: string;
-  /** Its name for people. */
+/** An instrument. */
+export type Instrument = {
+  /** `pg.io`, `host.disk`, `waits`, `scrape.node`. */
   name: string;
+  /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
+  source: string;
+  /** The column that it stands in. */
+  of: InstrumentOf;
+  /** What it did not see. */
+  gaps: Array<Gap>;
+};
+
+/** The column that an instrument stands in. */
+export type InstrumentOf = "server" | "host" | "client" | "other";
+
+/** What an instrument did not see. */
+export type Gap = {
+  /** Part that is missing; empty: all of the instrument. */
+  label: string;
+  /** `null`: from the beginning. Both `null`: never read. */
+  from_us: number | null;
+  /** `null`: to the end. */
+  to_us: number | null;
+  /** Why. */
+  reason: string;
+  /** The one command that closes it. */
+  remedy: string | null;
+  /** How many readings failed. No instrument counts them yet. */
+  times?: number;
+};
+
+/** A series. */
+export type Series = {
+  /** Index in `instruments`. */
+  instrument: number;
+  /** `pg.wal.bytes`, `host.cpu.user`. */
+  name: string;
+  /** Of which part: `node 1`, `vda`; empty where there is but one. */
+  label: string;
+  /** `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty. */
+  unit: string;
+  /** How it is to be taken. */
+  kind: SeriesKind;
+  /** What it tells, in a clause, where the instrument says. */
+  what?: string;
+  /** Index in `clocks_us`; missing: read before and after only. */
+  clock?: number;
+  /** Same length as the clock. `null`: no reading (a gap). */
+  value?: Array<number | null>;
+  /** What it was before. */
+  before?: number | null;
+  /** What it was after. */
+  after?: number | null;
+  /** How often it was found reset. */
+  resets?: number | null;
+};
+
+/** How the readings of a series are to be taken. */
+export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
+
+/** Average active sessions by what they waited for. */
+export type Waits = {
+  /** Index in `clocks_us`. */
+  clock: number;
+  /** The server's cores, where known: a dashed line. */
+  cores: number | null;
+  /** `sampled 10 × a second`. */
+  how?: string;
+  /** By event. */
+  events: Array<WaitEvent>;
+};
+
+/** Sessions in one wait event. */
+export type WaitEvent = {
+  /** Class `CPU` is working, without a wait. */
+  class: string;
+  /** Its name. */
+  event: string;
+  /** Same length as the clock. */
+  sessions: Array<number | null>;
+};
+
+/** Something that happened. */
+export type Event = {
+  /** When it began. */
+  at_us: number;
+  /** For how long, where it has a length. */
+  length_us?: number | null;
+  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
+  kind: string;
+  /** For people. */
+  text: string;
+  /** The instrument that saw it. */
+  source?: string;
+  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
+  sync_after_us?: number;
+  /** How long that took. */
+  sync_us?: number;
+};
+
+/** One of the longest transactions, with what happened around it. */
+export type Worst = {
+  /** When it ended. */
+  at_us: number;
+  /** From the scheduled start, with a rate. */
+  response_us: number | null;
+  /** How much of that it waited to begin. Not recorded yet. */
+  queued_us: number | null;
+  /** From the start. */
+  service_us: number | null;
+  /** How often it was tried. Not recorded yet. */
+  tries: number | null;
+  /** Its script, where there are several. */
+  script?: string;
+  /** Where it ran. Not recorded yet. */
+  endpoint?: string;
+  /** Its slowest statement. Not recorded yet. */
+  slowest?: SlowestStatement;
+  /** What happened around it. */
+  around: string;
+  /** Indexes in `events`. */
+  events: Array<number>;
+};
+
+/** The statement that took longest in a transaction. */
+export type SlowestStatement = {
+  /** As reports print it. */
+  text: string;
+  /** How long it took. */
+  us: number;
+};
+
+/** What the server says it did for one statement. */
+export type ServerStatement = {
+  /** As the server has it. */
+  text: string;
+  /** How often it was executed. */
+  calls: number;
+  /** Time in all executions. */
+  time_us: number;
+  /** Rows it gave or changed. */
+  rows: number | null;
+  /** What else the server tells, by its own names. */
+  details: { [key in string]: number };
+};
+
+/** Work units of slob and what they cost. */
+export type SlobTrial = {
+  /** A row each, in order. */
+  accounting: Array<AccountingRow>;
+  /** Work units' times. */
+  units: Histogram | null;
+  /** What they are of. */
+  units_label: string;
+  /** What the server's count came to. */
+  sentence?: string;
+};
+
+/** A figure of the storage layer, or why there is none. */
+export type AccountingRow = {
+  /** `Logical reads (LIOPS)`. */
+  name: string;
+  /** `null`: not known. */
+  value: number | null;
+  /** Its unit. */
+  unit: string;
+  /** The same for each work unit. */
+  per_unit: number | null;
+  /** Why it is not known. */
+  unseen?: string;
+  /** Who counted it. */
+  what?: string;
+};
+
+/** A setting of the server. */
+export type Setting = {
+  /** Its name. */
+  name: string;
+  /** With its unit. */
+  value: string;
+  /** What the server's program has. */
+  default: string | null;
+  /** Where it is set. */
+  from: string | null;
+  /** Whether it stands here though it is the default. No verdict names any yet. */
+  named_by_verdict?: boolean;
+};
+
+/** An experiment's points on a grid of what varies, and every trial in run order. */
+export type ExperimentData = {
+  /** `experiment`. */
+  kind: 'experiment';
+  /** As it was named. */
+  name: string;
+  /** Its UUID; empty where no experiment holds the trials together. */
+  uuid: string;
+  /** What defines it. */
+  definition: string;
+  /** In order: Server, Target, Database, Load generator, pgdyno, Pack, … with words each. */
+  environment: Array<[name: string, words: string]>;
+  /** The limit of p99 of response times, where a capacity was asked for. */
+  slo_us?: number;
+  /** What varies. Points stand on a grid of these; zipped axes are one axis. */
+  axes: Array<Axis>;
+  /** By what varies. */
+  points: Array<Point>;
+  /** Every trial of the points, in run order, those that do not count too. */
+  trials: Array<TrialRef>;
+  /** Index in points: the one with the highest median goodput. */
+  best?: number;
+  /** From the first trial's beginning to the last one's end. */
+  took_s?: number;
+  /** What of that was measured. */
+  measured_s: number;
+  /** Where on the axis of sizes memory ends. */
+  zones?: Zones;
+  /** How much load keeps the limit of p99. */
+  capacity?: Capacity;
+  /** What the laboratory for retries found. */
+  retries_lab?: RetriesLab;
+  /** Times beside what is expected of good infrastructure, a system each. */
+  calibrations?: Array<Calibration>;
+  /** Where the caches end. */
+  slob?: SlobSweep;
+  /** Trials that have a page of their own within this file: `#trial=NUMBER`. */
+  pages?: Array<TrialData>;
+  /** The version of these types. The page refuses what it does not know. */
+  format: number;
+  /** The version of pgdyno that wrote the report. */
+  pgdyno: string;
+  /** When the report was written, UTC. */
+  written: string;
+  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
+  eyebrow?: string;
+  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
+  title: string;
+  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
+  facts: Array<string>;
+  /** The command line that would do it again, or that made this. */
+  command: string;
+  /** `null`: no diagnosis was made. */
+  verdict: Verdict | null;
+  /** What a reader must know before believing it. */
+  notes: Array<Note>;
+};
+
+/** Something that varies. */
+export type Axis = {
+  /** `clients`, `params.scale`, `rate`. */
+  name: string;
+  /** `clients`, `scale`. */
+  title: string;
+  /** As typed, in order. */
+  values: Array<string>;
+  /** The same as numbers, where all are. */
+  numbers: Array<number> | null;
+  /** Of an axis of sizes: that of the database at each value. */
+  sizes_bytes?: Array<number | null>;
 };
 
 /** A point on the grid. */
@@ -2183,12 +1600,61 @@ export type Point = {
   uneven: Array<ValidityNote>;
 };
 
+/** What limited most repeats of a point. */
+export type PointLimit = {
+  /** The rule's code. */
+  code: string;
+  /** Its name for people. */
+  name: string;
+  /** So many repeats have this verdict. */
+  agree: number;
+  /** So many have one. */
+  of: number;
+};
+
 /** A trial among the repeats of its point. */
 export type Repeat = {
   /** Its number in the notebook. */
   trial: number;
   /** Which repeat it is, from 1; `null`: none. */
   repeat: number | null;
+};
+
+/** A trial that does not count. */
+export type LeftOut = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat it was to be. */
+  repeat: number | null;
+  /** `excluded: a backup was running`, `failed: no connection`. */
+  why: string;
+};
+
+/** What latencies are of. */
+export type LatencyKind = "service" | "response";
+
+/** A figure of a point. */
+export type PointFigure = {
+  /** `null`: a repeat lacks it. */
+  over_repeats: Spread | null;
+  /** Of a percentile: that of all repeats' transactions together, `null` with too few of them. */
+  together_us?: number | null;
+};
+
+/** A figure over repeats, with that of each. */
+export type Spread = {
+  /** Of each repeat, in the order of the trials; `null`: it does not have the figure. */
+  values: Array<number | null>;
+  /** Repeats. */
+  n: number;
+  /** Their median, in the unit of the figure. */
+  median: number;
+  /** The least. */
+  min: number;
+  /** The greatest. */
+  max: number;
+  /** The 95 % interval of the median, from six repeats on: low and high end. */
+  interval: [number, number] | null;
 };
 
 /** A repeat that lies far from the others. */
@@ -2205,14 +1671,6 @@ export type Outlier = {
   modified_z_score: number;
 };
 
-/** A figure of a point. */
-export type PointFigure = {
-  /** `null`: a repeat lacks it. */
-  over_repeats: Spread | null;
-  /** Of a percentile: that of all repeats' transactions together, `null` with too few of them. */
-  together_us?: number | null;
-};
-
 /** A note on a repeat's warm-up or steadiness. */
 export type Unsteady = {
   /** Its number in the notebook. */
@@ -2225,26 +1683,394 @@ export type Unsteady = {
   sentence: string;
 };
 
-/** A trial that does not count. */
-export type LeftOut = {
+/** A trial of an experiment. */
+export type TrialRef = {
   /** Its number in the notebook. */
   trial: number;
-  /** Which repeat it was to be. */
+  /** Its UUID. */
+  uuid: string;
+  /** Index in points. */
+  point: number;
+  /** Which repeat of its point. */
   repeat: number | null;
-  /** `excluded: a backup was running`, `failed: no connection`. */
-  why: string;
+  /** How it ended. */
+  state: string;
+  /** Whether it counts in its point. */
+  counts: boolean;
+  /** Committed transactions a second. */
+  goodput_per_s: number | null;
+  /** Of response times under a rate, else of service times. */
+  p50_us: number | null;
+  /** The same. */
+  p99_us: number | null;
+  /** What limited it; `null`: no diagnosis was made. */
+  limit: TrialLimit | null;
+  /** Why it does not count, or what went wrong. */
+  flag?: string;
+  /** When it was begun, UTC. */
+  started: string;
 };
 
-/** What limited most repeats of a point. */
-export type PointLimit = {
+/** What limited a trial. */
+export type TrialLimit = {
   /** The rule's code. */
   code: string;
   /** Its name for people. */
   name: string;
-  /** So many repeats have this verdict. */
-  agree: number;
-  /** So many have one. */
-  of: number;
+};
+
+/** Where on the axis of sizes memory ends. */
+export type Zones = {
+  /** The axis' name. */
+  axis: string;
+  /** The server's setting. */
+  shared_buffers_bytes: number | null;
+  /** Of the server's host, where pgdyno is on it. */
+  memory_bytes: number | null;
+};
+
+/** Latency against load, and what follows. */
+export type Capacity = {
+  /** The limit of p99 of response times, µs. */
+  slo_us: number;
+  /** A ladder for each point that has rates. */
+  ladders: Array<Ladder>;
+};
+
+/** Trials that differ in nothing but their rate. */
+export type Ladder = {
+  /** The point without its rate. */
+  point: unknown;
+  /** What tells it from the others, for people. */
+  title: string;
+  /** By rate, the lowest first. */
+  loads: Array<Load>;
+  /** The highest load that keeps the limit; `null`: there is no curve. */
+  capacity: Estimate | null;
+  /** Beyond which load latency grows faster than load; `null`: there is no curve. */
+  knee: Estimate | null;
+  /** Which rates were left out of the curve, and why. */
+  gaps: Array<string>;
+  /** Why there is no curve. */
+  no_curve?: string;
+};
+
+/** The repeats at one rate, in the order of their trials. */
+export type Load = {
+  /** Transactions a second that were to start. */
+  rate_per_s: number;
+  /** Their numbers in the notebook. */
+  trials: Array<number>;
+  /** Transactions a second that were committed. */
+  goodput_per_s: Array<number | null>;
+  /** Of response times. */
+  response_p50_us: Array<number | null>;
+  /** Of response times; `null` with too few transactions. */
+  response_p99_us: Array<number | null>;
+  /** Transactions that failed. */
+  failed: Array<number | null>;
+};
+
+/** Where a load lies. */
+export type Estimate = {
+  /** As seen from `per_s`. */
+  is: EstimateIs;
+  /** Transactions a second. */
+  per_s: number;
+  /** Of what is `at` a load: `null` with fewer than six repeats. */
+  interval?: Interval | null;
+};
+
+/** Where a load lies as seen from a rate that was measured. */
+export type EstimateIs = "at" | "below" | "at-least" | "at-or-below" | "above";
+
+/** What else the repeats are compatible with. */
+export type Interval = {
+  /** Its lower end. */
+  low: number;
+  /** Its upper end. */
+  high: number;
+  /** Its confidence, 0 to 1. */
+  level: number;
+};
+
+/** All points, in the order in which they were first measured. */
+export type RetriesLab = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** `retries`. */
+  lab: string;
+  /** pgdyno's version. */
+  pgdyno: string;
+  /** True: a first look. */
+  exploratory: boolean;
+  /** The workload's name; `null`: no trial came to its end. So with `variables`, `trial` and `target`. */
+  workload: string | null;
+  /** What its clients started with. */
+  variables: { [key in string]: string } | null;
+  /** What was asked of the first trial. */
+  trial: LabTrial | null;
+  /** Where it was measured. */
+  target: LabTarget | null;
+  /** One for each number of clients, isolation level, policy. */
+  points: Array<LabPoint>;
+  /** What is to be said of all points. */
+  says: Array<string>;
+};
+
+/** What was asked of a trial. */
+export type LabTrial = {
+  /** How long it was to measure. */
+  duration_s: number | null;
+  /** Transactions of each client, instead. */
+  transactions_per_client: number | null;
+  /** The most tries of a transaction; 0: any number. */
+  max_tries: number;
+};
+
+/** Where it was measured. */
+export type LabTarget = {
+  /** For people. */
+  title: string;
+  /** What is known about the server. */
+  facts: Facts;
+};
+
+/** All forms under the same circumstances. */
+export type LabPoint = {
+  /** The parameters that all its forms have in common. */
+  given: Record<string, unknown>;
+  /** The isolation level that was found to be in effect. */
+  isolation: string | null;
+  /** The best first. */
+  forms: Array<LabForm>;
+  /** What its table means, in a sentence. */
+  says: string | null;
+};
+
+/** All trials of a form at a point. */
+export type LabForm = {
+  /** Its name. */
+  form: string;
+  /** `null`: no trial came to its end. */
+  goodput_per_s: LabGoodput | null;
+  /** Of all repeats, from the start of each transaction's first try. */
+  service: Latencies;
+  /** Transactions that were committed. */
+  committed: number;
+  /** Transactions that failed. */
+  failed: number;
+  /** All transactions that were to be done. */
+  transactions: number;
+  /** Transactions that were given up. */
+  given_up: number;
+  /** Retries by clients. */
+  retries: number;
+  /** Retries by the server, as transactions tell or as it counts. */
+  server_retries: number;
+  /** `null`: nothing was committed. */
+  retries_per_commit: number | null;
+  /** `null`: nothing was committed. */
+  server_retries_per_commit: number | null;
+  /** The share of the time in tries that was spent in those that failed, 0 to 1. */
+  lost_time_share: number | null;
+  /** The same of statements. */
+  lost_statement_share: number | null;
+  /** Why trials came to nothing, each reason once. */
+  not_run: Array<string>;
+};
+
+/** Committed transactions a second over the repeats. */
+export type LabGoodput = {
+  /** Of the repeats. */
+  median: number;
+  /** The least. */
+  min: number;
+  /** The greatest. */
+  max: number;
+  /** Of each. */
+  repeats: Array<number>;
+};
+
+/** Times of the simplest work beside what is expected of good infrastructure. */
+export type Calibration = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** Its name. */
+  calibration: string;
+  /** Its UUID. */
+  uuid: string;
+  /** When it was begun, UTC. */
+  created: string;
+  /** Where, for people. */
+  target: string;
+  /** The server's product and version, for people. */
+  server: string;
+  /** What is known about the server. */
+  facts: Facts;
+  /** What was chosen of the workload's parameters, `NAME=VALUE` each. */
+  params: Array<string>;
+  /** What the workload's clients started with. */
+  variables: { [key in string]: string };
+  /** Of reads and updates together; `null`: not known. */
+  baseline: Baseline | null;
+  /** Those that were measured, in their order. */
+  lines: Array<CalibrationLine>;
+  /** Of a commit. */
+  sync: Sync;
+  /** More clients; `null`: only one was tried. */
+  concurrency: Concurrency | null;
+};
+
+/** Whether read and update are as expected or better. */
+export type Baseline = "met" | "missed";
+
+/** One kind of transaction. */
+export type CalibrationLine = {
+  /** What it is of. */
+  line: LineOf;
+  /** Its number in the notebook. */
+  trial: number;
+  /** Transactions. */
+  count: number;
+  /** The least. */
+  min_us: number | null;
+  /** The median. */
+  p50_us: number | null;
+  /** A percentile. */
+  p95_us: number | null;
+  /** A percentile. */
+  p99_us: number | null;
+  /** The greatest. */
+  max_us: number;
+  /** What is judged. */
+  mean_us: number;
+  /** Of the mean. */
+  expected: Range;
+  /** What came of the expectation. */
+  verdict: LineVerdict;
+  /** The median without that of the round trip; `null` for the round trip itself. */
+  without_round_trip_us: number | null;
+  /** Whether that is within the expectation. */
+  without_round_trip_within: boolean | null;
+  /**
+   * What the mean consists of, by `client_us`, `network_us`, `sync_us`, `commit_us`, `server_us`,
+   * `tail_us`; empty when the round trip is not known.
+   */
+  parts: { [key in string]: number };
+  /** Of a miss. */
+  cause: Cause | null;
+  /** Why the figure may be worth less than it seems. */
+  doubts: Array<string>;
+  /** What the server counted. */
+  server_side: Fact<Grown>;
+};
+
+/** What a line is of. */
+export type LineOf = "round-trip" | "commit" | "read" | "update";
+
+/** Between which times a mean is to lie. */
+export type Range = {
+  /** Below it is better than expected. */
+  low_us: number;
+  /** Above it the expectation is missed. */
+  high_us: number;
+};
+
+/** What came of an expectation. */
+export type LineVerdict = "met" | "better" | "missed";
+
+/** Why an expectation was missed, as far as that can be told. */
+export type Cause = {
+  /** The greatest part. */
+  part: Part;
+  /** What that means for the line. */
+  sentence: string;
+  /** What speaks for it. */
+  evidence: Array<string>;
+};
+
+/** A part of a line's time. */
+export type Part = "client" | "network" | "sync" | "commit" | "server" | "tail";
+
+/** How much the server's counters have grown during a trial, its warm-up included. */
+export type Grown = {
+  /** Where the counters are from, for people. */
+  source: string;
+  /** Whether the trial's sessions had their syncs timed. */
+  timed: boolean;
+  /** By name. */
+  counted: { [key in string]: number };
+};
+
+/** What is known of the sync of a commit. */
+export type Sync = {
+  /** The median of a commit that waits less that of one that does not. */
+  difference_us: number | null;
+  /** By the server's own clock, for each sync. */
+  server_us: number | null;
+  /** In words, with what is not known and why. */
+  sentences: Array<string>;
+};
+
+/** More clients. */
+export type Concurrency = {
+  /** Numbers of clients, from one on. */
+  steps: Array<Step>;
+  /** The share by which throughput must exceed the best so far to have grown. */
+  least_growth: number;
+  /** Where throughput stops growing. */
+  throughput_stops: Saturation | null;
+  /** Where p99 bends. */
+  p99_bends: Bend | null;
+  /** Why that is not known. */
+  p99_unknown: string | null;
+};
+
+/** What was measured at one number of clients. */
+export type Step = {
+  /** The trial's number. */
+  trial: number;
+  /** Clients at work. */
+  clients: number;
+  /** Committed transactions a second. */
+  goodput_per_s: number;
+  /** Of reads and updates together. */
+  p50_us: number | null;
+  /** Of reads and updates together; `None` with too few of them. */
+  p99_us: number | null;
+  /** Transactions that failed. */
+  failed: number;
+  /** Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time. */
+  client_bound: boolean;
+};
+
+/** Where throughput stops growing. */
+export type Saturation = {
+  "is": "at";
+  /** The fewest that give all but the last bit. */
+  clients: number;
+  /** Transactions a second there. */
+  goodput_per_s: number;
+} | {
+  "is": "beyond";
+  /** The most that were tried. */
+  clients: number;
+  /** Transactions a second there. */
+  goodput_per_s: number;
+};
+
+/** Where p99 bends. */
+export type Bend = {
+  "is": "at";
+  /** Clients. */
+  clients: number;
+} | {
+  "is": "at-or-below";
+  /** Clients. */
+  clients: number;
+} | {
+  "is": "not-seen"
 };
 
 /**
@@ -2262,6 +2088,14 @@ export type SlobSweep = {
   knees: Array<SlobKnee>;
   /** What it all means; missing where no sizes are swept. */
   sentences?: Array<string>;
+};
+
+/** What is swept. */
+export type SlobAxis = {
+  /** `active set`, `sessions`, `share of reads`. */
+  title: string;
+  /** `bytes`, `sessions`, `%`. */
+  unit: string;
 };
 
 /** A point of the cache fit; figures are medians over its repeats, `null` where one does not know it. */
@@ -2286,14 +2120,6 @@ export type SlobSweepPoint = {
   trials: Array<number>;
 };
 
-/** Where a cache ends. */
-export type SlobKnee = {
-  /** The largest set that fits, in the unit of the axis. */
-  x: number;
-  /** In words. */
-  sentence: string;
-};
-
 /** A place on the axis with a name. */
 export type SlobMark = {
   /** In the unit of the axis. */
@@ -2302,10 +2128,184 @@ export type SlobMark = {
   name: string;
 };
 
-/** What is swept. */
-export type SlobAxis = {
-  /** `active set`, `sessions`, `share of reads`. */
+/** Where a cache ends. */
+export type SlobKnee = {
+  /** The largest set that fits, in the unit of the axis. */
+  x: number;
+  /** In words. */
+  sentence: string;
+};
+
+/** Two sets of trials beside each other, point by point. */
+export type CompareData = {
+  /** `compare`. */
+  kind: 'compare';
+  /** One side. */
+  a: Side;
+  /** The other one. */
+  b: Side;
+  /** A table of differences for each point that both sides have. The first is the page's subject. */
+  pairs: Array<Pair>;
+  /** What differs in how the first trials of both sides were measured. */
+  changed: Array<Changed>;
+  /** What does not: its name, and words. */
+  same: Array<[name: string, words: string]>;
+  /** How it was compared: a name, and words. */
+  method: Array<[name: string, words: string]>;
+  /** The version of these types. The page refuses what it does not know. */
+  format: number;
+  /** The version of pgdyno that wrote the report. */
+  pgdyno: string;
+  /** When the report was written, UTC. */
+  written: string;
+  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
+  eyebrow?: string;
+  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
   title: string;
-  /** `bytes`, `sessions`, `%`. */
+  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
+  facts: Array<string>;
+  /** The command line that would do it again, or that made this. */
+  command: string;
+  /** `null`: no diagnosis was made. */
+  verdict: Verdict | null;
+  /** What a reader must know before believing it. */
+  notes: Array<Note>;
+};
+
+/** One side of a comparison. */
+export type Side = {
+  /** As named on the command line. */
+  name: string;
+  /** How many trials, and when. */
+  facts: string;
+};
+
+/** The repeats of one workload at one point on both sides. */
+export type Pair = {
+  /** What was measured, for people. */
+  point: string;
+  /** Whether repeats were compared in pairs. */
+  paired: boolean;
+  /** Which latencies all figures are of. */
+  latency: LatencyKind;
+  /** One side. */
+  a: SideFigures;
+  /** The other one. */
+  b: SideFigures;
+  /** What came of comparing each figure. */
+  differences: Array<Difference>;
+  /** Of a commit, by what its session did; missing: a trial was not observed. */
+  time_per_commit?: Array<TimePerCommit>;
+  /** Statements of both sides. Not compared yet. */
+  statements?: Array<ComparedStatement>;
+};
+
+/** The latencies of one side. */
+export type SideFigures = {
+  /** In the order in which they were run. */
+  trials: Array<OrderedTrial>;
+  /** All repeats' transactions together. */
+  histogram: Histogram;
+  /** Each repeat's, for the range. */
+  repeats: Array<Histogram>;
+  /** Merged step by step over the repeats, from their start of measuring. */
+  over_time: OverTime;
+  /**
+   * Checkpoints of each repeat, in the order of trials: from and to in microseconds on the
+   * repeat's clock. Not read yet.
+   */
+  checkpoints?: Array<Array<[number, number]>>;
+};
+
+/** A trial and its place in time. */
+export type OrderedTrial = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Grows with the time at which it was run. */
+  order: number;
+};
+
+/** Histograms that share their buckets, one a step. */
+export type OverTime = {
+  /** The length of a step. */
+  step_us: number;
+  /** Where each bucket ends (its highest equivalent value), ascending. */
+  buckets_us: Array<number>;
+  /** A step each. */
+  merged: Array<Packed>;
+  /** The least p99 of a repeat in each step. Not computed yet. */
+  p99_low_us?: Array<number | null>;
+  /** The greatest. Not computed yet. */
+  p99_high_us?: Array<number | null>;
+};
+
+/** A figure of B beside A's. */
+export type Difference = {
+  /** `goodput`, `p50`, `p99.9`. */
+  figure: string;
+  /** For people. */
+  name: string;
+  /** `tps`, `µs`. */
   unit: string;
+  /** Which direction is good. */
+  higher_is_better: boolean;
+  /** A relative limit of the gate on it, as a share. */
+  gate: number | null;
+  /** Why it was not compared; then nothing of what follows is there. */
+  not_compared?: string;
+  /** A over its repeats. */
+  a?: Spread;
+  /** B over its repeats. */
+  b?: Spread;
+  /** B to A as a share: 0.106 is +10.6 %; missing where a figure is not positive. */
+  change?: number;
+  /** The 95 % interval of the change. */
+  change_interval?: [number, number];
+  /** Two-sided p-value; missing without enough repeats. */
+  p?: number;
+  /** What may be said. */
+  verdict?: DifferenceVerdict;
+};
+
+/** Where B lies as seen from A. */
+export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference" | "not-enough-repeats";
+
+/** Time of one client for each commit, by what its session did. */
+export type TimePerCommit = {
+  /** The class of wait events; `CPU`: none, `Client`: outside the server, `Other`: the small ones. */
+  class: string;
+  /** For people. */
+  name: string;
+  /** On A's side. */
+  a_us: number;
+  /** On B's side. */
+  b_us: number;
+};
+
+/** A statement on both sides. */
+export type ComparedStatement = {
+  /** As reports print it. */
+  text: string;
+  /** Of an execution on A's side. */
+  a_mean_us: number | null;
+  /** Of an execution on B's side. */
+  b_mean_us: number | null;
+  /** Of executions on A's side. */
+  a_p99_us: number | null;
+  /** Of executions on B's side. */
+  b_p99_us: number | null;
+  /** Whether they differ; `null`: not tested. */
+  significant: boolean | null;
+};
+
+/** Something that is not the same on both sides. */
+export type Changed = {
+  /** `setting`, `version`, `server`, `host`, `trial`. */
+  kind: string;
+  /** Where it stands: `server.version`. */
+  name: string;
+  /** A's value; `–` where it has none. */
+  a: string;
+  /** B's value. */
+  b: string;
 };

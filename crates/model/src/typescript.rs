@@ -23,18 +23,41 @@ fn declarations() -> Declarations {
     all
 }
 
-/// What is declared, in the order in which it was met first.
+/// What is declared.
 #[derive(Default)]
 struct Declarations {
     met: BTreeSet<TypeId>,
     /// By name, to notice two types of one name.
     names: BTreeMap<String, String>,
-    order: Vec<String>,
+    /// The types that were asked for.
+    roots: Vec<String>,
 }
 
 impl Declarations {
     fn add<T: TS + 'static + ?Sized>(&mut self) {
+        self.roots.push(T::ident(&Config::new()));
         self.visit::<T>();
+    }
+
+    /// Each type before those that it is made of, these as it names them: ts-rs itself gives them in
+    /// an order that is another one with each build.
+    fn in_order(&self) -> Vec<&str> {
+        let mut order: Vec<&str> = Vec::new();
+        let mut next: Vec<&str> = self.roots.iter().rev().map(String::as_str).collect();
+        while let Some(name) = next.pop() {
+            let Some((name, declaration)) = self.names.get_key_value(name) else {
+                continue;
+            };
+            if order.contains(&name.as_str()) {
+                continue;
+            }
+            order.push(name);
+            let code = declaration.lines().filter(|line| !is_comment(line));
+            let words = code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
+            let named: Vec<&str> = words.collect();
+            next.extend(named.into_iter().rev());
+        }
+        order
     }
 
     fn text(&self) -> String {
@@ -56,7 +79,7 @@ impl Declarations {
              /** The version of these types. */\nexport const FORMAT = {};\n",
             document::FORMAT
         );
-        for name in &self.order {
+        for name in self.in_order() {
             text += &format!("\n{}", self.names[name]);
         }
         text
@@ -78,12 +101,16 @@ impl TypeVisitor for Declarations {
         let declaration = laid_out(&format!("{docs}export {}\n", T::decl(&config)));
         if let Some(other) = self.names.insert(name.clone(), declaration.clone()) {
             assert_eq!(other, declaration, "two types are called {name}");
-        } else {
-            self.order.push(name);
         }
         T::visit_dependencies(self);
         T::visit_generics(self);
     }
+}
+
+/// Comments stand on lines of their own.
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("/*") || line.starts_with('*')
 }
 
 /// A field a line, and comments of one line on one.
