@@ -22,8 +22,8 @@ pub struct ErrorPolicy {
     #[arg(long)]
     pub reconnect: bool,
 
-    /// End the whole run at once when a client ends before its time.
-    #[arg(skip)]
+    /// End the whole run at once when a client ends before its time
+    #[arg(long)]
     pub exit_on_abort: bool,
 
     /// A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look.
