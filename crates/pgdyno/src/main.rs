@@ -6,9 +6,7 @@ mod doors;
 mod observe;
 mod plan;
 mod report;
-mod say;
 mod store;
-mod target;
 mod validity;
 mod workload;
 
@@ -26,7 +24,7 @@ fn main() -> ExitCode {
     match doors::open(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            say::remark!("{failure}");
+            pgdyno_output::remark!("{failure}");
             failure.exit.into()
         }
     }

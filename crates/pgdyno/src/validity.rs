@@ -3,11 +3,14 @@
 //!
 //! Not for: finding out (`target/facts.rs`, `target/contention.rs`), printing (report).
 
+#[cfg(test)]
+mod of_servers;
 mod server;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::workload::contention::FewRows;
 use pgdyno_model::note::{DRIFTS, WARMUP_CUT_SHORT, WARMUP_MEASURED};
 use pgdyno_model::{Fact, Note, Severity, text};
 use serde::Serialize;
@@ -17,18 +20,9 @@ use pgdyno_stats::Steadiness;
 
 use crate::plan::steady::Course;
 use crate::report::accounting as report;
-use crate::target::locate::Role;
+use pgdyno_database::locate::Role;
 use pgdyno_model::document::{Accounting, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;
-
-/// A table that the workload updates and that has fewer rows than there are clients.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FewRows {
-    /// As the script names it.
-    pub table: String,
-    /// Its rows.
-    pub rows: u64,
-}
 
 /// A variable that says one thing while the loaded tables have another.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use pgdyno_session::Session;
 
-use crate::target::admin;
-use crate::target::dialect::{Buffers, Since, Version};
+use pgdyno_database::admin;
+use pgdyno_database::dialect::{Buffers, Since, Version};
 use pgdyno_model::Fact;
 use pgdyno_model::document::{BufferCounters, IoRow};
 

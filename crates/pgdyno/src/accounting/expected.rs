@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use pgdyno_session::Session;
 use serde_json::Value;
 
-use crate::target::admin;
-use crate::target::dialect::Buffers;
+use pgdyno_database::admin;
+use pgdyno_database::dialect::Buffers;
 use pgdyno_model::Fact;
 use pgdyno_model::document::Expected;
 

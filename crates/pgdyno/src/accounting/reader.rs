@@ -9,9 +9,9 @@ use pgdyno_session::Session;
 use super::buffers::{Asker, Moment};
 use super::cpu::{self, Postmaster};
 use super::device;
-use crate::target::admin;
-use crate::target::dialect::Product;
-use crate::target::open::Target;
+use pgdyno_database::admin;
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open::Target;
 use pgdyno_model::Fact;
 use pgdyno_model::document::{Accounting, Facts};
 

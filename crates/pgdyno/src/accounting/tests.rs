@@ -6,9 +6,9 @@ use pgdyno_server::Server;
 use pgdyno_session::Session;
 
 use super::*;
-use crate::target::dialect::Product;
-use crate::target::facts;
-use crate::target::open::{self, Target};
+use pgdyno_database::dialect::Product;
+use pgdyno_database::facts;
+use pgdyno_database::open::{self, Target};
 use pgdyno_model::Fact;
 use pgdyno_model::document::{Accounting, BufferCounters, DeviceUse, Expected, Facts, UnitCount};
 use pgdyno_model::spec::TargetSpec;

@@ -15,14 +15,15 @@ use crate::plan::calibrate::expect::Expectations;
 use crate::plan::calibrate::growth::Growth;
 use crate::plan::calibrate::judge::Judged;
 use crate::plan::calibrate::read::{self, Calibration};
+use crate::plan::trial::Outcome;
 use crate::report::calibration;
-use crate::say::write_answer;
+use crate::report::live::Screen;
 use crate::store::Store;
 use pgdyno_model::document::calibration::Baseline;
-use pgdyno_model::spec::ObserveSpec;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::spec::duration;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::event::{Notice, PlannedTrial};
+use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
+use pgdyno_model::{Exit, Failure, Observer, Observers};
+use pgdyno_output::write_answer;
 
 /// What to calibrate, and what to expect.
 #[derive(Debug, Args)]
@@ -200,9 +201,9 @@ pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
     json_to.write(&document)?;
     if !talk.quiet {
         let uuid: String = calibration.experiment.uuid.chars().take(8).collect();
-        crate::say::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");
+        pgdyno_output::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");
         if is_met == Some(false) && asked.go_on == GoOn::WhenMet {
-            crate::say::remark!(
+            pgdyno_output::remark!(
                 "pgdyno: note: more clients are not tried before the baseline is met; --anyway tries"
             );
         }
@@ -217,6 +218,26 @@ fn exit(is_met: Option<bool>) -> Exit {
     }
 }
 
+/// Names each trial when it comes.
+struct Titles(Talk);
+
+impl Observer<Outcome> for Titles {
+    fn trial_announced(&mut self, trial: &PlannedTrial, _left: Duration) {
+        if !self.0.quiet {
+            pgdyno_output::remark!("pgdyno: {}", conduct::title(trial));
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        // Tidying what the role may not tidy is no news here.
+        if let Notice::Done(_) | Notice::Note(_) = notice
+            && !self.0.quiet
+        {
+            pgdyno_output::remark!("pgdyno: {notice}");
+        }
+    }
+}
+
 /// Measures a system and reads what came of it.
 fn calibrate(
     args: &CalibrateArgs,
@@ -225,13 +246,14 @@ fn calibrate(
     wanted: TargetSpec,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
     let store = args.store.open()?;
+    let mut screen = Screen::new(talk.screen());
     let conducted = conduct::conduct(
         asked,
         Means {
             wanted,
             store: store.path(),
-            screen: talk.screen(),
-            progress: super::progress_on,
+            observer: &mut Observers::new([&mut screen, &mut Titles(talk)]),
+            progress: &mut talk.progress(),
             interrupts: super::interrupts()?,
         },
     )?;

@@ -15,11 +15,10 @@ use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
 use crate::report::comparison::{self, Compared, METRICS, Pair};
 use crate::report::{documents, markdown, page};
-use crate::say::{answer, write_answer};
-use crate::store::command_line;
-use crate::store::{Store, TrialRow};
+use crate::store::{Store, TrialRow, command_line};
 use pgdyno_model::document::Facts;
 use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
+use pgdyno_output::{answer, write_answer};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
@@ -140,7 +139,7 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     };
     for words in &judged.words {
-        crate::say::remark!("pgdyno: {words}");
+        pgdyno_output::remark!("pgdyno: {words}");
     }
     Ok(match judged.passes {
         Some(true) => Exit::Ok,

@@ -112,5 +112,5 @@ fn tell(copied: Copied, what: &str, talk: Talk) {
             trials(copied.running)
         );
     }
-    crate::say::remark!("{text}");
+    pgdyno_output::remark!("{text}");
 }

@@ -17,9 +17,9 @@ use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::retries_lab::{self, Results};
-use crate::say::write_answer;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
+use pgdyno_output::write_answer;
 
 /// Marks the trials of a first look.
 const TAG: &str = "exploratory";
@@ -176,7 +176,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
     drop(store);
     if !talk.quiet {
         let (_, words) = conduct::whole_time(plan);
-        crate::say::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
+        pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
     }
     let mut results = Results::default();
     let mut screen = Screen::new(talk.screen());
@@ -188,8 +188,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
             observe: Default::default(),
             target: None,
             journals: &journals,
-            screen: talk.screen(),
-            progress: super::progress_on,
+            progress: &mut talk.progress(),
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,

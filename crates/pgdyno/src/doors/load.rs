@@ -4,14 +4,14 @@ use clap::Args;
 
 use super::Talk;
 use super::pack_args::PackArgs;
-use crate::say::answer;
-use crate::target::open;
 use crate::workload::filling::{Connections, Method};
 use crate::workload::loader::{self, How, Loaded, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
+use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, text};
+use pgdyno_output::answer;
 
 /// What to load, and where.
 #[derive(Debug, Args)]

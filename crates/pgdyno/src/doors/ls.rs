@@ -11,10 +11,10 @@ use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
 
 use crate::report::table::{Table, one_line};
-use crate::say::write_answer;
 use crate::store::{Filter, Store, TrialRow, stamp};
 use pgdyno_model::spec::duration;
 use pgdyno_model::{Exit, Failure, State, text};
+use pgdyno_output::write_answer;
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
@@ -113,7 +113,7 @@ pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
     write_answer(format_args!("{}", table(&trials)))?;
     let all = store.count(&filter)?;
     if all > trials.len() as u64 && !talk.quiet {
-        crate::say::remark!(
+        pgdyno_output::remark!(
             "pgdyno: {} of {} trials; all of them: --limit 0",
             text::count(trials.len() as u64),
             text::count(all)

@@ -6,9 +6,9 @@ use clap::Args;
 use pgdyno_platform::terminal;
 
 use super::store_args::StoreArgs;
-use crate::say::{answer, write_remark};
 use crate::store::Store;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::{answer, write_remark};
 
 /// A note.
 #[derive(Debug, Args)]
@@ -166,7 +166,7 @@ fn agreed(store: &Store, numbers: &[i64]) -> Result<bool, Failure> {
     }
     for number in numbers {
         let trial = store.trial(&number.to_string())?;
-        crate::say::remark!(
+        pgdyno_output::remark!(
             "trial {number}: {} of {}, {}",
             trial.workload,
             trial.started,

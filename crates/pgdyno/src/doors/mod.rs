@@ -35,8 +35,8 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
 
 use crate::report::live::Form;
-use crate::workload::progress::Progress;
 use pgdyno_model::{Exit, Failure, exit};
+use pgdyno_output::Loading;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -79,16 +79,11 @@ impl Talk {
     }
 
     /// How a load reports.
-    pub fn progress(self) -> Progress {
-        progress_on(self.screen())
-    }
-}
-
-/// How a load reports, where runs are shown like this.
-pub fn progress_on(form: Form) -> Progress {
-    match form {
-        Form::Quiet => Progress::quiet(),
-        _ => Progress::new(terminal::stderr_is_terminal()),
+    pub fn progress(self) -> Loading {
+        match self.quiet {
+            true => Loading::quiet(),
+            false => Loading::new(terminal::stderr_is_terminal()),
+        }
     }
 }
 

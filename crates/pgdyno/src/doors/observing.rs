@@ -9,7 +9,7 @@ use pgdyno_model::{Exit, Failure};
 use super::Talk;
 use crate::observe::scrape::Scrape;
 use crate::observe::{Asked, board, listen};
-use crate::target::locate::Device;
+use pgdyno_database::locate::Device;
 
 /// The same as a trial takes it; from here on others can see it.
 ///
@@ -49,7 +49,7 @@ pub fn observing(spec: &ObserveSpec, talk: Talk) -> Result<Asked, Failure> {
                     .hint("another port, or end what listens there")
             })?;
             if !talk.quiet {
-                crate::say::remark!("pgdyno: metrics at http://{at}/metrics");
+                pgdyno_output::remark!("pgdyno: metrics at http://{at}/metrics");
             }
             Some(board)
         }

@@ -1,16 +1,15 @@
 //! `pgdyno pack`: which workloads there are, and one of them as files.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::Subcommand;
 
 use super::Talk;
-use crate::say::write_answer;
 use crate::workload::pack::Pack;
 use crate::workload::{resolve, shipped};
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::write_answer;
 
 /// What can be done with packs.
 #[derive(Debug, Subcommand)]

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::store_args::StoreArgs;
 use crate::report::{markdown, page};
-use crate::say::{answer, write_answer};
 use crate::store::{Filter, Store, TrialRow};
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::{answer, write_answer};
 
 /// What to report on, and where to.
 #[derive(Debug, Args)]

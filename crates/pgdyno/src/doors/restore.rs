@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::Talk;
 use super::json_arg::JsonArg;
 use crate::plan::settings;
-use crate::say::answer;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::answer;
 
 /// Which server.
 #[derive(Debug, Args)]

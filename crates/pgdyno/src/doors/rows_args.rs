@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::report::csv;
 use crate::report::table::{Table, one_line};
-use crate::say::{answer, write_answer};
 use pgdyno_model::Failure;
+use pgdyno_output::{answer, write_answer};
 
 /// In what form.
 #[derive(Debug, Clone, Copy, Default, Args)]

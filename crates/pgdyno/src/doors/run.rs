@@ -15,8 +15,8 @@ use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::{Outcome, Trial};
 use crate::report::live::Screen;
 use crate::report::{documents, summary};
-use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, check_tag};
+use pgdyno_output::write_answer;
 
 /// What to run, and how.
 #[derive(Debug, Args)]
@@ -134,14 +134,14 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, talk: Talk) -> Result<Exit, Failu
     };
     let interrupts = super::interrupts()?;
     let interrupted_before = interrupts.count();
-    let prepared = prepare(&trial.spec, talk.progress(), interrupts)?;
+    let prepared = prepare(&trial.spec, &mut talk.progress(), interrupts)?;
     let keep = args.keep(&trial.spec, &prepared);
     let since = (interrupts, interrupted_before);
     let (outcome, number) = measure(trial, &prepared, keep, talk, since)?;
     if outcome.recording.clients.disconnected > 0
         && let Some(words) = prepared.target.last_words()
     {
-        crate::say::remark!("pgdyno: the server's last words:\n{words}");
+        pgdyno_output::remark!("pgdyno: the server's last words:\n{words}");
     }
     if !args.json.replaces_text() {
         write_answer(format_args!(
@@ -151,7 +151,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, talk: Talk) -> Result<Exit, Failu
     }
     json_to.write(&documents::whole(&outcome))?;
     if let Some(number) = number.filter(|_| !talk.quiet) {
-        crate::say::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
+        pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }
     Ok(exit(&outcome, interrupts))
 }

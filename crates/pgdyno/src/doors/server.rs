@@ -4,10 +4,10 @@ use clap::{Args, Subcommand};
 use pgdyno_server::{Cache, Listen, kept};
 
 use super::Talk;
-use crate::say::answer;
-use crate::target::{own, trouble};
+use pgdyno_database::{own, trouble};
 use pgdyno_model::spec::OwnSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, Progress};
+use pgdyno_output::answer;
 
 /// What can be done with the kept server.
 #[derive(Debug, Subcommand)]
@@ -57,8 +57,10 @@ pub fn open(verb: &ServerVerb, talk: Talk) -> Result<Exit, Failure> {
 fn start(args: &StartArgs, talk: Talk) -> Result<Exit, Failure> {
     let listen = args.port.map_or(Listen::SocketOnly, Listen::Loopback);
     let options = own::options(&args.own, listen)?;
-    let (running, started) = kept::start(&options, &mut |step| own::tell(&step, talk.quiet))
-        .map_err(trouble::own_server)?;
+    let (running, started) = kept::start(&options, &mut |step| {
+        talk.progress().step(&step.to_string())
+    })
+    .map_err(trouble::own_server)?;
     if !started && !args.own.pg_set.is_empty() {
         return Err(
             Failure::new("the server runs already, so --pg-set changes nothing")
@@ -67,7 +69,7 @@ fn start(args: &StartArgs, talk: Talk) -> Result<Exit, Failure> {
     }
     if !talk.quiet {
         let what = if started { "runs" } else { "runs already" };
-        crate::say::remark!(
+        pgdyno_output::remark!(
             "pgdyno: PostgreSQL {} {what}; `pgdyno run` uses it until `pgdyno server stop`",
             running.version
         );

@@ -7,10 +7,10 @@ use super::store_args::StoreArgs;
 use crate::plan::calibrate;
 use crate::report::table::one_line;
 use crate::report::{calibration, documents, observed, points, summary};
-use crate::say::write_answer;
 use crate::store::command_line::quoted;
 use crate::store::{Store, TrialRow};
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::write_answer;
 
 /// Which trial.
 #[derive(Debug, Args)]

@@ -20,13 +20,13 @@ use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::slob_sweep::{self, Results};
-use crate::say::write_answer;
-use crate::target::dialect::Product;
-use crate::target::open::{self, Target};
-use crate::target::{admin, facts, own, trouble};
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open::{self, Target};
+use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Observers};
+use pgdyno_model::{Exit, Failure, Observers, Progress};
+use pgdyno_output::write_answer;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 120;
@@ -157,7 +157,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     // The server is asked how large it is before the experiment is made; one of pgdyno's own stays
     // for all of it.
     let wanted = args.target.clone();
-    let target = open::open(&wanted, &mut |step| own::tell(&step, talk.quiet))?;
+    let target = open::open(&wanted, &mut |step| talk.progress().step(&step.to_string()))?;
     let wanted = match target.kind {
         TargetKind::Own => TargetSpec::at(target.address.clone()),
         TargetKind::Named | TargetKind::Kept => wanted,
@@ -165,7 +165,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let room = room(&target)?;
     let (sweep, remark) = args.sweep(room)?;
     if let Some(remark) = remark {
-        crate::say::remark!("pgdyno: note: {remark}");
+        pgdyno_output::remark!("pgdyno: note: {remark}");
     }
     let made = sweep.experiment();
     if args.print {
@@ -181,7 +181,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     drop(store);
     if !talk.quiet {
         let (_, words) = conduct::whole_time(&plan);
-        crate::say::remark!(
+        pgdyno_output::remark!(
             "pgdyno: slob sweep: {} trials on a table of {}, {words}",
             plan.slots.len(),
             pgdyno_model::text::bytes((sweep.blocks * room.block) as f64)
@@ -197,8 +197,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
             wanted,
             target: None,
             journals: &journals,
-            screen: talk.screen(),
-            progress: super::progress_on,
+            progress: &mut talk.progress(),
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,
@@ -212,7 +211,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     }
     json_to.write(&document)?;
     if !talk.quiet && target.kind != TargetKind::Own {
-        crate::say::remark!(
+        pgdyno_output::remark!(
             "pgdyno: note: the table stays for the next sweep: DROP TABLE {PREFIX}1 takes it away"
         );
     }

@@ -15,21 +15,20 @@ use super::store_args::StoreArgs;
 use crate::plan::experiment::conduct::{self, Means};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::reader;
 use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
-use crate::plan::experiment::{parameter, pgbench_tools, presets};
+use crate::plan::experiment::{parameter, pgbench_tools, presets, reader};
 use crate::plan::settings;
 use crate::plan::trial::Outcome;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::{capacity, documents, points};
-use crate::say::{answer, write_answer};
 use pgdyno_model::document::sweep::{PlannedTrial, SweepCapacity, SweepPlan, SweepTrial};
 use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers};
+use pgdyno_output::{answer, write_answer};
 
 /// What to sweep, and how.
 #[derive(Debug, Args)]
@@ -128,7 +127,7 @@ All of it: docs/experiments.md";
 pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
     let given = Given::of(args)?;
     for remark in &given.remarks {
-        crate::say::remark!("pgdyno: note: {remark}");
+        pgdyno_output::remark!("pgdyno: note: {remark}");
     }
     if args.print {
         return write_answer(format_args!("{}", given.toml())).map(|()| Exit::Ok);
@@ -276,7 +275,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         }
         None => {
             if args.resume {
-                crate::say::remark!(
+                pgdyno_output::remark!(
                     "pgdyno: note: there is no {} in {}: it begins",
                     plan.identity.name,
                     store.path().display()
@@ -289,7 +288,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     if !talk.quiet {
         let (_, words) = conduct::whole_time(&plan);
         let trials = plan.slots.len();
-        crate::say::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
+        pgdyno_output::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
     }
     let mut documents = Documents {
         to: json_to.lines(),
@@ -305,8 +304,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
             observe,
             target: None,
             journals: &journals,
-            screen: talk.screen(),
-            progress: super::progress_on,
+            progress: &mut talk.progress(),
             observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,

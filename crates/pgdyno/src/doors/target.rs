@@ -6,17 +6,14 @@ use pgdyno_session::Session;
 use super::Talk;
 use super::json_arg::JsonArg;
 use crate::report::table::Table;
-use crate::say::write_answer;
-use crate::target::cluster;
-use crate::target::dialect::Product;
-use crate::target::facts;
-use crate::target::open::{self, Endpoint, Target};
-use crate::target::{trouble, words};
-use pgdyno_model::document::target as document;
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open::{self, Endpoint, Target};
+use pgdyno_database::{cluster, facts, trouble, words};
 use pgdyno_model::document::target::Observable;
-use pgdyno_model::document::{Facts, Node};
+use pgdyno_model::document::{Facts, Node, target as document};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
+use pgdyno_output::write_answer;
 
 /// Grows when a field of the document changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -82,7 +79,7 @@ pub fn open(args: &TargetVerbArgs, _talk: Talk) -> Result<Exit, Failure> {
             .hint("or start one of pgdyno's own: pgdyno server start"));
     };
     for warning in &target.warnings {
-        crate::say::remark!("pgdyno: warning: {warning}");
+        pgdyno_output::remark!("pgdyno: warning: {warning}");
     }
     let interrupts = super::interrupts()?;
     let (way, connections) = (target.clone(), args.connections);

@@ -4,8 +4,8 @@ use pgdyno_model::spec::Wish;
 
 use super::host::{self, ThreadLags};
 use super::{Instrument, Readings, cluster};
-use crate::target::dialect::Product;
-use crate::target::open::Target;
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open::Target;
 use pgdyno_model::document::Facts;
 use pgdyno_model::observed::Gap;
 

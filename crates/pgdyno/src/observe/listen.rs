@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::observe::board::tests::title;
     use crate::observe::prometheus;
-    use crate::target::http;
+    use pgdyno_database::http;
     use pgdyno_drive::DriveError;
     use pgdyno_model::Observer;
     use std::time::SystemTime;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::prometheus::{self, Sample, Type};
 use super::{Instrument, Readings};
-use crate::target::http;
+use pgdyno_database::http;
 use pgdyno_model::observed::{Gap, Series};
 
 /// How long one answer may take.

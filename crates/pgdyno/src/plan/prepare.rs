@@ -11,22 +11,20 @@ use pgdyno_session::Session;
 
 use super::settings::{self, Way};
 use super::{retries, steady, trial};
-use crate::target::dialect::Product;
-use crate::target::facts;
-use crate::target::open::{self, Target};
-use crate::target::reach;
-use crate::target::{contention, own, trouble};
-use crate::validity::{self, FewRows, Mismatch, Situation};
+use crate::validity::{self, Mismatch, Situation};
+use crate::workload::contention::FewRows;
 use crate::workload::loader::{self, Watch};
 use crate::workload::mix::WeightedScript;
 use crate::workload::needs::Needs;
 use crate::workload::params::Params;
-use crate::workload::progress::Progress;
 use crate::workload::resolve::{self, Workload};
-use crate::workload::{params, procedures, scale, sql_words};
+use crate::workload::{contention, params, procedures, scale, sql_words};
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open::{self, Target};
+use pgdyno_database::{facts, reach, trouble};
 use pgdyno_model::document::{EndedBy, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Exit, Failure, Isolation, Note, TrialSpec};
+use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -132,16 +130,14 @@ fn refuse(
 /// Does it all. An interrupt ends it in good order.
 pub fn prepare(
     asked: &TrialSpec,
-    progress: Progress,
+    progress: &mut dyn Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
     // What can be wrong without a server is said before one is started.
     let checked = check(asked)?;
-    let target = open::open(&asked.target, &mut |step| {
-        own::tell(&step, progress.is_quiet())
-    })?;
+    let target = open::open(&asked.target, &mut |step| progress.step(&step.to_string()))?;
     for warning in &target.warnings {
-        crate::say::remark!("pgdyno: warning: {warning}");
+        progress.warning(warning);
     }
     let mut settings = asked.settings.clone();
     settings.extend(asked.isolation.iter().flat_map(|level| level.setting()));
@@ -180,7 +176,7 @@ pub fn prepare_on(
     target: Target,
     checked: Checked,
     asked: &TrialSpec,
-    mut progress: Progress,
+    progress: &mut dyn Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
     let Checked {
@@ -222,18 +218,16 @@ pub fn prepare_on(
         Some(pack) => {
             let mut watch = Watch {
                 endpoints: &target.endpoints,
-                progress: &mut progress,
+                progress,
                 interrupts: Some(interrupts),
             };
             let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
                 .map_err(|failure| target.explain(failure))?;
-            if !progress.is_quiet() {
-                for means in &loaded.means {
-                    crate::say::remark!("pgdyno: note: loaded: {means}");
-                }
+            for means in &loaded.means {
+                progress.step(&format!("note: loaded: {means}"));
             }
             for remark in &loaded.remarks {
-                crate::say::remark!("pgdyno: warning: {remark}");
+                progress.warning(remark);
             }
             procedures::ensure(
                 &mut session,

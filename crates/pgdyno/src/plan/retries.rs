@@ -3,7 +3,7 @@
 use pgdyno_drive::Retry;
 use pgdyno_model::{Exit, Failure, TrialSpec};
 
-use crate::target::dialect::Product;
+use pgdyno_database::dialect::Product;
 
 /// Whether the product can do what a trial asks of it.
 ///

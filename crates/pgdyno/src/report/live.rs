@@ -93,8 +93,8 @@ impl Screen {
 
     fn print(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| crate::say::remark!("{line}")),
-            None => crate::say::remark!("{line}"),
+            Some(bar) => bar.suspend(|| pgdyno_output::remark!("{line}")),
+            None => pgdyno_output::remark!("{line}"),
         }
     }
 }
@@ -188,7 +188,7 @@ impl<O> Observer<O> for Screen {
         if interval.warmup {
             text += "  (warm-up)";
         }
-        crate::say::remark!("pgdyno: {elapsed_s:>5.0} s  {text}");
+        pgdyno_output::remark!("pgdyno: {elapsed_s:>5.0} s  {text}");
     }
 
     fn observed(&mut self, batch: &Batch) {
@@ -224,13 +224,13 @@ impl<O> Observer<O> for Screen {
             bar.finish_and_clear();
         }
         if self.messages > MESSAGES_MAX {
-            crate::say::remark!(
+            pgdyno_output::remark!(
                 "pgdyno: error: and {} more messages of clients",
                 self.messages - MESSAGES_MAX
             );
         }
         if self.events > MESSAGES_MAX {
-            crate::say::remark!(
+            pgdyno_output::remark!(
                 "pgdyno: and {} more connections lost and made again",
                 self.events - MESSAGES_MAX
             );

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::packed::whole;
 use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid};
 use crate::plan::prepare::Prepared;
-use crate::target::open::Target;
+use pgdyno_database::open::Target;
 use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::{Failure, Note, TrialSpec};
 

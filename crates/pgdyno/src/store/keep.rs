@@ -63,12 +63,12 @@ fn told<T>(result: Result<T, Failure>) -> Option<T> {
         Ok(value) => return Some(value),
         Err(failure) => failure,
     };
-    crate::say::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
+    pgdyno_output::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
     for detail in &failure.details {
-        crate::say::remark!("pgdyno: detail: {detail}");
+        pgdyno_output::remark!("pgdyno: detail: {detail}");
     }
     for hint in &failure.hints {
-        crate::say::remark!("pgdyno: hint: {hint}");
+        pgdyno_output::remark!("pgdyno: hint: {hint}");
     }
     None
 }

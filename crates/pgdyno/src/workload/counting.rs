@@ -9,7 +9,7 @@ use pgdyno_session::Session;
 use super::manifest::Param;
 use super::pack::Pack;
 use super::recipe;
-use crate::target::{admin, trouble};
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;
 
 /// So far behind one that is missing it is looked whether there are more: a number that was drawn and

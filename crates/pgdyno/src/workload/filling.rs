@@ -13,14 +13,13 @@ use std::time::Duration;
 use pgdyno_platform::host;
 use pgdyno_session::{Error, Session, quote_literal};
 
-use super::progress::Progress;
 use super::recipe::{Form, TableRows};
 use super::stop::{Canceller, Stop};
-use crate::target::dialect::{Filling, Product};
-use crate::target::open::Endpoint;
-use crate::target::{admin, trouble};
+use pgdyno_database::dialect::{Filling, Product};
+use pgdyno_database::open::Endpoint;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::{Failure, text};
+use pgdyno_model::{Failure, Progress, text};
 
 /// Rows of a range where the product has no wish of its own: some ten megabytes of YCSB's.
 const RANGE_ROWS: u64 = 20_000;
@@ -129,7 +128,7 @@ impl Job<'_> {
         &self,
         session: &Session,
         table: &TableRows,
-        progress: &mut Progress,
+        progress: &mut dyn Progress,
         means: &mut Vec<String>,
         recorded: &BTreeSet<u64>,
     ) -> Result<(), Failure> {

@@ -21,16 +21,15 @@ use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
 use super::params::Params;
-use super::progress::Progress;
 use super::recipe::{Form, Recipe, TableRows};
 use super::spread::Spread;
 use super::state::{self, Found, State};
 use super::stop::{Canceller, Stop};
 use super::{counting, scale};
-use crate::target::dialect::{Dialect, Filling, Product, TableFacts};
-use crate::target::open::Endpoint;
-use crate::target::{admin, trouble};
-use pgdyno_model::{Exit, Failure, text};
+use pgdyno_database::dialect::{Dialect, Filling, Product, TableFacts};
+use pgdyno_database::open::Endpoint;
+use pgdyno_database::{admin, trouble};
+use pgdyno_model::{Exit, Failure, Progress, text};
 
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -56,7 +55,7 @@ pub struct Watch<'a> {
     /// in batches.
     pub endpoints: &'a [Endpoint],
     /// Told what happens.
-    pub progress: &'a mut Progress,
+    pub progress: &'a mut dyn Progress,
     /// Asked whether to stop.
     pub interrupts: Option<&'static Interrupts>,
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use pgdyno_drive::QueryMode;
 use serde::Deserialize;
 
-use crate::target::dialect::{COCKROACHDB, Feature, POSTGRESQL, YUGABYTEDB};
+use pgdyno_database::dialect::{COCKROACHDB, Feature, POSTGRESQL, YUGABYTEDB};
 
 /// The manifest's file name inside a pack's folder.
 pub const FILE_NAME: &str = "pack.toml";

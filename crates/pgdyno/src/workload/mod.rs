@@ -1,5 +1,6 @@
 //! The workload: packs and script files, what the user chose of them, and their tables.
 
+pub mod contention;
 mod counting;
 pub mod explain;
 mod expression;
@@ -14,7 +15,6 @@ pub mod pack;
 pub mod params;
 pub mod pgbench_tables;
 pub mod procedures;
-pub mod progress;
 pub mod recipe;
 pub mod resolve;
 pub mod scale;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use pgdyno_drive::QueryMode;
 
 use super::manifest::{Procedure, ScriptEntry, list};
-use crate::target::dialect::{Feature, Product};
+use pgdyno_database::dialect::{Feature, Product};
 
 /// What the scripts need; by default nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

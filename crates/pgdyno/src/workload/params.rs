@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::manifest::{self, Param};
 use super::pack::Pack;
-use crate::target::dialect::Product;
+use pgdyno_database::dialect::Product;
 
 /// The parameters that the user gave, by name; those not given are the tables', the mix's or the
 /// default.

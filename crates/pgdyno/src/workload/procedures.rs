@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use super::manifest::Procedure;
 use super::mark::ProcedureMark;
 use super::pack::Pack;
-use crate::target::dialect::Dialect;
-use crate::target::{admin, trouble};
+use pgdyno_database::dialect::Dialect;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;
 
 /// Sees to each procedure of `needed` as the parameters have it, in the schema where the session creates what it creates.

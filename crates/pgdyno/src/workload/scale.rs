@@ -8,8 +8,8 @@ use pgdyno_session::{Error, Session};
 use super::mix::WeightedScript;
 use super::pack::Pack;
 use super::{shipped, sql_words};
-use crate::target::admin;
-use crate::target::dialect::{Dialect, Product};
+use pgdyno_database::admin;
+use pgdyno_database::dialect::{Dialect, Product};
 
 /// What each parameter with a `loaded` query is in the tables; the tables must be there.
 pub fn of_pack(
@@ -86,11 +86,11 @@ pub fn same(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self};
     use crate::workload::loader::{self, How, Watch};
     use crate::workload::params::Params;
-    use crate::workload::progress::Progress;
+    use pgdyno_database::open::{self};
     use pgdyno_model::spec::TargetSpec;
+    use pgdyno_output::Loading;
 
     #[test]
     fn numbers_are_the_same_however_they_are_written() {
@@ -126,7 +126,7 @@ mod tests {
             "nothing is loaded"
         );
 
-        let mut progress = Progress::quiet();
+        let mut progress = Loading::quiet();
         let mut watch = Watch {
             endpoints: &[],
             progress: &mut progress,

@@ -10,8 +10,8 @@ use pgdyno_session::{Error, Session};
 
 use super::recipe::{Form, TableRows};
 use super::stop::Stop;
-use crate::target::open::{CONNECT_LIMIT, Endpoint};
-use crate::target::trouble;
+use pgdyno_database::open::{CONNECT_LIMIT, Endpoint};
+use pgdyno_database::trouble;
 use pgdyno_model::Failure;
 
 /// Sessions that fill tables, one a node.

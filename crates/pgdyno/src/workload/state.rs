@@ -8,8 +8,8 @@ use pgdyno_session::{Session, quote_literal};
 use super::manifest::Table;
 use super::mark::{self, Mark};
 use super::pack::Pack;
-use crate::target::dialect::Dialect;
-use crate::target::{admin, trouble};
+use pgdyno_database::dialect::Dialect;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;
 
 /// One of the pack's tables as the server has it.

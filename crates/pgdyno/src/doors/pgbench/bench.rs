@@ -27,10 +27,10 @@ use crate::plan::brake::Brake;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{self, Trial};
 use crate::report::documents;
-use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader};
-use crate::target::dialect::Product;
 use crate::workload::mix::WeightedScript;
+use pgdyno_database::dialect::Product;
+use pgdyno_output::write_answer;
 
 /// pgbench's exit code when a client has ended before its time.
 const ABORTED: u8 = 2;

@@ -7,7 +7,7 @@ use pgdyno_wire::ConnectErrorKind;
 
 use super::options;
 use super::say::{Say, Stop, write_all};
-use crate::target::open::Target;
+use pgdyno_database::open::Target;
 use pgdyno_model::document::TargetKind;
 
 /// Connects.

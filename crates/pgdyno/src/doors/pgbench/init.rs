@@ -18,9 +18,9 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
 use pgdyno_session::{Error, Session};
 
-use crate::target::dialect::{Filling, Product};
 use crate::workload::pgbench_tables::{Fill, Schema};
 use crate::workload::stop::{Canceller, Stop};
+use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_model::{Exit, Failure};
 
 pub use crate::workload::pgbench_tables::{PartitionMethod, Tables};
@@ -115,8 +115,8 @@ fn run_on(
     }
     let stop = Stop::new(interrupts);
     let tell = |sent: &Result<(), Error>| match sent {
-        Ok(()) => crate::say::remark!("Cancel request sent"),
-        Err(error) => crate::say::remark!("Could not send cancel request: {error}"),
+        Ok(()) => pgdyno_output::remark!("Cancel request sent"),
+        Err(error) => pgdyno_output::remark!("Could not send cancel request: {error}"),
     };
     let canceller = Canceller::start(session.cancel_handle(), stop, tell);
     Init {

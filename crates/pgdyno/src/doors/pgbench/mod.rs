@@ -34,7 +34,7 @@ pub use flavour::Flavour;
 use options::{Asked, Job, Surroundings};
 use say::{Kind, Say, Stop};
 
-use crate::say::write_answer;
+use pgdyno_output::write_answer;
 
 /// What follows the last `/`.
 pub fn program_name(argv0: &str) -> &str {

@@ -14,8 +14,8 @@ use clap::{Args, Subcommand};
 use super::Talk;
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
-use crate::target::open::{self, Target};
 use conf::Conf;
+use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
@@ -112,7 +112,7 @@ impl ConfArgs {
         })?;
         let (mut conf, others) = Conf::read(&name, &text)?;
         for other in others {
-            crate::say::remark!("pgdyno: note: {name}: {other} is none of pgio's settings");
+            pgdyno_output::remark!("pgdyno: note: {name}: {other} is none of pgio's settings");
         }
         for setting in &self.settings {
             conf.change(setting)?;

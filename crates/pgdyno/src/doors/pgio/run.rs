@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pgdyno_drive::record::{ClientUnits, Recording, Tally};
-use pgdyno_model::TrialSpec;
+use pgdyno_model::{Exit, Fact, Failure, TrialSpec};
 use pgdyno_session::Session;
 use time::OffsetDateTime;
 
@@ -16,14 +16,11 @@ use crate::observe;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::Trial;
 use crate::report::{documents, summary};
-use crate::say::write_answer;
 use crate::store::{Keep, TrialHeader, verdict};
-use crate::target::admin;
-use crate::target::dialect::Product;
-use crate::target::trouble;
-use pgdyno_model::Fact;
+use pgdyno_database::dialect::Product;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_output::write_answer;
 
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
@@ -55,7 +52,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         spec: spec.resolved(),
         observe,
     };
-    let prepared = prepare(&trial.spec, talk.progress(), interrupts)?;
+    let prepared = prepare(&trial.spec, &mut talk.progress(), interrupts)?;
     let is_text = !args.json.replaces_text();
     if is_text {
         let shared_buffers = shared_buffers.unwrap_or_else(|| "not known".to_owned());
@@ -89,7 +86,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     }
     json_to.write(&documents::whole(&outcome))?;
     if let Some(number) = number.filter(|_| !talk.quiet) {
-        crate::say::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
+        pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }
     Ok(run::exit(&outcome, interrupts))
 }

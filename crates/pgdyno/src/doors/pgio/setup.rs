@@ -2,12 +2,12 @@
 
 use super::{PACK, PREFIX, SetupArgs, Talk};
 use crate::doors::interrupts;
-use crate::say::answer;
 use crate::workload::filling::{Connections, Method};
 use crate::workload::loader::{self, How, Request, Watch};
 use crate::workload::params::Params;
 use crate::workload::resolve;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::answer;
 
 pub fn open(args: &SetupArgs, talk: Talk) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
@@ -42,7 +42,7 @@ pub fn open(args: &SetupArgs, talk: Talk) -> Result<Exit, Failure> {
     let loaded = loader::load(&mut session, &request, &mut watch)
         .map_err(|failure| target.explain(failure))?;
     for remark in loaded.means.iter().chain(&loaded.remarks) {
-        crate::say::remark!("pgdyno: note: {remark}");
+        pgdyno_output::remark!("pgdyno: note: {remark}");
     }
     let tables = match conf.tables {
         1 => format!("{PREFIX}1"),

@@ -24,8 +24,8 @@ use flags::{End, Parsed, Verb, go_values};
 use help::Name;
 use urls::Place;
 
-use crate::say::write_answer;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::write_answer;
 
 /// What the program is called when it is this door alone.
 pub const NAME: &str = "workload";
@@ -57,12 +57,12 @@ pub fn open(called: &str, arguments: &[String]) -> ExitCode {
 
 /// As cockroach tells an error: the message after `Error: `, then what is known and what to try.
 fn tell(failure: &Failure) {
-    crate::say::remark!("Error: {}", failure.message);
+    pgdyno_output::remark!("Error: {}", failure.message);
     for detail in &failure.details {
-        crate::say::remark!("DETAIL: {detail}");
+        pgdyno_output::remark!("DETAIL: {detail}");
     }
     for hint in &failure.hints {
-        crate::say::remark!("HINT: {hint}");
+        pgdyno_output::remark!("HINT: {hint}");
     }
 }
 
@@ -73,7 +73,7 @@ fn print(text: &str) -> Result<u8, Failure> {
 
 /// A usage that nobody asked for is no answer.
 fn show(text: &str) -> Result<u8, Failure> {
-    crate::say::remark!("{}", text.trim_end());
+    pgdyno_output::remark!("{}", text.trim_end());
     Ok(0)
 }
 
@@ -99,15 +99,15 @@ fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
     match flags::parse(verb, rest) {
         Ok(parsed) => {
             for remark in options::remarks(verb, &parsed) {
-                crate::say::remark!("{remark}");
+                pgdyno_output::remark!("{remark}");
             }
             job(verb, parsed)
         }
         Err(End::Help) => print(&name.workload_help(verb)),
         Err(End::Wrong(why)) => {
             let command = format!("{} {} {YCSB}", NAME, verb.name());
-            crate::say::remark!("{}\nError: {why}", name.usage(verb));
-            crate::say::remark!("Failed running {}", go_values::quoted(&command));
+            pgdyno_output::remark!("{}\nError: {why}", name.usage(verb));
+            pgdyno_output::remark!("Failed running {}", go_values::quoted(&command));
             Ok(Exit::Failed.code())
         }
     }
@@ -127,12 +127,12 @@ fn unknown(name: Name, verb: &str, word: &str) -> u8 {
             go_values::quoted(&format!("{}{verb}", name.0))
         ),
     };
-    crate::say::remark!("Error: {word}");
+    pgdyno_output::remark!("Error: {word}");
     if !verb.is_empty() {
-        crate::say::remark!("HINT: the workload that pgdyno has here is {YCSB}");
+        pgdyno_output::remark!("HINT: the workload that pgdyno has here is {YCSB}");
     }
     let command = format!("{NAME}{verb}");
-    crate::say::remark!("Failed running {}", go_values::quoted(&command));
+    pgdyno_output::remark!("Failed running {}", go_values::quoted(&command));
     Exit::Failed.code()
 }
 

@@ -12,11 +12,10 @@ use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{Outcome, Trial};
 use crate::report::{documents, retries};
-use crate::say::{remark, write_answer};
 use crate::store::{Keep, TrialHeader};
-use crate::workload::progress::Progress;
 use pgdyno_model::spec::{Address, TargetSpec};
 use pgdyno_model::{Failure, Observers, TrialSpec, text};
+use pgdyno_output::{Loading, remark, write_answer};
 
 /// Does it; gives the exit code.
 ///
@@ -44,7 +43,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         tables::params(asked, &product, &tables::pack()?)
     };
     let trial = trial(asked, params, &run);
-    let prepared = prepare(&trial.spec, Progress::quiet(), interrupts)?;
+    let prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
     let names = prepared
         .scripts
         .iter()

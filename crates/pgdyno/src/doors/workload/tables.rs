@@ -7,20 +7,18 @@ use pgdyno_session::{Session, quote_ident};
 
 use super::options::{self, LOCKING, NOT_LOCKING};
 use super::{Asked, YCSB};
-use crate::say::remark;
-use crate::target::dialect::{Feature, Product};
-use crate::target::open::{self, Target};
-use crate::target::{admin, trouble};
 use crate::workload::filling::Connections;
 use crate::workload::loader::{self, How, Request, Watch};
 use crate::workload::pack::Pack;
 use crate::workload::params::Params;
-use crate::workload::progress::Progress;
-use crate::workload::resolve;
-use crate::workload::{mark, state};
+use crate::workload::{mark, resolve, state};
+use pgdyno_database::dialect::{Feature, Product};
+use pgdyno_database::open::{self, Target};
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{Address, TargetSpec};
+use pgdyno_output::{Loading, remark};
 
 /// The database that is there whoever's server it is, from which another can be made.
 /// (Documented: PostgreSQL's createdb begins with it; CockroachDB and YugabyteDB have it too.)
@@ -156,7 +154,7 @@ pub fn load(
         drop_tables: &[],
         connections: Connections { jobs, method },
     };
-    let mut progress = Progress::quiet();
+    let mut progress = Loading::quiet();
     let mut watch = Watch {
         endpoints: &target.endpoints,
         progress: &mut progress,
@@ -187,7 +185,7 @@ pub fn as_loaded(
     let pack = pack()?;
     let params = params(asked, product, &pack);
     let params = Params::parse(&pack, Some(&asked.workload.mix), &params).map_err(Failure::new)?;
-    let mut progress = Progress::quiet();
+    let mut progress = Loading::quiet();
     let mut watch = Watch {
         endpoints: &target.endpoints,
         progress: &mut progress,

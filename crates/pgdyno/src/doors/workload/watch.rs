@@ -159,7 +159,7 @@ impl Watch {
     fn tell(&mut self, text: &str) {
         // A row a tick is enough of a kind of trouble that goes on and on.
         if self.told == 0 {
-            crate::say::remark!("pgdyno: {text}");
+            pgdyno_output::remark!("pgdyno: {text}");
         }
         self.told += 1;
     }
@@ -214,7 +214,7 @@ impl<O> Observer<O> for Watch {
                 self.first_error.get_or_insert_with(|| message.text.clone());
             }
             Level::Info => self.tell(&message.text),
-            Level::Debug | Level::Trace => crate::say::remark!("{}", message.text),
+            Level::Debug | Level::Trace => pgdyno_output::remark!("{}", message.text),
         }
     }
 }

@@ -8,7 +8,7 @@ mod place;
 
 use super::catalog::Chapter;
 use super::{Instrument, Scene};
-use crate::target::dialect::metrics::{
+use pgdyno_database::dialect::metrics::{
     COCKROACHDB_VARS, Metric, Taken, YUGABYTEDB_MASTER, YUGABYTEDB_SQL, YUGABYTEDB_TSERVER,
 };
 use pgdyno_model::observed::{Kind, Row};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::page::Reader;
 use super::place::{Node, Places};
 use crate::observe::{Instrument, Readings};
-use crate::target::dialect::metrics::Page;
-use crate::target::http;
+use pgdyno_database::dialect::metrics::Page;
+use pgdyno_database::http;
 use pgdyno_model::observed::Gap;
 
 /// How long one answer may take.
@@ -117,8 +117,8 @@ impl NodePage {
 mod tests {
     use super::*;
     use crate::observe::testing::{Bench, Figures};
-    use crate::target::dialect::COCKROACHDB;
-    use crate::target::open::{self, Target};
+    use pgdyno_database::dialect::COCKROACHDB;
+    use pgdyno_database::open::{self, Target};
     use pgdyno_model::spec::TargetSpec;
     use std::io::{Read, Write};
     use std::net::TcpListener;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::histogram::{Between, Histogram};
 use crate::observe::{Readings, prometheus};
-use crate::target::dialect::metrics::{Metric, Taken};
+use pgdyno_database::dialect::metrics::{Metric, Taken};
 use pgdyno_model::observed::Series;
 
 /// More names that end otherwise than those that are known are not kept.
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::observe::Instrument;
     use crate::observe::testing::{Bench, Figures};
-    use crate::target::dialect::metrics::{COCKROACHDB_VARS, YUGABYTEDB_TSERVER};
+    use pgdyno_database::dialect::metrics::{COCKROACHDB_VARS, YUGABYTEDB_TSERVER};
     use pgdyno_model::observed::{Batch, Gap};
 
     /// Reads recorded pages, one after the other.

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use pgdyno_session::Session;
 
-use crate::target::admin;
-use crate::target::dialect::Dialect;
-use crate::target::dialect::metrics::Page;
-use crate::target::open::Target;
+use pgdyno_database::admin;
+use pgdyno_database::dialect::Dialect;
+use pgdyno_database::dialect::metrics::Page;
+use pgdyno_database::open::Target;
 use pgdyno_model::Fact;
 use pgdyno_model::document::Facts;
 
@@ -172,7 +172,7 @@ fn is_loopback(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open;
+    use pgdyno_database::open;
     use pgdyno_model::spec::TargetSpec;
 
     #[test]

@@ -9,7 +9,7 @@ use pgdyno_platform::proc::disk::Disk;
 
 use super::Scout;
 use crate::observe::{Instrument, Readings};
-use crate::target::locate::{Device, Role};
+use pgdyno_database::locate::{Device, Role};
 use pgdyno_model::Fact;
 use pgdyno_model::observed::{Gap, Kind, Row};
 

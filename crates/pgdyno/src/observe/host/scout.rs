@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::target::dialect::Dialect;
-use crate::target::locate::Located;
-use crate::target::open::Target;
+use pgdyno_database::dialect::Dialect;
+use pgdyno_database::locate::Located;
+use pgdyno_database::open::Target;
 
 /// Looks when first asked, which takes as long as connecting does.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 
 use super::Scout;
 use crate::observe::Readings;
-use crate::target::locate::{CpuMeter, Process, Role};
+use pgdyno_database::locate::{CpuMeter, Process, Role};
 use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// What it gives.

@@ -8,9 +8,9 @@ use pgdyno_platform::proc::{self, cpu as proc_cpu};
 
 use super::*;
 use crate::observe::testing::{Bench, Figures};
-use crate::target::dialect::POSTGRESQL;
-use crate::target::locate::Device;
-use crate::target::open::{self, Target};
+use pgdyno_database::dialect::POSTGRESQL;
+use pgdyno_database::locate::Device;
+use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Fact, Observer};
 

@@ -34,7 +34,7 @@ use self::statements::Statements;
 use self::waits::Waits;
 use super::catalog::Chapter;
 use super::{Instrument, Scene};
-use crate::target::dialect::ServerView;
+use pgdyno_database::dialect::ServerView;
 
 /// How the document lists their series.
 pub const CHAPTERS: [Chapter; 10] = {
@@ -103,7 +103,7 @@ fn places(scene: &Scene<'_>) -> Vec<Place> {
     });
     let endpoints: Vec<_> = endpoints.cloned().collect();
     let is_one = endpoints.len() == 1;
-    let place = |endpoint: crate::target::open::Endpoint| {
+    let place = |endpoint: pgdyno_database::open::Endpoint| {
         let node = if is_one {
             String::new()
         } else {

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use pgdyno_session::{Error, Outcome, Session};
 
 use crate::observe::Readings;
-use crate::target::dialect::{Dialect, Product};
-use crate::target::open::Endpoint;
-use crate::target::{admin, locate};
+use pgdyno_database::dialect::{Dialect, Product};
+use pgdyno_database::open::Endpoint;
+use pgdyno_database::{admin, locate};
 use pgdyno_model::observed::{Gap, SERVER_CPU};
 
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.

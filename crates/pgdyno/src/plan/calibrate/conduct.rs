@@ -22,17 +22,14 @@ use crate::plan::experiment::study::Study;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::trial::Outcome;
 use crate::plan::{hygiene, settings};
-use crate::report::live::{Form, Screen};
 use crate::store::{Store, verdict};
-use crate::target::dialect::{POSTGRESQL, Product};
-use crate::target::facts;
-use crate::target::open::{self, Target};
-use crate::target::{own, trouble};
-use crate::workload::progress::Progress;
+use pgdyno_database::dialect::{POSTGRESQL, Product};
+use pgdyno_database::open::{self, Target};
+use pgdyno_database::{facts, trouble};
 use pgdyno_model::document::{Facts, TargetKind};
-use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
+use pgdyno_model::event::{Finished, PlannedTrial, Role};
 use pgdyno_model::spec::{TargetSpec, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Observer, Observers, State};
+use pgdyno_model::{Exit, Failure, Observer, Observers, Progress, State};
 
 /// What comes after the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,10 +67,10 @@ pub struct Means<'a> {
     pub wanted: TargetSpec,
     /// Where trials are kept.
     pub store: &'a Path,
-    /// How trials are shown while they run.
-    pub screen: Form,
-    /// How a load is shown.
-    pub progress: fn(Form) -> Progress,
+    /// Who watches its trials.
+    pub observer: &'a mut dyn Observer<Outcome>,
+    /// Who is told the steps before a trial, loads among them.
+    pub progress: &'a mut dyn Progress,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
@@ -102,10 +99,10 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         &asked.plan("calibrate", &of_any, &means.wanted)?,
         &means.wanted,
     )?;
-    let quiet = means.screen == Form::Quiet;
-    let target = open::open(&means.wanted, &mut |step| own::tell(&step, quiet))?;
+    let progress = means.progress;
+    let target = open::open(&means.wanted, &mut |step| progress.step(&step.to_string()))?;
     for warning in &target.warnings {
-        crate::say::remark!("pgdyno: warning: {warning}");
+        progress.warning(warning);
     }
     let (server, facts) = look(&target, means.interrupts)?;
     let name = asked.name.clone().unwrap_or_else(|| named_after(&target));
@@ -123,9 +120,7 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         counters: None,
     };
     drop(store);
-    let mut screen = Screen::new(means.screen);
     let mut steps = Steps {
-        form: means.screen,
         interrupts: means.interrupts,
     };
     let journals = settings::directory()?;
@@ -136,9 +131,8 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
             target: Some(target.clone()),
             observe: asked.observe.clone(),
             journals: &journals,
-            screen: means.screen,
-            progress: means.progress,
-            observer: &mut Observers::new([&mut screen, &mut steps]),
+            progress,
+            observer: &mut Observers::new([means.observer, &mut steps]),
             study: &mut calibration,
             notebook: &notebook,
             interrupts: means.interrupts,
@@ -305,35 +299,20 @@ impl Study for Calibration<'_> {
     }
 }
 
-/// Names each trial when it comes, and ends the calibration with the first that is not complete.
+/// Ends the calibration with the first trial that is not complete.
 struct Steps {
-    form: Form,
     interrupts: &'static Interrupts,
 }
 
 impl Observer<Outcome> for Steps {
-    fn trial_announced(&mut self, trial: &PlannedTrial, _left: Duration) {
-        if self.form != Form::Quiet {
-            crate::say::remark!("pgdyno: {}", title(trial));
-        }
-    }
-
     fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
         let outcome = finished.outcome.map_err(Failure::clone)?;
         ended(&title(finished.trial), outcome, self.interrupts)
     }
-
-    fn notice(&mut self, notice: &Notice) {
-        // Tidying what the role may not tidy is no news here.
-        if let Notice::Done(_) | Notice::Note(_) = notice
-            && self.form != Form::Quiet
-        {
-            crate::say::remark!("pgdyno: {notice}");
-        }
-    }
 }
 
-fn title(trial: &PlannedTrial) -> String {
+/// What a trial of a calibration measures, for people.
+pub fn title(trial: &PlannedTrial) -> String {
     Measure::at(&trial.point).map_or_else(|| trial.label.clone(), Measure::title)
 }
 

@@ -3,7 +3,7 @@
 //! would be as expected, it is the tail.
 
 use super::read::{Calibration, Measured};
-use crate::target::dialect::Product;
+use pgdyno_database::dialect::Product;
 use pgdyno_model::Fact;
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::calibration::{Cause, Grown, LineVerdict, Part, Range, Sync, What};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::target::dialect::Probes;
+use pgdyno_database::dialect::Probes;
 use pgdyno_model::Experiment;
 use pgdyno_model::experiment::{Order, POINT_NAME, scalar, seconds};
 
@@ -188,7 +188,7 @@ mod tests {
     use crate::plan::experiment::point::Point;
     use crate::plan::experiment::schedule::Slot;
     use crate::plan::experiment::testing::planned;
-    use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
+    use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL};
     use pgdyno_drive::QueryMode;
     use pgdyno_model::experiment::{Commented, Comments};
     use pgdyno_model::spec::TargetSpec;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use pgdyno_session::Session;
 
-use crate::target::admin;
-use crate::target::dialect::Product;
-use crate::target::open::Target;
+use pgdyno_database::admin;
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open::Target;
 use pgdyno_model::Fact;
 use pgdyno_model::document::calibration::Grown;
 

@@ -9,8 +9,8 @@ use pgdyno_model::observed::{Gap, Series};
 use super::*;
 use crate::observe::{Instrument, Readings};
 use crate::plan::trial::compile;
-use crate::target::open;
 use crate::workload::mix::WeightedScript;
+use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
 
 /// Writes down what it is told, one word an event; what a second may come in between is left out.

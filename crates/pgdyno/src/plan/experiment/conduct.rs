@@ -22,14 +22,13 @@ use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::settings::{self, Changes, Way};
 use crate::plan::trial::{Outcome, Trial};
-use crate::report::live::Form;
 use crate::store::verdict;
-use crate::target::dialect::{Dialect, Product};
-use crate::target::open::{self, Target};
-use crate::target::{own, trouble};
 use crate::workload::loader::{self, How, Watch};
-use crate::workload::progress::Progress;
+use pgdyno_database::dialect::{Dialect, Product};
+use pgdyno_database::open::{self, Target};
+use pgdyno_database::trouble;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
+use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, State, TrialSpec};
 
@@ -47,10 +46,8 @@ pub struct Means<'a> {
     pub observe: observe::Asked,
     /// Where journals of settings go.
     pub journals: &'a Path,
-    /// How the steps before a trial are shown.
-    pub screen: Form,
-    /// How a load is shown.
-    pub progress: fn(Form) -> Progress,
+    /// Who is told the steps before a trial, loads among them.
+    pub progress: &'a mut dyn Progress,
     /// Who watches the experiment and its trials, beside the notebook.
     pub observer: &'a mut dyn Observer<Outcome>,
     /// What is done besides the plan's trials.
@@ -330,10 +327,9 @@ impl Sweep<'_> {
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
-            let mut progress = (self.means.progress)(self.means.screen);
             let mut watch = Watch {
                 endpoints: &place.target.endpoints,
-                progress: &mut progress,
+                progress: &mut *self.means.progress,
                 interrupts: Some(interrupts),
             };
             let load = match self.means.study.keeps_tables() {
@@ -379,8 +375,9 @@ impl Sweep<'_> {
         session.close();
 
         let target = place.target.with_settings(place.dialect, &of_session);
-        let progress = (self.means.progress)(Form::Quiet);
-        let prepared = prepare::prepare_on(target, checked, spec, progress, interrupts)?;
+        // What it would load is loaded already.
+        let mut progress = WarningsOnly(&mut *self.means.progress);
+        let prepared = prepare::prepare_on(target, checked, spec, &mut progress, interrupts)?;
         if planned.writes {
             let names = pack.into_iter().flat_map(|pack| pack.tables());
             place.written.extend(names.map(|table| table.name.clone()));
@@ -407,10 +404,11 @@ impl Sweep<'_> {
         if self.places.contains_key(name) {
             return Ok(());
         }
-        let quiet = self.means.screen == Form::Quiet;
         let target = match &self.means.target {
             Some(target) if name.is_empty() => target.clone(),
-            _ => open::open(wanted, &mut |step| own::tell(&step, quiet))?,
+            _ => open::open(wanted, &mut |step| {
+                self.means.progress.step(&step.to_string());
+            })?,
         };
         for warning in &target.warnings {
             self.means

@@ -9,7 +9,7 @@ use crate::plan::hygiene;
 use crate::plan::prepare::Prepared;
 use crate::report::points;
 use crate::store::{ExperimentHeader, Filter, Store, TrialHeader, TrialRow, TrialWriter};
-use crate::target::open::Target;
+use pgdyno_database::open::Target;
 use pgdyno_model::document::points::Points;
 use pgdyno_model::event::Role;
 use pgdyno_model::{Exit, Failure, State, TrialSpec};

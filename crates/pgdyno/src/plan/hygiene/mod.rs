@@ -11,12 +11,12 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Error, Session, quote_literal};
 use serde::Serialize;
 
-use crate::target::dialect::Dialect;
-use crate::target::{admin, trouble};
 use crate::workload::pack::Pack;
 use crate::workload::params::Params;
 use crate::workload::state;
 use crate::workload::stop::{Canceller, Stop};
+use pgdyno_database::dialect::Dialect;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::experiment::{Hygiene, Vacuum};
 use pgdyno_model::{Exit, Failure};
 

@@ -1,14 +1,14 @@
 //! On a real server.
 
 use super::*;
-use crate::target::dialect::POSTGRESQL;
 use crate::workload::params::Params;
-use crate::workload::progress::Progress;
 use crate::workload::{loader, resolve};
+use pgdyno_database::dialect::POSTGRESQL;
+use pgdyno_output::Loading;
 
 fn connect(url: &str) -> Session {
     let wanted = pgdyno_model::spec::TargetSpec::at(url);
-    let target = crate::target::open::existing(&wanted).unwrap().unwrap();
+    let target = pgdyno_database::open::existing(&wanted).unwrap().unwrap();
     target.connect().unwrap()
 }
 
@@ -22,7 +22,7 @@ fn database(name: &str) -> (String, Session) {
 
 fn load(session: &mut Session) -> Pack {
     let pack = resolve::pack("tpcb").unwrap();
-    let mut progress = Progress::quiet();
+    let mut progress = Loading::quiet();
     let mut watch = loader::Watch {
         endpoints: &[],
         progress: &mut progress,

@@ -8,8 +8,8 @@ use pgdyno_session::{Session, quote_ident, quote_literal};
 
 use super::journal::{Header, Journal};
 use crate::plan::experiment::nearest;
-use crate::target::open::Target;
-use crate::target::{admin, trouble};
+use pgdyno_database::open::Target;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;
 use pgdyno_model::document::TargetKind;
 

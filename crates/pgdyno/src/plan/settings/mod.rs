@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use pgdyno_server::Cache;
 
-use crate::target::trouble;
+use pgdyno_database::trouble;
 use pgdyno_model::Failure;
 
 /// Where the journals of this user are.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::change::{put_back, system_identifier};
 use super::journal::{self, Leftover, Seen};
-use crate::target::open::{self, Target};
+use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 

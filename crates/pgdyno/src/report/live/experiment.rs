@@ -10,7 +10,7 @@ use pgdyno_model::{Failure, Observer, text};
 
 use super::Form;
 use crate::plan::trial::Outcome;
-use crate::say::{answer, remark};
+use pgdyno_output::{answer, remark};
 
 /// Where the line with a trial's figures goes.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@
 use pgdyno_session::quote_ident;
 
 use super::{ACCOUNTS, BRANCHES, TELLERS, Tables};
-use crate::target::dialect::{Dialect, TableFacts, Version};
+use pgdyno_database::dialect::{Dialect, TableFacts, Version};
 
 /// From this scale on pgbench numbers accounts with `bigint`.
 const BIGINT_SCALE: u32 = 20_000;
@@ -316,7 +316,7 @@ impl Schema<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+    use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
 
     fn plain() -> Schema<'static> {
         Schema {

@@ -8,7 +8,7 @@ use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_testkit::{Connection, Kind, RecordingProxy, postgres, skip, stock_pgbench};
 
 use super::*;
-use crate::target::open::{self};
+use pgdyno_database::open::{self};
 use pgdyno_model::spec::TargetSpec;
 
 /// Where a database is reached.
@@ -583,7 +583,7 @@ fn child() {
     let code = match run(&mut place.session(), &options, interrupts) {
         Ok(()) => 0,
         Err(failure) => {
-            crate::say::remark!("{failure}");
+            pgdyno_output::remark!("{failure}");
             failure.exit.code()
         }
     };

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use pgdyno_session::Session;
 
 use super::place::Place;
-use crate::target::open::{self};
+use pgdyno_database::open::{self};
 use pgdyno_model::spec::TargetSpec;
 
 /// Runs a test on every major version, each as a test of its own; skipped by name where a version

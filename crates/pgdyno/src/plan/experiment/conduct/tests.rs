@@ -5,6 +5,7 @@ use crate::plan::experiment::reader;
 use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
 use crate::store::Store;
+use pgdyno_model::progress::Silent;
 
 /// Writes down what it is told, one line an event.
 #[derive(Default)]
@@ -82,8 +83,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
             target: None,
             observe: observe::Asked::default(),
             journals: folder.path(),
-            screen: Form::Quiet,
-            progress: |_| Progress::quiet(),
+            progress: &mut Silent,
             observer: written,
             study: &mut TrialsAlone,
             notebook: &notebook,

@@ -5,10 +5,20 @@ use std::collections::BTreeSet;
 
 use pgdyno_session::Session;
 
-use super::admin;
-use crate::validity::FewRows;
-use crate::workload::mix::WeightedScript;
-use crate::workload::sql_words;
+use pgdyno_database::admin;
+use serde::Serialize;
+
+use super::mix::WeightedScript;
+use super::sql_words;
+
+/// A table that the workload updates and that has fewer rows than there are clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FewRows {
+    /// As the script names it.
+    pub table: String,
+    /// Its rows.
+    pub rows: u64,
+}
 
 /// Counts at most `clients` rows of each table that the scripts update. A table that cannot be read
 /// is left out: the run itself will say what is wrong with it.
@@ -36,7 +46,7 @@ pub fn few_rows(session: &mut Session, scripts: &[WeightedScript], clients: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self};
+    use pgdyno_database::open::{self};
     use pgdyno_model::spec::TargetSpec;
 
     fn script(text: &str) -> WeightedScript {

@@ -15,9 +15,7 @@ use pgdyno_session::{
 use pgdyno_wire::Candidate;
 
 use super::dialect::{AtStart, Dialect};
-use super::discover;
-use super::own;
-use super::trouble;
+use super::{discover, own, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
@@ -393,7 +391,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
+    use crate::dialect::{COCKROACHDB, POSTGRESQL};
 
     fn named(url: &str) -> Target {
         by_urls(

@@ -135,7 +135,7 @@ fn counters(counted: Counted, dialect: &Dialect) -> ServerCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::dialect::Product;
+    use crate::dialect::Product;
 
     fn counts(of: &[(&str, u64)]) -> Counted {
         of.iter()

@@ -233,8 +233,8 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::dialect::{COCKROACHDB, POSTGRESQL};
-    use crate::target::open::{self};
+    use crate::dialect::{COCKROACHDB, POSTGRESQL};
+    use crate::open::{self};
     use pgdyno_model::spec::TargetSpec;
     use std::net::{TcpListener, TcpStream};
 

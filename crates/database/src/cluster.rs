@@ -200,8 +200,8 @@ fn one_line(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
-    use crate::target::open::{self};
+    use crate::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+    use crate::open::{self};
     use pgdyno_model::spec::TargetSpec;
 
     fn session() -> Session {

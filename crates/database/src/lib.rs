@@ -2,7 +2,6 @@
 
 pub mod admin;
 pub mod cluster;
-pub mod contention;
 pub mod counters;
 pub mod dialect;
 pub mod discover;

@@ -11,9 +11,8 @@ use pgdyno_platform::{address, file_system};
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
 
-use super::admin;
-use super::cluster;
 use super::dialect::{Dialect, Product};
+use super::{admin, cluster};
 use pgdyno_model::document::Facts;
 
 /// Settings asked for; pg_settings leaves out those that the role may not see, where SHOW would fail.
@@ -232,31 +231,15 @@ fn kind(path: &Path) -> Fact<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open;
-    use crate::validity::{self, Situation};
+    use crate::open;
     use pgdyno_model::document::TargetKind;
     use pgdyno_model::spec::TargetSpec;
-    use pgdyno_server::{Options, Server};
-    use std::borrow::Cow;
-    use std::os::unix::fs::PermissionsExt;
 
     fn session(url: &str) -> Session {
         let wanted = TargetSpec::at(url);
         let target = open::existing(&wanted).unwrap().unwrap();
         assert_eq!(target.kind, TargetKind::Named);
         target.connect().unwrap()
-    }
-
-    fn codes(facts: &Facts) -> Vec<Cow<'static, str>> {
-        let situation = Situation {
-            facts: Some(facts),
-            writes: true,
-            ..Situation::default()
-        };
-        let notes = validity::notes(&situation);
-        let mut codes: Vec<_> = notes.into_iter().map(|n| n.code).collect();
-        codes.sort_unstable();
-        codes
     }
 
     #[test]
@@ -288,47 +271,9 @@ mod tests {
                 .seen()
                 .is_some_and(|v| *v > 1 << 20)
         );
-        assert_eq!(codes(&facts), ["same-host"]);
         // By TCP it is the same host too.
         let facts = collect(&mut session(&server.address().loopback_url().unwrap()));
         assert_eq!(facts.same_host, Fact::Seen(true));
-    }
-
-    #[test]
-    fn settings_that_mislead_become_notes() {
-        let server = pgdyno_testkit::postgres_with(&[
-            "fsync=off",
-            "synchronous_commit=off",
-            "full_page_writes=off",
-            "default_transaction_read_only=on",
-        ]);
-        let facts = collect(&mut session(&server.address().url()));
-        assert_eq!(
-            codes(&facts),
-            [
-                "fsync-off",
-                "full-page-writes-off",
-                "read-only",
-                "same-host",
-                "synchronous-commit-off"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_data_directory_in_memory_becomes_a_note() {
-        // A folder of our own: other users may test on this machine too.
-        let memory = tempfile::tempdir_in("/dev/shm").unwrap();
-        std::fs::set_permissions(memory.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        let options = Options {
-            bindir: Some(pgdyno_testkit::installation().bindir.clone()),
-            cache: Some(pgdyno_testkit::cache()),
-            data_parent: Some(memory.path().to_owned()),
-            ..Options::default()
-        };
-        let server = Server::start(&options, &mut |_| {}).unwrap();
-        let facts = collect(&mut session(&server.address().url()));
-        assert_eq!(codes(&facts), ["data-in-memory", "same-host"]);
     }
 
     #[test]

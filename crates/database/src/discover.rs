@@ -2,14 +2,12 @@
 
 use pgdyno_session::ConnInfo;
 
-use super::cluster;
 use super::dialect::Product;
 use super::open::Target;
-use super::{http, trouble};
-use pgdyno_model::Fact;
+use super::{cluster, http, trouble};
 use pgdyno_model::document::{Node, TargetKind};
 use pgdyno_model::spec::Discover;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Fact, Failure};
 
 /// The target with all nodes of its cluster that are alive as endpoints, each connected to as
 /// `info` says.
@@ -91,7 +89,7 @@ fn place(address: &str) -> Option<(&str, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::open::{self};
+    use crate::open::{self};
     use pgdyno_model::spec::TargetSpec;
     use pgdyno_session::{Env, Given, resolve};
 

@@ -4,13 +4,11 @@
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
-use super::cluster;
 use super::dialect::{Dialect, Product};
 use super::open::Target;
-use super::trouble;
-use pgdyno_model::Fact;
-use pgdyno_model::Failure;
+use super::{cluster, trouble};
 use pgdyno_model::document::Reached;
+use pgdyno_model::{Fact, Failure};
 
 /// Asks on a session with this endpoint.
 pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {

@@ -1,10 +1,8 @@
 //! Who has the other end of a TCP connection, where a product does not tell its process.
 
-use std::fs;
-use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use pgdyno_platform::proc::{self, sockets, task};
 

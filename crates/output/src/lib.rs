@@ -1,23 +1,29 @@
-//! Text to the user. The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
+//! Text to the user, for the commands that print. Libraries print nothing: they tell observers.
+//!
+//! The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
 //! a measurement must not end because of that.
+
+mod loading;
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
+pub use loading::Loading;
+
 use pgdyno_model::Failure;
 
-/// A line on standard error: progress, warnings, errors. Whether anybody reads it does not matter.
+/// A line on standard error: progress, warnings, errors. Whether it is read does not matter.
+#[macro_export]
 macro_rules! remark {
-    ($($arg:tt)*) => { $crate::say::write_remark(format_args!($($arg)*)) };
+    ($($arg:tt)*) => { $crate::write_remark(format_args!($($arg)*)) };
 }
 
-/// A line on standard output: a result. It fails as [`write_answer`](crate::say::write_answer)
+/// A line on standard output: a result. It fails as [`write_answer`](crate::write_answer)
 /// does.
+#[macro_export]
 macro_rules! answer {
-    ($($arg:tt)*) => { $crate::say::write_answer(format_args!("{}\n", format_args!($($arg)*))) };
+    ($($arg:tt)*) => { $crate::write_answer(format_args!("{}\n", format_args!($($arg)*))) };
 }
-
-pub(crate) use {answer, remark};
 
 /// What [`remark!`] does.
 pub fn write_remark(line: Arguments<'_>) {

@@ -1,7 +1,7 @@
 //! Servers of pgdyno's own: how the user wants them.
 
 use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_server::{Listen, Setting, Step};
+use pgdyno_server::{Listen, Setting};
 
 use super::trouble;
 use pgdyno_model::Failure;
@@ -25,11 +25,4 @@ pub fn options(wanted: &OwnSpec, listen: Listen) -> Result<pgdyno_server::Option
         interrupted: || Interrupts::install().is_ok_and(|i| i.count() > 0),
         ..pgdyno_server::Options::default()
     })
-}
-
-/// Tells a step on standard error.
-pub fn tell(step: &Step, quiet: bool) {
-    if !quiet {
-        crate::say::remark!("pgdyno: {step}");
-    }
 }

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use pgdyno_model::text;
+use pgdyno_model::{Progress, text};
 
 /// Time between two lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The teller of one load.
 #[derive(Debug)]
-pub struct Progress {
+pub struct Loading {
     form: Form,
     table: Option<Table>,
 }
@@ -33,37 +33,40 @@ struct Table {
     bar: Option<ProgressBar>,
 }
 
-impl Progress {
+impl Loading {
     /// Says nothing.
-    pub fn quiet() -> Progress {
-        Progress {
+    pub fn quiet() -> Self {
+        Self {
             form: Form::Quiet,
             table: None,
         }
     }
 
     /// A bar when standard error is a terminal, else a line a second.
-    pub fn new(terminal: bool) -> Progress {
-        Progress {
+    pub fn new(terminal: bool) -> Self {
+        Self {
             form: if terminal { Form::Bar } else { Form::Lines },
             table: None,
         }
     }
+}
 
-    /// Whether nothing is to be said.
-    pub fn is_quiet(&self) -> bool {
+impl Progress for Loading {
+    fn is_quiet(&self) -> bool {
         self.form == Form::Quiet
     }
 
-    /// Says what comes next.
-    pub fn step(&mut self, text: &str) {
+    fn warning(&mut self, text: &str) {
+        crate::remark!("pgdyno: warning: {text}");
+    }
+
+    fn step(&mut self, text: &str) {
         if self.form != Form::Quiet {
-            crate::say::remark!("pgdyno: {text}");
+            crate::remark!("pgdyno: {text}");
         }
     }
 
-    /// A table begins to be filled.
-    pub fn table(&mut self, name: &str, rows_total: u64) {
+    fn table(&mut self, name: &str, rows_total: u64) {
         let now = Instant::now();
         let bar = (self.form == Form::Bar).then(|| {
             let bar = ProgressBar::new(rows_total);
@@ -89,19 +92,17 @@ impl Progress {
         });
     }
 
-    /// So many rows of the table have been sent.
-    pub fn rows(&mut self, rows: u64) {
+    fn rows(&mut self, rows: u64) {
         let Some(table) = &mut self.table else { return };
         if let Some(bar) = &table.bar {
             bar.set_position(rows);
         } else if self.form == Form::Lines && table.last_line.elapsed() >= LINE_INTERVAL {
             table.last_line = Instant::now();
-            crate::say::remark!("pgdyno: {}", line(table, rows, table.began.elapsed()));
+            crate::remark!("pgdyno: {}", line(table, rows, table.began.elapsed()));
         }
     }
 
-    /// The table is filled, or given up.
-    pub fn table_ends(&mut self) {
+    fn table_ends(&mut self) {
         if let Some(bar) = self.table.take().and_then(|t| t.bar) {
             bar.finish_and_clear();
         }
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_line_has_the_rate_and_the_time_left() {
-        let mut progress = Progress::new(false);
+        let mut progress = Loading::new(false);
         progress.table("t", 1000);
         let table = progress.table.unwrap();
         assert_eq!(

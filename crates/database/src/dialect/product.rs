@@ -5,7 +5,7 @@ use std::fmt;
 use pgdyno_session::{Error, Session};
 
 use super::{COCKROACHDB, Dialect, POSTGRESQL, YUGABYTEDB};
-use crate::target::admin;
+use crate::admin;
 
 /// A product's own version, such as 19.1; for what is no number 0.0, older than all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

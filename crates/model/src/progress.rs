@@ -1,0 +1,39 @@
+//! What a load tells while it runs, and whoever starts a server for it.
+
+/// Sees what is prepared before a trial. By default nothing is shown.
+pub trait Progress {
+    /// Whether nothing but warnings is shown.
+    fn is_quiet(&self) -> bool {
+        true
+    }
+
+    /// What the user should know, shown in any case.
+    fn warning(&mut self, _text: &str) {}
+
+    /// What comes next.
+    fn step(&mut self, _text: &str) {}
+
+    /// A table begins to be filled.
+    fn table(&mut self, _name: &str, _rows_total: u64) {}
+
+    /// So many rows of the table have been sent.
+    fn rows(&mut self, _rows: u64) {}
+
+    /// The table is filled, or given up.
+    fn table_ends(&mut self) {}
+}
+
+/// Shows nothing at all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Progress for Silent {}
+
+/// Shows of another only warnings.
+pub struct WarningsOnly<'a>(pub &'a mut dyn Progress);
+
+impl Progress for WarningsOnly<'_> {
+    fn warning(&mut self, text: &str) {
+        self.0.warning(text);
+    }
+}
