@@ -1,14 +1,11 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
-mod accounting;
 mod diagnose;
 mod doors;
-mod observe;
 mod plan;
 mod report;
 mod store;
 mod validity;
-mod workload;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -10,9 +10,9 @@ mod server;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::workload::contention::FewRows;
 use pgdyno_model::note::{DRIFTS, WARMUP_CUT_SHORT, WARMUP_MEASURED};
 use pgdyno_model::{Fact, Note, Severity, text};
+use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
 use pgdyno_drive::record::ThreadUse;

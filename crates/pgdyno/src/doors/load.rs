@@ -4,14 +4,14 @@ use clap::Args;
 
 use super::Talk;
 use super::pack_args::PackArgs;
-use crate::workload::filling::{Connections, Method};
-use crate::workload::loader::{self, How, Loaded, Request, Watch};
-use crate::workload::params::Params;
-use crate::workload::resolve;
 use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::answer;
+use pgdyno_workload::filling::{Connections, Method};
+use pgdyno_workload::loader::{self, How, Loaded, Request, Watch};
+use pgdyno_workload::params::Params;
+use pgdyno_workload::resolve;
 
 /// What to load, and where.
 #[derive(Debug, Args)]

@@ -7,9 +7,9 @@ use pgdyno_model::spec::ObserveSpec;
 use pgdyno_model::{Exit, Failure};
 
 use super::Talk;
-use crate::observe::scrape::Scrape;
-use crate::observe::{Asked, board, listen};
 use pgdyno_database::locate::Device;
+use pgdyno_observe::scrape::Scrape;
+use pgdyno_observe::{Asked, board, listen};
 
 /// The same as a trial takes it; from here on others can see it.
 ///

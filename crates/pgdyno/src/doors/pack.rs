@@ -6,10 +6,10 @@ use std::{fs, io};
 use clap::Subcommand;
 
 use super::Talk;
-use crate::workload::pack::Pack;
-use crate::workload::{resolve, shipped};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::write_answer;
+use pgdyno_workload::pack::Pack;
+use pgdyno_workload::{resolve, shipped};
 
 /// What can be done with packs.
 #[derive(Debug, Subcommand)]
@@ -75,7 +75,7 @@ fn list(verbose: bool) -> Result<String, Failure> {
 
 /// The manifest first, then the other files by name, each under its name.
 fn show(pack: &Pack) -> String {
-    let manifest = crate::workload::manifest::FILE_NAME;
+    let manifest = pgdyno_workload::manifest::FILE_NAME;
     let first = pack.files.iter().filter(|(name, _)| *name == manifest);
     let rest = pack.files.iter().filter(|(name, _)| *name != manifest);
     let mut text = String::new();

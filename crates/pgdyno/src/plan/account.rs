@@ -11,13 +11,13 @@ use pgdyno_drive::{Control, DriveError};
 
 use super::prepare::Prepared;
 use super::trial::{Outcome, Trial};
-use crate::accounting::{Reader, expected};
 use crate::validity;
-use crate::workload::explain;
 use pgdyno_database::admin;
 use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Fact, Observer, Observers};
+use pgdyno_observe::accounting::{Reader, expected};
+use pgdyno_workload::explain;
 
 /// Whether the workload is about the storage layer: it says how its work units are explained.
 pub fn is_due(prepared: &Prepared) -> bool {

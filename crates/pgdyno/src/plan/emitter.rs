@@ -11,7 +11,7 @@ use pgdyno_model::observed::{Batch, Observed};
 use pgdyno_model::{Observer, Observers};
 
 use super::trial::Outcome;
-use crate::observe::{Instruments, Watch};
+use pgdyno_observe::{Instruments, Watch};
 
 /// Where a trial's events come from.
 pub struct Emitter<'a> {

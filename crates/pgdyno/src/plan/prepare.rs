@@ -12,19 +12,19 @@ use pgdyno_session::Session;
 use super::settings::{self, Way};
 use super::{retries, steady, trial};
 use crate::validity::{self, Mismatch, Situation};
-use crate::workload::contention::FewRows;
-use crate::workload::loader::{self, Watch};
-use crate::workload::mix::WeightedScript;
-use crate::workload::needs::Needs;
-use crate::workload::params::Params;
-use crate::workload::resolve::{self, Workload};
-use crate::workload::{contention, params, procedures, scale, sql_words};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
 use pgdyno_model::document::{EndedBy, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
+use pgdyno_workload::contention::FewRows;
+use pgdyno_workload::loader::{self, Watch};
+use pgdyno_workload::mix::WeightedScript;
+use pgdyno_workload::needs::Needs;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::resolve::{self, Workload};
+use pgdyno_workload::{contention, params, procedures, scale, sql_words};
 
 /// Everything is there to be run.
 pub struct Prepared {

@@ -12,9 +12,6 @@ use pgdyno_wire::{Candidate, shuffle};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::{account, touched, warmup};
-use crate::observe::host::ThreadLags;
-use crate::observe::{self, Scene};
-use crate::workload::mix::WeightedScript;
 use pgdyno_database::counters;
 use pgdyno_database::dialect::RESTART_SAVEPOINT;
 use pgdyno_database::open::Target;
@@ -22,6 +19,9 @@ use pgdyno_model::document::{Accounting, Facts, ServerCounters, TargetKind, Touc
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Fact, Failure, Note, Observer, Observers, TrialSpec};
+use pgdyno_observe::Scene;
+use pgdyno_observe::host::ThreadLags;
+use pgdyno_workload::mix::WeightedScript;
 
 /// How long transactions in flight may take to finish when a run is ended early.
 const GRACE: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ pub struct Trial {
     /// What it is, with nothing left open ([`TrialSpec::resolved`]).
     pub spec: TrialSpec,
     /// What is observed beside it.
-    pub observe: observe::Asked,
+    pub observe: pgdyno_observe::Asked,
 }
 
 /// What a trial came to.

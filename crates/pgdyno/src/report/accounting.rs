@@ -207,8 +207,8 @@ pub fn is_by_index(expected: &Expected) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounting::tests::accounting;
     use pgdyno_model::document::Accounted;
+    use pgdyno_observe::accounting::example::example as accounting;
 
     #[test]
     fn each_figure_says_what_it_is_and_who_counted_it() {

@@ -135,8 +135,8 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounting::tests::accounting;
     use pgdyno_model::Fact;
+    use pgdyno_observe::accounting::example::example as accounting;
 
     const MB: u64 = 1 << 20;
 

@@ -22,15 +22,14 @@ use super::say::{Kind, Say, Stop, write_all};
 use super::table_info::{self, TableInfo};
 use super::watch::Watch;
 use crate::doors::json_arg::Sink;
-use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{self, Trial};
 use crate::report::documents;
 use crate::store::{Keep, TrialHeader};
-use crate::workload::mix::WeightedScript;
 use pgdyno_database::dialect::Product;
 use pgdyno_output::write_answer;
+use pgdyno_workload::mix::WeightedScript;
 
 /// pgbench's exit code when a client has ended before its time.
 const ABORTED: u8 = 2;
@@ -262,8 +261,8 @@ fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
     let is_one_try = asked.max_tries == 0 && flavour.zero_tries_is_one;
     let limit_us = asked.latency_limit_us;
     let observe = match asked.store {
-        Some(_) => observe::Asked::auto(),
-        None => observe::Asked::default(),
+        Some(_) => pgdyno_observe::Asked::auto(),
+        None => pgdyno_observe::Asked::default(),
     };
     let transactions = u64::from(asked.transactions);
     let spec = TrialSpec {

@@ -18,12 +18,12 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
 use pgdyno_session::{Error, Session};
 
-use crate::workload::pgbench_tables::{Fill, Schema};
-use crate::workload::stop::{Canceller, Stop};
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_model::{Exit, Failure};
+use pgdyno_workload::pgbench_tables::{Fill, Schema};
+use pgdyno_workload::stop::{Canceller, Stop};
 
-pub use crate::workload::pgbench_tables::{PartitionMethod, Tables};
+pub use pgdyno_workload::pgbench_tables::{PartitionMethod, Tables};
 use progress::Progress;
 
 /// Rows made between two looks at the clock and at interrupts, about 64 KiB. It divides the

@@ -11,7 +11,7 @@ use pgdyno_drive::record::LoggedTransaction;
 use super::counts::{Counted, counted};
 use super::options::{Bench, Log};
 use super::say::Stop;
-use crate::workload::script_files::reason;
+use pgdyno_workload::script_files::reason;
 
 /// The logs of all threads.
 pub struct LogFiles {

@@ -5,8 +5,8 @@ use pgdyno_script::{Names, Script};
 
 use super::flavour::Flavour;
 use super::say::Stop;
-use crate::workload::mix::MAX_SCRIPTS;
-use crate::workload::{script_files, shipped};
+use pgdyno_workload::mix::MAX_SCRIPTS;
+use pgdyno_workload::{script_files, shipped};
 
 /// A built-in script.
 struct Builtin {

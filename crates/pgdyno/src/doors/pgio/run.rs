@@ -12,7 +12,6 @@ use super::conf::Conf;
 use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs, Talk};
 use crate::doors::{interrupts, run};
-use crate::observe;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::Trial;
 use crate::report::{documents, summary};
@@ -39,7 +38,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
         (rows, shared_buffers.ok().flatten())
     };
-    let observe = observe::Asked::default();
+    let observe = pgdyno_observe::Asked::default();
     let spec = TrialSpec {
         params: params(&conf, rows),
         target: wanted,

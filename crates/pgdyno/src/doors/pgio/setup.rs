@@ -2,12 +2,12 @@
 
 use super::{PACK, PREFIX, SetupArgs, Talk};
 use crate::doors::interrupts;
-use crate::workload::filling::{Connections, Method};
-use crate::workload::loader::{self, How, Request, Watch};
-use crate::workload::params::Params;
-use crate::workload::resolve;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::answer;
+use pgdyno_workload::filling::{Connections, Method};
+use pgdyno_workload::loader::{self, How, Request, Watch};
+use pgdyno_workload::params::Params;
+use pgdyno_workload::resolve;
 
 pub fn open(args: &SetupArgs, talk: Talk) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;

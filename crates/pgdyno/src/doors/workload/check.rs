@@ -8,10 +8,10 @@ use pgdyno_script::KeyFormat;
 use pgdyno_session::{Session, quote_literal};
 
 use super::{Asked, tables};
-use crate::workload::loader::How;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::remark;
+use pgdyno_workload::loader::How;
 
 /// Keys in one question.
 const KEYS_A_QUERY: u64 = 500;

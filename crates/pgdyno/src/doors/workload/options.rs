@@ -12,7 +12,7 @@ use super::flags::go_values::{self as go, quoted};
 use super::flags::{Parsed, Verb, default_concurrency};
 use super::format::Format;
 use super::snapshot::Layout;
-use crate::workload::filling::Method;
+use pgdyno_workload::filling::Method;
 
 /// How long a run is that has no end: longer than anybody waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);

@@ -7,7 +7,6 @@ use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{Asked, YCSB, tables};
-use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::{Outcome, Trial};
@@ -106,8 +105,8 @@ fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<Str
 
 fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
     let observe = match run.store {
-        Some(_) => observe::Asked::auto(),
-        None => observe::Asked::default(),
+        Some(_) => pgdyno_observe::Asked::auto(),
+        None => pgdyno_observe::Asked::default(),
     };
     let urls = asked.place.urls().into_iter();
     let spec = TrialSpec {

@@ -7,11 +7,6 @@ use pgdyno_session::{Session, quote_ident};
 
 use super::options::{self, LOCKING, NOT_LOCKING};
 use super::{Asked, YCSB};
-use crate::workload::filling::Connections;
-use crate::workload::loader::{self, How, Request, Watch};
-use crate::workload::pack::Pack;
-use crate::workload::params::Params;
-use crate::workload::{mark, resolve, state};
 use pgdyno_database::dialect::{Feature, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, trouble};
@@ -19,6 +14,11 @@ use pgdyno_model::Failure;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{Address, TargetSpec};
 use pgdyno_output::{Loading, remark};
+use pgdyno_workload::filling::Connections;
+use pgdyno_workload::loader::{self, How, Request, Watch};
+use pgdyno_workload::pack::Pack;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::{mark, resolve, state};
 
 /// The database that is there whoever's server it is, from which another can be made.
 /// (Documented: PostgreSQL's createdb begins with it; CockroachDB and YugabyteDB have it too.)

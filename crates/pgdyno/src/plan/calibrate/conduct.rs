@@ -12,7 +12,6 @@ use super::growth::Growth;
 use super::judge::Judged;
 use super::measure::{self, Measure, READ, Server, UPDATE};
 use super::{read, server_side};
-use crate::observe;
 use crate::plan::experiment::conduct::{self as runner, Means as RunnersMeans};
 use crate::plan::experiment::notebook::Notebook;
 use crate::plan::experiment::plan::Plan;
@@ -46,7 +45,7 @@ pub enum GoOn {
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// What is observed beside trials.
-    pub observe: observe::Asked,
+    pub observe: pgdyno_observe::Asked,
     /// What the experiment is called; named after the target when nothing is said.
     pub name: Option<String>,
     /// How long reads and updates are measured at one client.

@@ -7,11 +7,11 @@ use pgdyno_drive::{QueryMode, Retry, Until};
 use pgdyno_model::observed::{Gap, Series};
 
 use super::*;
-use crate::observe::{Instrument, Readings};
 use crate::plan::trial::compile;
-use crate::workload::mix::WeightedScript;
 use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
+use pgdyno_observe::{Instrument, Readings};
+use pgdyno_workload::mix::WeightedScript;
 
 /// Writes down what it is told, one word an event; what a second may come in between is left out.
 #[derive(Default)]

@@ -16,14 +16,12 @@ use super::plan::Plan;
 use super::point::Rate;
 use super::schedule::{Key, Slot};
 use super::study::Study;
-use crate::observe;
 use crate::plan::brake::Brake;
 use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::settings::{self, Changes, Way};
 use crate::plan::trial::{Outcome, Trial};
 use crate::store::verdict;
-use crate::workload::loader::{self, How, Watch};
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
@@ -31,6 +29,7 @@ use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, State, TrialSpec};
+use pgdyno_workload::loader::{self, How, Watch};
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
 const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the same maximum: it could \
@@ -43,7 +42,7 @@ pub struct Means<'a> {
     /// The same where it is open already.
     pub target: Option<Target>,
     /// What is observed beside trials.
-    pub observe: observe::Asked,
+    pub observe: pgdyno_observe::Asked,
     /// Where journals of settings go.
     pub journals: &'a Path,
     /// Who is told the steps before a trial, loads among them.

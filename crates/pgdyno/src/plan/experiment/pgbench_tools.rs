@@ -355,7 +355,7 @@ mod tests {
     use super::*;
     use crate::plan::experiment::plan::Plan;
     use crate::plan::experiment::testing::planned;
-    use crate::workload::shipped;
+    use pgdyno_workload::shipped;
 
     /// What pgbench-tools ships, as far as it matters here.
     const SHIPPED: &str = "\

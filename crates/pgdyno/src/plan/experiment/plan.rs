@@ -12,14 +12,14 @@ use super::point::Point;
 use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
 use crate::plan::prepare;
-use crate::workload::pack::Pack;
-use crate::workload::params::Params;
-use crate::workload::recipe::Recipe;
-use crate::workload::{resolve, sql_words};
 use pgdyno_database::dialect;
 use pgdyno_model::experiment::{Axis, POINT_NAME};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
+use pgdyno_workload::pack::Pack;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::recipe::Recipe;
+use pgdyno_workload::{resolve, sql_words};
 
 /// What is to be done.
 pub struct Plan {

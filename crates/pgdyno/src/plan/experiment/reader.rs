@@ -13,9 +13,9 @@ use toml::de::{DeTable, DeValue};
 use super::parameter::{self, Parameter};
 use super::suggest::nearest;
 use super::toml_text::{Placed, Source, integer, kind};
-use crate::workload::{folder, script_files, shipped};
 use pgdyno_model::experiment::{Axis, Exclude, Order, POINT_NAME};
 use pgdyno_model::{Experiment, Failure};
+use pgdyno_workload::{folder, script_files, shipped};
 
 /// Keys beside the parameters.
 const KEYS: [&str; 12] = [

@@ -11,14 +11,14 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Error, Session, quote_literal};
 use serde::Serialize;
 
-use crate::workload::pack::Pack;
-use crate::workload::params::Params;
-use crate::workload::state;
-use crate::workload::stop::{Canceller, Stop};
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::experiment::{Hygiene, Vacuum};
 use pgdyno_model::{Exit, Failure};
+use pgdyno_workload::pack::Pack;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::state;
+use pgdyno_workload::stop::{Canceller, Stop};
 
 /// How long truncating and vacuuming may wait for somebody else's lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,10 +1,10 @@
 //! On a real server.
 
 use super::*;
-use crate::workload::params::Params;
-use crate::workload::{loader, resolve};
 use pgdyno_database::dialect::POSTGRESQL;
 use pgdyno_output::Loading;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::{loader, resolve};
 
 fn connect(url: &str) -> Session {
     let wanted = pgdyno_model::spec::TargetSpec::at(url);

@@ -3,10 +3,10 @@
 use super::super::sparkline;
 use super::super::table::{Table, one_line};
 use super::Window;
-use crate::observe::catalog;
-use crate::observe::scrape::fits;
 use pgdyno_model::document::{Observed, ObservedSeries, SeriesKind};
 use pgdyno_model::text as figures;
+use pgdyno_observe::catalog;
+use pgdyno_observe::scrape::fits;
 
 /// The width of a sparkline.
 const BINS: usize = 30;

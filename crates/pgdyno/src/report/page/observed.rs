@@ -78,7 +78,7 @@ fn series(observed: &Observed, of: &ObservedSeries, clocks: &mut Clocks) -> Seri
         label: of.label.clone(),
         unit: of.unit.clone(),
         kind: of.kind,
-        what: crate::observe::catalog::row(&of.name).map(|row| row.what.to_owned()),
+        what: pgdyno_observe::catalog::row(&of.name).map(|row| row.what.to_owned()),
         clock,
         value,
         before: of.total.map(|total| total.before),

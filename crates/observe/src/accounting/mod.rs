@@ -1,0 +1,17 @@
+//! What the storage layer did during a trial: logical reads, misses of the buffer pool, reads of
+//! the device, log, CPU time, each from whom counts it, and what follows from them. Counters are
+//! read when all sessions stand and none works yet, and again when all have gone: the server tells
+//! what a session did only when the session says so or ends.
+//!
+//! Not for: series over time (`observe/`), words (`report::accounting`).
+
+mod buffers;
+mod cpu;
+mod device;
+pub mod example;
+pub mod expected;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+pub use reader::Reader;

@@ -1,0 +1,436 @@
+//! The running trial for others to see: what `--metrics-listen` gives to a Prometheus that asks.
+//! Counters go on from trial to trial, as long as pgdyno runs.
+//!
+//! Not for: the connection it goes over (`listen.rs`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use pgdyno_drive::DriveError;
+use pgdyno_drive::record::{Counts, Interval, Latencies, Recording, ScriptInterval};
+use pgdyno_model::Observer;
+use pgdyno_model::event::Title;
+use pgdyno_model::observed::{Batch, Kind, Series};
+
+/// Percentiles of the last second.
+const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
+/// An observer of trials, shared with what reads it.
+#[derive(Debug, Default)]
+pub struct Board(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// The trial whose clients connect.
+    starting: Option<Title>,
+    /// The trial that runs.
+    title: Option<Title>,
+    is_warmup: bool,
+    /// By script, since pgdyno began.
+    scripts: BTreeMap<String, Script>,
+    /// What instruments last read, by number; of the running trial only.
+    series: Vec<Reading>,
+}
+
+#[derive(Debug)]
+struct Reading {
+    series: Series,
+    kind: Kind,
+    last: Option<f64>,
+    is_new: bool,
+}
+
+/// What is told of a script.
+#[derive(Debug, Default)]
+struct Script {
+    counts: Counts,
+    service: Times,
+    /// With a rate only.
+    response: Option<Times>,
+    lag: Option<Times>,
+}
+
+/// Sums of all, and percentiles of the last second.
+#[derive(Debug, Default)]
+struct Times {
+    count: u64,
+    sum_us: u64,
+    percentiles_us: [Option<u64>; PERCENTS.len()],
+}
+
+impl Board {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whoever broke left whole figures.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of it, in Prometheus' text format.
+    pub fn text(&self) -> String {
+        self.state().text()
+    }
+}
+
+impl<O> Observer<O> for &Board {
+    fn starting(&mut self, title: &Title) {
+        self.state().starting = Some(title.clone());
+    }
+
+    fn begun(&mut self, _started: SystemTime) {
+        let mut state = self.state();
+        state.title = state.starting.take();
+        let scripts = state.title.iter().flat_map(|title| title.scripts.clone());
+        for script in scripts.collect::<Vec<_>>() {
+            state.scripts.entry(script).or_default();
+        }
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        let mut state = self.state();
+        state.is_warmup = interval.warmup;
+        let names = state.title.as_ref().map(|title| title.scripts.clone());
+        for (name, second) in names.unwrap_or_default().into_iter().zip(&interval.scripts) {
+            state.scripts.entry(name).or_default().add(second);
+        }
+    }
+
+    fn observed(&mut self, batch: &Batch) {
+        let mut state = self.state();
+        for new in &batch.series {
+            state.series.resize_with(new.number, Reading::none);
+            state.series.push(Reading {
+                series: new.series.clone(),
+                kind: new.kind,
+                last: None,
+                is_new: false,
+            });
+        }
+        for reading in &mut state.series {
+            reading.is_new = false;
+        }
+        for sample in &batch.samples {
+            if let Some(reading) = state.series.get_mut(sample.series) {
+                reading.last = Some(sample.value);
+                reading.is_new = true;
+            }
+        }
+        // What comes and goes has gone.
+        for reading in &mut state.series {
+            if reading.kind == Kind::Sparse && !reading.is_new {
+                reading.last = None;
+            }
+        }
+    }
+
+    fn ended(&mut self, _result: Result<&Recording, &DriveError>) {
+        let mut state = self.state();
+        state.starting = None;
+        state.title = None;
+        state.is_warmup = false;
+        state.series.clear();
+    }
+}
+
+impl Reading {
+    /// A place whose series is not told.
+    fn none() -> Self {
+        Self {
+            series: Series::new("", ""),
+            kind: Kind::BeforeAfter,
+            last: None,
+            is_new: false,
+        }
+    }
+}
+
+impl Script {
+    fn add(&mut self, second: &ScriptInterval) {
+        self.counts.merge(&second.counts);
+        self.service.add(&second.service);
+        for (mine, theirs) in [
+            (&mut self.response, &second.response),
+            (&mut self.lag, &second.lag),
+        ] {
+            if let Some(theirs) = theirs {
+                mine.get_or_insert_default().add(theirs);
+            }
+        }
+    }
+}
+
+impl Times {
+    fn add(&mut self, second: &Latencies) {
+        self.count += second.count();
+        self.sum_us += second.sum_us();
+        self.percentiles_us = PERCENTS.map(|percent| second.percentile_us(percent));
+    }
+}
+
+impl State {
+    fn text(&self) -> String {
+        let mut page = Page::default();
+        page.family("pgdyno_info", "gauge", "The version of pgdyno.");
+        page.sample(
+            "pgdyno_info",
+            &[("version", env!("CARGO_PKG_VERSION"))],
+            1.0,
+        );
+        page.family(
+            "pgdyno_trial_running",
+            "gauge",
+            "Whether clients are at work.",
+        );
+        let is_running = f64::from(u8::from(self.title.is_some()));
+        page.sample("pgdyno_trial_running", &[], is_running);
+        if let Some(title) = &self.title {
+            page.family("pgdyno_trial_info", "gauge", "What runs, and where.");
+            let labels = [("workload", &*title.workload), ("target", &*title.target)];
+            page.sample("pgdyno_trial_info", &labels, 1.0);
+            page.family(
+                "pgdyno_trial_warmup",
+                "gauge",
+                "Whether it is still warming up.",
+            );
+            let is_warmup = f64::from(u8::from(self.is_warmup));
+            page.sample("pgdyno_trial_warmup", &[], is_warmup);
+            page.family("pgdyno_clients", "gauge", "Clients of the running trial.");
+            page.sample("pgdyno_clients", &[], title.clients as f64);
+        }
+        self.counts(&mut page);
+        self.times(&mut page);
+        let readings = self.series.iter().filter_map(|r| Some((r, r.last?)));
+        let mut readings: Vec<_> = readings.collect();
+        readings.sort_by(|(a, _), (b, _)| a.series.cmp(&b.series));
+        if !readings.is_empty() {
+            let help = "What instruments read last: docs/instruments.md; counters as rates.";
+            page.family("pgdyno_observed", "gauge", help);
+        }
+        for (reading, value) in readings {
+            let Series { name, label, unit } = &reading.series;
+            let labels = [("series", &**name), ("label", label), ("unit", unit)];
+            page.sample("pgdyno_observed", &labels, value);
+        }
+        page.text
+    }
+
+    fn counts(&self, page: &mut Page) {
+        let name = "pgdyno_transactions_total";
+        let help = "Transactions that have ended, by how they did; warm-up included.";
+        page.family(name, "counter", help);
+        for (script, of) in &self.scripts {
+            let outcomes = [
+                ("committed", of.counts.committed),
+                ("failed", of.counts.failed_total()),
+                ("skipped", of.counts.skipped),
+                ("unknown", of.counts.unknown),
+            ];
+            for (outcome, count) in outcomes {
+                page.sample(
+                    name,
+                    &[("script", script), ("outcome", outcome)],
+                    count as f64,
+                );
+            }
+        }
+        let name = "pgdyno_failures_total";
+        page.family(
+            name,
+            "counter",
+            "Failed transactions by SQLSTATE, or a word.",
+        );
+        for (script, of) in &self.scripts {
+            for (failure, count) in &of.counts.failed {
+                let labels = [("script", script.as_str()), ("class", failure.code())];
+                page.sample(name, &labels, *count as f64);
+            }
+        }
+        type Column = (&'static str, &'static str, fn(&Counts) -> u64);
+        let columns: [Column; 2] = [
+            ("pgdyno_retries_total", "Tries after the first.", |c| {
+                c.retries
+            }),
+            (
+                "pgdyno_late_total",
+                "Transactions over the latency limit.",
+                |c| c.late,
+            ),
+        ];
+        for (name, help, number) in columns {
+            page.family(name, "counter", help);
+            for (script, of) in &self.scripts {
+                page.sample(name, &[("script", script)], number(&of.counts) as f64);
+            }
+        }
+    }
+
+    fn times(&self, page: &mut Page) {
+        type Column = (&'static str, &'static str, fn(&Script) -> Option<&Times>);
+        let columns: [Column; 3] = [
+            (
+                "pgdyno_service_seconds",
+                "From the start of committed transactions to their end; quantiles of the last \
+                 second, where at least ten lie beyond.",
+                |script| Some(&script.service),
+            ),
+            (
+                "pgdyno_response_seconds",
+                "The same from their scheduled start.",
+                |script| script.response.as_ref(),
+            ),
+            (
+                "pgdyno_schedule_lag_seconds",
+                "How late they started.",
+                |script| script.lag.as_ref(),
+            ),
+        ];
+        for (name, help, times) in columns {
+            let all = self.scripts.iter();
+            let all: Vec<_> = all
+                .filter_map(|(script, of)| Some((script, times(of)?)))
+                .collect();
+            if all.is_empty() {
+                continue;
+            }
+            page.family(name, "summary", help);
+            for (script, times) in all {
+                let script = ("script", script.as_str());
+                for (percent, value_us) in PERCENTS.iter().zip(times.percentiles_us) {
+                    if let Some(value_us) = value_us {
+                        let quantile = (percent / 100.0).to_string();
+                        let labels = [script, ("quantile", &quantile)];
+                        page.sample(name, &labels, value_us as f64 / 1e6);
+                    }
+                }
+                page.sample(&format!("{name}_sum"), &[script], times.sum_us as f64 / 1e6);
+                page.sample(&format!("{name}_count"), &[script], times.count as f64);
+            }
+        }
+    }
+}
+
+/// The text as it grows.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to memory does not fail.
+        let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.text += name;
+        for (index, (name, value)) in labels.iter().enumerate() {
+            self.text.push(if index == 0 { '{' } else { ',' });
+            let _ = write!(self.text, "{name}=\"{}\"", escaped(value));
+        }
+        if !labels.is_empty() {
+            self.text.push('}');
+        }
+        let _ = writeln!(self.text, " {value}");
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use pgdyno_drive::Until;
+    use pgdyno_model::observed::{NewSeries, Sample};
+    use std::time::Duration;
+
+    /// A title of one client.
+    pub fn title(workload: &str, script: &str) -> Title {
+        Title {
+            workload: workload.to_owned(),
+            target: "db1".to_owned(),
+            clients: 4,
+            scripts: vec![script.to_owned()],
+            warmup: Duration::ZERO,
+            until: Until::Elapsed(Duration::ZERO),
+        }
+    }
+
+    fn second(committed: u64, latency_us: u64) -> Interval {
+        let mut script = ScriptInterval::default();
+        script.counts.committed = committed;
+        (0..committed).for_each(|_| script.service.record(latency_us));
+        let mut interval = Interval::default();
+        interval.scripts.push(script);
+        interval
+    }
+
+    #[test]
+    fn counters_go_on_from_trial_to_trial() {
+        let board = Board::default();
+        let trial: &mut dyn Observer<()> = &mut &board;
+        for _ in 0..2 {
+            trial.starting(&title("tpcb", "tpcb"));
+            assert!(
+                !board.text().contains("pgdyno_trial_info"),
+                "it only connects"
+            );
+            trial.begun(SystemTime::now());
+            assert!(board.text().contains("pgdyno_trial_info"));
+            trial.second(&second(100, 2000));
+            trial.second(&second(50, 1000));
+            trial.ended(Err(&DriveError::Interrupted));
+            assert!(!board.text().contains("pgdyno_trial_info"));
+        }
+        let text = board.text();
+        for line in [
+            "pgdyno_transactions_total{script=\"tpcb\",outcome=\"committed\"} 300",
+            "pgdyno_service_seconds_sum{script=\"tpcb\"} 0.5",
+            "pgdyno_service_seconds_count{script=\"tpcb\"} 300",
+            "pgdyno_service_seconds{script=\"tpcb\",quantile=\"0.5\"} 0.001",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
+        }
+        // Five of fifty lie beyond it.
+        assert!(!text.contains("quantile=\"0.9\""), "{text}");
+        assert!(
+            !text.contains("pgdyno_response_seconds"),
+            "there is no rate"
+        );
+    }
+
+    #[test]
+    fn what_instruments_read_last_is_told() {
+        let board = Board::default();
+        let trial: &mut dyn Observer<()> = &mut &board;
+        let new = |number, label: &str, kind| NewSeries {
+            number,
+            instrument: 0,
+            series: Series::new("pg.waits", "sessions").of(label),
+            kind,
+        };
+        let sample = |series, value| Sample {
+            series,
+            at_us: 0,
+            value,
+        };
+        trial.observed(&Batch {
+            series: vec![new(0, "IO", Kind::Sparse), new(1, "all", Kind::Gauge)],
+            samples: vec![sample(0, 2.0), sample(1, 5.0)],
+            ..Batch::default()
+        });
+        let line = |label| format!("{{series=\"pg.waits\",label=\"{label}\",unit=\"sessions\"}}");
+        assert!(board.text().contains(&format!("{} 2\n", line("IO"))));
+        trial.observed(&Batch {
+            samples: vec![sample(1, 6.0)],
+            ..Batch::default()
+        });
+        let text = board.text();
+        assert!(text.contains(&format!("{} 6\n", line("all"))), "{text}");
+        assert!(!text.contains(&line("IO")), "it has gone: {text}");
+    }
+}

@@ -1,0 +1,35 @@
+//! What the server, the cluster, the host and the client were doing while a trial ran.
+//!
+//! An [`Instrument`] reads one thing (a view of the server, a file of the kernel, an endpoint) on a
+//! thread and connections of its own. [`Watch`] starts them before the clients and ends them after;
+//! what they read goes, on the clock of the trial's seconds, into batches for the trial's observers
+//! (`pgdyno_model::observed`). What an instrument may not or cannot see is a gap: never a failure,
+//! never a wait.
+//!
+//! Not for: how a product tells something (`target/dialect`), where readings are kept (store), what
+//! they mean for a result (`validity.rs`).
+
+pub mod accounting;
+mod asked;
+pub mod board;
+pub mod catalog;
+mod choose;
+pub mod cluster;
+pub mod host;
+mod instrument;
+pub mod listen;
+pub mod postgresql;
+pub mod prometheus;
+mod readings;
+mod recorder;
+pub mod scrape;
+#[cfg(test)]
+pub mod testing;
+mod watch;
+
+pub use asked::Asked;
+pub use choose::{Instruments, Scene, choose};
+
+pub use instrument::Instrument;
+pub use readings::Readings;
+pub use watch::Watch;

@@ -1,0 +1,129 @@
+//! `--metrics-listen`: a small HTTP server on a thread of its own, for a Prometheus that asks now and
+//! then. It answers one after the other, and gives nobody more than a moment.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::board::Board;
+
+/// How long a question may take to come, and an answer to go.
+const TALK_LIMIT: Duration = Duration::from_secs(1);
+/// A longer question is none.
+const REQUEST_BYTES_MAX: usize = 8 << 10;
+
+/// Serves the board from now on; gives the address.
+///
+/// # Errors
+/// Nobody can listen there.
+pub fn serve(board: Arc<Board>, at: SocketAddr) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind(at)?;
+    let at = listener.local_addr()?;
+    thread::Builder::new()
+        .name("metrics".to_owned())
+        .spawn(move || {
+            for client in listener.incoming() {
+                match client {
+                    // Whoever hangs up has had enough.
+                    Ok(client) => drop(answer(client, &board)),
+                    // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
+                    Err(_) => thread::sleep(Duration::from_millis(100)),
+                }
+            }
+        })?;
+    Ok(at)
+}
+
+fn answer(mut client: TcpStream, board: &Board) -> io::Result<()> {
+    client.set_write_timeout(Some(TALK_LIMIT))?;
+    let Some(request) = request(&mut client)? else {
+        return Ok(());
+    };
+    let mut words = request.split_ascii_whitespace();
+    let (method, path) = (words.next(), words.next().unwrap_or_default());
+    let path = path.split('?').next().unwrap_or_default();
+    let (status, body) = match (method, path) {
+        (Some("GET"), "/metrics") => ("200 OK", board.text()),
+        (Some("GET"), "/") => ("200 OK", "pgdyno: /metrics\n".to_owned()),
+        (Some("GET"), _) => ("404 Not Found", "there is only /metrics\n".to_owned()),
+        _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    client.write_all(head.as_bytes())?;
+    client.write_all(body.as_bytes())
+}
+
+/// The question up to the empty line; `None` when it does not come, or has no end.
+fn request(client: &mut TcpStream) -> io::Result<Option<String>> {
+    let deadline = Instant::now() + TALK_LIMIT;
+    let mut request = Vec::new();
+    let mut buffer = [0; 1 << 10];
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || request.len() > REQUEST_BYTES_MAX {
+            return Ok(None);
+        }
+        client.set_read_timeout(Some(left))?;
+        match client.read(&mut buffer)? {
+            0 => return Ok(None),
+            count => request.extend_from_slice(&buffer[..count]),
+        }
+    }
+    Ok(Some(String::from_utf8_lossy(&request).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::tests::title;
+    use crate::prometheus;
+    use pgdyno_database::http;
+    use pgdyno_drive::DriveError;
+    use pgdyno_model::Observer;
+    use std::time::SystemTime;
+
+    fn talk(at: SocketAddr, question: &str) -> String {
+        let mut server = TcpStream::connect(at).unwrap();
+        server.write_all(question.as_bytes()).unwrap();
+        let mut answer = String::new();
+        // A server that hangs up while there is more to say resets the connection.
+        let _ = server.read_to_string(&mut answer);
+        answer
+    }
+
+    #[test]
+    fn a_prometheus_gets_the_trial_and_others_get_nothing_for_long() {
+        let board = Arc::<Board>::default();
+        let watched = Arc::clone(&board);
+        let trial: &mut dyn Observer<()> = &mut &*watched;
+        trial.starting(&title("a\"b\\c\nd", "one"));
+        trial.begun(SystemTime::now());
+        let at = serve(Arc::clone(&board), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let text = http::get(&format!("http://{at}"), "/metrics?x=1").unwrap();
+        let mut samples = prometheus::samples(&text);
+        let all: Vec<_> = samples.by_ref().collect();
+        assert_eq!(samples.bad_lines, 0, "{text}");
+        let value = |name: &str| all.iter().find(|s| s.name == name).map(|s| s.value);
+        assert_eq!(value("pgdyno_clients"), Some(4.0));
+        let info = all.iter().find(|s| s.name == "pgdyno_trial_info").unwrap();
+        assert_eq!(info.label("workload"), Some("a\"b\\c\nd"));
+        assert!(talk(at, "GET / HTTP/1.0\r\n\r\n").ends_with("pgdyno: /metrics\n"));
+        assert!(talk(at, "GET /x HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(talk(at, "POST /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert_eq!(talk(at, &"x".repeat(2 * REQUEST_BYTES_MAX)), "");
+        // One that says nothing is hung up on, and the next is answered.
+        let silent = TcpStream::connect(at).unwrap();
+        assert!(talk(at, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
+        drop(silent);
+        trial.ended(Err(&DriveError::Interrupted));
+        assert!(board.text().contains("pgdyno_trial_running 0\n"));
+        let taken = serve(board, at).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+    }
+}

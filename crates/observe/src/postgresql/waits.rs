@@ -1,0 +1,313 @@
+//! What active sessions wait for: an active session history, sampled ten times a second.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use pgdyno_session::Error;
+use serde_json::json;
+
+use super::notes;
+use super::place::{Connection, Line, MARK, Place};
+use crate::{Instrument, Readings};
+use pgdyno_model::observed::{Gap, Kind, Row};
+
+/// So often, up to [`CONNECTIONS_FULL_RATE`] connections.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Looking at all sessions costs the server time with each of them: beyond so many the rate falls as
+/// they grow in number, so that it stays under a hundredth of a core.
+const CONNECTIONS_FULL_RATE: usize = 64;
+/// So often what was seen is told.
+const TELL_INTERVAL: Duration = Duration::from_secs(1);
+
+const WAITS: Row = Row {
+    name: "pg.waits",
+    unit: "sessions",
+    kind: Kind::Sparse,
+    source: "pg_stat_activity, ten times a second (less beyond 64 connections)",
+    what: "sessions of clients that are in a statement, by what they wait for (type:event); Running: \
+           on a CPU, or waiting for one",
+};
+const OTHERS: Row = Row {
+    name: "pg.sessions.others_active",
+    unit: "sessions",
+    kind: Kind::Gauge,
+    source: "pg_stat_activity, as pg.waits",
+    what: "of these the ones that are not this trial's",
+};
+
+/// For the catalog.
+pub const ROWS: &[Row] = &[WAITS, OTHERS];
+
+/// Under the view, without what that joins. `f` tells the trial's own sessions by role, database and
+/// name.
+const SAMPLE: &str = "PREPARE pgdyno_waits AS SELECT /* pgdyno observer */ \
+    CASE WHEN state = 'active' AND backend_type IN ('client backend', 'parallel worker') \
+        AND application_name <> 'pgdyno observer' \
+        THEN coalesce(wait_event_type || ':' || wait_event, 'Running') END, \
+    NOT (application_name = {name} AND datid = {database}::oid AND usesysid = {role}::oid), \
+    count(*), count(*) FILTER (WHERE backend_type = 'client backend') \
+    FROM pg_stat_get_activity(NULL) GROUP BY 1, 2";
+
+/// The instrument `pg.waits`.
+pub struct Waits {
+    /// With why other roles' sessions are not seen.
+    line: Line<Option<Gap>>,
+    /// Clients of the trial: sessions beyond them are others'.
+    clients: usize,
+    due: Option<Instant>,
+    second: Second,
+    all: Totals,
+}
+
+/// Since it was last told.
+#[derive(Default)]
+struct Second {
+    since: Option<Instant>,
+    samples: u32,
+    seen: BTreeMap<String, u64>,
+    others: u64,
+}
+
+/// Over the whole trial.
+#[derive(Default)]
+struct Totals {
+    samples: u64,
+    seen: BTreeMap<String, u64>,
+    others: u64,
+    connections_max: usize,
+    since: Option<Instant>,
+}
+
+/// One look at all sessions.
+#[derive(Debug, Default, PartialEq)]
+struct Sample {
+    seen: BTreeMap<String, u64>,
+    others: u64,
+    connections: usize,
+}
+
+impl Waits {
+    /// Not connected yet.
+    pub fn new(place: Place, clients: usize) -> Self {
+        Self {
+            line: Line::to(place),
+            clients,
+            due: None,
+            second: Second::default(),
+            all: Totals::default(),
+        }
+    }
+
+    fn sample(&mut self) -> Result<(), Gap> {
+        let rows = self.line.ask(prepare, |connection, _| {
+            connection.rows("EXECUTE pgdyno_waits")
+        })?;
+        let sample = sample(rows, self.clients);
+        let now = Instant::now();
+        // A tick may come a little early.
+        self.due = Some(now + interval(sample.connections) - INTERVAL / 2);
+        self.second.since.get_or_insert(now);
+        self.second.samples += 1;
+        self.second.others += sample.others;
+        self.all.since.get_or_insert(now);
+        self.all.samples += 1;
+        self.all.others += sample.others;
+        self.all.connections_max = self.all.connections_max.max(sample.connections);
+        for (event, sessions) in sample.seen {
+            *self.second.seen.entry(event.clone()).or_default() += sessions;
+            *self.all.seen.entry(event).or_default() += sessions;
+        }
+        Ok(())
+    }
+
+    fn tell_gap(&self, out: &mut Readings) {
+        if let Some(Some(gap)) = self.line.ready() {
+            out.gap(self.line.place().label("other roles"), gap.clone());
+        }
+    }
+
+    /// Tells the means of what was seen since the last time.
+    fn tell(&mut self, out: &mut Readings) {
+        let second = std::mem::take(&mut self.second);
+        if second.samples == 0 {
+            return;
+        }
+        let samples = f64::from(second.samples);
+        let place = self.line.place();
+        for (event, sessions) in second.seen {
+            out.sparse(WAITS.of(place.label(&event)), sessions as f64 / samples);
+        }
+        out.gauge(OTHERS.of(place.label("")), second.others as f64 / samples);
+    }
+
+    fn conclude(&self, out: &mut Readings) {
+        let all = &self.all;
+        let sessions: u64 = all.seen.values().sum();
+        let share = |seen: &u64| *seen as f64 / sessions.max(1) as f64;
+        let shares: BTreeMap<&String, f64> = all
+            .seen
+            .iter()
+            .map(|(event, seen)| (event, share(seen)))
+            .collect();
+        let past = all.since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        let node = self.line.place().label("");
+        let mut told = json!({
+            "samples": all.samples,
+            "samples_per_s": if past > 0.0 { json!(all.samples as f64 / past) } else { json!(null) },
+            "connections_max": all.connections_max,
+            "shares": shares,
+        });
+        if all.connections_max > CONNECTIONS_FULL_RATE {
+            told["rate_lowered"] = json!(format!(
+                "beyond {CONNECTIONS_FULL_RATE} connections fewer samples are taken, to cost the \
+                 server less than a hundredth of a core"
+            ));
+        }
+        out.fact(
+            if node.is_empty() {
+                "waits".to_owned()
+            } else {
+                format!("waits {node}")
+            },
+            told,
+        );
+        if all.samples > 0 {
+            let mean = all.others as f64 / all.samples as f64;
+            if let Some(note) = notes::others_active(mean) {
+                out.note(note);
+            }
+        }
+    }
+}
+
+/// How far samples are apart with so many connections.
+fn interval(connections: usize) -> Duration {
+    INTERVAL.mul_f64((connections as f64 / CONNECTIONS_FULL_RATE as f64).max(1.0))
+}
+
+fn prepare(connection: &mut Connection) -> Result<Option<Gap>, Error> {
+    debug_assert!(SAMPLE.contains(MARK));
+    let literal = pgdyno_session::quote_literal;
+    let name = literal(&connection.clients_name);
+    let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database()), \
+               (SELECT oid FROM pg_roles WHERE rolname = current_user)";
+    let row = connection.rows(sql)?;
+    let mut row = row.into_iter().flatten().flatten();
+    let (database, role) = (
+        row.next().unwrap_or_default(),
+        row.next().unwrap_or_default(),
+    );
+    let sql = SAMPLE
+        .replace("{name}", &name)
+        .replace("{database}", &literal(&database))
+        .replace("{role}", &literal(&role));
+    connection.query(&sql)?;
+    Ok(connection.blind_to_others("what sessions wait for"))
+}
+
+/// From rows of: event (NULL for whoever is not in a statement), whether another's, sessions, of
+/// which are clients' connections.
+fn sample(rows: Vec<Vec<Option<String>>>, clients: usize) -> Sample {
+    let mut sample = Sample::default();
+    let mut ours = 0;
+    for row in rows {
+        let [event, is_others, sessions, connections] = row.as_slice() else {
+            continue;
+        };
+        let count = |text: &Option<String>| text.as_ref().and_then(|t| t.parse::<u64>().ok());
+        let sessions = count(sessions).unwrap_or(0);
+        let connections = count(connections).unwrap_or(0);
+        sample.connections += connections as usize;
+        let Some(event) = event else { continue };
+        *sample.seen.entry(event.clone()).or_default() += sessions;
+        if is_others.as_deref() == Some("t") {
+            sample.others += sessions;
+        } else {
+            ours += connections;
+        }
+    }
+    // Another pgdyno has the same name, but not the same clients.
+    sample.others += ours.saturating_sub(clients as u64);
+    sample
+}
+
+impl Instrument for Waits {
+    fn name(&self) -> &str {
+        "pg.waits"
+    }
+
+    fn source(&self) -> String {
+        self.line.place().source("pg_stat_activity")
+    }
+
+    fn interval(&self) -> Duration {
+        INTERVAL
+    }
+
+    fn begin(&mut self, _out: &mut Readings) -> Result<(), Gap> {
+        self.sample()?;
+        // Nobody is at work yet.
+        self.second = Second::default();
+        self.all = Totals::default();
+        Ok(())
+    }
+
+    fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
+        self.tell_gap(out);
+        if self.due.is_none_or(|due| Instant::now() >= due) {
+            self.sample()?;
+        }
+        let since = self.second.since;
+        if since.is_some_and(|since| since.elapsed() + INTERVAL / 2 >= TELL_INTERVAL) {
+            self.tell(out);
+        }
+        Ok(())
+    }
+
+    /// Clients have gone: there is nothing more to see.
+    fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
+        self.tell_gap(out);
+        self.tell(out);
+        self.conclude(out);
+        self.line.tell_cost(out);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(event: Option<&str>, is_others: bool, sessions: u64) -> Vec<Option<String>> {
+        let count = Some(sessions.to_string());
+        let is_others = if is_others { "t" } else { "f" };
+        vec![
+            event.map(str::to_owned),
+            Some(is_others.to_owned()),
+            count.clone(),
+            count,
+        ]
+    }
+
+    #[test]
+    fn sessions_that_are_not_the_trials_are_told_apart() {
+        let rows = vec![
+            row(None, true, 70),
+            row(Some("IO:WalSync"), false, 6),
+            row(Some("Running"), false, 2),
+            row(Some("Running"), true, 3),
+        ];
+        let seen = sample(rows.clone(), 8);
+        assert_eq!((seen.others, seen.connections), (3, 81));
+        assert_eq!(seen.seen["Running"], 5);
+        // Sessions of ours beyond our clients are another pgdyno's.
+        assert_eq!(sample(rows, 4).others, 7);
+    }
+
+    #[test]
+    fn with_more_connections_samples_are_further_apart() {
+        assert_eq!(interval(1), INTERVAL);
+        assert_eq!(interval(64), INTERVAL);
+        assert_eq!(interval(640), INTERVAL * 10);
+    }
+}

@@ -1,0 +1,631 @@
+//! A pack's tables compiled for one load: the SQL that creates them and the rows that fill them,
+//! for these parameters and this dialect. Needs no server; everything in it is the pack's, written
+//! in the language of scripts and evaluated as in a run.
+
+use std::collections::BTreeMap;
+
+use pgdyno_script::{
+    Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, Script, ScriptErrorKind, Slot,
+    Value, Vars, fnv1a_bytes, write_int,
+};
+use pgdyno_session::{quote_ident, quote_literal};
+
+use super::pack::Pack;
+
+/// Seed of the random functions in row expressions: the same parameters make the same rows.
+const ROWS_SEED: u64 = 0;
+
+/// How a pack's tables are made.
+#[derive(Debug)]
+pub struct Recipe {
+    schema: Option<Script>,
+    after_load: Option<Script>,
+    vars: Vars,
+    chance: Chance,
+    /// The tables that get rows, in the order in which they are filled.
+    pub tables: Vec<TableRows>,
+    /// The parameters that these tables depend on, with their values.
+    pub params: BTreeMap<String, String>,
+}
+
+/// The rows of one table. Each row is made of its number alone, so that clones make the same rows
+/// wherever they begin.
+#[derive(Debug, Clone)]
+pub struct TableRows {
+    /// The table's name.
+    pub name: String,
+    /// How many rows.
+    pub rows: u64,
+    /// Whether they may go in by ranges ([`super::manifest::Table::by_ranges`]).
+    pub by_ranges: bool,
+    place: String,
+    columns: Vec<Column>,
+    seed: u64,
+    vars: Vars,
+    row: Slot,
+    chance: Chance,
+}
+
+/// What a load draws from: the same each time.
+#[derive(Debug, Clone)]
+pub(super) struct Chance {
+    prng: Prng,
+    draws: Draws,
+}
+
+impl Chance {
+    pub(super) fn new(names: &Names) -> Self {
+        Self {
+            prng: Prng::seed(ROWS_SEED),
+            draws: Draws::new(Counters::new(names)),
+        }
+    }
+}
+
+/// One column of a row.
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    maker: Maker,
+    /// Its variable, when a column behind it names it.
+    variable: Option<Slot>,
+}
+
+/// How one column's value is made.
+#[derive(Debug, Clone)]
+enum Maker {
+    Constant(Constant),
+    RowNumber,
+    Expr(Expr),
+}
+
+/// The same in every row.
+#[derive(Debug, Clone)]
+enum Constant {
+    /// A text.
+    Text(String),
+    /// What an expression came to, as it stands in SQL.
+    Sql(Vec<u8>),
+    Null,
+}
+
+/// What rows are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The text format of COPY: a line.
+    Copy,
+    /// INSERT … VALUES: a list in parentheses, without what separates it from the next.
+    Values,
+}
+
+impl Recipe {
+    /// Compiles the tables of `pack` (one with tables of its own); `values` has every parameter.
+    pub fn new(
+        pack: &Pack,
+        dialect: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Recipe, String> {
+        let mut names = Names::new();
+        let tables = pack.made_tables(values)?;
+        let mut parse_file = |file: &Option<String>| match file {
+            None => Ok(None),
+            Some(file) => parse_file(pack, file, dialect, values, &mut names),
+        };
+        let schema = parse_file(&pack.manifest.schema)?;
+        let after_load = parse_file(&pack.manifest.after_load)?;
+        let mut expressions = Vec::new();
+        for table in &tables {
+            let Some(rows) = &table.rows else { continue };
+            let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
+            let rows = expression(&format!("{place}: rows"), rows, &mut names)?;
+            let mut columns = Vec::new();
+            for column in &table.columns {
+                let maker = match (&column.value, &column.text) {
+                    (Some(value), _) => {
+                        let place = format!("{place}: column \"{}\": value", column.name);
+                        maker(&place, value, &mut names)?
+                    }
+                    (None, text) => {
+                        Maker::Constant(Constant::Text(text.clone().unwrap_or_default()))
+                    }
+                };
+                columns.push((column.name.clone(), maker));
+            }
+            expressions.push((table, place, rows, columns));
+        }
+
+        let row = names.intern("row");
+        let mut vars = Vars::new(&names);
+        let mut params = BTreeMap::new();
+        for (name, value) in values {
+            // What the tables' files do not mention does not change the tables.
+            let mut is_of_tables = pack.param(name).is_some_and(|p| p.of_tables);
+            if let Some(slot) = names.get(name) {
+                vars.set_text(slot, value);
+                is_of_tables = true;
+            }
+            if is_of_tables {
+                params.insert(name.clone(), value.clone());
+            }
+        }
+        let mut tables = Vec::new();
+        for (table, place, rows, columns) in expressions {
+            let mut chance = Chance::new(&names);
+            let rows = match evaluate(&rows, &mut vars, &mut chance) {
+                Ok(Value::Int(rows)) if rows >= 0 => rows as u64,
+                Ok(other) => return Err(format!("{place}: rows: {other} is not a number of rows")),
+                Err(e) => return Err(format!("{place}: rows: {e}")),
+            };
+            let columns = columns.into_iter().map(|(name, maker)| Column {
+                // A parameter of the same name is what a variable of that name is.
+                variable: names.get(&name).filter(|_| !values.contains_key(&name)),
+                name,
+                maker,
+            });
+            tables.push(TableRows {
+                name: table.name.clone(),
+                rows,
+                by_ranges: table.by_ranges,
+                place,
+                columns: columns.collect(),
+                seed: fnv1a_bytes(table.name.as_bytes()),
+                vars: vars.clone(),
+                row,
+                chance,
+            });
+        }
+        Ok(Recipe {
+            schema,
+            after_load,
+            vars,
+            chance: Chance::new(&names),
+            tables,
+            params,
+        })
+    }
+
+    /// The statements that create the tables.
+    pub fn schema(&self) -> Result<Vec<String>, String> {
+        statements(self.schema.as_ref(), &self.vars, &self.chance)
+    }
+
+    /// The statements that run when the rows are in.
+    pub fn after_load(&self) -> Result<Vec<String>, String> {
+        statements(self.after_load.as_ref(), &self.vars, &self.chance)
+    }
+}
+
+fn parse_file(
+    pack: &Pack,
+    file: &str,
+    dialect: &str,
+    values: &BTreeMap<String, String>,
+    names: &mut Names,
+) -> Result<Option<Script>, String> {
+    let Some((file, text)) = pack.sql_file(file, dialect) else {
+        // Pack::new has made sure that it is there.
+        return Ok(None);
+    };
+    let place = format!("{}/{file}", pack.place);
+    let text = pack.made(&place, text, values)?;
+    match Language::Pgdyno.parse(&place, &text, names) {
+        Ok(script) => Ok(Some(script)),
+        // A dialect may need nothing to be done.
+        Err(e) if e.kind == ScriptErrorKind::Empty => Ok(None),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// An expression of the manifest, by way of the `\set` that it could stand in.
+pub(super) fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
+    let line = text.replace(['\n', '\r'], " ");
+    let script = Language::Pgdyno
+        .parse(place, &format!("\\set it {line}"), names)
+        .map_err(|e| e.to_string())?;
+    match script.commands.into_iter().map(|c| c.op).next() {
+        Some(Op::Set { expr, .. }) => Ok(expr),
+        _ => Err(format!("{place}: \"{text}\" is not an expression")),
+    }
+}
+
+/// What `debug()` would print has no place in a load.
+pub(super) fn evaluate(
+    expr: &Expr,
+    vars: &mut Vars,
+    chance: &mut Chance,
+) -> Result<Value, EvalError> {
+    expr.eval(vars, &mut chance.prng, &mut chance.draws, &mut |_| {})
+}
+
+fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
+    let expr = expression(place, text, names)?;
+    if text.trim() == ":row" {
+        return Ok(Maker::RowNumber);
+    }
+    // Without variables and functions it is the same in every row.
+    if !text.contains([':', '(']) {
+        let mut vars = Vars::new(names);
+        let value = evaluate(&expr, &mut vars, &mut Chance::new(names))
+            .map_err(|e| format!("{place}: {e}"))?;
+        return Ok(Maker::Constant(match value {
+            Value::Null => Constant::Null,
+            Value::Text(text) => Constant::Text(String::from_utf8_lossy(vars.bytes(text)).into()),
+            other => {
+                let mut text = Vec::new();
+                vars.write_value(other, &mut text);
+                Constant::Sql(text)
+            }
+        }));
+    }
+    Ok(Maker::Expr(expr))
+}
+
+/// Runs a schema script without a server: what only computes is evaluated, statements returned.
+pub(super) fn statements(
+    script: Option<&Script>,
+    vars: &Vars,
+    chance: &Chance,
+) -> Result<Vec<String>, String> {
+    let Some(script) = script else {
+        return Ok(Vec::new());
+    };
+    let (mut vars, mut chance) = (vars.clone(), chance.clone());
+    let mut statements = Vec::new();
+    let mut at = 0;
+    // Whether `at` was reached because a condition was false: only then is an \elif evaluated.
+    let mut jumped = false;
+    while let Some(command) = script.commands.get(at) {
+        let fail = |why: String| format!("{}:{}: {why}", script.name, command.line);
+        let next = at + 1;
+        let came_by_jump = std::mem::take(&mut jumped);
+        at = match &command.op {
+            Op::Sql(sql) if sql.gset.is_none() => {
+                let mut text = Vec::new();
+                sql.check_simple(&vars).map_err(|e| fail(e.to_string()))?;
+                sql.write_simple(&vars, &mut text);
+                statements.push(String::from_utf8_lossy(&text).into_owned());
+                next
+            }
+            Op::Set { slot, expr } => {
+                let value =
+                    evaluate(expr, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
+                vars.assign("set", *slot, value)
+                    .map_err(|e| fail(e.to_string()))?;
+                next
+            }
+            Op::If { cond, on_false } | Op::Elif { cond, on_false, .. }
+                if came_by_jump || matches!(command.op, Op::If { .. }) =>
+            {
+                let value =
+                    evaluate(cond, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
+                jumped = !value.is_true();
+                if jumped { *on_false } else { next }
+            }
+            Op::Elif { end, .. } | Op::Else { end } => *end,
+            Op::EndIf => next,
+            Op::For(its) => {
+                let Chance { prng, draws } = &mut chance;
+                let begun = its.begin(&mut vars, prng, draws, &mut |_| {});
+                match begun.map_err(|e| fail(e.to_string()))? {
+                    true => next,
+                    false => its.end,
+                }
+            }
+            Op::EndFor { begin } => match &script.commands[*begin].op {
+                Op::For(its) if its.step(&mut vars) => begin + 1,
+                _ => next,
+            },
+            Op::Error { message } => {
+                let value =
+                    evaluate(message, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
+                let mut text = Vec::new();
+                vars.write_value(value, &mut text);
+                return Err(fail(String::from_utf8_lossy(&text).into_owned()));
+            }
+            _ => {
+                return Err(fail(format!(
+                    "\"{}\" cannot be used here: only SQL, \\set, \\if, \\for and \\error can",
+                    command.text.lines().next().unwrap_or_default()
+                )));
+            }
+        };
+    }
+    Ok(statements)
+}
+
+impl TableRows {
+    /// The columns for COPY.
+    pub fn column_list(&self) -> String {
+        let names: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| quote_ident(&column.name))
+            .collect();
+        names.join(", ")
+    }
+
+    /// Appends row number `row` (from 1).
+    ///
+    /// # Errors
+    /// An expression that cannot be evaluated for this row.
+    pub fn push_row(&mut self, row: u64, form: Form, out: &mut Vec<u8>) -> Result<(), String> {
+        let number = i64::try_from(row).unwrap_or(i64::MAX);
+        self.vars.set(self.row, Value::Int(number));
+        self.chance.prng = Prng::seed(self.seed ^ row ^ ROWS_SEED);
+        let (begin, separator, end) = match form {
+            Form::Copy => ("", b'\t', "\n"),
+            Form::Values => ("(", b',', ")"),
+        };
+        out.extend_from_slice(begin.as_bytes());
+        for (i, column) in self.columns.iter().enumerate() {
+            if i > 0 {
+                out.push(separator);
+            }
+            match &column.maker {
+                Maker::Constant(Constant::Null) => form.push_null(out),
+                Maker::Constant(Constant::Sql(text)) => out.extend_from_slice(text),
+                Maker::Constant(Constant::Text(text)) => form.push_text(text.as_bytes(), out),
+                Maker::RowNumber => {
+                    write_int(number, out);
+                    if let Some(slot) = column.variable {
+                        self.vars.set(slot, Value::Int(number));
+                    }
+                }
+                Maker::Expr(expr) => {
+                    let value = evaluate(expr, &mut self.vars, &mut self.chance).map_err(|e| {
+                        let (place, name) = (&self.place, &column.name);
+                        format!("{place}: column \"{name}\": value: {e} (row {row})")
+                    })?;
+                    match value {
+                        Value::Null => form.push_null(out),
+                        Value::Text(text) => form.push_text(self.vars.bytes(text), out),
+                        other => self.vars.write_value(other, out),
+                    }
+                    if let Some(slot) = column.variable {
+                        self.vars.set(slot, value);
+                    }
+                }
+            }
+        }
+        out.extend_from_slice(end.as_bytes());
+        self.chance.draws.end();
+        Ok(())
+    }
+}
+
+impl Form {
+    fn push_null(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(match self {
+            Form::Copy => b"\\N",
+            Form::Values => b"NULL",
+        });
+    }
+
+    fn push_text(self, text: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Form::Copy => push_copy_text(text, out),
+            Form::Values => {
+                let text = String::from_utf8_lossy(text);
+                out.extend_from_slice(quote_literal(&text).as_bytes());
+            }
+        }
+    }
+}
+
+/// Appends a text in COPY's text format (documentation of COPY, "Text Format").
+fn push_copy_text(text: &[u8], out: &mut Vec<u8>) {
+    for &byte in text {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            other => out.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pack::tests::pack;
+    use crate::params::Params;
+    use crate::shipped;
+
+    fn tpcb(scale: &str) -> Recipe {
+        let pack = shipped::find("tpcb").unwrap();
+        let mut values = Params::default().or_defaults(&pack);
+        values.insert("scale".to_owned(), scale.to_owned());
+        Recipe::new(&pack, "postgresql", &values).unwrap()
+    }
+
+    #[test]
+    fn account_numbers_grow_to_64_bits_where_pgbench_lets_them() {
+        let small = tpcb("19999").schema().unwrap();
+        let large = tpcb("20000").schema().unwrap();
+        assert_eq!((small.len(), large.len()), (4, 4));
+        assert!(
+            small[1].starts_with("create table pgbench_accounts(aid int not null"),
+            "{small:?}"
+        );
+        assert!(
+            large[1].starts_with("create table pgbench_accounts(aid bigint not null"),
+            "{large:?}"
+        );
+        assert!(large[1].ends_with("with (fillfactor=100);"), "{large:?}");
+    }
+
+    #[test]
+    fn rows_are_those_of_pgbench() {
+        let mut recipe = tpcb("2");
+        let rows: Vec<_> = recipe
+            .tables
+            .iter()
+            .map(|t| (t.name.as_str(), t.rows))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("pgbench_branches", 2),
+                ("pgbench_tellers", 20),
+                ("pgbench_accounts", 200_000)
+            ]
+        );
+        let mut out = Vec::new();
+        recipe.tables[0].push_row(2, Form::Copy, &mut out).unwrap();
+        recipe.tables[1].push_row(10, Form::Copy, &mut out).unwrap();
+        recipe.tables[1].push_row(11, Form::Copy, &mut out).unwrap();
+        recipe.tables[2]
+            .push_row(100_001, Form::Copy, &mut out)
+            .unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text,
+            "2\t0\t\\N\n10\t1\t0\t\\N\n11\t2\t0\t\\N\n100001\t2\t0\t\n"
+        );
+    }
+
+    #[test]
+    fn only_what_the_tables_depend_on_is_recorded() {
+        let pack = shipped::find("insert-size").unwrap();
+        let values = Params::default().or_defaults(&pack);
+        let recipe = Recipe::new(&pack, "postgresql", &values).unwrap();
+        assert!(
+            recipe.params.is_empty(),
+            "bytes makes no difference to the table"
+        );
+        assert_eq!(
+            tpcb("3").params.keys().collect::<Vec<_>>(),
+            ["fillfactor", "foreign_keys", "scale"]
+        );
+    }
+
+    /// A pack with one table whose rows, column value and schema are these.
+    fn odd(rows: &str, value: &str, schema: &str) -> Result<Recipe, String> {
+        let manifest = format!(
+            "name='x'\nsummary='s'\nschema='schema.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
+             [[table]]\nname='t'\nrows='{rows}'\ncolumns=[{{name='c',value='{value}'}}]"
+        );
+        let pack = pack(&[
+            ("pack.toml", &manifest),
+            ("a.sql", "SELECT 1;"),
+            ("schema.sql", schema),
+        ])
+        .unwrap();
+        Recipe::new(&pack, "postgresql", &BTreeMap::new())
+    }
+
+    #[test]
+    fn a_mistake_in_the_manifest_is_named_with_its_place() {
+        let e = odd("1 +", ":row", "SELECT 1;").unwrap_err();
+        assert!(
+            e.starts_with("x/pack.toml: table \"t\": rows:1: syntax error"),
+            "{e}"
+        );
+        let e = odd("0 - 1", ":row", "SELECT 1;").unwrap_err();
+        assert_eq!(
+            e,
+            "x/pack.toml: table \"t\": rows: -1 is not a number of rows"
+        );
+        let e = odd(":scael", ":row", "SELECT 1;").unwrap_err();
+        assert!(e.contains("rows: undefined variable \"scael\""), "{e}");
+        let mut recipe = odd("5", "10 / (:row - 2)", "SELECT 1;").unwrap();
+        recipe.tables[0]
+            .push_row(1, Form::Copy, &mut Vec::new())
+            .unwrap();
+        let e = recipe.tables[0]
+            .push_row(2, Form::Copy, &mut Vec::new())
+            .unwrap_err();
+        assert_eq!(
+            e,
+            "x/pack.toml: table \"t\": column \"c\": value: division by zero (row 2)"
+        );
+    }
+
+    #[test]
+    fn a_schema_may_branch_but_not_sleep() {
+        let branches = "\\set n 2\n\\if :n = 1\nSELECT 1;\n\\elif :n = 2\nSELECT :n;\n\\else\nSELECT 3;\n\\endif\nSELECT 4;";
+        let recipe = odd("1", ":row", branches).unwrap();
+        assert_eq!(recipe.schema().unwrap(), ["SELECT 2;", "SELECT 4;"]);
+        let e = odd("1", ":row", "SELECT 1;\n\\sleep 1 s")
+            .unwrap()
+            .schema()
+            .unwrap_err();
+        assert!(
+            e.starts_with("x/schema.sql:2: ") && e.contains("cannot be used here"),
+            "{e}"
+        );
+        // A dialect may need nothing.
+        assert_eq!(odd("1", ":row", "-- nothing").unwrap().schema(), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_schema_may_loop_and_refuse() {
+        let loops = "\\for i 1 3\n\\if :i <> 2\nSELECT :i;\n\\endif\n\\endfor\n\\for i 2 1\nno;\n\\endfor\n\\set t 'a''b'\nSELECT :t;";
+        let recipe = odd("1", ":row", loops).unwrap();
+        let schema = recipe.schema().unwrap();
+        assert_eq!(schema, ["SELECT 1;", "SELECT 3;", "SELECT 'a''b';"]);
+        for (schema, wrong) in [
+            (
+                "SELECT 1;\n\\error 'scale ' || 7",
+                "x/schema.sql:2: scale 7",
+            ),
+            ("\\error :no", "x/schema.sql:1: undefined variable \"no\""),
+            (
+                "\\for i 1 'a'\n\\endfor",
+                "x/schema.sql:1: cannot coerce text to int",
+            ),
+            (
+                "\\set t 'a'\nSELECT ':t';",
+                "x/schema.sql:2: variable \"t\" holds a text",
+            ),
+        ] {
+            let e = odd("1", ":row", schema).unwrap().schema().unwrap_err();
+            assert!(e.starts_with(wrong), "{e}");
+        }
+    }
+
+    #[test]
+    fn rows_can_be_texts_and_are_escaped_for_copy() {
+        let value = "ycsb_key(:row - 1, \"java\") || \"\\t\"".replace('"', "\\u0027");
+        let value = value.replace("\\t", "\\\\");
+        let manifest = format!(
+            "name='x'\nsummary='s'\nschema='schema.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
+             [[table]]\nname='t'\nrows='2'\ncolumns=[{{name='c',value=\"{value}\"}},\
+             {{name='n',value=\"next_key(\\u0027k\\u0027, 5)\"}}]"
+        );
+        let files = [
+            ("pack.toml", manifest.as_str()),
+            ("a.sql", "SELECT 1;"),
+            ("schema.sql", "SELECT 1;"),
+        ];
+        let pack = pack(&files).unwrap();
+        let mut recipe = Recipe::new(&pack, "postgresql", &BTreeMap::new()).unwrap();
+        let mut rows = Vec::new();
+        for row in 1..=2 {
+            recipe.tables[0]
+                .push_row(row, Form::Copy, &mut rows)
+                .unwrap();
+        }
+        assert_eq!(
+            String::from_utf8(rows).unwrap(),
+            "user6284781860667377211\\\\\t5\nuser8517097267634966620\\\\\t6\n"
+        );
+    }
+
+    #[test]
+    fn constants_are_escaped_for_copy() {
+        let mut out = Vec::new();
+        push_copy_text(b"a\tb\\N\n", &mut out);
+        assert_eq!(out, b"a\\tb\\\\N\\n");
+    }
+
+    #[test]
+    fn integers_are_written_as_the_standard_formatter_does() {
+        for number in [0, 7, -7, 10, 1234567890, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            write_int(number, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The packs inside the binary: the folder /workloads as it was when pgdyno was built. They go
+//! through the same checks as a user's folder and have no privileges.
+
+use include_dir::{Dir, include_dir};
+
+use super::manifest::{self, ManifestError};
+use super::pack::Pack;
+
+static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
+
+/// The names of all shipped packs, sorted.
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<_> = WORKLOADS
+        .dirs()
+        .filter_map(|d| d.path().file_name()?.to_str())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether a shipped pack has this name.
+pub fn exists(name: &str) -> bool {
+    names().contains(&name)
+}
+
+/// The shipped pack of this name.
+pub fn find(name: &str) -> Result<Pack, ManifestError> {
+    let Some(dir) = names()
+        .contains(&name)
+        .then(|| WORKLOADS.get_dir(name))
+        .flatten()
+    else {
+        return Err(ManifestError {
+            file: name.to_owned(),
+            message: format!(
+                "there is no such pack in pgdyno (there are: {}); name a folder of your own with \
+                 its path, such as ./{name}",
+                manifest::list(names().into_iter())
+            ),
+        });
+    };
+    let files = dir
+        .files()
+        .filter_map(|f| {
+            let name = f.path().file_name()?.to_str()?;
+            Some((name.to_owned(), f.contents_utf8()?.to_owned()))
+        })
+        .collect();
+    Pack::new(name.to_owned(), files, find)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params;
+    use crate::recipe::Recipe;
+
+    #[test]
+    fn every_shipped_pack_is_sound_and_named_like_its_folder() {
+        let names = names();
+        for want in [
+            "insert",
+            "insert-size",
+            "nobranch",
+            "select-only",
+            "simple-update",
+            "tpcb",
+            "update",
+        ] {
+            assert!(names.contains(&want), "{want} is not shipped");
+        }
+        for name in names {
+            let pack = find(name).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(pack.name(), name);
+            let values = pack.values_of(None).unwrap();
+            assert!(!pack.scripts(None, &values).unwrap().is_empty());
+            assert!(
+                !pack.manifest.description.is_empty(),
+                "{name} needs a description"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pack_that_uses_another_has_its_tables_and_parameters() {
+        let pack = find("select-only").unwrap();
+        assert_eq!(pack.tables_pack().name(), "tpcb");
+        assert_eq!(pack.tables().len(), 4);
+        assert!(pack.param("scale").is_some());
+        assert_ne!(pack.content_hash(), find("tpcb").unwrap().content_hash());
+    }
+
+    #[test]
+    fn slob_has_a_form_for_each_product() {
+        let pack = find("slob").unwrap();
+        let given = [
+            "tab_num=2",
+            "scan_blocks=7",
+            "ind_tablets=3",
+            "tab_tablets=4",
+        ];
+        let given = given.map(str::to_owned);
+        let params = Params::parse(&pack, None, &given).unwrap();
+        let made = |dialect: &str| {
+            let values = params.clone().on(&pack, dialect).or_defaults(&pack);
+            let recipe = Recipe::new(&pack, dialect, &values).unwrap();
+            let tables: Vec<(String, u64)> = recipe
+                .tables
+                .iter()
+                .map(|t| (t.name.clone(), t.rows))
+                .collect();
+            assert_eq!(
+                tables,
+                [("slob1", 16_384), ("slob2", 16_384), ("slob_scan", 7)]
+                    .map(|(name, rows)| (name.to_owned(), rows))
+            );
+            let procedures = &pack.manifest.procedures;
+            let procedures = pack.made_procedures(procedures, dialect, &values).unwrap();
+            assert_eq!(procedures[1].0, "pgdyno_slob2");
+            (
+                recipe.schema().unwrap().join("\n"),
+                recipe.after_load().unwrap().join("\n"),
+                procedures[1].1.clone(),
+                values["loop"].clone(),
+            )
+        };
+        let (schema, keys, procedure, loop_in) = made("postgresql");
+        assert!(schema.contains("slob2 (mykey bigint") && schema.contains("fillfactor = 10"));
+        assert!(
+            keys.ends_with("CREATE INDEX slob2_mykey ON slob2 (mykey);"),
+            "{keys}"
+        );
+        assert!(procedure.contains("<> 'read committed';") && !procedure.contains("{{"));
+        assert!(procedure.contains("FROM slob1 WHERE") && procedure.contains("FROM slob2 WHERE"));
+        assert_eq!(loop_in, "server");
+
+        let (schema, keys, procedure, loop_in) = made("yugabytedb");
+        assert!(schema.contains("SPLIT INTO 4 TABLETS") && !schema.contains("fillfactor"));
+        let ranges = "ON slob2 (mykey ASC) SPLIT AT VALUES ((5462), (10923));";
+        assert!(keys.ends_with(ranges), "{keys}");
+        assert!(procedure.contains("is_protected CONSTANT boolean := true;"));
+        assert_eq!(loop_in, "server");
+
+        let (schema, keys, _, loop_in) = made("cockroachdb");
+        assert!(
+            schema.contains("INDEX slob2_mykey (mykey)") && keys.is_empty(),
+            "{schema}"
+        );
+        assert_eq!(loop_in, "client");
+        let (on, off) = (
+            pack.session_settings("postgresql", &params.or_defaults(&pack))
+                .unwrap(),
+            pack.session_settings("cockroachdb", &params.or_defaults(&pack))
+                .unwrap(),
+        );
+        assert_eq!(on["plan_cache_mode"], "force_generic_plan");
+        assert!(on.len() == 4 && off.is_empty());
+        let planner = Params::parse(&pack, None, &["plan=planner".to_owned()]).unwrap();
+        let planner = pack.session_settings("postgresql", &planner.or_defaults(&pack));
+        assert!(planner.unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_packs() {
+        let e = find("tbcp").unwrap_err().to_string();
+        assert!(e.contains("tpcb") && e.contains("./tbcp"), "{e}");
+    }
+}
