@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::waits::{self, Class};
-use crate::plan::trial::Outcome;
+use pgdyno_model::Outcome;
 use pgdyno_model::observed::{Gap, Observed};
 
 /// So many sessions must have been seen, over all samples, before shares of them say anything: with

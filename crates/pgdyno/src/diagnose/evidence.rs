@@ -5,8 +5,8 @@ use pgdyno_drive::record::ScriptInterval;
 use super::budget::{self, Budget};
 use super::stalls::Stalls;
 use super::waits::Class;
-use crate::plan::trial::Outcome;
 use crate::validity::limiting;
+use pgdyno_model::Outcome;
 
 /// With less idle time than this share, CPUs are all in use.
 const FULL_IDLE_SHARE: f64 = 0.1;

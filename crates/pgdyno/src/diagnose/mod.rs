@@ -21,7 +21,7 @@ pub use evidence::Evidence;
 use rule::{Examined, Found};
 use rules::RULES;
 
-use crate::plan::trial::Outcome;
+use pgdyno_model::Outcome;
 use pgdyno_model::document::{LimitOf, Proof, RuleRow, RuleState, Verdict};
 
 /// The code of a verdict that names no limit.

@@ -1,6 +1,6 @@
 //! Seconds in which a checkpoint or a vacuum was under way, beside those in which none was.
 
-use crate::plan::trial::Outcome;
+use pgdyno_model::Outcome;
 
 /// So many seconds of each kind it takes to set them side by side.
 const SECONDS_MIN: usize = 3;

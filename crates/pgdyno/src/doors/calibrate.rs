@@ -15,14 +15,13 @@ use crate::plan::calibrate::expect::Expectations;
 use crate::plan::calibrate::growth::Growth;
 use crate::plan::calibrate::judge::Judged;
 use crate::plan::calibrate::read::{self, Calibration};
-use crate::plan::trial::Outcome;
 use crate::report::calibration;
 use crate::report::live::Screen;
 use crate::store::Store;
 use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
-use pgdyno_model::{Exit, Failure, Observer, Observers};
+use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::write_answer;
 
 /// What to calibrate, and what to expect.

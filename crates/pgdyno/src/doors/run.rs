@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
-use pgdyno_model::{Exit, Failure, Observers, TrialSpec};
+use pgdyno_model::{Exit, Failure, Observers, Outcome, TrialSpec};
 use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
@@ -12,7 +12,7 @@ use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::plan::brake::Brake;
 use crate::plan::prepare::{Prepared, prepare};
-use crate::plan::trial::{Outcome, Trial};
+use crate::plan::trial::Trial;
 use crate::report::live::Screen;
 use crate::report::{documents, summary};
 use crate::store::{Keep, TrialHeader, check_tag};

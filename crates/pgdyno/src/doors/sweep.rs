@@ -19,7 +19,6 @@ use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
 use crate::plan::experiment::{parameter, pgbench_tools, presets, reader};
 use crate::plan::settings;
-use crate::plan::trial::Outcome;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::{capacity, documents, points};
@@ -27,7 +26,7 @@ use pgdyno_model::document::sweep::{PlannedTrial, SweepCapacity, SweepPlan, Swee
 use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
-use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers};
+use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{answer, write_answer};
 
 /// What to sweep, and how.

@@ -10,12 +10,12 @@ use pgdyno_drive::record::Recording;
 use pgdyno_drive::{Control, DriveError};
 
 use super::prepare::Prepared;
-use super::trial::{Outcome, Trial};
+use super::trial::Trial;
 use crate::validity;
 use pgdyno_database::admin;
 use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Fact, Observer, Observers};
+use pgdyno_model::{Fact, Observer, Observers, Outcome};
 use pgdyno_observe::accounting::{Reader, expected};
 use pgdyno_workload::explain;
 

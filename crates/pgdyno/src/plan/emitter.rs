@@ -8,9 +8,8 @@ use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
 use pgdyno_drive::{Control, Drive, DriveError, Live, Message};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::{Batch, Observed};
-use pgdyno_model::{Observer, Observers};
+use pgdyno_model::{Observer, Observers, Outcome};
 
-use super::trial::Outcome;
 use pgdyno_observe::{Instruments, Watch};
 
 /// Where a trial's events come from.

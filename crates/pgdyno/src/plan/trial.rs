@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Control, Drive, DriveError, QueryMode, Recording, Retry, Script, Setup};
+use pgdyno_drive::{Control, Drive, DriveError, QueryMode, Retry, Script, Setup};
 use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_script::{Language, Names, Slot};
@@ -15,10 +15,10 @@ use super::{account, touched, warmup};
 use pgdyno_database::counters;
 use pgdyno_database::dialect::RESTART_SAVEPOINT;
 use pgdyno_database::open::Target;
-use pgdyno_model::document::{Accounting, Facts, ServerCounters, TargetKind, Touched, WarmupEnd};
+
 use pgdyno_model::event::Title;
-use pgdyno_model::observed::Observed;
-use pgdyno_model::{Exit, Fact, Failure, Note, Observer, Observers, TrialSpec};
+
+use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
 use pgdyno_observe::Scene;
 use pgdyno_observe::host::ThreadLags;
 use pgdyno_workload::mix::WeightedScript;
@@ -33,40 +33,6 @@ pub struct Trial {
     pub spec: TrialSpec,
     /// What is observed beside it.
     pub observe: pgdyno_observe::Asked,
-}
-
-/// What a trial came to.
-pub struct Outcome {
-    /// What was run.
-    pub spec: TrialSpec,
-    /// The workload's name.
-    pub workload: String,
-    /// The pack's content, when it is a pack.
-    pub pack_sha256: Option<String>,
-    /// Variables that every client started with.
-    pub variables: Vec<(String, String)>,
-    /// Where it ran, for people.
-    pub target: String,
-    /// Whose server that is.
-    pub target_kind: TargetKind,
-    /// What is known about the server.
-    pub facts: Facts,
-    /// What the server counted of restarts itself.
-    pub server_counters: Fact<ServerCounters>,
-    /// The host that pgdyno ran on.
-    pub host: Host,
-    /// What was measured.
-    pub recording: Recording,
-    /// What its draws came to, where scripts say which rows they are about.
-    pub touched: Option<Touched>,
-    /// What the storage layer did, where the workload is about that.
-    pub accounting: Option<Accounting>,
-    /// How the warm-up ended, where that was to be found.
-    pub warmup_ended: Option<WarmupEnd>,
-    /// What instruments saw.
-    pub observed: Observed,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
 }
 
 impl Trial {

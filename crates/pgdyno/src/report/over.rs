@@ -4,10 +4,9 @@
 use serde_json::Value;
 
 use super::{retries_lab, slob_sweep};
-use crate::plan::trial::Outcome;
 use crate::store::TrialRow;
 use pgdyno_model::event::Finished;
-use pgdyno_model::{Failure, Observer, State};
+use pgdyno_model::{Failure, Observer, Outcome, State};
 
 /// A trial and what it came to.
 pub struct Over<'a> {

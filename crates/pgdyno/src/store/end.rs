@@ -10,9 +10,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst};
-use crate::plan::trial::Outcome;
 use pgdyno_model::text::{self, PERCENTILES};
-use pgdyno_model::{Failure, State};
+use pgdyno_model::{Failure, Outcome, State};
 
 /// Columns of `trial` with their values.
 type Columns = Vec<(String, Value)>;

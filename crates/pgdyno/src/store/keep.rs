@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use super::{Store, TrialHeader, TrialWriter, place};
-use crate::plan::trial::Outcome;
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, Outcome};
 
 /// A run that is kept, or not.
 pub struct Keep(Option<TrialWriter>);

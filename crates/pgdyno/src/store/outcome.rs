@@ -13,14 +13,13 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use pgdyno_model::{Fact, Failure, Note, State, TrialSpec};
+use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::end::BROKEN_INVARIANT;
 use super::{
     Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units, warmup,
     worst,
 };
-use crate::plan::trial::Outcome;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::observed::Observed;
 

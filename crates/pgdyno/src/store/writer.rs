@@ -12,9 +12,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
 use super::{Store, observed, packed, stamp, units};
-use crate::plan::trial::Outcome;
 use pgdyno_model::observed::Batch;
-use pgdyno_model::{Exit, Failure, Observer, State};
+use pgdyno_model::{Exit, Failure, Observer, Outcome, State};
 
 /// So many events of a trial are kept: a thousand clients that lose their server all say the same.
 const EVENTS_MAX: usize = 1000;

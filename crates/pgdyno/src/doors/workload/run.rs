@@ -9,11 +9,11 @@ use super::watch::Watch;
 use super::{Asked, YCSB, tables};
 use crate::plan::brake::Brake;
 use crate::plan::prepare::prepare;
-use crate::plan::trial::{Outcome, Trial};
+use crate::plan::trial::Trial;
 use crate::report::{documents, retries};
 use crate::store::{Keep, TrialHeader};
 use pgdyno_model::spec::{Address, TargetSpec};
-use pgdyno_model::{Failure, Observers, TrialSpec, text};
+use pgdyno_model::{Failure, Observers, Outcome, TrialSpec, text};
 use pgdyno_output::{Loading, remark, write_answer};
 
 /// Does it; gives the exit code.

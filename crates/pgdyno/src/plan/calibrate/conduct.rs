@@ -19,7 +19,6 @@ use crate::plan::experiment::point::Point;
 use crate::plan::experiment::schedule::Slot;
 use crate::plan::experiment::study::Study;
 use crate::plan::prepare::{self, Prepared};
-use crate::plan::trial::Outcome;
 use crate::plan::{hygiene, settings};
 use crate::store::{Store, verdict};
 use pgdyno_database::dialect::{POSTGRESQL, Product};
@@ -28,7 +27,7 @@ use pgdyno_database::{facts, trouble};
 use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::event::{Finished, PlannedTrial, Role};
 use pgdyno_model::spec::{TargetSpec, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Observer, Observers, Progress, State};
+use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, Progress, State};
 
 /// What comes after the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,13 +7,12 @@ use super::expect::Expectations;
 use super::growth::Growth;
 use super::measure::{Measure, READ, UPDATE};
 use super::server_side::EVENT;
-use crate::plan::trial::Outcome;
 use crate::store::{ExperimentRow, Filter, Store};
 use crate::validity::{CLIENT_BOUND_SHARE, limiting};
 use pgdyno_database::dialect::Product;
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::calibration::{Grown, Step};
-use pgdyno_model::{Exit, Fact, Failure, Note, State};
+use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
 
 /// All that was measured.
 pub struct Calibration {

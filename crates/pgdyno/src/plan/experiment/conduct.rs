@@ -20,7 +20,7 @@ use crate::plan::brake::Brake;
 use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::settings::{self, Changes, Way};
-use crate::plan::trial::{Outcome, Trial};
+use crate::plan::trial::Trial;
 use crate::store::verdict;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
@@ -28,7 +28,7 @@ use pgdyno_database::trouble;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure, Observer, Observers, State, TrialSpec};
+use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
 use pgdyno_workload::loader::{self, How, Watch};
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.

@@ -10,8 +10,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::diagnose::diagnose;
-use crate::plan::trial::Outcome;
 use crate::store::TrialRow;
+use pgdyno_model::Outcome;
 use pgdyno_model::document::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
     Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Stored, Target, Trial, Warmup,

@@ -10,8 +10,8 @@ use pgdyno_drive::{ErrorClass, record};
 use serde_json::Value;
 
 use super::{stored, whole};
-use crate::plan::trial::Outcome;
 use crate::store::{Store, TrialRow, header};
+use pgdyno_model::Outcome;
 
 const DOCS: &str = include_str!("../../../../../docs/json.md");
 

@@ -6,10 +6,9 @@
 use std::time::Duration;
 
 use pgdyno_model::event::{Finished, Notice, PlannedTrial};
-use pgdyno_model::{Failure, Observer, text};
+use pgdyno_model::{Failure, Observer, Outcome, text};
 
 use super::Form;
-use crate::plan::trial::Outcome;
 use pgdyno_output::{answer, remark};
 
 /// Where the line with a trial's figures goes.

@@ -226,10 +226,10 @@ pub fn line(observed: &Observed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::trial::Outcome;
     use crate::report::documents::trial as document;
     use crate::store::{Store, header};
     use pgdyno_drive::record::SlowTransaction;
+    use pgdyno_model::Outcome;
     use pgdyno_model::observed::{
         self, Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Sample, Series,
         ServerStatement, Span, Total,

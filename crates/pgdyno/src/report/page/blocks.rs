@@ -7,14 +7,13 @@ use super::slob_sweep::document as cache_fit;
 use crate::plan::experiment::point::Point;
 use crate::plan::experiment::retries_lab::{FORMS, WORKLOADS};
 use crate::plan::experiment::slob_sweep::{Room, Vary};
-use crate::plan::trial::Outcome;
 use crate::report::over::Over;
 use crate::report::{capacity, retries_lab, slob_sweep};
 use crate::store::{ExperimentRow, Store, TrialRow};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
-use pgdyno_model::{Failure, State};
+use pgdyno_model::{Failure, Outcome, State};
 
 /// An experiment as it was defined.
 pub struct Defined {

@@ -9,7 +9,6 @@ use super::blocks::Defined;
 use super::{begin, environment, trial, words};
 use crate::diagnose::{self, diagnose};
 use crate::plan::calibrate;
-use crate::plan::trial::Outcome;
 use crate::report::{calibration, documents, points};
 use crate::store::{ExperimentRow, Filter, Store, TrialRow};
 use pgdyno_model::document::page::{
@@ -18,7 +17,7 @@ use pgdyno_model::document::page::{
 use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::document::{Proof, Trial, Verdict};
-use pgdyno_model::{Failure, State, text as figures};
+use pgdyno_model::{Failure, Outcome, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.

@@ -1,12 +1,11 @@
 //! A trial's page.
 
 use super::{begin, environment, histogram, observed, slob, statements, timeline, words};
-use crate::plan::trial::Outcome;
 use crate::report::documents::{self, stored};
 use crate::store::{Filter, Store, TrialRow};
-use pgdyno_model::Failure;
 use pgdyno_model::document::page::{Histograms, Sibling, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
+use pgdyno_model::{Failure, Outcome};
 
 /// Events this near to a transaction's time are told beside it.
 const AROUND_US: i64 = 2_000_000;

@@ -1,0 +1,42 @@
+//! What a trial came to, as the runner gives it and the notebook keeps it.
+
+use pgdyno_drive::record::Recording;
+use pgdyno_platform::host::Host;
+
+use crate::document::{Accounting, Facts, ServerCounters, TargetKind, Touched, WarmupEnd};
+use crate::observed::Observed;
+use crate::{Fact, Note, TrialSpec};
+
+/// What a trial came to.
+pub struct Outcome {
+    /// What was run.
+    pub spec: TrialSpec,
+    /// The workload's name.
+    pub workload: String,
+    /// The pack's content, when it is a pack.
+    pub pack_sha256: Option<String>,
+    /// Variables that every client started with.
+    pub variables: Vec<(String, String)>,
+    /// Where it ran, for people.
+    pub target: String,
+    /// Whose server that is.
+    pub target_kind: TargetKind,
+    /// What is known about the server.
+    pub facts: Facts,
+    /// What the server counted of restarts itself.
+    pub server_counters: Fact<ServerCounters>,
+    /// The host that pgdyno ran on.
+    pub host: Host,
+    /// What was measured.
+    pub recording: Recording,
+    /// What its draws came to, where scripts say which rows they are about.
+    pub touched: Option<Touched>,
+    /// What the storage layer did, where the workload is about that.
+    pub accounting: Option<Accounting>,
+    /// How the warm-up ended, where that was to be found.
+    pub warmup_ended: Option<WarmupEnd>,
+    /// What instruments saw.
+    pub observed: Observed,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+}
