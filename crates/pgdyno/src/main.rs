@@ -1,6 +1,5 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
-mod diagnose;
 mod doors;
 mod plan;
 mod report;

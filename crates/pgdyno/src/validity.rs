@@ -1,7 +1,7 @@
 //! Validity notes: what a reader must know before believing a result. Pure functions from what is
 //! known about a run to notes that travel with its figures.
 //!
-//! Not for: finding out (`target/facts.rs`, `target/contention.rs`), printing (report).
+//! Not for: finding out (`pgdyno-database`, `pgdyno-workload`), printing (report).
 
 #[cfg(test)]
 mod of_servers;
@@ -10,6 +10,7 @@ mod server;
 use std::borrow::Cow;
 use std::time::Duration;
 
+use pgdyno_model::client_bound::limiting;
 use pgdyno_model::note::{DRIFTS, WARMUP_CUT_SHORT, WARMUP_MEASURED};
 use pgdyno_model::{Fact, Note, Severity, text};
 use pgdyno_workload::contention::FewRows;
@@ -19,7 +20,6 @@ use pgdyno_drive::record::ThreadUse;
 use pgdyno_stats::Steadiness;
 
 use crate::plan::steady::Course;
-use crate::report::accounting as report;
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{Accounting, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;
@@ -62,24 +62,6 @@ pub struct Situation<'a> {
     pub measured_from_us: i64,
 }
 
-/// From this share of the time on, pgdyno's busiest thread is taken to slow its clients down: a
-/// thread that has work four fifths of the time makes an event wait for others as often as not
-/// (queueing theory: waiting grows as share / (1 - share), here 4 events).
-pub const CLIENT_BOUND_SHARE: f64 = 0.8;
-
-/// A thread that has work less often, but that waits for a CPU from this share of the time on, slows
-/// its clients down too: an answer that comes finds it without a CPU as often as not.
-pub const CLIENT_STARVED_SHARE: f64 = 0.5;
-
-/// The thread of pgdyno that was the limit, if one was; the worst of several.
-pub fn limiting(threads: &[ThreadUse]) -> Option<&ThreadUse> {
-    let is_limit = |thread: &&ThreadUse| {
-        thread.wanted_share() >= CLIENT_BOUND_SHARE || thread.waited_share() >= CLIENT_STARVED_SHARE
-    };
-    let limits = threads.iter().filter(is_limit);
-    limits.max_by(|a, b| a.wanted_share().total_cmp(&b.wanted_share()))
-}
-
 /// All notes on a run, the gravest first.
 pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -107,7 +89,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
 /// What there is to note of the storage layer's account.
 pub fn accounting(it: &Accounting) -> Vec<Note> {
     let mut notes = Vec::new();
-    if let (Some(off), Some(expected)) = (report::is_off(it), it.expected.seen()) {
+    if let (Some(off), Some(expected)) = (it.is_off(), it.expected.seen()) {
         notes.push(note(
             "accounting-off",
             Severity::Warning,
@@ -122,7 +104,7 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "look who else is at work in this database, and whether the plan is the one explained",
         ));
     }
-    if let Some(expected) = it.expected.seen().filter(|e| !report::is_by_index(e)) {
+    if let Some(expected) = it.expected.seen().filter(|e| !e.is_by_index()) {
         notes.push(note(
             "not-by-index",
             Severity::Serious,

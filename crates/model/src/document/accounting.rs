@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fact;
 
+/// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
+/// smaller ones the index's upper pages weigh more, whose number differs from key to key.
+const UNIT_MIN_ROWS: u64 = 255;
+/// How far the server's count may be from what is expected, as a share.
+const TOLERANCE: f64 = 0.02;
+
 /// What was counted between the barrier and the end, and how often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -106,6 +112,14 @@ pub struct UnitCount {
 }
 
 impl Accounting {
+    /// The share by which the server counted more (or, below zero, fewer) logical reads than its units
+    /// explain, where that is more than it may be and units are large enough to tell.
+    pub fn is_off(&self) -> Option<f64> {
+        let large = self.units.first()?.rows_each >= UNIT_MIN_ROWS;
+        let off = self.counted_by_expected()? - 1.0;
+        (large && off.abs() > TOLERANCE).then_some(off)
+    }
+
     fn per_s(&self, count: u64) -> Option<f64> {
         (self.elapsed_us > 0).then(|| count as f64 / self.elapsed_us as f64 * 1e6)
     }
@@ -271,6 +285,14 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Whether the plan is the one that the method is about: random rows one by one by the index.
+    pub fn is_by_index(&self) -> bool {
+        self.plans.iter().all(|(plan, _)| {
+            let mut nodes = plan.split(" > ");
+            nodes.any(|node| node.starts_with("Index Scan "))
+        })
+    }
+
     /// The plan that most units had.
     pub fn plan(&self) -> &str {
         self.plans.first().map_or("", |(plan, _)| plan)

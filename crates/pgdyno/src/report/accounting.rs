@@ -1,14 +1,9 @@
 //! What the storage layer did, in the terminal. Each figure says who counted it; what
 //! is not known is told with its reason and never computed from something else.
 
-use pgdyno_model::document::{Accounting, Expected, NodeFigures};
+use pgdyno_model::document::{Accounting, NodeFigures};
 use pgdyno_model::{Fact, text as figures};
 
-/// From so large a unit on, the server's count is within [`TOLERANCE`] of what is expected. In
-/// smaller ones the index's upper pages weigh more, whose number differs from key to key.
-pub const UNIT_MIN_ROWS: u64 = 255;
-/// How far the server's count may be from what is expected, as a share.
-pub const TOLERANCE: f64 = 0.02;
 /// Sessions that do nothing but logical reads keep at least this share of their cores busy.
 const BUSY_MIN: f64 = 0.9;
 
@@ -188,26 +183,10 @@ fn nodes(it: &Accounting, of: &NodeFigures) -> String {
     line
 }
 
-/// Whether the server's count is as far from what is expected as it must not be: the share, when
-/// units are large enough to tell.
-pub fn is_off(it: &Accounting) -> Option<f64> {
-    let large = it.units.first()?.rows_each >= UNIT_MIN_ROWS;
-    let off = it.counted_by_expected()? - 1.0;
-    (large && off.abs() > TOLERANCE).then_some(off)
-}
-
-/// Whether the plan is the one that the method is about: random rows one by one by the index.
-pub fn is_by_index(expected: &Expected) -> bool {
-    expected.plans.iter().all(|(plan, _)| {
-        let mut nodes = plan.split(" > ");
-        nodes.any(|node| node.starts_with("Index Scan "))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_model::document::Accounted;
+    use pgdyno_model::document::{Accounted, Expected};
     use pgdyno_observe::accounting::example::example as accounting;
 
     #[test]
@@ -278,11 +257,11 @@ mod tests {
     #[test]
     fn a_count_that_is_off_is_noticed_where_units_are_large() {
         let mut it = accounting();
-        assert_eq!(is_off(&it), None);
+        assert_eq!(it.is_off(), None);
         it.units[0].count = 3000;
-        assert!(is_off(&it).is_some_and(|off| off > 0.3));
+        assert!(it.is_off().is_some_and(|off| off > 0.3));
         it.units[0].rows_each = 16;
-        assert_eq!(is_off(&it), None);
+        assert_eq!(it.is_off(), None);
     }
 
     #[test]
@@ -291,9 +270,9 @@ mod tests {
             plans: vec![(plan.to_owned(), 100)],
             ..accounting().expected.seen().unwrap().clone()
         };
-        assert!(is_by_index(&with("Aggregate > Index Scan using a on b")));
-        assert!(!is_by_index(&with(
-            "Aggregate > Bitmap Heap Scan on b > Bitmap Index Scan using a"
-        )));
+        assert!(with("Aggregate > Index Scan using a on b").is_by_index());
+        assert!(
+            !with("Aggregate > Bitmap Heap Scan on b > Bitmap Index Scan using a").is_by_index()
+        );
     }
 }

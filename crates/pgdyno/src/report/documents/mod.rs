@@ -9,8 +9,8 @@ mod tests;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::diagnose::diagnose;
 use crate::store::TrialRow;
+use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,

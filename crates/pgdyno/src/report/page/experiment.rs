@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use super::blocks::Defined;
 use super::{begin, environment, trial, words};
-use crate::diagnose::{self, diagnose};
 use crate::plan::calibrate;
 use crate::report::{calibration, documents, points};
 use crate::store::{ExperimentRow, Filter, Store, TrialRow};
+use pgdyno_diagnose::{self, diagnose};
 use pgdyno_model::document::page::{
     Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
 };
@@ -242,7 +242,7 @@ fn on_grid(result: PointResult, axes: &Axes, judged: &Judged) -> Point {
         retries_per_commit: committed.map(|committed| result.retries as f64 / committed as f64),
         limit: most.map(|(code, agree)| PointLimit {
             code: (*code).to_owned(),
-            name: diagnose::name(code).to_owned(),
+            name: pgdyno_diagnose::name(code).to_owned(),
             agree: *agree,
             of: limits.values().sum(),
         }),
@@ -320,7 +320,7 @@ fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> 
             p99_us: latency.p99_us,
             limit: judged.get(&trial.number).map(|code| TrialLimit {
                 code: code.clone(),
-                name: diagnose::name(code).to_owned(),
+                name: pgdyno_diagnose::name(code).to_owned(),
             }),
             flag: excluded
                 .map(|why| format!("excluded: {why}"))

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnose::Evidence;
 use crate::store::{Store, TrialRow};
+use pgdyno_diagnose::Evidence;
 use pgdyno_model::Failure;
 use pgdyno_model::document::page::TimePerCommit;
 

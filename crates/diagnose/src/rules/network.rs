@@ -4,8 +4,8 @@
 //! system call at each end are part of it, so on one host a statement that costs the server nothing
 //! is limited by this too.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 

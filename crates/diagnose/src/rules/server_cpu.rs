@@ -1,8 +1,8 @@
 //! The server's CPUs: sessions that work, or wait for a CPU, without waiting for anything else.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Found, Rule};
-use crate::diagnose::waits::Class;
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
+use crate::waits::Class;
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 

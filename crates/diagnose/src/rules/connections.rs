@@ -2,8 +2,8 @@
 
 use pgdyno_drive::record::Failure;
 
-use crate::diagnose::evidence::{Evidence, ratio};
-use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::evidence::{Evidence, ratio};
+use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 

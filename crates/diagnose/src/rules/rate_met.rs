@@ -4,8 +4,8 @@
 //! number (the schedule is a Poisson process: its standard deviation is the root of the number), none
 //! was skipped, and they did not queue: on average they started nearly when they were due.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 

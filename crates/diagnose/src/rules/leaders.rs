@@ -3,8 +3,8 @@
 //! Seen from the clients: their sessions wait on some endpoints far longer than on others that serve
 //! the same workload. Where the nodes' own counters of operations were read, these decide.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 

@@ -5,8 +5,8 @@ use pgdyno_drive::record::ScriptInterval;
 use super::budget::{self, Budget};
 use super::stalls::Stalls;
 use super::waits::Class;
-use crate::validity::limiting;
 use pgdyno_model::Outcome;
+use pgdyno_model::client_bound::limiting;
 
 /// With less idle time than this share, CPUs are all in use.
 const FULL_IDLE_SHARE: f64 = 0.1;

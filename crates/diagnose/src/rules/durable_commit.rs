@@ -1,9 +1,9 @@
 //! Making commits durable: sessions that wait for the log to be written and synced, or for standbys
 //! to confirm it.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Found, Rule};
-use crate::diagnose::waits::Class;
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
+use crate::waits::Class;
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 

@@ -1,8 +1,8 @@
 //! Hops between nodes: a statement that reaches a node without the rows it needs is passed on. How
 //! often that happened is not told by the metrics that are read beside a trial.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Rule};
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Rule};
 
 /// The rule.
 pub const RULE: Rule = Rule {

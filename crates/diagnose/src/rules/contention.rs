@@ -1,9 +1,9 @@
 //! Clients in each other's way: sessions that wait for locks on rows or on what the server shares, and
 //! tries thrown away because another was first.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Found, Rule};
-use crate::diagnose::waits::Class;
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
+use crate::waits::Class;
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 

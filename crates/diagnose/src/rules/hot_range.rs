@@ -1,8 +1,8 @@
 //! One range or tablet that all clients want. Which ranges were hot is not told by the metrics that
 //! are read beside a trial, so the rule says what it would need.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Rule};
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Rule};
 
 /// The rule.
 pub const RULE: Rule = Rule {

@@ -4,8 +4,8 @@
 //! Then the time in which the server had nothing to do for a client is the generator's, all of it when
 //! the thread had work nearly all the time.
 
-use crate::diagnose::evidence::Evidence;
-use crate::diagnose::rule::{Examined, Found, Rule};
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
 
