@@ -21,6 +21,7 @@ pub mod exit;
 pub mod experiment;
 mod fact;
 pub mod note;
+pub mod notebook;
 pub mod observed;
 mod observer;
 mod outcome;

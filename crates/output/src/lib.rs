@@ -3,11 +3,13 @@
 //! The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
 //! a measurement must not end because of that.
 
+mod keep;
 mod loading;
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
+pub use keep::Keep;
 pub use loading::Loading;
 
 use pgdyno_model::Failure;

@@ -3,7 +3,6 @@
 mod doors;
 mod plan;
 mod report;
-mod store;
 mod validity;
 
 use std::ffi::OsString;

@@ -17,12 +17,12 @@ use crate::plan::calibrate::judge::Judged;
 use crate::plan::calibrate::read::{self, Calibration};
 use crate::report::calibration;
 use crate::report::live::Screen;
-use crate::store::Store;
 use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::write_answer;
+use pgdyno_store::Store;
 
 /// What to calibrate, and what to expect.
 #[derive(Debug, Args)]
@@ -250,7 +250,7 @@ fn calibrate(
         asked,
         Means {
             wanted,
-            store: store.path(),
+            notebook: &store,
             observer: &mut Observers::new([&mut screen, &mut Titles(talk)]),
             progress: &mut talk.progress(),
             interrupts: super::interrupts()?,

@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::Talk;
 use super::store_args::StoreArgs;
-use crate::store::{Copied, Filter, Store};
+use pgdyno_model::notebook::Filter;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_store::{Copied, Store};
 
 /// What goes where.
 #[derive(Debug, Args)]

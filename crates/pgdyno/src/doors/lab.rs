@@ -9,7 +9,7 @@ use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::notebook::Kept;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use crate::plan::experiment::study::TrialsAlone;
@@ -172,8 +172,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
     let interrupts = super::interrupts()?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
-    let notebook = Notebook::begin(&store, &plan.identity)?.tagged(TAG);
-    drop(store);
+    let notebook = Kept::begin(&store, &plan.identity)?.tagged(TAG);
     if !talk.quiet {
         let (_, words) = conduct::whole_time(plan);
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());

@@ -11,10 +11,11 @@ use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
 
 use crate::report::table::{Table, one_line};
-use crate::store::{Filter, Store, TrialRow, stamp};
+use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::spec::duration;
 use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::write_answer;
+use pgdyno_store::{Store, stamp};
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
@@ -78,8 +79,8 @@ fn since(text: &str) -> Result<String, String> {
         let then = SystemTime::now().checked_sub(ago);
         return then.map(stamp).ok_or_else(wrong);
     }
-    let time = crate::store::read_stamp(text)
-        .or_else(|| crate::store::read_stamp(&format!("{text}T00:00:00Z")));
+    let time = pgdyno_store::read_stamp(text)
+        .or_else(|| pgdyno_store::read_stamp(&format!("{text}T00:00:00Z")));
     time.map(stamp).ok_or_else(wrong)
 }
 

@@ -6,9 +6,9 @@ use clap::Args;
 use pgdyno_platform::terminal;
 
 use super::store_args::StoreArgs;
-use crate::store::Store;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{answer, write_remark};
+use pgdyno_store::Store;
 
 /// A note.
 #[derive(Debug, Args)]

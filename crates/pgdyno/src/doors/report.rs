@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::store_args::StoreArgs;
 use crate::report::{markdown, page};
-use crate::store::{Filter, Store, TrialRow};
+use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{answer, write_answer};
+use pgdyno_store::Store;
 
 /// What to report on, and where to.
 #[derive(Debug, Args)]

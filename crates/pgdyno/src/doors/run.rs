@@ -11,12 +11,13 @@ use super::json_arg::JsonArg;
 use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::plan::brake::Brake;
+use crate::plan::header;
 use crate::plan::prepare::{Prepared, prepare};
 use crate::plan::trial::Trial;
 use crate::report::live::Screen;
 use crate::report::{documents, summary};
-use crate::store::{Keep, TrialHeader, check_tag};
-use pgdyno_output::write_answer;
+use pgdyno_model::notebook::{TrialHeader, check_tag};
+use pgdyno_output::{Keep, write_answer};
 
 /// What to run, and how.
 #[derive(Debug, Args)]
@@ -103,7 +104,7 @@ impl ResultArgs {
         let header = TrialHeader {
             tags: self.tag.clone(),
             note: self.note.clone(),
-            ..TrialHeader::of(spec, prepared)
+            ..header::header(spec, prepared)
         };
         Keep::begin(self.store.store.as_deref(), &header)
     }

@@ -12,7 +12,7 @@ use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::notebook::Kept;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use crate::plan::experiment::study::TrialsAlone;
@@ -177,8 +177,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
     let interrupts = super::interrupts()?;
     let store = args.store.open()?;
-    let notebook = Notebook::begin(&store, &plan.identity)?;
-    drop(store);
+    let notebook = Kept::begin(&store, &plan.identity)?;
     if !talk.quiet {
         let (_, words) = conduct::whole_time(&plan);
         pgdyno_output::remark!(

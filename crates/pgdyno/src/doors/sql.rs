@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
-use crate::store::Cell;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_store::Cell;
 
 /// What is asked.
 #[derive(Debug, Args)]

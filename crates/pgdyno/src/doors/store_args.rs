@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::store::{Store, place};
 use pgdyno_model::Failure;
+use pgdyno_store::{Store, place};
 
 /// Which store.
 #[derive(Debug, Clone, Default, Args)]

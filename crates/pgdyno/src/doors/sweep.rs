@@ -1,5 +1,7 @@
 //! `pgdyno sweep`: a matrix of trials from a file, a preset or pgbench-tools' configuration.
 
+use pgdyno_model::document::points::Points;
+use pgdyno_store::Store;
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use super::json_arg::{self, JsonArg};
 use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::notebook::Kept;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
@@ -255,7 +257,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     let json_to = args.json.open()?;
     let store = args.store.open()?;
     let begun = match args.resume {
-        true => Notebook::resume(&store, &plan.identity)?,
+        true => Kept::resume(&store, &plan.identity)?,
         false => None,
     };
     let notebook = match begun {
@@ -280,10 +282,9 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
                     store.path().display()
                 );
             }
-            Notebook::begin(&store, &plan.identity)?
+            Kept::begin(&store, &plan.identity)?
         }
     };
-    drop(store);
     if !talk.quiet {
         let (_, words) = conduct::whole_time(&plan);
         let trials = plan.slots.len();
@@ -312,7 +313,10 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     )?;
     let trials = ended.trials;
     if !args.json.replaces_text() {
-        write_answer(format_args!("\n{}\n", points::text(&notebook.points()?)))?;
+        write_answer(format_args!(
+            "\n{}\n",
+            points::text(&of_notebook(&store, &notebook)?)
+        ))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
     if let Some(asked) = plan.experiment.capacity
@@ -391,4 +395,9 @@ fn again(args: &SweepArgs) -> String {
         Some(Discover::Http(http)) => words.push(format!("--discover={http}")),
     }
     words.join(" ")
+}
+
+/// What an experiment came to, point by point.
+fn of_notebook(store: &Store, kept: &Kept<'_>) -> Result<Points, Failure> {
+    points::of_experiment(store, &store.experiment(kept.uuid())?)
 }

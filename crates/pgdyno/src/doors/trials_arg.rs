@@ -1,7 +1,8 @@
 //! Sets of trials as they are named on command lines: an experiment, `tag:NAME`, `3-8`, `3,5,7`.
 
-use crate::store::{Filter, Store, TrialRow};
+use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure, State};
+use pgdyno_store::Store;
 
 /// The complete trials that this names, without those that are excluded.
 ///

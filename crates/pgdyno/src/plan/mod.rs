@@ -4,8 +4,10 @@
 pub mod account;
 pub mod brake;
 pub mod calibrate;
+pub mod command_line;
 mod emitter;
 pub mod experiment;
+pub mod header;
 pub mod hygiene;
 pub mod io;
 pub mod prepare;

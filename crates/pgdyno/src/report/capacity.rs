@@ -9,8 +9,8 @@ use pgdyno_stats::Bootstrap;
 
 use crate::plan::experiment::capacity::{Ladder, ladders};
 use crate::plan::experiment::point::Point;
-use crate::store::TrialRow;
 use pgdyno_model::document::capacity::{self, Capacity};
+use pgdyno_model::notebook::TrialRow;
 
 /// From the complete trials of an experiment: its points as they were planned, what varies in them,
 /// and the limit in microseconds.

@@ -12,11 +12,10 @@ use pgdyno_stats::gate::{Figure, Unit};
 use pgdyno_stats::{CompareOptions, Comparison, Sample, compare};
 use serde_json::Value;
 
-use crate::store::TrialRow;
-use pgdyno_model::document;
 use pgdyno_model::document::comparison::{ComparedFigure, ComparedPoint, Differing};
 use pgdyno_model::document::repeats::Summary;
-use pgdyno_model::{Exit, Failure, text as figures};
+use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::{Exit, Failure, document, text as figures};
 
 /// A figure of a trial that can be compared.
 pub struct Metric {
@@ -71,7 +70,7 @@ pub const METRICS: [Metric; 6] = [
     metric("p99.9", Unit::TimeUs, |t| time(t, |l| l.p99_9_us)),
 ];
 
-fn time(trial: &TrialRow, of: fn(&crate::store::Latency) -> Option<u64>) -> Option<f64> {
+fn time(trial: &TrialRow, of: fn(&pgdyno_model::notebook::Latency) -> Option<u64>) -> Option<f64> {
     let latency = match trial.spec.rate {
         Some(_) => &trial.response,
         None => &trial.service,

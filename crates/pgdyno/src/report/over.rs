@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{retries_lab, slob_sweep};
-use crate::store::TrialRow;
 use pgdyno_model::event::Finished;
+use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Failure, Observer, Outcome, State};
 
 /// A trial and what it came to.

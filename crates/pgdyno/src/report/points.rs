@@ -11,6 +11,7 @@ mod text;
 mod uneven;
 mod varied;
 
+use pgdyno_model::notebook::Notebook;
 pub use text::text;
 
 use std::collections::BTreeMap;
@@ -21,18 +22,18 @@ use serde_json::Value;
 
 use super::comparison::{METRICS, Metric};
 use super::table::one_line;
-use crate::store::{ExperimentRow, Filter, Kind, Store, TrialRow};
 use pgdyno_model::document::points::{
     ExperimentName, LeftOut, Outlier, PointFigure, PointResult, Points, Unsteady,
 };
 use pgdyno_model::document::repeats::{LatencyKind, Repeat, Spread};
+use pgdyno_model::notebook::{ExperimentRow, Filter, Kind, TrialRow};
 use pgdyno_model::{Failure, Note, State};
 
 /// What an experiment came to.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn of_experiment(store: &Store, experiment: &ExperimentRow) -> Result<Points, Failure> {
+pub fn of_experiment(store: &dyn Notebook, experiment: &ExperimentRow) -> Result<Points, Failure> {
     let mut trials = store.trials(&Filter {
         experiment: Some(experiment.uuid.clone()),
         ..Filter::default()
@@ -46,7 +47,7 @@ pub fn of_experiment(store: &Store, experiment: &ExperimentRow) -> Result<Points
 /// # Errors
 /// The store cannot be read.
 pub fn of_trials(
-    store: &Store,
+    store: &dyn Notebook,
     experiment: &ExperimentRow,
     trials: Vec<TrialRow>,
 ) -> Result<Points, Failure> {
@@ -93,7 +94,11 @@ impl Key {
 }
 
 /// What the trials of one point came to, at least one of them.
-fn point(store: &Store, trials: Vec<TrialRow>, varied: &[String]) -> Result<PointResult, Failure> {
+fn point(
+    store: &dyn Notebook,
+    trials: Vec<TrialRow>,
+    varied: &[String],
+) -> Result<PointResult, Failure> {
     let first = &trials[0];
     let workload = first.workload.clone();
     let point = first.point.clone();

@@ -23,12 +23,13 @@ use super::table_info::{self, TableInfo};
 use super::watch::Watch;
 use crate::doors::json_arg::Sink;
 use crate::plan::brake::Brake;
+use crate::plan::header;
 use crate::plan::prepare::Prepared;
 use crate::plan::trial::{self, Trial};
 use crate::report::documents;
-use crate::store::{Keep, TrialHeader};
 use pgdyno_database::dialect::Product;
-use pgdyno_output::write_answer;
+
+use pgdyno_output::{Keep, write_answer};
 use pgdyno_workload::mix::WeightedScript;
 
 /// pgbench's exit code when a client has ended before its time.
@@ -102,7 +103,7 @@ pub fn run(
     let interrupts = crate::doors::interrupts()?;
     let control = Control::default();
     let mut keep = match &asked.store {
-        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial.spec, &prepared)),
+        Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupts.count());

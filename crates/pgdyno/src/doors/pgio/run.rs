@@ -12,14 +12,15 @@ use super::conf::Conf;
 use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs, Talk};
 use crate::doors::{interrupts, run};
+use crate::plan::header;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::Trial;
 use crate::report::{documents, summary};
-use crate::store::{Keep, TrialHeader, verdict};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
-use pgdyno_output::write_answer;
+use pgdyno_model::notebook::verdict;
+use pgdyno_output::{Keep, write_answer};
 
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
@@ -62,7 +63,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         true => Keep::nothing(),
         false => Keep::begin(
             args.store.store.as_deref(),
-            &TrialHeader::of(&trial.spec, &prepared),
+            &header::header(&trial.spec, &prepared),
         ),
     };
     let since = (interrupts, interrupted_before);

@@ -8,13 +8,14 @@ use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{Asked, YCSB, tables};
 use crate::plan::brake::Brake;
+use crate::plan::header;
 use crate::plan::prepare::prepare;
 use crate::plan::trial::Trial;
 use crate::report::{documents, retries};
-use crate::store::{Keep, TrialHeader};
+
 use pgdyno_model::spec::{Address, TargetSpec};
 use pgdyno_model::{Failure, Observers, Outcome, TrialSpec, text};
-use pgdyno_output::{Loading, remark, write_answer};
+use pgdyno_output::{Keep, Loading, remark, write_answer};
 
 /// Does it; gives the exit code.
 ///
@@ -56,7 +57,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
     );
     let control = Control::default();
     let mut keep = match &run.store {
-        Some(path) => Keep::begin(path.as_deref(), &TrialHeader::of(&trial.spec, &prepared)),
+        Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
         None => Keep::nothing(),
     };
     let brake = Brake::on(&control, interrupts, interrupted_before);

@@ -1,7 +1,8 @@
 //! Carrying a calibration out: its experiment is made for the server and run like any other. More
 //! clients follow from what the trials so far came to.
 
-use std::path::{Path, PathBuf};
+use pgdyno_model::notebook::{Notebook, verdict};
+
 use std::time::Duration;
 
 use pgdyno_platform::interrupt::Interrupts;
@@ -13,14 +14,13 @@ use super::judge::Judged;
 use super::measure::{self, Measure, READ, Server, UPDATE};
 use super::{read, server_side};
 use crate::plan::experiment::conduct::{self as runner, Means as RunnersMeans};
-use crate::plan::experiment::notebook::Notebook;
+use crate::plan::experiment::notebook::Kept;
 use crate::plan::experiment::plan::Plan;
 use crate::plan::experiment::point::Point;
 use crate::plan::experiment::schedule::Slot;
 use crate::plan::experiment::study::Study;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::{hygiene, settings};
-use crate::store::{Store, verdict};
 use pgdyno_database::dialect::{POSTGRESQL, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, trouble};
@@ -64,7 +64,7 @@ pub struct Means<'a> {
     /// Where the database is.
     pub wanted: TargetSpec,
     /// Where trials are kept.
-    pub store: &'a Path,
+    pub notebook: &'a dyn Notebook,
     /// Who watches its trials.
     pub observer: &'a mut dyn Observer<Outcome>,
     /// Who is told the steps before a trial, loads among them.
@@ -106,18 +106,16 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
     let name = asked.name.clone().unwrap_or_else(|| named_after(&target));
     let mut plan = asked.plan(&name, &server, &means.wanted)?;
     plan.identity.definition["calibration"] = asked.to_json();
-    let store = Store::open(means.store)?;
-    let notebook = Notebook::begin(&store, &plan.identity)?;
+    let notebook = Kept::begin(means.notebook, &plan.identity)?;
     let mut calibration = Calibration {
         asked,
-        store: store.path().to_owned(),
+        notebook: means.notebook,
         plan: &plan,
         growth: asked.growth.within(&facts),
         target: target.clone(),
         server,
         counters: None,
     };
-    drop(store);
     let mut steps = Steps {
         interrupts: means.interrupts,
     };
@@ -240,7 +238,7 @@ impl Growth {
 
 struct Calibration<'a> {
     asked: &'a Asked,
-    store: PathBuf,
+    notebook: &'a dyn Notebook,
     plan: &'a Plan,
     growth: Growth,
     target: Target,
@@ -262,10 +260,9 @@ impl Study for Calibration<'_> {
     }
 
     /// Twice as many clients each time, until that is no use any more.
-    fn more(&mut self, notebook: &Notebook) -> Result<Vec<Slot>, Failure> {
-        let store = Store::existing(&self.store)?;
-        let experiment = store.experiment(notebook.uuid())?;
-        let Some(calibration) = read::of_experiment(&store, &experiment)? else {
+    fn more(&mut self, kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
+        let experiment = self.notebook.experiment(kept.uuid())?;
+        let Some(calibration) = read::of_experiment(self.notebook, &experiment)? else {
             return Ok(Vec::new());
         };
         let goes_on = match self.asked.go_on {

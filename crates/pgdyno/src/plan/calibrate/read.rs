@@ -7,11 +7,11 @@ use super::expect::Expectations;
 use super::growth::Growth;
 use super::measure::{Measure, READ, UPDATE};
 use super::server_side::EVENT;
-use crate::store::{ExperimentRow, Filter, Store};
 use pgdyno_database::dialect::Product;
 use pgdyno_model::client_bound::{CLIENT_BOUND_SHARE, limiting};
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::calibration::{Grown, Step};
+use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook};
 use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
 
 /// All that was measured.
@@ -89,7 +89,7 @@ impl Measured {
 /// # Errors
 /// The store cannot be read.
 pub fn of_experiment(
-    store: &Store,
+    store: &dyn Notebook,
     experiment: &ExperimentRow,
 ) -> Result<Option<Calibration>, Failure> {
     let definition: Value = serde_json::from_str(&experiment.definition).unwrap_or_default();
@@ -145,7 +145,7 @@ pub fn of_experiment(
 ///
 /// # Errors
 /// There is none, or it is another experiment.
-pub fn called(store: &Store, name: &str) -> Result<Calibration, Failure> {
+pub fn called(store: &dyn Notebook, name: &str) -> Result<Calibration, Failure> {
     let experiment = store.experiment(name)?;
     of_experiment(store, &experiment)?.ok_or_else(|| {
         let text = format!("experiment {name} is no calibration");

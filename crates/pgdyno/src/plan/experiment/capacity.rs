@@ -9,9 +9,9 @@ use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
 use super::plan::Plan;
 use super::point::{Point, Rate};
 use super::schedule::Slot;
-use crate::store::TrialRow;
 use pgdyno_model::event::Role;
 use pgdyno_model::experiment::Capacity;
+use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Failure, text};
 
 /// The percentile that keeps the limit or not.

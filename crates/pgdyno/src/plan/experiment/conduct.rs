@@ -11,7 +11,7 @@ use pgdyno_session::Session;
 
 use super::capacity;
 use super::estimate::{Learnt, LoadedTables, estimate};
-use super::notebook::{Circumstances, Notebook, state_after};
+use super::notebook::{Circumstances, Kept, state_after};
 use super::plan::Plan;
 use super::point::Rate;
 use super::schedule::{Key, Slot};
@@ -21,11 +21,11 @@ use crate::plan::hygiene;
 use crate::plan::prepare::{self, Prepared};
 use crate::plan::settings::{self, Changes, Way};
 use crate::plan::trial::Trial;
-use crate::store::verdict;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
+use pgdyno_model::notebook::verdict;
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
@@ -52,7 +52,7 @@ pub struct Means<'a> {
     /// What is done besides the plan's trials.
     pub study: &'a mut dyn Study,
     /// Where trials are kept.
-    pub notebook: &'a Notebook,
+    pub notebook: &'a Kept<'a>,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
@@ -277,7 +277,10 @@ impl Sweep<'_> {
         self.means.study.before(&planned, &prepared);
         let brake = Brake::on(&control, interrupts, self.interrupts_seen);
         // The notebook first: what is seen is kept already.
-        let mut observers = Observers::new([&mut writer, self.means.observer]);
+        let mut observers = Observers::new([
+            &mut *writer as &mut dyn Observer<Outcome>,
+            self.means.observer,
+        ]);
         let outcome = trial.run(&prepared, &control, &mut observers);
         drop(brake);
         if let Some((kind, text)) = self.means.study.after() {

@@ -1,16 +1,17 @@
 //! An experiment in the store: which of its trials are complete, and a place for those to come.
 
-use std::path::PathBuf;
+use crate::plan::{header, hygiene};
+use pgdyno_model::notebook::{
+    ExperimentHeader, Filter, KeptTrial, Notebook, TrialHeader, TrialRow,
+};
 
 use serde_json::{Value, json};
 
 use super::schedule::{Key, Slot};
-use crate::plan::hygiene;
 use crate::plan::prepare::Prepared;
-use crate::report::points;
-use crate::store::{ExperimentHeader, Filter, Store, TrialHeader, TrialRow, TrialWriter};
+
 use pgdyno_database::open::Target;
-use pgdyno_model::document::points::Points;
+
 use pgdyno_model::event::Role;
 use pgdyno_model::{Exit, Failure, State, TrialSpec};
 
@@ -78,9 +79,9 @@ pub struct Done {
     pub goodput_per_s: f64,
 }
 
-/// An experiment in a store.
-pub struct Notebook {
-    store: PathBuf,
+/// An experiment in the notebook.
+pub struct Kept<'a> {
+    notebook: &'a dyn Notebook,
     /// Its number there.
     experiment: i64,
     uuid: String,
@@ -90,22 +91,22 @@ pub struct Notebook {
 }
 
 /// An experiment that was begun before, and what it was begun with.
-pub struct Begun {
+pub struct Begun<'a> {
     /// Goes on with it.
-    pub notebook: Notebook,
+    pub notebook: Kept<'a>,
     /// Its seed.
     pub seed: i64,
 }
 
-impl Notebook {
+impl<'a> Kept<'a> {
     /// Begins the experiment.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin(store: &Store, identity: &Identity) -> Result<Notebook, Failure> {
-        let begun = store.begin_experiment(&identity.header())?;
-        Ok(Notebook {
-            store: store.path().to_owned(),
+    pub fn begin(notebook: &'a dyn Notebook, identity: &Identity) -> Result<Self, Failure> {
+        let begun = notebook.begin_experiment(&identity.header())?;
+        Ok(Self {
+            notebook,
             experiment: begun.number,
             uuid: begun.uuid,
             done: Vec::new(),
@@ -114,8 +115,8 @@ impl Notebook {
     }
 
     /// With a mark on all trials to come.
-    pub fn tagged(self, tag: &'static str) -> Notebook {
-        Notebook {
+    pub fn tagged(self, tag: &'static str) -> Self {
+        Self {
             tag: Some(tag),
             ..self
         }
@@ -126,10 +127,13 @@ impl Notebook {
     ///
     /// # Errors
     /// All of this name are others; another pgdyno is at work on it; the store cannot be read.
-    pub fn resume(store: &Store, identity: &Identity) -> Result<Option<Begun>, Failure> {
-        let place = store.path().display();
+    pub fn resume(
+        notebook: &'a dyn Notebook,
+        identity: &Identity,
+    ) -> Result<Option<Begun<'a>>, Failure> {
+        let place = notebook.place();
         let name = &identity.name;
-        let named = store.experiments_named(name)?;
+        let named = notebook.experiments_named(name)?;
         let same = named.iter().find_map(|row| {
             let definition: Value = serde_json::from_str(&row.definition).ok()?;
             let is_same = definition["sha256"] == identity.sha256.as_str();
@@ -144,7 +148,7 @@ impl Notebook {
             ))
             .hint("without --resume it is begun anew, beside what is there"));
         };
-        let trials = store.trials(&Filter {
+        let trials = notebook.trials(&Filter {
             experiment: Some(row.uuid.clone()),
             ..Filter::default()
         })?;
@@ -168,8 +172,8 @@ impl Notebook {
                     goodput_per_s: trial.goodput_per_s.unwrap_or(0.0),
                 })
             });
-        let notebook = Notebook {
-            store: store.path().to_owned(),
+        let notebook = Self {
+            notebook,
             experiment: row.number,
             uuid: row.uuid.clone(),
             done: done.collect(),
@@ -188,21 +192,12 @@ impl Notebook {
     /// # Errors
     /// The store cannot be read.
     pub fn results(&self) -> Result<Vec<TrialRow>, Failure> {
-        let mut trials = Store::existing(&self.store)?.trials(&Filter {
+        let mut trials = self.notebook.trials(&Filter {
             experiment: Some(self.uuid.clone()),
             ..Filter::default()
         })?;
         trials.retain(counts);
         Ok(trials)
-    }
-
-    /// What it came to, point by point.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn points(&self) -> Result<Points, Failure> {
-        let store = Store::existing(&self.store)?;
-        points::of_experiment(&store, &store.experiment(&self.uuid)?)
     }
 
     /// Trials that are complete, and count, from the sessions before this one.
@@ -219,9 +214,9 @@ impl Notebook {
         (slot, position): (&Slot, u32),
         spec: &TrialSpec,
         prepared: &Prepared,
-    ) -> Result<TrialWriter, Failure> {
-        let header = self.placed((slot, position), TrialHeader::of(spec, prepared));
-        Store::open(&self.store)?.begin(&header)
+    ) -> Result<Box<dyn KeptTrial>, Failure> {
+        let header = self.placed((slot, position), header::header(spec, prepared));
+        self.notebook.begin(&header)
     }
 
     /// A trial came to nothing before it could begin.
@@ -236,8 +231,8 @@ impl Notebook {
         before: &Circumstances,
         why: &Failure,
     ) -> Result<(), Failure> {
-        let header = self.placed((slot, position), TrialHeader::not_begun(spec, target));
-        let mut writer = Store::open(&self.store)?.begin(&header)?;
+        let header = self.placed((slot, position), header::not_begun(spec, target));
+        let mut writer = self.notebook.begin(&header)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         writer.end_with(why)
     }

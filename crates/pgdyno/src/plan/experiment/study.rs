@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::notebook::Notebook;
+use super::notebook::Kept;
 use super::schedule::Slot;
 use crate::plan::prepare::Prepared;
 use pgdyno_model::Failure;
@@ -23,7 +23,7 @@ pub trait Study {
     ///
     /// # Errors
     /// The notebook cannot be read.
-    fn more(&mut self, _notebook: &Notebook) -> Result<Vec<Slot>, Failure> {
+    fn more(&mut self, _kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
         Ok(Vec::new())
     }
 

@@ -9,7 +9,6 @@ mod tests;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::store::TrialRow;
 use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
@@ -17,6 +16,7 @@ use pgdyno_model::document::{
     Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Stored, Target, Trial, Warmup,
     WholeTrial, Workload,
 };
+use pgdyno_model::notebook::TrialRow;
 
 /// Grows when a field of the document changes its meaning or goes.
 const FORMAT: u32 = 1;

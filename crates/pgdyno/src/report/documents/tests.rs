@@ -10,8 +10,9 @@ use pgdyno_drive::{ErrorClass, record};
 use serde_json::Value;
 
 use super::{stored, whole};
-use crate::store::{Store, TrialRow, header};
 use pgdyno_model::Outcome;
+use pgdyno_model::notebook::TrialRow;
+use pgdyno_store::{Store, example};
 
 const DOCS: &str = include_str!("../../../../../docs/json.md");
 
@@ -30,7 +31,7 @@ const UNNAMED: [&str; 1] = ["host"];
 fn outcome() -> (Outcome, TrialRow) {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(&dir.path().join("s")).unwrap();
-    let writer = store.begin(&header()).unwrap();
+    let writer = store.begin(&example()).unwrap();
     let number = writer.number();
     writer.fail("over").unwrap();
     let mut outcome = store.outcome(number).unwrap();

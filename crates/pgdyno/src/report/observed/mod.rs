@@ -226,20 +226,22 @@ pub fn line(observed: &Observed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::report::documents::trial as document;
-    use crate::store::{Store, header};
     use pgdyno_drive::record::SlowTransaction;
     use pgdyno_model::Outcome;
     use pgdyno_model::observed::{
         self, Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Sample, Series,
         ServerStatement, Span, Total,
     };
+    use pgdyno_store::Store;
+    use pgdyno_store::example;
 
     /// Ten measured seconds after two of warm-up; a checkpoint in the fifth.
     fn outcome() -> Outcome {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
-        let writer = store.begin(&header()).unwrap();
+        let writer = store.begin(&example()).unwrap();
         let number = writer.number();
         writer.fail("over").unwrap();
         let mut outcome = store.outcome(number).unwrap();

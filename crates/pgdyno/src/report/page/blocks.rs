@@ -1,6 +1,7 @@
 //! What stands beside an experiment's matrix, or in its place: slob's cache fit, the laboratory for
 //! retries, capacity. Each is what its own command has shown, from the store.
 
+use pgdyno_model::notebook::{ExperimentRow, Notebook, TrialRow};
 use serde_json::Value;
 
 use super::slob_sweep::document as cache_fit;
@@ -9,7 +10,6 @@ use crate::plan::experiment::retries_lab::{FORMS, WORKLOADS};
 use crate::plan::experiment::slob_sweep::{Room, Vary};
 use crate::report::over::Over;
 use crate::report::{capacity, retries_lab, slob_sweep};
-use crate::store::{ExperimentRow, Store, TrialRow};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
@@ -37,7 +37,11 @@ impl Defined {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn slob(&self, store: &Store, all: &[TrialRow]) -> Result<Option<SlobSweep>, Failure> {
+    pub fn slob(
+        &self,
+        store: &dyn Notebook,
+        all: &[TrialRow],
+    ) -> Result<Option<SlobSweep>, Failure> {
         let Some(vary) = Vary::in_points(&self.points) else {
             return Ok(None);
         };
@@ -63,7 +67,7 @@ impl Defined {
     /// The store cannot be read.
     pub fn retries_lab(
         &self,
-        store: &Store,
+        store: &dyn Notebook,
         all: &[TrialRow],
     ) -> Result<Option<RetriesLab>, Failure> {
         let is_form = |point: &Value| {

@@ -1,11 +1,11 @@
 //! The page of a comparison: two sets of trials, point by point.
 
+use pgdyno_model::notebook::{Kind, Notebook, TrialRow};
 use std::collections::BTreeMap;
 
 use super::histogram::{self, Shared};
 use super::{begin, time_per_commit};
 use crate::report::comparison::{Compared, Pair};
-use crate::store::{Kind, Store, TrialRow};
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::document::page::{
     Changed, ComparePage, Difference, OrderedTrial, OverTime, Pair as PairDocument, Side,
@@ -44,7 +44,7 @@ pub struct Sides<'a> {
 ///
 /// # Errors
 /// Nothing is compared, or the store cannot be read.
-pub fn compare(store: &Store, sides: &Sides<'_>) -> Result<ComparePage, Failure> {
+pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, Failure> {
     let Some((first, figures)) = sides.compared.first() else {
         return Err(Failure::new("A and B have nothing in common"));
     };
@@ -114,7 +114,7 @@ fn method(is_paired: bool) -> Vec<(&'static str, &'static str)> {
 }
 
 fn of_pair(
-    store: &Store,
+    store: &dyn Notebook,
     sides: &Sides<'_>,
     pair: &Pair<'_>,
     figures: &[Compared],
@@ -138,7 +138,7 @@ fn of_pair(
     })
 }
 
-fn of_side(store: &Store, trials: &[&TrialRow], kind: Kind) -> Result<SideFigures, Failure> {
+fn of_side(store: &dyn Notebook, trials: &[&TrialRow], kind: Kind) -> Result<SideFigures, Failure> {
     let mut all = Latencies::default();
     let mut repeats = Vec::new();
     let mut over_time: BTreeMap<u64, Latencies> = BTreeMap::new();

@@ -5,7 +5,7 @@ use pgdyno_model::document::{Facts, Observed, Run};
 use pgdyno_model::{Fact, text as figures};
 
 use super::observed;
-use crate::store::TrialRow;
+use pgdyno_model::notebook::TrialRow;
 
 /// Settings that are not as the server's program has them, or why they are not known.
 pub fn settings(facts: &Facts) -> (Option<Vec<Setting>>, Option<String>) {

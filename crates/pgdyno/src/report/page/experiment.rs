@@ -1,6 +1,7 @@
 //! An experiment's page: its points on a grid of what varies, every trial in run order, and the pages
 //! of its trials within the same file.
 
+use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook, TrialRow};
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -9,7 +10,6 @@ use super::blocks::Defined;
 use super::{begin, environment, trial, words};
 use crate::plan::calibrate;
 use crate::report::{calibration, documents, points};
-use crate::store::{ExperimentRow, Filter, Store, TrialRow};
 use pgdyno_diagnose::{self, diagnose};
 use pgdyno_model::document::page::{
     Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
@@ -28,7 +28,7 @@ const PAGES_BYTES_MAX: usize = 24 << 20;
 /// # Errors
 /// The store cannot be read.
 pub fn experiment(
-    store: &Store,
+    store: &dyn Notebook,
     row: &ExperimentRow,
     with_trials: bool,
 ) -> Result<ExperimentPage, Failure> {
@@ -46,7 +46,7 @@ pub fn experiment(
 /// # Errors
 /// The store cannot be read.
 pub fn set(
-    store: &Store,
+    store: &dyn Notebook,
     name: &str,
     mut all: Vec<TrialRow>,
     with_trials: bool,
@@ -80,7 +80,7 @@ pub fn set(
 }
 
 fn of(
-    store: &Store,
+    store: &dyn Notebook,
     row: &ExperimentRow,
     all: Vec<TrialRow>,
     with_trials: bool,
@@ -339,7 +339,12 @@ struct Pages {
 }
 
 impl Pages {
-    fn add(&mut self, store: &Store, outcome: &Outcome, row: &TrialRow) -> Result<(), Failure> {
+    fn add(
+        &mut self,
+        store: &dyn Notebook,
+        outcome: &Outcome,
+        row: &TrialRow,
+    ) -> Result<(), Failure> {
         if row.elapsed_us.is_none() || self.bytes > PAGES_BYTES_MAX {
             return Ok(());
         }
@@ -393,11 +398,11 @@ fn facts(
 fn took_s(all: &[TrialRow]) -> Option<f64> {
     let begun = all
         .iter()
-        .filter_map(|t| crate::store::read_stamp(&t.started))
+        .filter_map(|t| pgdyno_store::read_stamp(&t.started))
         .min()?;
     let ended = all
         .iter()
-        .filter_map(|t| crate::store::read_stamp(t.ended.as_deref()?))
+        .filter_map(|t| pgdyno_store::read_stamp(t.ended.as_deref()?))
         .max()?;
     ended
         .duration_since(begun)

@@ -1,8 +1,8 @@
 //! Where a client's time went for each commit, by what its session was seen to do.
 
+use pgdyno_model::notebook::{Notebook, TrialRow};
 use std::collections::BTreeMap;
 
-use crate::store::{Store, TrialRow};
 use pgdyno_diagnose::Evidence;
 use pgdyno_model::Failure;
 use pgdyno_model::document::page::TimePerCommit;
@@ -20,7 +20,7 @@ const OTHER: &str = "Other";
 /// # Errors
 /// The store cannot be read.
 pub fn of(
-    store: &Store,
+    store: &dyn Notebook,
     a: &[&TrialRow],
     b: &[&TrialRow],
 ) -> Result<Option<Vec<TimePerCommit>>, Failure> {
@@ -34,7 +34,7 @@ pub fn of(
 type Parts = BTreeMap<String, f64>;
 
 /// Over all repeats together; `None` when one of them was not seen.
-fn side(store: &Store, trials: &[&TrialRow]) -> Result<Option<Parts>, Failure> {
+fn side(store: &dyn Notebook, trials: &[&TrialRow]) -> Result<Option<Parts>, Failure> {
     let mut all = Parts::new();
     let mut commits = 0;
     for trial in trials {

@@ -2,9 +2,9 @@
 
 use super::{begin, environment, histogram, observed, slob, statements, timeline, words};
 use crate::report::documents::{self, stored};
-use crate::store::{Filter, Store, TrialRow};
 use pgdyno_model::document::page::{Histograms, Sibling, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
+use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
 use pgdyno_model::{Failure, Outcome};
 
 /// Events this near to a transaction's time are told beside it.
@@ -14,7 +14,7 @@ const AROUND_US: i64 = 2_000_000;
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn trial(store: &Store, trial: &TrialRow) -> Result<TrialPage, Failure> {
+pub fn trial(store: &dyn Notebook, trial: &TrialRow) -> Result<TrialPage, Failure> {
     of_outcome(store, &store.outcome(trial.number)?, trial)
 }
 
@@ -22,7 +22,11 @@ pub fn trial(store: &Store, trial: &TrialRow) -> Result<TrialPage, Failure> {
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn of_outcome(store: &Store, outcome: &Outcome, row: &TrialRow) -> Result<TrialPage, Failure> {
+pub fn of_outcome(
+    store: &dyn Notebook,
+    outcome: &Outcome,
+    row: &TrialRow,
+) -> Result<TrialPage, Failure> {
     let mut trial = documents::trial(outcome);
     trial.run.stored = Some(stored(row));
     Ok(of(trial, outcome, row, siblings(store, row)?))
@@ -132,7 +136,7 @@ fn around(observed: &Observed, (from_us, to_us): (i64, i64), events: &[(usize, &
 }
 
 /// All repeats of its point, in their order.
-fn siblings(store: &Store, trial: &TrialRow) -> Result<Vec<Sibling>, Failure> {
+fn siblings(store: &dyn Notebook, trial: &TrialRow) -> Result<Vec<Sibling>, Failure> {
     let (Some(_), Some(name)) = (trial.repeat, &trial.experiment_name) else {
         return Ok(Vec::new());
     };

@@ -3,8 +3,8 @@
 use pgdyno_drive::Until;
 
 use crate::report::retries;
-use crate::store::TrialRow;
 use pgdyno_model::document::{Facts, PageNote, Run};
+use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Note, text as figures};
 
 /// `tpcb, scale 50, 32 clients, 4,200.0/s requested`.

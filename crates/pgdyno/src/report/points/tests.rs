@@ -1,7 +1,8 @@
 //! On stores that are filled by hand.
 
 use super::*;
-use crate::store::{ExperimentHeader, TrialHeader, header};
+use pgdyno_model::notebook::{ExperimentHeader, TrialHeader};
+use pgdyno_store::{Store, example};
 use rusqlite::{Connection, params};
 use serde_json::json;
 use std::path::Path;
@@ -37,7 +38,7 @@ impl Filled {
             experiment: Some(self.experiment.number),
             point: Some(json!({ "clients": clients, "params": { "scale": 3 } })),
             repeat: Some(repeat),
-            ..header()
+            ..example()
         };
         let writer = self.store.begin(&header).unwrap();
         let number = writer.number();

@@ -1,11 +1,10 @@
 //! What the server did in some repeats of a point and not in others: a reason for them to differ that
 //! is none of what varies.
 
+use pgdyno_model::notebook::{Notebook, TrialRow};
 use std::borrow::Cow;
 
-use crate::store::{Store, TrialRow};
-use pgdyno_model::Failure;
-use pgdyno_model::{Note, Severity};
+use pgdyno_model::{Failure, Note, Severity};
 
 /// Kinds of events, each with its note's code, what happened, and what to do about it.
 const KINDS: [(&str, &str, &str, &str); 2] = [
@@ -28,7 +27,7 @@ const KINDS: [(&str, &str, &str, &str); 2] = [
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn notes(store: &Store, trials: &[TrialRow]) -> Result<Vec<Note>, Failure> {
+pub fn notes(store: &dyn Notebook, trials: &[TrialRow]) -> Result<Vec<Note>, Failure> {
     let mut notes = Vec::new();
     for (kind, code, what, remedy) in KINDS {
         let mut with = Vec::new();

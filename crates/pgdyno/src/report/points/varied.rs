@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::report::table::one_line;
-use crate::store::TrialRow;
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::experiment::POINT_NAME;
+use pgdyno_model::notebook::TrialRow;
 
 /// The values of a point by path: those of the workload and the server as `params.NAME`,
 /// `settings.NAME`.

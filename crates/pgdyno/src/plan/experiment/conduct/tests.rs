@@ -4,8 +4,8 @@ use super::*;
 use crate::plan::experiment::reader;
 use crate::plan::experiment::study::TrialsAlone;
 use crate::plan::experiment::toml_text::Source;
-use crate::store::Store;
 use pgdyno_model::progress::Silent;
+use pgdyno_store::Store;
 
 /// Writes down what it is told, one line an event.
 #[derive(Default)]
@@ -75,7 +75,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
     let wanted = TargetSpec::at(pgdyno_testkit::postgres().address().url());
     let plan = Plan::new(experiment, &wanted, 1).unwrap();
     let store = Store::open(&folder.path().join("store")).unwrap();
-    let notebook = Notebook::begin(&store, &plan.identity).unwrap();
+    let notebook = Kept::begin(&store, &plan.identity).unwrap();
     conduct(
         &plan,
         Means {

@@ -68,38 +68,43 @@ fn unreadable(next: usize, why: Box<dyn std::error::Error + Send + Sync>) -> rus
     rusqlite::Error::FromSqlConversionFailure(next - 1, Type::Text, why)
 }
 
-/// Makes a struct whose fields are columns. A field that is no column of its name has the expression
-/// that gives it behind its type.
-macro_rules! columns {
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident {
-            $($(#[$field_meta:meta])* pub $field:ident: $type:ty $(= $sql:literal)?,)*
-        }
-    ) => {
-        $(#[$meta])*
-        pub struct $name {
-            $($(#[$field_meta])* pub $field: $type,)*
-        }
+/// A struct that is read from a row.
+pub trait Columns: Sized {
+    /// What stands between SELECT and FROM.
+    fn columns() -> String;
 
-        impl $name {
-            /// What stands between SELECT and FROM.
+    /// Reads a row of such a SELECT.
+    ///
+    /// # Errors
+    /// A value of another type.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self>;
+}
+
+/// The columns of a field, whose type its getter tells.
+pub fn names<R, T: Column>(_: fn(&R) -> &T, field: &str) -> Vec<String> {
+    T::names(field)
+}
+
+/// Says that a struct's fields are columns, in this order. A field that is no column of its name has the
+/// expression that gives it.
+macro_rules! columns {
+    ($name:ident: $($field:ident $(= $sql:literal)?,)*) => {
+        impl $crate::columns::Columns for $name {
             fn columns() -> String {
                 let mut columns: Vec<String> = Vec::new();
                 $(
                     #[allow(unused_mut, unused_assignments)]
-                    let mut names = <$type as $crate::store::columns::Column>::names(stringify!($field));
+                    let mut names = $crate::columns::names(|row: &$name| &row.$field, stringify!($field));
                     $(names = vec![$sql.to_owned()];)?
                     columns.extend(names);
                 )*
                 columns.join(", ")
             }
 
-            /// Reads a row of such a SELECT.
             fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
                 let mut next = 0;
                 Ok(Self {
-                    $($field: <$type as $crate::store::columns::Column>::read(row, &mut next)?,)*
+                    $($field: $crate::columns::Column::read(row, &mut next)?,)*
                 })
             }
         }

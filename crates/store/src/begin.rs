@@ -1,10 +1,10 @@
 //! Putting a trial into the store, before it begins.
 
+use pgdyno_drive::record::{ScriptRecord, StatementRecord};
+use pgdyno_model::notebook::{ExperimentHeader, ExperimentRow, TrialHeader};
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use pgdyno_drive::operations;
-use pgdyno_drive::record::ScriptRecord;
 use pgdyno_platform::host::Host;
 use pgdyno_platform::process::Identity;
 use rusqlite::types::Value;
@@ -12,118 +12,9 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{ExperimentRow, Store, TrialWriter, command_line, stamp, units, uuid};
-use crate::plan::prepare::Prepared;
-use pgdyno_database::open::Target;
+use super::{Store, TrialWriter, stamp, units, uuid};
 use pgdyno_model::document::{Facts, TargetKind};
-use pgdyno_model::{Failure, Note, TrialSpec};
-
-/// An experiment, before its first trial.
-#[derive(Debug, Clone)]
-pub struct ExperimentHeader {
-    /// What people call it; need not be unique.
-    pub name: String,
-    /// The text that defines it: the file of a sweep.
-    pub definition: String,
-}
-
-/// All that is known of a trial before it begins.
-#[derive(Debug, Clone)]
-pub struct TrialHeader {
-    /// The number of its experiment, if it belongs to one.
-    pub experiment: Option<i64>,
-    /// The swept parameters at its point, as a JSON object.
-    pub point: Option<serde_json::Value>,
-    /// Which repeat of that point it is, from 1.
-    pub repeat: Option<u32>,
-    /// Its place in the order of the experiment, from 1.
-    pub position: Option<u32>,
-    /// Marks to find it by.
-    pub tags: Vec<String>,
-    /// What there is to say of it.
-    pub note: Option<String>,
-    /// The workload's name.
-    pub workload: String,
-    /// The pack's content, when it is a pack.
-    pub pack_sha256: Option<String>,
-    /// What every client starts with.
-    pub variables: BTreeMap<String, String>,
-    /// Where it runs, for people, without secrets.
-    pub target: String,
-    /// Whose server that is.
-    pub target_kind: TargetKind,
-    /// What is known about the server.
-    pub facts: Facts,
-    /// The host that pgdyno runs on.
-    pub host: Host,
-    /// What a reader must know, as far as it is known before.
-    pub notes: Vec<Note>,
-    /// What was typed, without secrets.
-    pub command: String,
-    /// The trial.
-    pub spec: TrialSpec,
-    /// What it runs.
-    pub scripts: Vec<ScriptRecord>,
-    /// The operations whose work units these count.
-    pub operations: Vec<String>,
-}
-
-impl TrialHeader {
-    /// Of a trial that stands alone.
-    pub fn of(spec: &TrialSpec, prepared: &Prepared) -> Self {
-        let pack = prepared.workload.pack.as_ref();
-        Self {
-            experiment: None,
-            point: None,
-            repeat: None,
-            position: None,
-            tags: Vec::new(),
-            note: None,
-            workload: prepared.workload.name.clone(),
-            pack_sha256: pack.map(|pack| pack.content_hash()),
-            variables: prepared.variables.clone(),
-            target: prepared.target.title.clone(),
-            target_kind: prepared.target.kind,
-            facts: prepared.facts.clone(),
-            host: Host::read(),
-            notes: prepared.notes(None, None, None),
-            command: command_line::of_process(),
-            spec: TrialSpec {
-                query_mode: Some(prepared.query_mode()),
-                ..spec.clone()
-            },
-            scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
-            operations: operations(&prepared.scripts),
-        }
-    }
-
-    /// Of a trial that came to nothing before it was prepared; the target, if it was found.
-    pub fn not_begun(spec: &TrialSpec, target: Option<&Target>) -> Self {
-        Self {
-            experiment: None,
-            point: None,
-            repeat: None,
-            position: None,
-            tags: Vec::new(),
-            note: None,
-            workload: spec.workload.join(" "),
-            pack_sha256: None,
-            variables: BTreeMap::new(),
-            target: target.map_or_else(String::new, |target| target.title.clone()),
-            target_kind: target.map_or(TargetKind::Named, |target| target.kind),
-            facts: Facts::unseen("the trial ended before the server was asked"),
-            host: Host::read(),
-            notes: Vec::new(),
-            command: command_line::of_process(),
-            spec: TrialSpec {
-                query_mode: Some(spec.query_mode()),
-                ..spec.clone()
-            },
-            scripts: Vec::new(),
-            operations: Vec::new(),
-        }
-    }
-}
+use pgdyno_model::{Failure, TrialSpec};
 
 impl Store {
     /// Puts an experiment into the store.
@@ -153,7 +44,7 @@ impl Store {
     /// The store cannot be written.
     pub fn begin(&self, header: &TrialHeader) -> Result<TrialWriter, Failure> {
         for tag in &header.tags {
-            super::marks::check_tag(tag)?;
+            pgdyno_model::notebook::check_tag(tag)?;
         }
         let uuid = new_uuid()?;
         // A connection of its own: it works on a thread of its own.
@@ -270,43 +161,43 @@ fn host(host: &Host) -> serde_json::Value {
     })
 }
 
-#[cfg(test)]
-pub mod tests {
-    use super::*;
-    use pgdyno_drive::record::StatementRecord;
-    use pgdyno_model::State;
-
-    /// A trial of one script, about whose server nothing is known.
-    pub fn header() -> TrialHeader {
-        let statement = StatementRecord {
-            text: "SELECT 1;".to_owned(),
-            is_sql: true,
-        };
-        TrialHeader {
-            experiment: None,
-            point: None,
-            repeat: None,
-            position: None,
-            tags: Vec::new(),
-            note: None,
-            workload: "one".to_owned(),
-            pack_sha256: None,
-            variables: BTreeMap::new(),
-            target: "a server".to_owned(),
-            target_kind: TargetKind::Named,
-            facts: Facts::unseen("not asked in this test"),
-            host: Host::read(),
-            notes: Vec::new(),
-            command: "pgdyno run one".to_owned(),
-            spec: TrialSpec::of("one").resolved(),
-            operations: vec!["select".to_owned()],
-            scripts: vec![ScriptRecord {
-                name: "one".to_owned(),
-                weight: 1,
-                statements: vec![statement],
-            }],
-        }
+/// A trial of one script, about whose server nothing is known: for tests of those who keep trials.
+pub fn example() -> TrialHeader {
+    let statement = StatementRecord {
+        text: "SELECT 1;".to_owned(),
+        is_sql: true,
+    };
+    TrialHeader {
+        experiment: None,
+        point: None,
+        repeat: None,
+        position: None,
+        tags: Vec::new(),
+        note: None,
+        workload: "one".to_owned(),
+        pack_sha256: None,
+        variables: BTreeMap::new(),
+        target: "a server".to_owned(),
+        target_kind: TargetKind::Named,
+        facts: Facts::unseen("not asked in this test"),
+        host: Host::read(),
+        notes: Vec::new(),
+        command: "pgdyno run one".to_owned(),
+        spec: TrialSpec::of("one").resolved(),
+        operations: vec!["select".to_owned()],
+        scripts: vec![ScriptRecord {
+            name: "one".to_owned(),
+            weight: 1,
+            statements: vec![statement],
+        }],
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use pgdyno_model::State;
 
     #[test]
     fn a_trial_of_an_experiment_says_where_it_stands_there() {
@@ -324,7 +215,7 @@ pub mod tests {
             position: Some(7),
             tags: vec!["new".to_owned()],
             note: Some("cold".to_owned()),
-            ..header()
+            ..example()
         };
         let writer = store.begin(&header).unwrap();
         let trial = store.trial(&writer.number().to_string()).unwrap();
@@ -348,12 +239,12 @@ pub mod tests {
         let store = Store::open(&dir.path().join("s")).unwrap();
         let header = TrialHeader {
             tags: vec!["two words".to_owned()],
-            ..header()
+            ..example()
         };
         assert!(store.begin(&header).is_err());
         assert!(
             store
-                .trials(&super::super::Filter::default())
+                .trials(&pgdyno_model::notebook::Filter::default())
                 .unwrap()
                 .is_empty()
         );

@@ -15,12 +15,12 @@ use serde::de::DeserializeOwned;
 
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
-use super::end::BROKEN_INVARIANT;
 use super::{
     Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units, warmup,
     worst,
 };
 use pgdyno_model::document::TargetKind;
+use pgdyno_model::notebook::BROKEN_INVARIANT;
 use pgdyno_model::observed::Observed;
 
 impl Store {

@@ -310,8 +310,8 @@ fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
-    use crate::store::begin::tests::header;
+    use crate::Store;
+    use crate::begin::example;
     use pgdyno_model::observed::Sample;
     use serde_json::json;
 
@@ -394,7 +394,7 @@ mod tests {
     fn what_was_seen_is_read_again_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
-        let writer = store.begin(&header()).unwrap();
+        let writer = store.begin(&example()).unwrap();
         let number = writer.number();
         let mut seen = Observed::default();
         for batch in batches() {

@@ -1,10 +1,11 @@
-//! Keeping a run that somebody watches. Nothing that goes wrong with the store is worth a
-//! measurement: it is told, and the run goes on.
+//! Keeping a run of a command. Nothing that goes wrong with the store is worth a
+//! measurement: a warning says so, and the run goes on.
 
 use std::path::Path;
 
-use super::{Store, TrialHeader, TrialWriter, place};
+use pgdyno_model::notebook::TrialHeader;
 use pgdyno_model::{Failure, Outcome};
+use pgdyno_store::{Store, TrialWriter, place};
 
 /// A run that is kept, or not.
 pub struct Keep(Option<TrialWriter>);
@@ -62,12 +63,12 @@ fn told<T>(result: Result<T, Failure>) -> Option<T> {
         Ok(value) => return Some(value),
         Err(failure) => failure,
     };
-    pgdyno_output::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
+    crate::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
     for detail in &failure.details {
-        pgdyno_output::remark!("pgdyno: detail: {detail}");
+        crate::remark!("pgdyno: detail: {detail}");
     }
     for hint in &failure.hints {
-        pgdyno_output::remark!("pgdyno: hint: {hint}");
+        crate::remark!("pgdyno: hint: {hint}");
     }
     None
 }

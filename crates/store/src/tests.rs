@@ -7,8 +7,9 @@ use rusqlite::Connection;
 
 use pgdyno_model::{State, TrialSpec};
 
-use super::begin::tests::header;
-use super::{Copied, ExperimentHeader, Filter, Store, TrialHeader, exchange, schema};
+use super::begin::example;
+use super::{Copied, Store, exchange, schema};
+use pgdyno_model::notebook::{ExperimentHeader, Filter, TrialHeader};
 
 fn dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -73,7 +74,7 @@ fn the_tables_are_made_once_by_however_many_at_once() {
         for _ in 0..8 {
             scope.spawn(|| {
                 let store = Store::open(&path).unwrap();
-                store.begin(&header()).unwrap().fail("over").unwrap();
+                store.begin(&example()).unwrap().fail("over").unwrap();
             });
         }
     });
@@ -92,11 +93,11 @@ fn what_a_spec_says_stands_in_columns_of_its_own() {
     let store = Store::open(&dir.path().join("s")).unwrap();
     let spec = TrialSpec {
         rate: Some(2.5),
-        ..header().spec
+        ..example().spec
     };
     let header = TrialHeader {
         spec: spec.clone(),
-        ..header()
+        ..example()
     };
     let number = store.begin(&header).unwrap().number();
     let trial = store.trial(&number.to_string()).unwrap();
@@ -167,7 +168,7 @@ fn ten_thousand_trials_are_listed_at_once() {
     let of_experiment = TrialHeader {
         experiment: Some(store.begin_experiment(&sweep).unwrap().number),
         tags: vec!["new".to_owned()],
-        ..header()
+        ..example()
     };
     store.begin(&of_experiment).unwrap().fail("over").unwrap();
     let columns = exchange::columns(&store.connection, "trial").unwrap();
@@ -273,11 +274,11 @@ fn trials_are_copied_once_with_their_experiment() {
     let of_experiment = TrialHeader {
         experiment: Some(experiment),
         tags: vec!["new".to_owned()],
-        ..header()
+        ..example()
     };
     store.begin(&of_experiment).unwrap().fail("over").unwrap();
-    store.begin(&header()).unwrap().fail("over").unwrap();
-    let running = store.begin(&header()).unwrap();
+    store.begin(&example()).unwrap().fail("over").unwrap();
+    let running = store.begin(&example()).unwrap();
     let copied = |trials, known, running| {
         Ok(Copied {
             trials,
@@ -289,7 +290,7 @@ fn trials_are_copied_once_with_their_experiment() {
     let e = store.export(None, &copy).unwrap_err().to_string();
     assert!(e.contains("exists already"), "{e}");
     let mut other = Store::open(&dir.path().join("other")).unwrap();
-    other.begin(&header()).unwrap().fail("over").unwrap();
+    other.begin(&example()).unwrap().fail("over").unwrap();
     assert_eq!(other.import(&copy), copied(2, 0, 0));
     assert_eq!(other.import(&copy), copied(0, 2, 0));
     let filter = Filter {
@@ -325,7 +326,7 @@ fn a_number_that_no_trial_has_is_no_beginning_of_a_uuid() {
     let dir = dir();
     let store = Store::open(&dir.path().join("s")).unwrap();
     for uuid in ["1234567a-0", "1234567a-1", "12345678-0"] {
-        store.begin(&header()).unwrap().fail("over").unwrap();
+        store.begin(&example()).unwrap().fail("over").unwrap();
         let sql = "UPDATE trial SET uuid = ? WHERE number = (SELECT max(number) FROM trial)";
         store.connection.execute(sql, [uuid]).unwrap();
     }
@@ -347,7 +348,7 @@ fn a_number_that_no_trial_has_is_no_beginning_of_a_uuid() {
 fn sql_changes_nothing_and_opens_no_other_file() {
     let dir = dir();
     let store = Store::open(&dir.path().join("s")).unwrap();
-    store.begin(&header()).unwrap().fail("over").unwrap();
+    store.begin(&example()).unwrap().fail("over").unwrap();
     let other = dir.path().join("other");
     let other = other.display();
     for sql in [

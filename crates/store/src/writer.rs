@@ -303,11 +303,11 @@ impl<O> Observer<O> for TrialWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::begin::tests::header;
-    use crate::store::{Filter, Kind};
+    use crate::begin::example;
     use pgdyno_drive::record::{
         Counts, Failure as Reason, Latencies, PackedUnits, ScriptSecond, Work,
     };
+    use pgdyno_model::notebook::{Filter, Kind};
 
     fn second(start_us: u64, warmup: bool, latencies_us: &[u64]) -> Job {
         let mut service = Latencies::default();
@@ -347,7 +347,7 @@ mod tests {
     fn percentiles_of_a_trial_come_from_merged_histograms() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
-        let writer = store.begin(&header()).unwrap();
+        let writer = store.begin(&example()).unwrap();
         // A quick second and a slow one: the mean of their medians would be 5050.
         writer.send(second(0, true, &[1; 500]));
         writer.send(second(0, false, &[100; 1000]));
@@ -381,7 +381,7 @@ mod tests {
     fn nothing_is_synced_while_a_trial_runs_and_everything_at_its_end() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
-        let mut writer = store.begin(&header()).unwrap();
+        let mut writer = store.begin(&example()).unwrap();
         let mut desk = writer.close().unwrap();
         let synchronous = |desk: &Desk| -> i64 {
             let connection = &desk.store.connection;
@@ -406,7 +406,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         let store = Store::open(&path).unwrap();
-        let mut writer = store.begin(&header()).unwrap();
+        let mut writer = store.begin(&example()).unwrap();
         let mut desk = writer.close().unwrap();
         let connection = &desk.store.connection;
         connection.busy_timeout(std::time::Duration::ZERO).unwrap();
@@ -427,8 +427,8 @@ mod tests {
     fn a_trial_that_is_given_up_without_a_word_is_aborted() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
-        drop(store.begin(&header()).unwrap());
-        let writer = store.begin(&header()).unwrap();
+        drop(store.begin(&example()).unwrap());
+        let writer = store.begin(&example()).unwrap();
         writer.abort("enough").unwrap();
         let trials = store.trials(&Filter::default()).unwrap();
         let ends: Vec<_> = trials
@@ -446,7 +446,7 @@ mod tests {
     fn so_many_events_are_kept_and_no_more() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
-        let mut writer = store.begin(&header()).unwrap();
+        let mut writer = store.begin(&example()).unwrap();
         for at_us in 0..EVENTS_MAX as u64 + 10 {
             writer.keep_event("error", at_us, "lost");
         }

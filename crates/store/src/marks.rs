@@ -1,23 +1,10 @@
 //! What people add to trials: notes, tags, that they do not count; and removing them.
 
+use pgdyno_model::notebook::check_tag;
 use rusqlite::{OptionalExtension, params};
 
 use super::Store;
-use pgdyno_model::{Exit, Failure};
-
-/// A tag is a word, so that lists of them can be read.
-///
-/// # Errors
-/// It is none.
-pub fn check_tag(tag: &str) -> Result<(), Failure> {
-    if tag.is_empty() || tag.starts_with('-') || tag.chars().any(|c| c.is_whitespace() || c == ',')
-    {
-        let text = format!("\"{tag}\" cannot be a tag");
-        return Err(Failure::with(Exit::Usage, text)
-            .hint("a tag is a word without spaces and commas: baseline, before-upgrade"));
-    }
-    Ok(())
-}
+use pgdyno_model::Failure;
 
 impl Store {
     /// Sets the note of a trial, or takes it away.

@@ -1,8 +1,9 @@
 //! How trials end in the store: with an outcome, with a reason, or found dead.
 
+use pgdyno_model::notebook::verdict;
 use std::time::{Duration, SystemTime};
 
-use pgdyno_drive::record::{End, Latencies, Phase, Recording};
+use pgdyno_drive::record::{Latencies, Phase, Recording};
 use pgdyno_platform::process::{Identity, Life};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
@@ -151,30 +152,6 @@ fn abort(connection: &mut Connection, number: i64) -> rusqlite::Result<()> {
     columns.extend(ending(State::Aborted, Some(reason), ended));
     update(&transaction, number, columns)?;
     transaction.commit()
-}
-
-/// What the reason of a trial begins with that a broken invariant ended.
-pub(super) const BROKEN_INVARIANT: &str = "broken invariant: ";
-
-/// What a recording says of how the trial went, and why it is not complete.
-pub fn verdict(recording: &Recording) -> (State, Option<String>) {
-    let clients = &recording.clients;
-    let early = || {
-        let (aborted, total) = (clients.aborted, clients.total);
-        Some(format!(
-            "{aborted} of {total} clients ended before their time"
-        ))
-    };
-    match recording.end {
-        End::Interrupted => (State::Aborted, Some("interrupted".to_owned())),
-        End::InvariantBroken => {
-            let what = recording.broken_invariant.as_deref().unwrap_or_default();
-            (State::Failed, Some(format!("{BROKEN_INVARIANT}{what}")))
-        }
-        End::AllClientsAborted | End::ClientAborted { .. } => (State::Failed, early()),
-        End::Complete if clients.aborted > 0 => (State::Failed, early()),
-        End::Complete => (State::Complete, None),
-    }
 }
 
 fn ending(state: State, reason: Option<&str>, ended: SystemTime) -> Columns {

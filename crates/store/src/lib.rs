@@ -11,14 +11,13 @@
 mod accounting;
 mod begin;
 pub mod columns;
-pub mod command_line;
 mod end;
 mod endpoints;
 mod engine;
 mod exchange;
 mod happened;
-mod keep;
 mod marks;
+mod notebook;
 mod observed;
 mod outcome;
 mod packed;
@@ -42,18 +41,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-pub use begin::ExperimentHeader;
-pub use begin::TrialHeader;
-#[cfg(test)]
-pub use begin::tests::header;
-pub use end::verdict;
+pub use begin::example;
 pub use exchange::Copied;
-pub use keep::Keep;
-pub use marks::check_tag;
 pub use query::Cell;
-pub use seconds::Kind;
 pub use stamp::{read as read_stamp, stamp};
-pub use trials::{ExperimentRow, Filter, Latency, TrialRow};
 pub use writer::TrialWriter;
 
 use pgdyno_model::Failure;

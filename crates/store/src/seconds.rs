@@ -1,5 +1,6 @@
 //! The seconds of a trial, read again, and what they come to.
 
+use pgdyno_model::notebook::Kind;
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{
@@ -10,18 +11,6 @@ use rusqlite::{Connection, Row};
 
 use super::{Store, packed, units};
 use pgdyno_model::Failure;
-
-/// Which latencies of transactions.
-#[allow(dead_code, reason = "the store keeps all three")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// From the first try's start to the end.
-    Service,
-    /// From the scheduled start to the end; with a rate only.
-    Response,
-    /// From the scheduled start to the start; with a rate only.
-    Lag,
-}
 
 impl Store {
     /// Every second of a trial, warm-up included, in order.

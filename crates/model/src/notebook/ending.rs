@@ -1,0 +1,29 @@
+//! How a trial went, by its recording.
+
+use pgdyno_drive::record::{End, Recording};
+
+use crate::State;
+
+/// What the reason of a trial begins with that a broken invariant ended.
+pub const BROKEN_INVARIANT: &str = "broken invariant: ";
+
+/// What a recording says of how the trial went, and why it is not complete.
+pub fn verdict(recording: &Recording) -> (State, Option<String>) {
+    let clients = &recording.clients;
+    let early = || {
+        let (aborted, total) = (clients.aborted, clients.total);
+        Some(format!(
+            "{aborted} of {total} clients ended before their time"
+        ))
+    };
+    match recording.end {
+        End::Interrupted => (State::Aborted, Some("interrupted".to_owned())),
+        End::InvariantBroken => {
+            let what = recording.broken_invariant.as_deref().unwrap_or_default();
+            (State::Failed, Some(format!("{BROKEN_INVARIANT}{what}")))
+        }
+        End::AllClientsAborted | End::ClientAborted { .. } => (State::Failed, early()),
+        End::Complete if clients.aborted > 0 => (State::Failed, early()),
+        End::Complete => (State::Complete, None),
+    }
+}

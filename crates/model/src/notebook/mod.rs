@@ -1,0 +1,81 @@
+//! The notebook as the runner and reports need it. The store implements it; others may.
+
+mod ending;
+mod headers;
+mod rows;
+
+use pgdyno_drive::record::{Latencies, Second};
+
+use crate::{Failure, Note, Observer, Outcome};
+
+pub use ending::{BROKEN_INVARIANT, verdict};
+pub use headers::{ExperimentHeader, TrialHeader, check_tag};
+pub use rows::{ExperimentRow, Filter, Kind, Latency, TrialRow};
+
+/// Where trials are kept, and read again. Every method fails where it cannot be read or written.
+#[allow(clippy::missing_errors_doc, reason = "said once above")]
+pub trait Notebook {
+    /// What it is called in messages: a path.
+    fn place(&self) -> String;
+
+    /// The trials that are wanted, the newest first.
+    fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure>;
+
+    /// The experiment with this name (the newest of several), or whose UUID begins so.
+    fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure>;
+
+    /// The experiments with this name, the newest first.
+    fn experiments_named(&self, name: &str) -> Result<Vec<ExperimentRow>, Failure>;
+
+    /// All that is kept of a trial.
+    fn outcome(&self, number: i64) -> Result<Outcome, Failure>;
+
+    /// The validity notes of a trial.
+    fn notes(&self, number: i64) -> Result<Vec<Note>, Failure>;
+
+    /// The texts of a trial's events of one kind, in their order.
+    fn events(&self, number: i64, kind: &str) -> Result<Vec<String>, Failure>;
+
+    /// How often something of this kind (`checkpoint`, `autovacuum`) was going on while the trial was
+    /// measured; `None` when this instrument did not watch from beginning to end.
+    fn happened(&self, number: i64, kind: &str, instrument: &str) -> Result<Option<u64>, Failure>;
+
+    /// A trial's seconds, warm-up included.
+    fn seconds(&self, number: i64) -> Result<Vec<Second>, Failure>;
+
+    /// Latencies of the measured time, of one script or all of them.
+    fn latencies(
+        &self,
+        number: i64,
+        script: Option<usize>,
+        kind: Kind,
+    ) -> Result<Latencies, Failure>;
+
+    /// Puts an experiment into the notebook.
+    fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure>;
+
+    /// Puts a trial into the notebook, and gives what keeps its seconds.
+    fn begin(&self, header: &TrialHeader) -> Result<Box<dyn KeptTrial>, Failure>;
+}
+
+/// A trial that is being kept: it observes the trial. Dropped without an end, it leaves the trial
+/// aborted.
+pub trait KeptTrial: Observer<Outcome> {
+    /// The trial's number in its notebook.
+    fn number(&self) -> i64;
+
+    /// Something happened, `at_us` microseconds after clients began to work.
+    fn keep_event(&mut self, kind: &'static str, at_us: u64, text: &str);
+
+    /// The trial is over: the rest of it is kept.
+    ///
+    /// # Errors
+    /// It cannot be. The trial then counts as aborted, with the seconds that were kept.
+    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<(), Failure>;
+
+    /// The trial came to nothing, because of this.
+    ///
+    /// # Errors
+    /// As [`KeptTrial::finish`].
+    fn end_with(self: Box<Self>, failure: &Failure) -> Result<(), Failure>;
+}

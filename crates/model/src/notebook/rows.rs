@@ -1,0 +1,108 @@
+//! What the notebook has of trials and experiments, without seconds.
+
+use serde::Serialize;
+
+use crate::{State, TrialSpec};
+
+/// Which trials are wanted; all conditions must hold.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Of the experiment with this name, or whose UUID begins so.
+    pub experiment: Option<String>,
+    /// With this workload.
+    pub workload: Option<String>,
+    /// With all of these.
+    pub tags: Vec<String>,
+    /// In this state.
+    pub state: Option<State>,
+    /// Begun at this time or later (a stamp of the notebook: RFC 3339 in UTC, with microseconds).
+    pub since: Option<String>,
+    /// At most so many, the newest ones.
+    pub limit: Option<u64>,
+}
+
+/// An experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExperimentRow {
+    /// In this store.
+    pub number: i64,
+    /// Everywhere.
+    pub uuid: String,
+    /// For people.
+    pub name: String,
+    /// When it was begun, UTC.
+    pub created: String,
+    /// What defines it.
+    pub definition: String,
+}
+
+/// Latencies of the measured time, in microseconds. A percentile with fewer than ten values beyond
+/// it is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Latency {
+    pub mean_us: Option<f64>,
+    pub p50_us: Option<u64>,
+    pub p90_us: Option<u64>,
+    pub p95_us: Option<u64>,
+    pub p99_us: Option<u64>,
+    pub p99_9_us: Option<u64>,
+    pub max_us: Option<u64>,
+}
+
+/// A trial and its figures, without its seconds. The fields are the columns of `trial`
+/// (docs/store.md).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names are those of the columns")]
+pub struct TrialRow {
+    pub number: i64,
+    pub uuid: String,
+    pub state: State,
+    pub reason: Option<String>,
+    pub started: String,
+    pub ended: Option<String>,
+    /// The experiment's number.
+    pub experiment: Option<i64>,
+    pub experiment_name: Option<String>,
+    pub position: Option<u32>,
+    /// The swept parameters.
+    pub point: Option<serde_json::Value>,
+    pub repeat: Option<u32>,
+    /// Why it does not count.
+    pub excluded: Option<String>,
+    pub note: Option<String>,
+    pub tags: Vec<String>,
+    pub workload: String,
+    pub pack_sha256: Option<String>,
+    pub target: String,
+    pub server_version: Option<String>,
+    pub pgdyno: String,
+    pub command: String,
+    #[serde(skip)]
+    pub spec: TrialSpec,
+    pub load_sha256: String,
+    pub elapsed_us: Option<u64>,
+    pub committed: Option<u64>,
+    pub failed: Option<u64>,
+    pub skipped: Option<u64>,
+    pub unknown: Option<u64>,
+    pub late: Option<u64>,
+    pub retries: Option<u64>,
+    pub retried: Option<u64>,
+    pub goodput_per_s: Option<f64>,
+    pub service: Latency,
+    pub response: Latency,
+    pub client_user_us: Option<u64>,
+    pub client_system_us: Option<u64>,
+}
+
+/// Which latencies of transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// From the first try's start to the end.
+    Service,
+    /// From the scheduled start to the end; with a rate only.
+    Response,
+    /// From the scheduled start to the start; with a rate only.
+    Lag,
+}

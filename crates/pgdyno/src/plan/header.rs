@@ -1,0 +1,69 @@
+//! What is kept of a trial before it begins.
+
+use std::collections::BTreeMap;
+
+use pgdyno_database::open::Target;
+use pgdyno_drive::operations;
+use pgdyno_drive::record::ScriptRecord;
+use pgdyno_model::TrialSpec;
+use pgdyno_model::document::{Facts, TargetKind};
+use pgdyno_model::notebook::TrialHeader;
+use pgdyno_platform::host::Host;
+
+use super::command_line;
+use super::prepare::Prepared;
+
+/// Of a trial that stands alone.
+pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
+    let pack = prepared.workload.pack.as_ref();
+    TrialHeader {
+        experiment: None,
+        point: None,
+        repeat: None,
+        position: None,
+        tags: Vec::new(),
+        note: None,
+        workload: prepared.workload.name.clone(),
+        pack_sha256: pack.map(|pack| pack.content_hash()),
+        variables: prepared.variables.clone(),
+        target: prepared.target.title.clone(),
+        target_kind: prepared.target.kind,
+        facts: prepared.facts.clone(),
+        host: Host::read(),
+        notes: prepared.notes(None, None, None),
+        command: command_line::of_process(),
+        spec: TrialSpec {
+            query_mode: Some(prepared.query_mode()),
+            ..spec.clone()
+        },
+        scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
+        operations: operations(&prepared.scripts),
+    }
+}
+
+/// Of a trial that came to nothing before it was prepared; the target, if it was found.
+pub fn not_begun(spec: &TrialSpec, target: Option<&Target>) -> TrialHeader {
+    TrialHeader {
+        experiment: None,
+        point: None,
+        repeat: None,
+        position: None,
+        tags: Vec::new(),
+        note: None,
+        workload: spec.workload.join(" "),
+        pack_sha256: None,
+        variables: BTreeMap::new(),
+        target: target.map_or_else(String::new, |target| target.title.clone()),
+        target_kind: target.map_or(TargetKind::Named, |target| target.kind),
+        facts: Facts::unseen("the trial ended before the server was asked"),
+        host: Host::read(),
+        notes: Vec::new(),
+        command: command_line::of_process(),
+        spec: TrialSpec {
+            query_mode: Some(spec.query_mode()),
+            ..spec.clone()
+        },
+        scripts: Vec::new(),
+        operations: Vec::new(),
+    }
+}

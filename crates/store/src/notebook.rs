@@ -1,0 +1,82 @@
+//! The store as the runner and reports see it.
+
+use pgdyno_drive::record::{Latencies, Second};
+use pgdyno_model::notebook::{
+    ExperimentHeader, ExperimentRow, Filter, KeptTrial, Kind, Notebook, TrialHeader, TrialRow,
+};
+use pgdyno_model::{Failure, Note, Outcome};
+
+use super::{Store, TrialWriter};
+
+impl Notebook for Store {
+    fn place(&self) -> String {
+        self.path().display().to_string()
+    }
+
+    fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure> {
+        self.trials(filter)
+    }
+
+    fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure> {
+        self.experiment(called)
+    }
+
+    fn experiments_named(&self, name: &str) -> Result<Vec<ExperimentRow>, Failure> {
+        self.experiments_named(name)
+    }
+
+    fn outcome(&self, number: i64) -> Result<Outcome, Failure> {
+        self.outcome(number)
+    }
+
+    fn notes(&self, number: i64) -> Result<Vec<Note>, Failure> {
+        self.notes(number)
+    }
+
+    fn events(&self, number: i64, kind: &str) -> Result<Vec<String>, Failure> {
+        self.events(number, kind)
+    }
+
+    fn happened(&self, number: i64, kind: &str, instrument: &str) -> Result<Option<u64>, Failure> {
+        self.happened(number, kind, instrument)
+    }
+
+    fn seconds(&self, number: i64) -> Result<Vec<Second>, Failure> {
+        self.seconds(number)
+    }
+
+    fn latencies(
+        &self,
+        number: i64,
+        script: Option<usize>,
+        kind: Kind,
+    ) -> Result<Latencies, Failure> {
+        self.latencies(number, script, kind)
+    }
+
+    fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
+        self.begin_experiment(header)
+    }
+
+    fn begin(&self, header: &TrialHeader) -> Result<Box<dyn KeptTrial>, Failure> {
+        Ok(Box::new(self.begin(header)?))
+    }
+}
+
+impl KeptTrial for TrialWriter {
+    fn number(&self) -> i64 {
+        self.number()
+    }
+
+    fn keep_event(&mut self, kind: &'static str, at_us: u64, text: &str) {
+        self.keep_event(kind, at_us, text);
+    }
+
+    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<(), Failure> {
+        (*self).finish(outcome)
+    }
+
+    fn end_with(self: Box<Self>, failure: &Failure) -> Result<(), Failure> {
+        (*self).end_with(failure)
+    }
+}
