@@ -1,9 +1,7 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
 mod doors;
-mod plan;
 mod report;
-mod validity;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -10,11 +10,6 @@ use super::json_arg::JsonArg;
 use super::observing::observing;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use crate::plan::calibrate::conduct::{self, Asked, GoOn, Means};
-use crate::plan::calibrate::expect::Expectations;
-use crate::plan::calibrate::growth::Growth;
-use crate::plan::calibrate::judge::Judged;
-use crate::plan::calibrate::read::{self, Calibration};
 use crate::report::calibration;
 use crate::report::live::Screen;
 use pgdyno_model::document::calibration::Baseline;
@@ -22,6 +17,11 @@ use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::write_answer;
+use pgdyno_run::calibrate::conduct::{self, Asked, GoOn, Means};
+use pgdyno_run::calibrate::expect::Expectations;
+use pgdyno_run::calibrate::growth::Growth;
+use pgdyno_run::calibrate::judge::Judged;
+use pgdyno_run::calibrate::read::{self, Calibration};
 use pgdyno_store::Store;
 
 /// What to calibrate, and what to expect.

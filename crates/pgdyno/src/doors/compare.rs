@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::json_arg::sorted;
 use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
-use crate::plan::command_line;
 use crate::report::comparison::{self, Compared, METRICS, Pair};
 use crate::report::{documents, markdown, page};
 use pgdyno_model::document::Facts;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
 use pgdyno_output::{answer, write_answer};
+use pgdyno_run::command_line;
 use pgdyno_store::Store;
 
 /// Where standard output is no terminal.

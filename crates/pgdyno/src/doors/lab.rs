@@ -8,18 +8,18 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::notebook::Kept;
-use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
-use crate::plan::experiment::study::TrialsAlone;
-use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::retries_lab::{self, Results};
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
 use pgdyno_output::write_answer;
+use pgdyno_run::experiment::conduct::{self, Means};
+use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::plan::Plan;
+use pgdyno_run::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
+use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::settings;
 
 /// Marks the trials of a first look.
 const TAG: &str = "exploratory";

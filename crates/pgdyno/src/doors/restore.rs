@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::Talk;
 use super::json_arg::JsonArg;
-use crate::plan::settings;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::answer;
+use pgdyno_run::settings;
 
 /// Which server.
 #[derive(Debug, Args)]

@@ -10,14 +10,14 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use super::observing::observing;
 use super::store_args::StoreArgs;
-use crate::plan::brake::Brake;
-use crate::plan::header;
-use crate::plan::prepare::{Prepared, prepare};
-use crate::plan::trial::Trial;
 use crate::report::live::Screen;
 use crate::report::{documents, summary};
 use pgdyno_model::notebook::{TrialHeader, check_tag};
 use pgdyno_output::{Keep, write_answer};
+use pgdyno_run::brake::Brake;
+use pgdyno_run::header;
+use pgdyno_run::prepare::{Prepared, prepare};
+use pgdyno_run::trial::Trial;
 
 /// What to run, and how.
 #[derive(Debug, Args)]

@@ -11,12 +11,6 @@ use super::Talk;
 use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
-use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::notebook::Kept;
-use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
-use crate::plan::experiment::study::TrialsAlone;
-use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::slob_sweep::{self, Results};
@@ -27,6 +21,12 @@ use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
 use pgdyno_output::write_answer;
+use pgdyno_run::experiment::conduct::{self, Means};
+use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::plan::Plan;
+use pgdyno_run::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
+use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::settings;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 120;

@@ -14,13 +14,6 @@ use super::Talk;
 use super::json_arg::{self, JsonArg};
 use super::observing::observing;
 use super::store_args::StoreArgs;
-use crate::plan::experiment::conduct::{self, Means};
-use crate::plan::experiment::notebook::Kept;
-use crate::plan::experiment::plan::Plan;
-use crate::plan::experiment::study::TrialsAlone;
-use crate::plan::experiment::toml_text::Source;
-use crate::plan::experiment::{parameter, pgbench_tools, presets, reader};
-use crate::plan::settings;
 use crate::report::live::Screen;
 use crate::report::live::experiment::Lines;
 use crate::report::{capacity, documents, points};
@@ -30,6 +23,13 @@ use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{answer, write_answer};
+use pgdyno_run::experiment::conduct::{self, Means};
+use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::plan::Plan;
+use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::experiment::toml_text::Source;
+use pgdyno_run::experiment::{parameter, pgbench_tools, presets, reader};
+use pgdyno_run::settings;
 
 /// What to sweep, and how.
 #[derive(Debug, Args)]

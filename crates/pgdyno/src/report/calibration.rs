@@ -10,9 +10,9 @@ use pgdyno_model::document::calibration::{
     Bar, Baseline, Calibration, CalibrationLine, Calibrations, Concurrency, What,
 };
 
-use crate::plan::calibrate::growth::bend;
-use crate::plan::calibrate::judge::{Judged, Line};
-use crate::plan::calibrate::read;
+use pgdyno_run::calibrate::growth::bend;
+use pgdyno_run::calibrate::judge::{Judged, Line};
+use pgdyno_run::calibrate::read;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;

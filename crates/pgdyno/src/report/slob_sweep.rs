@@ -12,12 +12,12 @@ use pgdyno_drive::record::Latencies;
 use pgdyno_stats::{CacheFit, SetPoint};
 
 use super::over::Over;
-use crate::plan::experiment::slob_sweep::{Room, Vary};
 use pgdyno_model::State;
 use pgdyno_model::document::Accounting;
 use pgdyno_model::document::slob_sweep::{
     ReadCosts, SlobCaches, SlobPoint, SlobSweepResult, SlobVary,
 };
+use pgdyno_run::experiment::slob_sweep::{Room, Vary};
 
 /// The results, as trials come in.
 pub struct Results {

@@ -22,12 +22,12 @@ use super::say::{Kind, Say, Stop, write_all};
 use super::table_info::{self, TableInfo};
 use super::watch::Watch;
 use crate::doors::json_arg::Sink;
-use crate::plan::brake::Brake;
-use crate::plan::header;
-use crate::plan::prepare::Prepared;
-use crate::plan::trial::{self, Trial};
 use crate::report::documents;
 use pgdyno_database::dialect::Product;
+use pgdyno_run::brake::Brake;
+use pgdyno_run::header;
+use pgdyno_run::prepare::Prepared;
+use pgdyno_run::trial::{self, Trial};
 
 use pgdyno_output::{Keep, write_answer};
 use pgdyno_workload::mix::WeightedScript;

@@ -12,15 +12,15 @@ use super::conf::Conf;
 use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs, Talk};
 use crate::doors::{interrupts, run};
-use crate::plan::header;
-use crate::plan::prepare::prepare;
-use crate::plan::trial::Trial;
 use crate::report::{documents, summary};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
 use pgdyno_model::notebook::verdict;
 use pgdyno_output::{Keep, write_answer};
+use pgdyno_run::header;
+use pgdyno_run::prepare::prepare;
+use pgdyno_run::trial::Trial;
 
 pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;

@@ -7,11 +7,11 @@ use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{Asked, YCSB, tables};
-use crate::plan::brake::Brake;
-use crate::plan::header;
-use crate::plan::prepare::prepare;
-use crate::plan::trial::Trial;
 use crate::report::{documents, retries};
+use pgdyno_run::brake::Brake;
+use pgdyno_run::header;
+use pgdyno_run::prepare::prepare;
+use pgdyno_run::trial::Trial;
 
 use pgdyno_model::spec::{Address, TargetSpec};
 use pgdyno_model::{Failure, Observers, Outcome, TrialSpec, text};

@@ -5,9 +5,9 @@ use pgdyno_model::document::calibration::{
     Step, What,
 };
 
-use crate::plan::calibrate::judge::ms;
 use crate::report::table::{Table, one_line};
 use pgdyno_model::text as figures;
+use pgdyno_run::calibrate::judge::ms;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 110;
@@ -306,8 +306,8 @@ fn best(c: &Calibration) -> Option<&Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::calibrate::read;
     use crate::report::calibration::document;
+    use pgdyno_run::calibrate::read;
 
     #[test]
     fn systems_of_one_name_are_told_apart_by_their_uuids() {

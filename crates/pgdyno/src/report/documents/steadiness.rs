@@ -3,8 +3,8 @@
 use pgdyno_drive::record::Recording;
 use pgdyno_stats::Steadiness as Found;
 
-use crate::plan::steady::{Course, courses};
 use pgdyno_model::document::{Steadiness, SteadinessVerdict};
+use pgdyno_run::steady::{Course, courses};
 
 /// Of each figure that was judged.
 pub fn all(recording: &Recording) -> Vec<Steadiness> {

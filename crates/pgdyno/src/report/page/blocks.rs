@@ -5,15 +5,15 @@ use pgdyno_model::notebook::{ExperimentRow, Notebook, TrialRow};
 use serde_json::Value;
 
 use super::slob_sweep::document as cache_fit;
-use crate::plan::experiment::point::Point;
-use crate::plan::experiment::retries_lab::{FORMS, WORKLOADS};
-use crate::plan::experiment::slob_sweep::{Room, Vary};
 use crate::report::over::Over;
 use crate::report::{capacity, retries_lab, slob_sweep};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
 use pgdyno_model::{Failure, Outcome, State};
+use pgdyno_run::experiment::point::Point;
+use pgdyno_run::experiment::retries_lab::{FORMS, WORKLOADS};
+use pgdyno_run::experiment::slob_sweep::{Room, Vary};
 
 /// An experiment as it was defined.
 pub struct Defined {

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::blocks::Defined;
 use super::{begin, environment, trial, words};
-use crate::plan::calibrate;
 use crate::report::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
 use pgdyno_model::document::page::{
@@ -18,6 +17,7 @@ use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::document::{Proof, Trial, Verdict};
 use pgdyno_model::{Failure, Outcome, State, text as figures};
+use pgdyno_run::calibrate;
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.

@@ -4,9 +4,9 @@ use pgdyno_model::document::retries_lab::{LabForm, LabPoint, LabTarget, RetriesL
 use serde_json::Value;
 
 use super::words::clients;
-use crate::plan::experiment::retries_lab::WORKLOADS;
 use crate::report::table::Table;
 use pgdyno_model::text as figures;
+use pgdyno_run::experiment::retries_lab::WORKLOADS;
 
 const HEAD: [&str; 9] = [
     "",

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::notebook::Kept;
 use super::schedule::Slot;
-use crate::plan::prepare::Prepared;
+use crate::prepare::Prepared;
 use pgdyno_model::Failure;
 use pgdyno_model::event::PlannedTrial;
 

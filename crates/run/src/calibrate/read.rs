@@ -155,7 +155,6 @@ pub fn called(store: &dyn Notebook, name: &str) -> Result<Calibration, Failure> 
     })
 }
 
-#[cfg(test)]
 impl Calibration {
     /// One of which nothing has been measured yet, for tests.
     pub fn nothing_yet(name: &str, uuid: &str) -> Self {

@@ -129,7 +129,7 @@ fn place(bytes: u64, memory_bytes: Option<u64>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::testing::planned;
+    use crate::experiment::testing::planned;
 
     fn host(memory_bytes: Option<u64>, cpus: usize) -> Host {
         Host {

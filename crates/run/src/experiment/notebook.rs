@@ -1,6 +1,6 @@
 //! An experiment in the store: which of its trials are complete, and a place for those to come.
 
-use crate::plan::{header, hygiene};
+use crate::{header, hygiene};
 use pgdyno_model::notebook::{
     ExperimentHeader, Filter, KeptTrial, Notebook, TrialHeader, TrialRow,
 };
@@ -8,7 +8,7 @@ use pgdyno_model::notebook::{
 use serde_json::{Value, json};
 
 use super::schedule::{Key, Slot};
-use crate::plan::prepare::Prepared;
+use crate::prepare::Prepared;
 
 use pgdyno_database::open::Target;
 

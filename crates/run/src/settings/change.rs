@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pgdyno_session::{Session, quote_ident, quote_literal};
 
 use super::journal::{Header, Journal};
-use crate::plan::experiment::nearest;
+use crate::experiment::nearest;
 use pgdyno_database::open::Target;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;

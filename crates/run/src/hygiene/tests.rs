@@ -2,7 +2,7 @@
 
 use super::*;
 use pgdyno_database::dialect::POSTGRESQL;
-use pgdyno_output::Loading;
+use pgdyno_model::progress::Silent;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{loader, resolve};
 
@@ -22,7 +22,7 @@ fn database(name: &str) -> (String, Session) {
 
 fn load(session: &mut Session) -> Pack {
     let pack = resolve::pack("tpcb").unwrap();
-    let mut progress = Loading::quiet();
+    let mut progress = Silent;
     let mut watch = loader::Watch {
         endpoints: &[],
         progress: &mut progress,

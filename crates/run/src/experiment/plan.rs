@@ -11,7 +11,7 @@ use super::notebook::Identity;
 use super::point::Point;
 use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
-use crate::plan::prepare;
+use crate::prepare;
 use pgdyno_database::dialect;
 use pgdyno_model::experiment::{Axis, POINT_NAME};
 use pgdyno_model::spec::TargetSpec;
@@ -236,8 +236,8 @@ fn hex(hash: Sha256) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::reader;
-    use crate::plan::experiment::toml_text::Source;
+    use crate::experiment::reader;
+    use crate::experiment::toml_text::Source;
     use std::path::Path;
 
     fn plan_of(text: &str) -> Result<Plan, String> {

@@ -75,8 +75,8 @@ fn excludes(exclude: &Exclude, point: &BTreeMap<String, Value>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::reader;
-    use crate::plan::experiment::toml_text::Source;
+    use crate::experiment::reader;
+    use crate::experiment::toml_text::Source;
     use std::path::Path;
 
     fn labels(text: &str) -> Result<Vec<String>, String> {

@@ -185,9 +185,9 @@ pub fn experiment(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::point::Point;
-    use crate::plan::experiment::schedule::Slot;
-    use crate::plan::experiment::testing::planned;
+    use crate::experiment::point::Point;
+    use crate::experiment::schedule::Slot;
+    use crate::experiment::testing::planned;
     use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL};
     use pgdyno_drive::QueryMode;
     use pgdyno_model::experiment::{Commented, Comments};

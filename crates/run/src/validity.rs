@@ -19,7 +19,7 @@ use serde::Serialize;
 use pgdyno_drive::record::ThreadUse;
 use pgdyno_stats::Steadiness;
 
-use crate::plan::steady::Course;
+use crate::steady::Course;
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{Accounting, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;

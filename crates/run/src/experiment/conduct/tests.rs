@@ -1,9 +1,9 @@
 //! What observers are told of an experiment.
 
 use super::*;
-use crate::plan::experiment::reader;
-use crate::plan::experiment::study::TrialsAlone;
-use crate::plan::experiment::toml_text::Source;
+use crate::experiment::reader;
+use crate::experiment::study::TrialsAlone;
+use crate::experiment::toml_text::Source;
 use pgdyno_model::progress::Silent;
 use pgdyno_store::Store;
 

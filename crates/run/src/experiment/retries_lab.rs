@@ -124,8 +124,8 @@ impl Lab {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::plan::Plan;
-    use crate::plan::experiment::testing::planned;
+    use crate::experiment::plan::Plan;
+    use crate::experiment::testing::planned;
 
     fn plan(lab: &Lab) -> Plan {
         planned(&lab.experiment())

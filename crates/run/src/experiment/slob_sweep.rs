@@ -239,7 +239,7 @@ impl SlobSweep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::testing::planned;
+    use crate::experiment::testing::planned;
     use serde_json::json;
 
     const GB: u64 = 1 << 30;

@@ -16,4 +16,5 @@ pub mod settings;
 pub mod steady;
 pub mod touched;
 pub mod trial;
+pub mod validity;
 pub mod warmup;

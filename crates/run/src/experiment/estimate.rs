@@ -142,8 +142,8 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::reader;
-    use crate::plan::experiment::toml_text::Source;
+    use crate::experiment::reader;
+    use crate::experiment::toml_text::Source;
     use pgdyno_model::spec::TargetSpec;
     use std::path::Path;
 

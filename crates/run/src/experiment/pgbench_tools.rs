@@ -353,8 +353,8 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::experiment::plan::Plan;
-    use crate::plan::experiment::testing::planned;
+    use crate::experiment::plan::Plan;
+    use crate::experiment::testing::planned;
     use pgdyno_workload::shipped;
 
     /// What pgbench-tools ships, as far as it matters here.
