@@ -27,6 +27,7 @@ mod observer;
 mod outcome;
 pub mod progress;
 pub mod spec;
+pub mod stamp;
 mod state;
 pub mod text;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
 mod doors;
-mod report;
+mod screen;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 use pgdyno_drive::record::{ScriptRecord, StatementRecord};
 use pgdyno_model::notebook::{ExperimentHeader, ExperimentRow, TrialHeader};
+use pgdyno_model::stamp::stamp;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
@@ -12,7 +13,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, TrialWriter, stamp, units, uuid};
+use super::{Store, TrialWriter, units, uuid};
 use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::{Failure, TrialSpec};
 

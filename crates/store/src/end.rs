@@ -1,6 +1,7 @@
 //! How trials end in the store: with an outcome, with a reason, or found dead.
 
 use pgdyno_model::notebook::verdict;
+use pgdyno_model::stamp::stamp;
 use std::time::{Duration, SystemTime};
 
 use pgdyno_drive::record::{Latencies, Phase, Recording};
@@ -10,7 +11,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, accounting, endpoints, engine, packed, seconds, stamp, touched, warmup, worst};
+use super::{Store, accounting, endpoints, engine, packed, seconds, touched, warmup, worst};
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
 
@@ -145,7 +146,7 @@ fn abort(connection: &mut Connection, number: i64) -> rusqlite::Result<()> {
         [number],
         |row| row.get(0),
     )?;
-    let started = stamp::read(&started).unwrap_or_else(SystemTime::now);
+    let started = pgdyno_model::stamp::read(&started).unwrap_or_else(SystemTime::now);
     let ended = started + Duration::from_micros(last_us);
     let mut columns = figures(&seconds::phase(&transaction, number, false)?);
     let reason = "its pgdyno ended before the trial did";

@@ -25,7 +25,6 @@ pub mod place;
 mod query;
 mod schema;
 mod seconds;
-mod stamp;
 #[cfg(test)]
 mod tests;
 mod touched;
@@ -44,7 +43,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 pub use begin::example;
 pub use exchange::Copied;
 pub use query::Cell;
-pub use stamp::{read as read_stamp, stamp};
 pub use writer::TrialWriter;
 
 use pgdyno_model::Failure;

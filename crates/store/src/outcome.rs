@@ -16,8 +16,7 @@ use serde::de::DeserializeOwned;
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, endpoints, engine, observed, packed, seconds, stamp, touched, units, warmup,
-    worst,
+    Store, accounting, endpoints, engine, observed, packed, seconds, touched, units, warmup, worst,
 };
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -280,7 +279,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
 }
 
 fn started(text: &str) -> SystemTime {
-    stamp::read(text).unwrap_or(SystemTime::UNIX_EPOCH)
+    pgdyno_model::stamp::read(text).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// A trial that is still under way, or whose pgdyno died, looks interrupted.

@@ -1,5 +1,6 @@
 //! The store as a whole: whose file it takes for its own, and how it grows.
 
+use pgdyno_model::stamp::stamp;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -235,7 +236,7 @@ fn ten_thousand_trials_are_listed_at_once() {
         },
         0,
     );
-    let hour_ago = super::stamp(std::time::SystemTime::now() - Duration::from_secs(3600));
+    let hour_ago = stamp(std::time::SystemTime::now() - Duration::from_secs(3600));
     quick(
         Filter {
             since: Some(hour_ago),

@@ -2,6 +2,7 @@
 //! thread of the writer's own commits it, so that a slow disk or another pgdyno's transaction keeps
 //! nobody waiting. What could not be committed is tried again with the next second.
 
+use pgdyno_model::stamp::stamp;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
@@ -11,7 +12,7 @@ use pgdyno_drive::{Level, Message};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::{Store, observed, packed, stamp, units};
+use super::{Store, observed, packed, units};
 use pgdyno_model::observed::Batch;
 use pgdyno_model::{Exit, Failure, Observer, Outcome, State};
 

@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::json_arg::sorted;
 use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
-use crate::report::comparison::{self, Compared, METRICS, Pair};
-use crate::report::{documents, markdown, page};
 use pgdyno_model::document::Facts;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
 use pgdyno_output::{answer, write_answer};
+use pgdyno_report::comparison::{self, Compared, METRICS, Pair};
+use pgdyno_report::{documents, markdown, page};
 use pgdyno_run::command_line;
 use pgdyno_store::Store;
 

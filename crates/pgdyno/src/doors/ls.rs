@@ -10,12 +10,13 @@ use super::Talk;
 use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
 
-use crate::report::table::{Table, one_line};
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::spec::duration;
 use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::write_answer;
-use pgdyno_store::{Store, stamp};
+use pgdyno_report::table::{Table, one_line};
+use pgdyno_model::stamp::stamp;
+use pgdyno_store::Store;
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
@@ -79,8 +80,8 @@ fn since(text: &str) -> Result<String, String> {
         let then = SystemTime::now().checked_sub(ago);
         return then.map(stamp).ok_or_else(wrong);
     }
-    let time = pgdyno_store::read_stamp(text)
-        .or_else(|| pgdyno_store::read_stamp(&format!("{text}T00:00:00Z")));
+    let time = pgdyno_model::stamp::read(text)
+        .or_else(|| pgdyno_model::stamp::read(&format!("{text}T00:00:00Z")));
     time.map(stamp).ok_or_else(wrong)
 }
 

@@ -34,7 +34,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
 
-use crate::report::live::Form;
+use crate::screen::Form;
 use pgdyno_model::{Exit, Failure, exit};
 use pgdyno_output::Loading;
 

@@ -6,10 +6,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::store_args::StoreArgs;
-use crate::report::{markdown, page};
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{answer, write_answer};
+use pgdyno_report::{markdown, page};
 use pgdyno_store::Store;
 
 /// What to report on, and where to.
@@ -112,7 +112,7 @@ pub fn put(
         "{} ({}): {}",
         path.display(),
         pgdyno_model::text::bytes(bytes as f64),
-        crate::report::table::one_line(title)
+        pgdyno_report::table::one_line(title)
     )
 }
 

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::report::csv;
-use crate::report::table::{Table, one_line};
 use pgdyno_model::Failure;
 use pgdyno_output::{answer, write_answer};
+use pgdyno_report::csv;
+use pgdyno_report::table::{Table, one_line};
 
 /// In what form.
 #[derive(Debug, Clone, Copy, Default, Args)]

@@ -4,11 +4,11 @@ use clap::Args;
 
 use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
-use crate::report::table::one_line;
-use crate::report::{calibration, documents, observed, points, summary};
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::write_answer;
+use pgdyno_report::table::one_line;
+use pgdyno_report::{calibration, documents, observed, points, summary};
 use pgdyno_run::calibrate;
 use pgdyno_run::command_line::quoted;
 use pgdyno_store::Store;

@@ -5,7 +5,6 @@ use pgdyno_session::Session;
 
 use super::Talk;
 use super::json_arg::JsonArg;
-use crate::report::table::Table;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, trouble, words};
@@ -14,6 +13,7 @@ use pgdyno_model::document::{Facts, Node, target as document};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
 use pgdyno_output::write_answer;
+use pgdyno_report::table::Table;
 
 /// Grows when a field of the document changes its meaning or goes.
 const FORMAT: u32 = 1;

@@ -7,7 +7,7 @@ use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{Asked, YCSB, tables};
-use crate::report::{documents, retries};
+use pgdyno_report::{documents, retries};
 use pgdyno_run::brake::Brake;
 use pgdyno_run::header;
 use pgdyno_run::prepare::prepare;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use pgdyno_drive::record::{Counts, Interval, Latencies, ScriptInterval};
 
-use super::super::sparkline;
-use super::super::table::{cut, one_line};
+use pgdyno_report::sparkline;
+use pgdyno_report::table::{cut, one_line};
 
 use pgdyno_model::observed::Batch;
 use pgdyno_model::text::{self as figures, PERCENTILES};

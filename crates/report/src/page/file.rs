@@ -12,7 +12,7 @@ use serde::Serialize;
 use pgdyno_model::{Exit, Failure};
 
 /// Built from web/, committed, and compared with a fresh build by the tests.
-const PAGE: &str = include_str!("../../../../../web/dist/report.html");
+const PAGE: &str = include_str!("../../../../web/dist/report.html");
 /// Where the document goes: the only one in the page.
 const EMPTY: &str = "<script type=\"application/json\" id=\"data\">null</script>";
 /// By this a file is known to be a report.

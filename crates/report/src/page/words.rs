@@ -2,7 +2,7 @@
 
 use pgdyno_drive::Until;
 
-use crate::report::retries;
+use crate::retries;
 use pgdyno_model::document::{Facts, PageNote, Run};
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Note, text as figures};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::blocks::Defined;
 use super::{begin, environment, trial, words};
-use crate::report::{calibration, documents, points};
+use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
 use pgdyno_model::document::page::{
     Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
@@ -398,11 +398,11 @@ fn facts(
 fn took_s(all: &[TrialRow]) -> Option<f64> {
     let begun = all
         .iter()
-        .filter_map(|t| pgdyno_store::read_stamp(&t.started))
+        .filter_map(|t| pgdyno_model::stamp::read(&t.started))
         .min()?;
     let ended = all
         .iter()
-        .filter_map(|t| pgdyno_store::read_stamp(t.ended.as_deref()?))
+        .filter_map(|t| pgdyno_model::stamp::read(t.ended.as_deref()?))
         .max()?;
     ended
         .duration_since(begun)

@@ -6,8 +6,8 @@ use pgdyno_model::document::points::{PointFigure, PointResult, Points};
 use pgdyno_model::document::repeats::LatencyKind;
 use pgdyno_stats::OUTLIER_SCORE;
 
-use crate::report::comparison::{METRICS, Metric};
-use crate::report::table::{Table, one_line};
+use crate::comparison::{METRICS, Metric};
+use crate::table::{Table, one_line};
 use pgdyno_model::text as figures;
 
 /// So many lines about single trials are shown to a person.

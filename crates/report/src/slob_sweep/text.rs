@@ -4,7 +4,7 @@ use pgdyno_model::document::slob_sweep::{
     CacheEnd, ReadCosts, SlobCaches, SlobPoint, SlobSweepResult, SlobVary,
 };
 
-use crate::report::table::Table;
+use crate::table::Table;
 use pgdyno_model::text as figures;
 
 /// The table, and for sizes where the caches end.

@@ -9,7 +9,6 @@ pub mod comparison;
 pub mod csv;
 pub mod documents;
 pub mod latency_table;
-pub mod live;
 pub mod markdown;
 pub mod observed;
 pub mod over;

@@ -3,7 +3,7 @@
 use pgdyno_drive::record::{Latencies, Recording};
 
 use super::histogram;
-use crate::report::accounting::{RESET, buffers, plan};
+use crate::accounting::{RESET, buffers, plan};
 use pgdyno_model::Fact;
 use pgdyno_model::document::page::{AccountingRow, SlobTrial};
 use pgdyno_model::document::{Accounting, Run};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::report::table::one_line;
+use crate::table::one_line;
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::experiment::POINT_NAME;
 use pgdyno_model::notebook::TrialRow;

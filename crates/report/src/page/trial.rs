@@ -1,7 +1,7 @@
 //! A trial's page.
 
 use super::{begin, environment, histogram, observed, slob, statements, timeline, words};
-use crate::report::documents::{self, stored};
+use crate::documents::{self, stored};
 use pgdyno_model::document::page::{Histograms, Sibling, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
 use pgdyno_model::notebook::{Filter, Notebook, TrialRow};

@@ -3,7 +3,7 @@
 use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, Load};
 use pgdyno_stats::Sample;
 
-use crate::report::table::Table;
+use crate::table::Table;
 use pgdyno_model::text as figures;
 
 /// Characters of the longest bar.

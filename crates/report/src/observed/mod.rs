@@ -227,7 +227,7 @@ pub fn line(observed: &Observed) -> String {
 mod tests {
     use super::*;
 
-    use crate::report::documents::trial as document;
+    use crate::documents::trial as document;
     use pgdyno_drive::record::SlowTransaction;
     use pgdyno_model::Outcome;
     use pgdyno_model::observed::{

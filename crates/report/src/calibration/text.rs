@@ -5,7 +5,7 @@ use pgdyno_model::document::calibration::{
     Step, What,
 };
 
-use crate::report::table::{Table, one_line};
+use crate::table::{Table, one_line};
 use pgdyno_model::text as figures;
 use pgdyno_run::calibrate::judge::ms;
 
@@ -306,7 +306,7 @@ fn best(c: &Calibration) -> Option<&Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::calibration::document;
+    use crate::calibration::document;
     use pgdyno_run::calibrate::read;
 
     #[test]

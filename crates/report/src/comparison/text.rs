@@ -6,7 +6,7 @@ use pgdyno_model::document::comparison::{
 use pgdyno_stats::gate::{Figure, Unit};
 
 use super::METRICS;
-use crate::report::table::Table;
+use crate::table::Table;
 
 /// All of it, ready to be printed.
 pub fn text(comparison: &Comparison, width: usize) -> String {

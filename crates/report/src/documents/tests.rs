@@ -14,7 +14,7 @@ use pgdyno_model::Outcome;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_store::{Store, example};
 
-const DOCS: &str = include_str!("../../../../../docs/json.md");
+const DOCS: &str = include_str!("../../../../docs/json.md");
 
 /// Objects whose fields are names of other things than the document's.
 const FREE: [&str; 5] = [

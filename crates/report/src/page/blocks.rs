@@ -5,8 +5,8 @@ use pgdyno_model::notebook::{ExperimentRow, Notebook, TrialRow};
 use serde_json::Value;
 
 use super::slob_sweep::document as cache_fit;
-use crate::report::over::Over;
-use crate::report::{capacity, retries_lab, slob_sweep};
+use crate::over::Over;
+use crate::{capacity, retries_lab, slob_sweep};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;

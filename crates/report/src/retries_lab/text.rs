@@ -4,7 +4,7 @@ use pgdyno_model::document::retries_lab::{LabForm, LabPoint, LabTarget, RetriesL
 use serde_json::Value;
 
 use super::words::clients;
-use crate::report::table::Table;
+use crate::table::Table;
 use pgdyno_model::text as figures;
 use pgdyno_run::experiment::retries_lab::WORKLOADS;
 

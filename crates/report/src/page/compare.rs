@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::histogram::{self, Shared};
 use super::{begin, time_per_commit};
-use crate::report::comparison::{Compared, Pair};
+use crate::comparison::{Compared, Pair};
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::document::page::{
     Changed, ComparePage, Difference, OrderedTrial, OverTime, Pair as PairDocument, Side,

@@ -2,7 +2,7 @@
 
 use pgdyno_stats::{Bootstrap, Sample};
 
-use crate::report::slob_sweep::{Point, Results, end_words, levels};
+use crate::slob_sweep::{Point, Results, end_words, levels};
 use pgdyno_model::document::Accounting;
 use pgdyno_model::document::repeats::Spread;
 use pgdyno_model::document::slob_sweep::{SlobAxis, SlobKnee, SlobMark, SlobSweep, SlobSweepPoint};
