@@ -3,10 +3,11 @@
 use pgdyno_session::ConnInfo;
 
 use super::dialect::Product;
+use super::http::{self, Origin};
 use super::open::Target;
-use super::{cluster, http, trouble};
+use super::{cluster, trouble};
 use pgdyno_model::document::{Node, TargetKind};
-use pgdyno_model::spec::Discover;
+use pgdyno_model::spec::{Address, Discover};
 use pgdyno_model::{Exit, Fact, Failure};
 
 /// The target with all nodes of its cluster that are alive as endpoints, each connected to as
@@ -66,14 +67,16 @@ fn over(nodes: Vec<Node>, info: &ConnInfo, kind: TargetKind) -> Result<Target, F
     Ok(found)
 }
 
-fn over_http(address: &str, dialect: &super::dialect::Dialect) -> Result<Vec<Node>, String> {
+fn over_http(address: &Address, dialect: &super::dialect::Dialect) -> Result<Vec<Node>, String> {
     let Some(path) = dialect.cluster.nodes_over_http else {
         return Err(format!(
             "pgdyno knows no list of nodes over HTTP for {}: leave out the address",
             dialect.title
         ));
     };
-    cluster::nodes_in_json(&http::get(address, path)?).map_err(|e| format!("{address}{path}: {e}"))
+    let origin = Origin::parse(address.secret())?;
+    let answer = origin.get(path, None, http::LIMIT)?;
+    cluster::nodes_in_json(&answer).map_err(|e| format!("{origin}{path}: {e}"))
 }
 
 /// Host and port of `host:port`; an IPv6 address stands in brackets.
@@ -143,7 +146,7 @@ mod tests {
         for (how, why) in [
             (Discover::Sql, "PostgreSQL is one server"),
             (
-                Discover::Http("http://db1:1".to_owned()),
+                Discover::Http("http://db1:1".into()),
                 "no list of nodes over HTTP",
             ),
         ] {

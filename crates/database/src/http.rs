@@ -1,85 +1,182 @@
-//! One question over HTTP to a database's own status port: GET, no encryption, no redirects.
+//! One question to a status port, over HTTP or HTTPS: GET, no redirects, no proxy. HTTPS trusts the
+//! system's CA certificates, or those of `SSL_CERT_FILE`.
 
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
-/// How long connecting, and then the whole answer, may take.
-const LIMIT: Duration = Duration::from_secs(10);
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use percent_encoding::percent_decode_str;
+use ureq::Agent;
+use ureq::http::Uri;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+/// How long the whole answer to a question may take that is asked once.
+pub const LIMIT: Duration = Duration::from_secs(10);
 /// No answer that is asked for here is longer.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// The body of the answer to `GET path` at `http://host:port`.
-///
-/// # Errors
-/// In one line: the address is none, nobody answers, or the answer is not 200.
-pub fn get(address: &str, path: &str) -> Result<String, String> {
-    get_within(address, path, LIMIT)
+/// Scheme, host and port, with the login that stood before the host. Shown without the login.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// `https://host:port`
+    public: String,
+    /// `user:password` in base64, as the header `Authorization` takes it.
+    login: Option<String>,
 }
 
-/// The same within this time, beside what it takes to find the host's address.
-///
-/// # Errors
-/// As [`get`].
-pub fn get_within(address: &str, path: &str, limit: Duration) -> Result<String, String> {
-    let Some(place) = address.strip_prefix("http://") else {
-        return Err(format!(
-            "{address} is no address of the kind http://host:port (https is not supported)"
-        ));
-    };
-    let place = place.trim_end_matches('/');
-    let failed = |e: std::io::Error| format!("http://{place}{path}: {e}");
-    let mut found = place.to_socket_addrs().map_err(failed)?;
-    let Some(to) = found.next() else {
-        return Err(format!("http://{place}: there is no such host"));
-    };
-    let deadline = Instant::now() + limit;
-    let mut stream = TcpStream::connect_timeout(&to, limit).map_err(failed)?;
-    stream.set_write_timeout(Some(limit)).map_err(failed)?;
-    // 1.0: the answer comes in one piece and ends with the connection.
-    let request = format!("GET {path} HTTP/1.0\r\nHost: {place}\r\nAccept: */*\r\n\r\n");
-    stream.write_all(request.as_bytes()).map_err(failed)?;
-    let mut answer = Vec::new();
-    let mut buffer = [0; 16 << 10];
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || answer.len() as u64 > BYTES_MAX {
-            return Err(format!("http://{place}{path}: the answer does not end"));
+impl Origin {
+    /// `http[s]://[user[:password]@]host[:port]`; in the login special characters are `%`-encoded.
+    ///
+    /// # Errors
+    /// It is something else; in one clause that does not repeat it, for it may have a password.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || "the address is http://HOST:PORT or https://HOST:PORT".to_owned();
+        let (scheme, rest) = text.split_once("://").ok_or_else(wrong)?;
+        if !matches!(scheme, "http" | "https") {
+            return Err(wrong());
         }
-        stream.set_read_timeout(Some(left)).map_err(failed)?;
-        match stream.read(&mut buffer).map_err(failed)? {
-            0 => break,
-            count => answer.extend_from_slice(&buffer[..count]),
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (login, host) = match rest.rsplit_once('@') {
+            None => (None, rest),
+            Some((login, host)) => {
+                let (user, password) = login.split_once(':').unwrap_or((login, ""));
+                let decode = |part| percent_decode_str(part).collect::<Vec<u8>>();
+                let login = [decode(user), decode(password)].join(&b':');
+                (Some(BASE64_STANDARD.encode(login)), host)
+            }
+        };
+        let public = format!("{scheme}://{host}");
+        let uri: Uri = public.parse().map_err(|_| wrong())?;
+        let is_all = uri.path() == "/" && uri.query().is_none() && !host.contains('/');
+        let is_host = uri.host().is_some_and(|host| !host.is_empty());
+        let is_port = match host.rsplit_once(':') {
+            Some((_, port)) if !host.ends_with(']') => port.parse::<u16>().is_ok(),
+            _ => true,
+        };
+        match is_all && is_host && is_port {
+            true => Ok(Self { public, login }),
+            false => Err(wrong()),
         }
     }
-    let answer = String::from_utf8_lossy(&answer);
-    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
-        return Err(format!("http://{place}{path}: this is not HTTP"));
-    };
-    let status = head.split_whitespace().nth(1).unwrap_or_default();
-    match status {
-        "200" => Ok(body.to_owned()),
-        "401" | "403" => Err(format!(
-            "http://{place}{path}: the answer is {status}: it wants a login, which pgdyno cannot give"
-        )),
-        other => Err(format!("http://{place}{path}: the answer is {other}")),
+
+    /// The body of the answer to `GET path` within this time; with the token, if there is one, in
+    /// place of the login.
+    ///
+    /// # Errors
+    /// In one line: nobody answers, or the answer is not 200.
+    pub fn get(&self, path: &str, bearer: Option<&str>, limit: Duration) -> Result<String, String> {
+        let url = format!("{}{path}", self.public);
+        let agent = match self.public.starts_with("https:") {
+            false => &PLAIN,
+            true => ENCRYPTED.as_ref().map_err(|why| format!("{url}: {why}"))?,
+        };
+        let given = bearer.map(|token| format!("Bearer {token}"));
+        let given = given.or_else(|| Some(format!("Basic {}", self.login.as_ref()?)));
+        ask(agent, &url, given.as_deref(), limit).map_err(|why| format!("{url}: {why}"))
     }
+}
+
+/// The body of what an agent gets, if it is 200; in one clause why not.
+fn ask(agent: &Agent, url: &str, given: Option<&str>, limit: Duration) -> Result<String, String> {
+    let mut request = agent.get(url);
+    if let Some(given) = given {
+        request = request.header("Authorization", given);
+    }
+    let request = request.config().timeout_global(Some(limit)).build();
+    let told = |e| told(&e, limit);
+    let mut answer = request.call().map_err(told)?;
+    let status = answer.status().as_u16();
+    match (status, given) {
+        (200, _) => {}
+        (401 | 403, None) => return Err(format!("the answer is {status}: it wants a login")),
+        (401 | 403, Some(_)) => {
+            return Err(format!("the answer is {status}: the login is refused"));
+        }
+        _ => return Err(format!("the answer is {status}")),
+    }
+    let body = answer.body_mut().with_config();
+    let body = body.limit(BYTES_MAX).read_to_vec().map_err(told)?;
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.public)
+    }
+}
+
+/// Without the login too.
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.public)
+    }
+}
+
+/// Why there is no answer.
+fn told(error: &ureq::Error, limit: Duration) -> String {
+    match error {
+        ureq::Error::Timeout(_) => format!("no whole answer within {} s", limit.as_secs()),
+        ureq::Error::BodyExceedsLimit(_) => "the answer does not end".to_owned(),
+        ureq::Error::Io(e) => e.to_string(),
+        ureq::Error::Rustls(e) => e.to_string(),
+        ureq::Error::HostNotFound => "there is no such host".to_owned(),
+        ureq::Error::Protocol(e) => format!("this is not HTTP ({e})"),
+        other => other.to_string(),
+    }
+}
+
+static PLAIN: LazyLock<Agent> = LazyLock::new(|| agent(TlsConfig::default()));
+
+static ENCRYPTED: LazyLock<Result<Agent, String>> = LazyLock::new(|| {
+    let roots = rustls_native_certs::load_native_certs().certs;
+    match roots.is_empty() {
+        true => Err("this system has no CA certificates (package ca-certificates)".to_owned()),
+        false => Ok(trusting(roots.iter().map(AsRef::as_ref))),
+    }
+});
+
+/// What speaks HTTPS with those whom these certificates (DER) vouch for.
+fn trusting<'a>(roots: impl Iterator<Item = &'a [u8]>) -> Agent {
+    let roots = roots.map(|der| Certificate::from_der(der).to_owned());
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::Specific(Arc::new(roots.collect())))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    agent(tls.build())
+}
+
+fn agent(tls: TlsConfig) -> Agent {
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .proxy(None)
+        .user_agent(concat!("pgdyno/", env!("CARGO_PKG_VERSION")));
+    config.build().new_agent()
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use pgdyno_testkit::HttpsServer;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
+    fn get(address: &str, path: &str) -> Result<String, String> {
+        Origin::parse(address)?.get(path, None, LIMIT)
+    }
+
     /// A server that gives this answer to its first question.
-    pub fn serving(answer: &'static str) -> String {
+    fn serving(answer: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
             let (mut client, _) = listener.accept().unwrap();
             let mut request = [0; 1000];
             let count = client.read(&mut request).unwrap();
-            assert!(request[..count].starts_with(b"GET /status HTTP/1.0\r\nHost: 127.0.0.1:"));
+            let request = String::from_utf8_lossy(&request[..count]).to_lowercase();
+            assert!(request.starts_with("get /status http/1.1\r\n"), "{request}");
+            assert!(request.contains("\r\nhost: 127.0.0.1:"), "{request}");
             client.write_all(answer.as_bytes()).unwrap();
         });
         format!("http://{address}/")
@@ -90,18 +187,90 @@ pub(crate) mod tests {
         let of = |answer| get(&serving(answer), "/status");
         let ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhello\n";
         assert_eq!(of(ok).unwrap(), "hello\n");
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n3\r\nlo\n\r\n0\r\n\r\n";
+        assert_eq!(of(chunked).unwrap(), "hello\n");
         let error = of("HTTP/1.1 404 Not Found\r\n\r\n").unwrap_err();
         assert!(error.ends_with("/status: the answer is 404"), "{error}");
+        let elsewhere = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n";
+        let error = of(elsewhere).unwrap_err();
+        assert!(error.ends_with("/status: the answer is 302"), "{error}");
         let error = of("HTTP/1.1 401 Unauthorized\r\n\r\n").unwrap_err();
-        assert!(error.contains("wants a login"), "{error}");
+        assert!(error.ends_with("it wants a login"), "{error}");
         let error = of("R\0\0\0").unwrap_err();
         assert!(error.contains("not HTTP"), "{error}");
-        let error = get("https://db1:8080", "/status").unwrap_err();
-        assert!(error.contains("https is not supported"), "{error}");
         let address = format!("http://{}", pgdyno_testkit::closed_address());
         let error = get(&address, "/status").unwrap_err();
         assert!(error.contains("refused"), "{error}");
-        let error = get("http://no port", "/status").unwrap_err();
-        assert!(error.starts_with("http://no port/status: "), "{error}");
+    }
+
+    #[test]
+    fn an_answer_that_does_not_come_is_waited_for_no_longer_than_was_said() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let origin = Origin::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap();
+        let error = origin.get("/status", None, Duration::from_secs(1));
+        let error = error.unwrap_err();
+        assert!(error.ends_with("no whole answer within 1 s"), "{error}");
+    }
+
+    #[test]
+    fn an_address_is_scheme_host_and_port_and_its_login_is_never_shown() {
+        for (text, public, login) in [
+            ("http://db1:9100", "http://db1:9100", None),
+            ("https://db1/", "https://db1", None),
+            ("http://[::1]:80", "http://[::1]:80", None),
+            ("https://me:s3cret@db1", "https://db1", Some("me:s3cret")),
+            (
+                "https://me:s3%40%3Acret@h:1",
+                "https://h:1",
+                Some("me:s3@:cret"),
+            ),
+            ("https://me@h:1", "https://h:1", Some("me:")),
+        ] {
+            let origin = Origin::parse(text).unwrap();
+            assert_eq!(origin.to_string(), public);
+            assert_eq!(format!("{origin:?}"), format!("{public:?}"));
+            assert_eq!(
+                origin.login,
+                login.map(|login| BASE64_STANDARD.encode(login))
+            );
+        }
+        for wrong in [
+            "db1:9100",
+            "ftp://db1",
+            "http://",
+            "http://:80",
+            "http://me:s3cret@",
+            "http://me:s3cret@h:port",
+            "http://me:s3cret@h/path",
+            "http://h?x",
+            "http://no port",
+            "http://h:",
+        ] {
+            let error = Origin::parse(wrong).unwrap_err();
+            assert_eq!(
+                error, "the address is http://HOST:PORT or https://HOST:PORT",
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn https_asks_only_whom_it_trusts() {
+        let server = HttpsServer::start(|request| {
+            let is_given = |line: &&str| line.to_lowercase().starts_with("authorization: ");
+            request.lines().find(is_given).map(str::to_owned)
+        });
+        let address = server.url;
+        let agent = trusting([&*server.certificate_der].into_iter());
+        let answer = ask(&agent, &address, Some("Bearer a.b"), LIMIT);
+        let given = answer.unwrap();
+        assert!(given.ends_with(": Bearer a.b"), "{given}");
+        let error = ask(&agent, &address, None, LIMIT).unwrap_err();
+        assert_eq!(error, "the answer is 401: it wants a login");
+        let by_number = address.replace("localhost", "127.0.0.1");
+        let error = ask(&agent, &by_number, None, LIMIT).unwrap_err();
+        assert!(error.contains("certificate"), "{error}");
+        let error = get(&address, "/status").unwrap_err();
+        assert!(error.contains("certificate"), "{error}");
     }
 }

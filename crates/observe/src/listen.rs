@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::board::tests::title;
     use crate::prometheus;
-    use pgdyno_database::http;
+    use pgdyno_database::http::{self, Origin};
     use pgdyno_drive::DriveError;
     use pgdyno_model::Observer;
     use std::time::SystemTime;
@@ -105,7 +105,8 @@ mod tests {
         trial.starting(&title("a\"b\\c\nd", "one"));
         trial.begun(SystemTime::now());
         let at = serve(Arc::clone(&board), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-        let text = http::get(&format!("http://{at}"), "/metrics?x=1").unwrap();
+        let origin = Origin::parse(&format!("http://{at}")).unwrap();
+        let text = origin.get("/metrics?x=1", None, http::LIMIT).unwrap();
         let mut samples = prometheus::samples(&text);
         let all: Vec<_> = samples.by_ref().collect();
         assert_eq!(samples.bad_lines, 0, "{text}");

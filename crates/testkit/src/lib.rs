@@ -14,6 +14,7 @@
 
 mod closed;
 mod delay;
+mod https;
 mod messages;
 mod postgres;
 mod proxy;
@@ -24,6 +25,7 @@ mod versions;
 
 pub use closed::closed_address;
 pub use delay::DelayingProxy;
+pub use https::HttpsServer;
 pub use messages::{Connection, Kind, Message};
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
 pub use proxy::{RecordingProxy, Upstream};

@@ -34,7 +34,9 @@ pub struct ObserveSpec {
 
     /// Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
     /// node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
-    /// labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}
+    /// labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. A login stands in the URL,
+    /// https://USER:PASSWORD@HOST/PATH, or is a bearer token: token_file=PATH or token_env=NAME
+    /// beside the filters
     #[arg(long, value_name = "NAME=URL[,FILTER…]")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub scrape: Vec<Address>,

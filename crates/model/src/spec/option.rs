@@ -288,7 +288,9 @@ impl TrialSpec {
         );
         match &self.target.discover {
             Some(super::Discover::Sql) => words.push("--discover".to_owned()),
-            Some(super::Discover::Http(url)) => words.push(format!("--discover={url}")),
+            Some(super::Discover::Http(url)) => {
+                words.push(format!("--discover={}", url.public()));
+            }
             None => {}
         }
         let own = &self.target.own;

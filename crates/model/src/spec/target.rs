@@ -58,24 +58,25 @@ impl TargetSpec {
 pub enum Discover {
     /// The server is asked in SQL.
     Sql,
-    /// A node's HTTP port is asked: `http://host:port`.
-    Http(String),
+    /// A node's HTTP port is asked: `http://host:port`, or https.
+    Http(Address),
 }
 
 impl From<String> for Discover {
     fn from(text: String) -> Self {
         match text.is_empty() {
             true => Self::Sql,
-            false => Self::Http(text),
+            false => Self::Http(text.into()),
         }
     }
 }
 
+/// Without the password that an address may have.
 impl From<Discover> for String {
     fn from(discover: Discover) -> Self {
         match discover {
             Discover::Sql => String::new(),
-            Discover::Http(url) => url,
+            Discover::Http(url) => url.public(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::page::Reader;
 use super::place::{Node, Places};
 use crate::{Instrument, Readings};
 use pgdyno_database::dialect::metrics::Page;
-use pgdyno_database::http;
+use pgdyno_database::http::Origin;
 use pgdyno_model::observed::Gap;
 
 /// How long one answer may take.
@@ -93,7 +93,8 @@ impl Instrument for NodePage {
 
 impl NodePage {
     fn look(&mut self, is_last: bool, out: &mut Readings) -> Result<(), Gap> {
-        let answer = http::get_within(&self.address, self.page.path, ANSWER_LIMIT);
+        let origin = Origin::parse(&self.address);
+        let answer = origin.and_then(|origin| origin.get(self.page.path, None, ANSWER_LIMIT));
         let text = answer.map_err(|why| {
             self.reader.forget();
             self.gap(why)

@@ -29,6 +29,7 @@ pub fn observing(spec: &ObserveSpec, talk: Talk) -> Result<Asked, Failure> {
                 .hint("--scrape node=http://db1:9100/metrics,node_load1,node_disk_*")
         };
         let scrape: Scrape = address.secret().parse().map_err(wrong)?;
+        scrape.check().map_err(wrong)?;
         if !names.insert(scrape.name().to_owned()) {
             return Err(wrong(format!(
                 "there are two of the name {}",

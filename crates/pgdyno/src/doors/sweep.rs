@@ -392,7 +392,7 @@ fn again(args: &SweepArgs) -> String {
     match &args.target.discover {
         None => {}
         Some(Discover::Sql) => words.push("--discover".to_owned()),
-        Some(Discover::Http(http)) => words.push(format!("--discover={http}")),
+        Some(Discover::Http(http)) => words.push(format!("--discover={}", http.public())),
     }
     words.join(" ")
 }

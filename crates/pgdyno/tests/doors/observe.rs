@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use pgdyno_testkit::HttpsServer;
 use serde_json::Value;
 
 use crate::child::Running;
 use crate::store::Notebook;
-use crate::support::Database;
+use crate::support::{Database, ran};
 
 /// Tables of what instruments saw.
 const TABLES: [&str; 6] = ["instrument", "series", "sample", "total", "gap", "worst"];
@@ -211,6 +212,68 @@ fn an_endpoint_that_never_answers_keeps_a_trial_only_a_moment() {
 }
 
 #[test]
+fn an_endpoint_over_https_is_let_in_and_its_secrets_are_nowhere() {
+    let notebook = Notebook::new();
+    let db = Database::new("observe_https");
+    // "me:s3cret" in base64; the token.
+    let server = HttpsServer::start(|request| {
+        let is_let_in =
+            |line: &str| line.ends_with(" Basic bWU6czNjcmV0") || line.ends_with(" Bearer t0ken");
+        let body = "load 1.5\n".to_owned();
+        request.lines().any(is_let_in).then_some(body)
+    });
+    let ca = notebook.beside("ca.pem");
+    std::fs::write(&ca, &server.certificate_pem).unwrap();
+    let token = notebook.beside("token");
+    std::fs::write(&token, "t0ken\n").unwrap();
+    let host = server.url.strip_prefix("https://").unwrap();
+    let scrapes = [
+        format!("basic=https://me:s3cret@{host}/"),
+        format!("file=https://{host},token_file={}", token.display()),
+        format!("env=https://{host},token_env=PGDYNO_TEST_TOKEN,load"),
+        format!("none=https://{host}"),
+    ];
+    let one = script(&notebook);
+    let mut args = vec![
+        "run",
+        &*one,
+        "-T",
+        "2",
+        "--json",
+        "--observe",
+        "none",
+        "--url",
+        &*db.url,
+    ];
+    args.extend(scrapes.iter().flat_map(|scrape| ["--scrape", scrape]));
+    let mut command = notebook.command(&args);
+    command
+        .env("SSL_CERT_FILE", &ca)
+        .env("PGDYNO_TEST_TOKEN", "t0ken");
+    let ran = ran(&mut command).expect(0, &[]);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    for name in ["basic.load", "file.load", "env.load"] {
+        assert_eq!(series(&document, name)["samples"][0][1], 1.5, "{name}");
+    }
+    let gaps = document["observed"]["gaps"].to_string();
+    assert!(
+        gaps.contains("scrape.none") && gaps.contains("it wants a login"),
+        "{gaps}"
+    );
+    let kept = std::fs::read(notebook.path()).unwrap();
+    let kept = String::from_utf8_lossy(&kept);
+    for secret in ["s3cret", "t0ken", "bWU6czNjcmV0"] {
+        assert!(!kept.contains(secret), "{secret} is in the notebook");
+        assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret));
+    }
+    let spec = notebook.value("SELECT spec FROM trial");
+    assert!(
+        spec.contains(&format!("basic=https://me@{host}/")),
+        "{spec}"
+    );
+}
+
+#[test]
 fn the_running_trial_is_served_to_a_prometheus() {
     let notebook = Notebook::new();
     let db = Database::new("observe_listen");
@@ -276,9 +339,11 @@ fn what_cannot_be_observed_as_asked_is_told_before_anything_runs() {
         all.extend(args);
         notebook.pgdyno(&all)
     };
-    let secret = "a=http://me:secret@db1/";
-    let ran = run(&["--scrape", secret]).expect(2, &["--scrape: an endpoint that wants a login"]);
+    let secret = "a=http://me:secret@db1:port/";
+    let ran = run(&["--scrape", secret]).expect(2, &["--scrape: the address is http://HOST:PORT"]);
     assert!(!ran.stderr.contains("secret"), "{}", ran.stderr);
+    let token = "a=http://h,token_env=PGDYNO_NO_SUCH";
+    run(&["--scrape", token]).expect(2, &["--scrape: token_env PGDYNO_NO_SUCH: "]);
     let twice = ["--scrape", "a=http://h", "--scrape", "a=http://i"];
     run(&twice).expect(2, &["--scrape number 2: there are two of the name a"]);
     run(&["--observe", "host,none"]).expect(2, &["auto and none stand alone"]);
