@@ -12,10 +12,10 @@ use super::store_args::StoreArgs;
 
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::spec::duration;
+use pgdyno_model::stamp::stamp;
 use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::write_answer;
 use pgdyno_report::table::{Table, one_line};
-use pgdyno_model::stamp::stamp;
 use pgdyno_store::Store;
 
 /// So many trials are shown to a person who does not say how many.
