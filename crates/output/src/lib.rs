@@ -3,12 +3,14 @@
 //! The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
 //! a measurement must not end because of that.
 
+mod json;
 mod keep;
 mod loading;
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
+pub use json::{JsonArg, Lines, Sink, sorted};
 pub use keep::Keep;
 pub use loading::Loading;
 

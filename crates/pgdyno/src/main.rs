@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
-use doors::pgbench;
+use pgdyno_compat_pgbench as pgbench;
 
 fn main() -> ExitCode {
     if let Some(done) = old_door() {
@@ -44,15 +44,15 @@ fn old_door() -> Option<ExitCode> {
     if let Some(flavour) = pgbench::Flavour::called(pgbench::program_name(&argv0)) {
         return Some(pgbench::open(&argv0, arguments.collect(), flavour));
     }
-    if pgbench::program_name(&argv0) == doors::workload::NAME {
-        return Some(doors::workload::open(
-            doors::workload::NAME,
+    if pgbench::program_name(&argv0) == pgdyno_compat_workload::NAME {
+        return Some(pgdyno_compat_workload::open(
+            pgdyno_compat_workload::NAME,
             &arguments.collect::<Vec<_>>(),
         ));
     }
     let verb = arguments.next()?;
-    if verb == doors::workload::NAME {
-        return Some(doors::workload::open(
+    if verb == pgdyno_compat_workload::NAME {
+        return Some(pgdyno_compat_workload::open(
             "pgdyno workload",
             &arguments.collect::<Vec<_>>(),
         ));

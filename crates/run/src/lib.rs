@@ -18,3 +18,14 @@ pub mod touched;
 pub mod trial;
 pub mod validity;
 pub mod warmup;
+
+use pgdyno_model::Failure;
+use pgdyno_platform::interrupt::Interrupts;
+
+/// Catches Ctrl-C and SIGTERM from here on, so that they end what is under way in good order.
+///
+/// # Errors
+/// The system refuses it.
+pub fn interrupts() -> Result<&'static Interrupts, Failure> {
+    Interrupts::install().map_err(|e| Failure::new(format!("could not catch interrupts: {e}")))
+}

@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Talk;
-use super::json_arg::JsonArg;
 use super::observing::observing;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
@@ -15,6 +14,7 @@ use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
+use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::calibration;
 use pgdyno_run::calibrate::conduct::{self, Asked, GoOn, Means};
@@ -253,7 +253,7 @@ fn calibrate(
             notebook: &store,
             observer: &mut Observers::new([&mut screen, &mut Titles(talk)]),
             progress: &mut talk.progress(),
-            interrupts: super::interrupts()?,
+            interrupts: pgdyno_run::interrupts()?,
         },
     )?;
     let calibration = read::called(&store, &conducted.uuid)?;

@@ -5,13 +5,13 @@ use std::time::Duration;
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
 use super::Talk;
-use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
+use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -169,7 +169,7 @@ pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
 
 fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
-    let interrupts = super::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
     let notebook = Kept::begin(&store, &plan.identity)?.tagged(TAG);

@@ -80,7 +80,7 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
         .hint("or name one: --url, PGHOST"));
     };
     let mut session = target.connect()?;
-    let interrupts = super::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let mut progress = talk.progress();
     let request = Request {
         pack: &pack,

@@ -4,7 +4,6 @@
 pub mod calibrate;
 pub mod compare;
 pub mod exchange;
-pub mod json_arg;
 pub mod lab;
 pub mod load;
 pub mod ls;
@@ -12,7 +11,6 @@ pub mod marks;
 mod observing;
 pub mod pack;
 pub mod pack_args;
-pub mod pgbench;
 pub mod pgio;
 pub mod report;
 pub mod rerun;
@@ -27,7 +25,6 @@ pub mod store_args;
 pub mod sweep;
 pub mod target;
 mod trials_arg;
-pub mod workload;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 

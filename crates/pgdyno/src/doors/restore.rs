@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Talk;
-use super::json_arg::JsonArg;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::JsonArg;
 use pgdyno_output::answer;
 use pgdyno_run::settings;
 

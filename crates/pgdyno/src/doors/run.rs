@@ -7,11 +7,11 @@ use pgdyno_model::{Exit, Failure, Observers, Outcome, TrialSpec};
 use pgdyno_platform::interrupt::Interrupts;
 
 use super::Talk;
-use super::json_arg::JsonArg;
 use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
+use pgdyno_output::JsonArg;
 use pgdyno_output::{Keep, write_answer};
 use pgdyno_report::{documents, summary};
 use pgdyno_run::brake::Brake;
@@ -133,7 +133,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, talk: Talk) -> Result<Exit, Failu
         observe: observing(&spec.observe, talk)?,
         spec: spec.resolved(),
     };
-    let interrupts = super::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial.spec, &mut talk.progress(), interrupts)?;
     let keep = args.keep(&trial.spec, &prepared);

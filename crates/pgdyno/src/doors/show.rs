@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::table::one_line;
 use pgdyno_report::{calibration, documents, observed, points, summary};

@@ -8,7 +8,6 @@ use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
 use super::Talk;
-use super::json_arg::JsonArg;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
@@ -19,6 +18,7 @@ use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
+use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -175,7 +175,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &wanted, seed)?;
     let journals = settings::directory()?;
-    let interrupts = super::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let store = args.store.open()?;
     let notebook = Kept::begin(&store, &plan.identity)?;
     if !talk.quiet {

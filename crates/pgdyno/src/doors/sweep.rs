@@ -11,7 +11,6 @@ use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
 
 use super::Talk;
-use super::json_arg::{self, JsonArg};
 use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
@@ -21,6 +20,7 @@ use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
+use pgdyno_output::{self, JsonArg};
 use pgdyno_output::{answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -253,7 +253,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
     let seed = experiment.seed;
     let mut plan = Plan::new(experiment, &wanted, seed.unwrap_or_else(seed_from_clock))?;
     let journals = settings::directory()?;
-    let interrupts = super::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
     let begun = match args.resume {
@@ -345,7 +345,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
 
 /// Writes each trial that is over, for programs.
 struct Documents<'a> {
-    to: json_arg::Lines,
+    to: pgdyno_output::Lines,
     experiment: &'a str,
 }
 

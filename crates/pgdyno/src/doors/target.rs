@@ -4,7 +4,6 @@ use clap::Args;
 use pgdyno_session::Session;
 
 use super::Talk;
-use super::json_arg::JsonArg;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, trouble, words};
@@ -12,6 +11,7 @@ use pgdyno_model::document::target::Observable;
 use pgdyno_model::document::{Facts, Node, target as document};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
+use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::table::Table;
 
@@ -81,7 +81,7 @@ pub fn open(args: &TargetVerbArgs, _talk: Talk) -> Result<Exit, Failure> {
     for warning in &target.warnings {
         pgdyno_output::remark!("pgdyno: warning: {warning}");
     }
-    let interrupts = super::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let (way, connections) = (target.clone(), args.connections);
     let found = target.unless_interrupted(interrupts, move || look(&way, connections))??;
     if !args.json.replaces_text() {

@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::Talk;
-use super::json_arg::JsonArg;
 use super::store_args::StoreArgs;
 use conf::Conf;
 use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::JsonArg;
 
 /// The name by which it may be called.
 pub const NAME: &str = "pgio";

@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use super::conf::Conf;
 use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs, Talk};
-use crate::doors::{interrupts, run};
+use crate::doors::run;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
@@ -19,6 +19,7 @@ use pgdyno_model::notebook::verdict;
 use pgdyno_output::{Keep, write_answer};
 use pgdyno_report::{documents, summary};
 use pgdyno_run::header;
+use pgdyno_run::interrupts;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 

@@ -9,13 +9,13 @@ use super::values::{
     check_init_steps, count, partition_method, percentiles, positive, query_mode, warmup,
 };
 use super::{Asked, Bench, Job, Log, Surroundings, Target, try_help};
-use crate::doors::pgbench::c_numbers::{atof, atoi, option_int};
-use crate::doors::pgbench::flavour::Flavour;
-use crate::doors::pgbench::getopt::{Found, Id};
-use crate::doors::pgbench::init::{InitOptions, PartitionMethod};
-use crate::doors::pgbench::say::{Kind, Say, Stop};
-use crate::doors::pgbench::scripts::{self, Scripts};
-use crate::doors::pgbench::seed;
+use crate::c_numbers::{atof, atoi, option_int};
+use crate::flavour::Flavour;
+use crate::getopt::{Found, Id};
+use crate::init::{InitOptions, PartitionMethod};
+use crate::say::{Kind, Say, Stop};
+use crate::scripts::{self, Scripts};
+use crate::seed;
 
 /// What has been read so far.
 pub struct Reader<'a> {

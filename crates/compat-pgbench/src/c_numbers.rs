@@ -86,7 +86,7 @@ pub fn option_int(text: &str, name: &str, min: i32, max: i32) -> Result<i32, Sto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doors::pgbench::say::{Kind, Line};
+    use crate::say::{Kind, Line};
 
     #[test]
     fn what_looks_like_a_number_is_one() {

@@ -21,7 +21,7 @@ const KEYS_A_QUERY: u64 = 500;
 /// # Errors
 /// What is missing, or stands in the way.
 pub fn open(asked: &Asked) -> Result<u8, Failure> {
-    let interrupts = crate::doors::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let target = tables::target(asked.place.urls())?;
     let (mut session, product) = tables::session(&target)?;
     tables::must_be_there(&mut session, &product)?;

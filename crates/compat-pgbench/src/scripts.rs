@@ -131,8 +131,8 @@ impl Scripts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doors::pgbench::flavour::{PGBENCH, YSQL_BENCH};
-    use crate::doors::pgbench::say::{Kind, Line};
+    use crate::flavour::{PGBENCH, YSQL_BENCH};
+    use crate::say::{Kind, Line};
 
     #[test]
     fn a_builtin_is_named_by_any_prefix_that_only_it_has() {

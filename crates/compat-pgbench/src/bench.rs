@@ -21,8 +21,8 @@ use super::report::Report;
 use super::say::{Kind, Say, Stop, write_all};
 use super::table_info::{self, TableInfo};
 use super::watch::Watch;
-use crate::doors::json_arg::Sink;
 use pgdyno_database::dialect::Product;
+use pgdyno_output::Sink;
 use pgdyno_report::documents;
 use pgdyno_run::brake::Brake;
 use pgdyno_run::header;
@@ -100,7 +100,7 @@ pub fn run(
             .map(|path| HdrLog::create(path, &names))
             .transpose()?,
     };
-    let interrupts = crate::doors::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
     let mut keep = match &asked.store {
         Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),

@@ -80,7 +80,7 @@ fn run(
                     "could not create connection for initialization",
                 )
             })?;
-            init::run(&mut session, &options, super::interrupts()?)?;
+            init::run(&mut session, &options, pgdyno_run::interrupts()?)?;
             Ok(0)
         }
     }

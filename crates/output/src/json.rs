@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
+use crate::write_answer;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::write_answer;
 
 /// Where the result goes for programs.
 #[derive(Debug, Clone, Default, Args)]

@@ -53,7 +53,7 @@ pub fn version(flavour: &Flavour) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doors::pgbench::flavour::YSQL_BENCH;
+    use crate::flavour::YSQL_BENCH;
 
     #[test]
     fn help_names_the_program_it_was_called_as() {

@@ -8,7 +8,7 @@ use pgdyno_model::Failure;
 /// # Errors
 /// What stands in the way.
 pub fn open(asked: &Asked) -> Result<u8, Failure> {
-    let interrupts = crate::doors::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let target = tables::target(asked.place.urls())?;
     let (mut session, product) = tables::session_in_new(asked, &target)?;
     tables::load(asked, &target, &mut session, &product, interrupts)?;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use pgdyno_drive::QueryMode;
 
-use crate::doors::pgbench::c_numbers::{atof, option_int};
-use crate::doors::pgbench::init::PartitionMethod;
-use crate::doors::pgbench::say::{Kind, Stop};
+use crate::c_numbers::{atof, option_int};
+use crate::init::PartitionMethod;
+use crate::say::{Kind, Stop};
 use pgdyno_model::text::PERCENTILES;
 
 /// A whole number from 1; `name` names the option in the complaint.

@@ -27,7 +27,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
         None => None,
     };
-    let interrupts = crate::doors::interrupts()?;
+    let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let params = {
         let target = tables::target(asked.place.urls())?;

@@ -1,6 +1,6 @@
 //! The options by their names: pgbench 18's, and pgdyno's own.
 
-use crate::doors::pgbench::getopt::{Argument, Id, Long, Short};
+use crate::getopt::{Argument, Id, Long, Short};
 
 /// The short ones.
 pub const SHORT: &[Short] = &[
