@@ -24,8 +24,8 @@ use super::watch::Watch;
 use pgdyno_database::dialect::Product;
 use pgdyno_output::Sink;
 use pgdyno_report::documents;
-use pgdyno_run::brake::Brake;
 use pgdyno_run::header;
+use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::{self, Trial};
 
@@ -106,7 +106,7 @@ pub fn run(
         Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
         None => Keep::nothing(),
     };
-    let brake = Brake::on(&control, interrupts, interrupts.count());
+    let brake = EndOnInterrupt::on(&control, interrupts, interrupts.count());
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);
     drop(brake);

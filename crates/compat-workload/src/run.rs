@@ -8,8 +8,8 @@ use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{Asked, YCSB, tables};
 use pgdyno_report::{documents, retries};
-use pgdyno_run::brake::Brake;
 use pgdyno_run::header;
+use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 
@@ -60,7 +60,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
         None => Keep::nothing(),
     };
-    let brake = Brake::on(&control, interrupts, interrupted_before);
+    let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.run(&prepared, &control, &mut observers);
     drop(brake);

@@ -1,7 +1,7 @@
 //! What the server says of itself and what can be seen of where it runs, asked once a run. What
 //! may not be seen is a recorded gap with its reason and never a failure.
 //!
-//! Not for: judging (`validity.rs`), series over time (observers).
+//! Not for: judging (`crates/run/src/validity.rs`), series over time (observers).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

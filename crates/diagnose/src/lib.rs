@@ -7,7 +7,7 @@
 //! it stands out; what does not stand out is "not known". A verdict is computed from a recorded
 //! trial whenever it is shown, so that better rules judge old trials too.
 //!
-//! Not for: what a reader must know before believing a figure (`validity.rs`).
+//! Not for: what a reader must know before believing a figure (`crates/run/src/validity.rs`).
 
 mod budget;
 mod evidence;

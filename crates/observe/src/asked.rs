@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::board::Board;
+use super::prometheus_export::PrometheusExport;
 use super::scrape::Scrape;
 use pgdyno_model::spec::ObserveSpec;
 
@@ -16,7 +16,7 @@ pub struct Asked {
     /// Endpoints to scrape.
     pub scrapes: Vec<Scrape>,
     /// Where the running trial is shown to others.
-    pub board: Option<Arc<Board>>,
+    pub board: Option<Arc<PrometheusExport>>,
 }
 
 /// Nothing, and nobody.

@@ -33,7 +33,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fmt::Write;
 
-    const BEGIN: &str = "PGDYNO_WRITE_DOCS=1 cargo test -p pgdyno catalog -->\n";
+    const BEGIN: &str = "PGDYNO_WRITE_DOCS=1 cargo test -p pgdyno-observe catalog -->\n";
     const END: &str = "<!-- end -->\n";
 
     /// The list as the document has it.
@@ -63,7 +63,8 @@ mod tests {
         if std::env::var_os("PGDYNO_WRITE_DOCS").is_some() {
             std::fs::write(path, made).unwrap();
         } else {
-            let hint = "PGDYNO_WRITE_DOCS=1 cargo test -p pgdyno catalog brings it up to date";
+            let hint =
+                "PGDYNO_WRITE_DOCS=1 cargo test -p pgdyno-observe catalog brings it up to date";
             assert!(
                 made == text,
                 "docs/instruments.md is not what the code has: {hint}"

@@ -6,12 +6,11 @@
 //! (`pgdyno_model::observed`). What an instrument may not or cannot see is a gap: never a failure,
 //! never a wait.
 //!
-//! Not for: how a product tells something (`target/dialect`), where readings are kept (store), what
-//! they mean for a result (`validity.rs`).
+//! Not for: how a product tells something (`crates/database/src/dialect`), where readings are kept (store), what
+//! they mean for a result (`crates/run/src/validity.rs`).
 
 pub mod accounting;
 mod asked;
-pub mod board;
 pub mod catalog;
 mod choose;
 pub mod cluster;
@@ -20,6 +19,7 @@ mod instrument;
 pub mod listen;
 pub mod postgresql;
 pub mod prometheus;
+pub mod prometheus_export;
 mod readings;
 mod recorder;
 pub mod scrape;

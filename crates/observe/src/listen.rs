@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::board::Board;
+use super::prometheus_export::PrometheusExport;
 
 /// How long a question may take to come, and an answer to go.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
@@ -18,7 +18,7 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 ///
 /// # Errors
 /// Nobody can listen there.
-pub fn serve(board: Arc<Board>, at: SocketAddr) -> io::Result<SocketAddr> {
+pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
     thread::Builder::new()
@@ -36,7 +36,7 @@ pub fn serve(board: Arc<Board>, at: SocketAddr) -> io::Result<SocketAddr> {
     Ok(at)
 }
 
-fn answer(mut client: TcpStream, board: &Board) -> io::Result<()> {
+fn answer(mut client: TcpStream, board: &PrometheusExport) -> io::Result<()> {
     client.set_write_timeout(Some(TALK_LIMIT))?;
     let Some(request) = request(&mut client)? else {
         return Ok(());
@@ -81,8 +81,8 @@ fn request(client: &mut TcpStream) -> io::Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::tests::title;
     use crate::prometheus;
+    use crate::prometheus_export::tests::title;
     use pgdyno_database::http::{self, Origin};
     use pgdyno_drive::DriveError;
     use pgdyno_model::Observer;
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_prometheus_gets_the_trial_and_others_get_nothing_for_long() {
-        let board = Arc::<Board>::default();
+        let board = Arc::<PrometheusExport>::default();
         let watched = Arc::clone(&board);
         let trial: &mut dyn Observer<()> = &mut &*watched;
         trial.starting(&title("a\"b\\c\nd", "one"));

@@ -2,7 +2,7 @@
 //! goes beyond it): a sample a line, with the kind of its family. Whatever comes in is taken for
 //! text by somebody else: a line that is none of the format is left out and counted.
 //!
-//! Not for: fetching it (`target/http.rs`), which samples are wanted (`scrape.rs`).
+//! Not for: fetching it (`crates/database/src/http.rs`), which samples are wanted (`scrape.rs`).
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! pgdyno: loads, drives, watches, keeps and explains databases that speak PostgreSQL's protocol.
 
-mod doors;
+mod cli;
 mod screen;
 
 use std::ffi::OsString;
@@ -13,8 +13,8 @@ fn main() -> ExitCode {
     if let Some(done) = old_door() {
         return done;
     }
-    let cli = doors::Cli::parse_from(arguments());
-    match doors::open(cli) {
+    let cli = cli::Cli::parse_from(arguments());
+    match cli::open(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             pgdyno_output::remark!("{failure}");
@@ -27,8 +27,8 @@ fn main() -> ExitCode {
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let name = arguments.first().map(|argv0| argv0.to_string_lossy());
-    if name.is_some_and(|argv0| pgbench::program_name(&argv0) == doors::pgio::NAME) {
-        arguments.insert(1, doors::pgio::NAME.into());
+    if name.is_some_and(|argv0| pgbench::program_name(&argv0) == cli::pgio::NAME) {
+        arguments.insert(1, cli::pgio::NAME.into());
     }
     arguments
 }

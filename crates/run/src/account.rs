@@ -1,7 +1,7 @@
 //! Accounts for what the storage layer does in a trial: reads at the barrier and at the end, counts
 //! the sessions' work units, has some explained, and says where the three do not agree.
 //!
-//! Not for: reading (`accounting/`), words (`report::accounting`).
+//! Not for: reading (`accounting/`), words (`crates/report`).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -2,19 +2,20 @@
 //! nothing here knows how they were typed.
 
 pub mod account;
-pub mod brake;
 pub mod calibrate;
 pub mod command_line;
 mod emitter;
 pub mod experiment;
 pub mod header;
-pub mod hygiene;
+pub mod interrupt;
+
 pub mod io;
+pub mod key_skew;
 pub mod prepare;
+pub mod reset;
 pub mod retries;
 pub mod settings;
 pub mod steady;
-pub mod touched;
 pub mod trial;
 pub mod validity;
 pub mod warmup;

@@ -11,7 +11,7 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, touched, warmup};
+use super::{account, key_skew, warmup};
 use pgdyno_database::counters;
 use pgdyno_database::dialect::RESTART_SAVEPOINT;
 use pgdyno_database::open::Target;
@@ -95,7 +95,7 @@ impl Trial {
         let (recording, observed) = emitter.run(&drive, control)?;
         let warmup_ended = watch.ended(&recording.measured);
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
-        let touched = touched::by(prepared, &recording, self.spec.seed.unwrap_or_default());
+        let touched = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared

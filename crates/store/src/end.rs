@@ -11,7 +11,7 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, accounting, endpoints, engine, packed, seconds, touched, warmup, worst};
+use super::{Store, accounting, endpoints, engine, key_skew, packed, seconds, warmup, worst};
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
 
@@ -44,7 +44,7 @@ impl Store {
                 accounting::write(connection, number, it)?;
             }
             if let Some(touched) = &outcome.touched {
-                touched::write(connection, number, touched)?;
+                key_skew::write(connection, number, touched)?;
             }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;

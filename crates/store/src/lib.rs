@@ -16,6 +16,7 @@ mod endpoints;
 mod engine;
 mod exchange;
 mod happened;
+mod key_skew;
 mod marks;
 mod notebook;
 mod observed;
@@ -27,7 +28,6 @@ mod schema;
 mod seconds;
 #[cfg(test)]
 mod tests;
-mod touched;
 mod trials;
 mod units;
 mod uuid;

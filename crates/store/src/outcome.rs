@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, endpoints, engine, observed, packed, seconds, touched, units, warmup, worst,
+    Store, accounting, endpoints, engine, key_skew, observed, packed, seconds, units, warmup, worst,
 };
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -63,7 +63,7 @@ impl Store {
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
         let warmup_ended = warmup::read(&self.connection, number)?;
-        let touched = touched::read(&self.connection, number)?;
+        let touched = key_skew::read(&self.connection, number)?;
         let accounting = accounting::read(&self.connection, number)?;
         let observed = observed::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";

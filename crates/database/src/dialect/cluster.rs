@@ -1,5 +1,5 @@
 //! What a product tells about its cluster: nodes, copies, isolation in effect, and what else can be
-//! seen of it. Queries and words; `target/cluster.rs` asks them.
+//! seen of it. Queries and words; `cluster.rs` asks them.
 
 mod cockroachdb;
 mod postgresql;

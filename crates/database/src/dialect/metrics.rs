@@ -1,7 +1,7 @@
 //! Where a product's nodes tell their own figures in Prometheus' text, and which of them are kept,
 //! under names that stay while the product's change from version to version.
 //!
-//! Not for: fetching and reading them (`observe/cluster`).
+//! Not for: fetching and reading them (`crates/observe`).
 
 mod cockroachdb;
 mod yugabytedb;

@@ -1,5 +1,5 @@
 //! Which of a server's statistics views a product has, for the instruments that read them beside a
-//! trial (`observe/postgresql`).
+//! trial (`crates/observe`).
 
 /// What can be read over SQL, in PostgreSQL's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

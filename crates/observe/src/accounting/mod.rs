@@ -3,7 +3,7 @@
 //! read when all sessions stand and none works yet, and again when all have gone: the server tells
 //! what a session did only when the session says so or ends.
 //!
-//! Not for: series over time (`observe/`), words (`report::accounting`).
+//! Not for: series over time (`observe/`), words (`crates/report`).
 
 mod buffers;
 mod cpu;

@@ -1,5 +1,5 @@
 //! The nodes of a distributed database: what each tells of itself over HTTP, in Prometheus' text. Which
-//! figures, under which names, the dialect knows (`target/dialect/metrics`).
+//! figures, under which names, the dialect knows (`crates/database/src/dialect/metrics`).
 
 mod histogram;
 mod node;

@@ -1,7 +1,7 @@
 //! Instruments for servers that have PostgreSQL's statistics views, 13 to 18. Sessions of their own,
 //! differences and never resets, no privilege and no extension taken for granted.
 //!
-//! Not for: which product has them (`target/dialect/server_views.rs`).
+//! Not for: which product has them (`crates/database/src/dialect/server_views.rs`).
 
 mod autovacuum;
 mod checkpoints;

@@ -1,4 +1,4 @@
-//! Validity notes from what the server's views tell. Pure functions, as in `validity.rs`.
+//! Validity notes from what the server's views tell. Pure functions, as in `crates/run/src/validity.rs`.
 
 use std::borrow::Cow;
 

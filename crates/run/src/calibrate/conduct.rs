@@ -20,7 +20,7 @@ use crate::experiment::point::Point;
 use crate::experiment::schedule::Slot;
 use crate::experiment::study::Study;
 use crate::prepare::{self, Prepared};
-use crate::{hygiene, settings};
+use crate::{reset, settings};
 use pgdyno_database::dialect::{POSTGRESQL, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, trouble};
@@ -317,7 +317,7 @@ fn ended(title: &str, outcome: &Outcome, interrupts: &Interrupts) -> Result<(), 
     let (state, why) = verdict(recording);
     match state {
         State::Complete => Ok(()),
-        State::Aborted => Err(hygiene::interrupted(interrupts)),
+        State::Aborted => Err(reset::interrupted(interrupts)),
         _ => {
             let exit = match recording.clients.disconnected {
                 0 => Exit::Failed,

@@ -16,9 +16,9 @@ use super::plan::Plan;
 use super::point::Rate;
 use super::schedule::{Key, Slot};
 use super::study::Study;
-use crate::brake::Brake;
-use crate::hygiene;
+use crate::interrupt::EndOnInterrupt;
 use crate::prepare::{self, Prepared};
+use crate::reset;
 use crate::settings::{self, Changes, Way};
 use crate::trial::Trial;
 use pgdyno_database::dialect::{Dialect, Product};
@@ -275,7 +275,7 @@ impl Sweep<'_> {
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
         self.means.study.before(&planned, &prepared);
-        let brake = Brake::on(&control, interrupts, self.interrupts_seen);
+        let brake = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen);
         // The notebook first: what is seen is kept already.
         let mut observers = Observers::new([
             &mut *writer as &mut dyn Observer<Outcome>,
@@ -358,7 +358,7 @@ impl Sweep<'_> {
 
         let pack = planned.tables.as_ref().map(|tables| &tables.made);
         let wanted = &self.plan.experiment.hygiene;
-        let record = hygiene::tidy(
+        let record = reset::tidy(
             &mut session,
             place.dialect,
             pack,

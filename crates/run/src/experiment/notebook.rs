@@ -1,6 +1,6 @@
 //! An experiment in the store: which of its trials are complete, and a place for those to come.
 
-use crate::{header, hygiene};
+use crate::{header, reset};
 use pgdyno_model::notebook::{
     ExperimentHeader, Filter, KeptTrial, Notebook, TrialHeader, TrialRow,
 };
@@ -53,7 +53,7 @@ pub struct Circumstances {
     /// Settings of the server that it ran with, with the way each was set.
     pub settings: Vec<(String, String, &'static str)>,
     /// What was tidied up.
-    pub hygiene: Option<hygiene::Record>,
+    pub hygiene: Option<reset::Record>,
 }
 
 impl Circumstances {

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use clap::Subcommand;
 
-use super::Talk;
+use super::Verbosity;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::write_answer;
 use pgdyno_workload::pack::Pack;
@@ -32,9 +32,9 @@ Examples:
 }
 
 /// Does it.
-pub fn open(verb: &PackVerb, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(verb: &PackVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let text = match verb {
-        PackVerb::List => list(talk.verbose > 0)?,
+        PackVerb::List => list(verbosity.verbose > 0)?,
         PackVerb::Show { name, to: None } => show(&find(name)?),
         PackVerb::Show {
             name,

@@ -6,7 +6,7 @@ use pgdyno_drive::record::End;
 use pgdyno_model::{Exit, Failure, Observers, Outcome, TrialSpec};
 use pgdyno_platform::interrupt::Interrupts;
 
-use super::Talk;
+use super::Verbosity;
 use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
@@ -14,8 +14,8 @@ use pgdyno_model::notebook::{TrialHeader, check_tag};
 use pgdyno_output::JsonArg;
 use pgdyno_output::{Keep, write_answer};
 use pgdyno_report::{documents, summary};
-use pgdyno_run::brake::Brake;
 use pgdyno_run::header;
+use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::{Prepared, prepare};
 use pgdyno_run::trial::Trial;
 
@@ -111,7 +111,7 @@ impl ResultArgs {
 }
 
 /// Does it.
-pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let mut spec = args.spec.clone();
     spec.check()?;
     // A parameter of the pack that has an option of its own.
@@ -120,25 +120,25 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
             LoopIn::Server => "loop=server".to_owned(),
             LoopIn::Client => "loop=client".to_owned(),
         }));
-    run(spec, &args.result, talk)
+    run(spec, &args.result, verbosity)
 }
 
 /// Runs a trial, prints what came of it and keeps it.
 ///
 /// # Errors
 /// It cannot be prepared, or came to nothing.
-pub fn run(spec: TrialSpec, args: &ResultArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let trial = Trial {
-        observe: observing(&spec.observe, talk)?,
+        observe: observing(&spec.observe, verbosity)?,
         spec: spec.resolved(),
     };
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
-    let prepared = prepare(&trial.spec, &mut talk.progress(), interrupts)?;
+    let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
     let keep = args.keep(&trial.spec, &prepared);
     let since = (interrupts, interrupted_before);
-    let (outcome, number) = measure(trial, &prepared, keep, talk, since)?;
+    let (outcome, number) = measure(trial, &prepared, keep, verbosity, since)?;
     if outcome.recording.clients.disconnected > 0
         && let Some(words) = prepared.target.last_words()
     {
@@ -151,7 +151,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, talk: Talk) -> Result<Exit, Failu
         ))?;
     }
     json_to.write(&documents::whole(&outcome))?;
-    if let Some(number) = number.filter(|_| !talk.quiet) {
+    if let Some(number) = number.filter(|_| !verbosity.quiet) {
         pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }
     Ok(exit(&outcome, interrupts))
@@ -166,13 +166,13 @@ pub fn measure(
     trial: Trial,
     prepared: &Prepared,
     mut keep: Keep,
-    talk: Talk,
+    verbosity: Verbosity,
     (interrupts, interrupted_before): (&'static Interrupts, u32),
 ) -> Result<(Outcome, Option<i64>), Failure> {
     let control = Control::default();
-    let mut screen = Screen::new(talk.screen());
+    let mut screen = Screen::new(verbosity.screen());
     let mut observers = Observers::new([keep.observer(), &mut screen]);
-    let brake = Brake::on(&control, interrupts, interrupted_before);
+    let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
     let outcome = trial.run(prepared, &control, &mut observers);
     drop(brake);
     match outcome {

@@ -3,7 +3,7 @@
 use clap::Args;
 use pgdyno_session::Session;
 
-use super::Talk;
+use super::Verbosity;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, trouble, words};
@@ -67,7 +67,7 @@ struct Found {
 }
 
 /// Does it.
-pub fn open(args: &TargetVerbArgs, _talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let mut wanted = args.target.clone();
     wanted

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use pgdyno_server::{Cache, Listen, kept};
 
-use super::Talk;
+use super::Verbosity;
 use pgdyno_database::{own, trouble};
 use pgdyno_model::spec::OwnSpec;
 use pgdyno_model::{Exit, Failure, Progress};
@@ -44,21 +44,21 @@ pub struct StartArgs {
 }
 
 /// Does it.
-pub fn open(verb: &ServerVerb, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(verb: &ServerVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let cache = Cache::from_env().map_err(trouble::own_server)?;
     match verb {
-        ServerVerb::Start(args) => start(args, talk),
+        ServerVerb::Start(args) => start(args, verbosity),
         ServerVerb::Stop { discard } => stop(&cache, *discard),
         ServerVerb::Status => status(&cache),
         ServerVerb::Url => url(&cache),
     }
 }
 
-fn start(args: &StartArgs, talk: Talk) -> Result<Exit, Failure> {
+fn start(args: &StartArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let listen = args.port.map_or(Listen::SocketOnly, Listen::Loopback);
     let options = own::options(&args.own, listen)?;
     let (running, started) = kept::start(&options, &mut |step| {
-        talk.progress().step(&step.to_string())
+        verbosity.progress().step(&step.to_string())
     })
     .map_err(trouble::own_server)?;
     if !started && !args.own.pg_set.is_empty() {
@@ -67,7 +67,7 @@ fn start(args: &StartArgs, talk: Talk) -> Result<Exit, Failure> {
                 .hint("stop it first: pgdyno server stop"),
         );
     }
-    if !talk.quiet {
+    if !verbosity.quiet {
         let what = if started { "runs" } else { "runs already" };
         pgdyno_output::remark!(
             "pgdyno: PostgreSQL {} {what}; `pgdyno run` uses it until `pgdyno server stop`",

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use pgdyno_model::spec::ObserveSpec;
 use pgdyno_model::{Exit, Failure};
 
-use super::Talk;
+use super::Verbosity;
 use pgdyno_database::locate::Device;
 use pgdyno_observe::scrape::Scrape;
-use pgdyno_observe::{Asked, board, listen};
+use pgdyno_observe::{Asked, listen, prometheus_export};
 
 /// The same as a trial takes it; from here on others can see it.
 ///
 /// # Errors
 /// Something cannot be observed as it was asked for, or the address cannot be listened at.
-pub fn observing(spec: &ObserveSpec, talk: Talk) -> Result<Asked, Failure> {
+pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<Asked, Failure> {
     let mut names = BTreeSet::new();
     let mut scrapes = Vec::new();
     for (index, address) in spec.scrape.iter().enumerate() {
@@ -44,12 +44,12 @@ pub fn observing(spec: &ObserveSpec, talk: Talk) -> Result<Asked, Failure> {
     let board = match spec.metrics_listen {
         None => None,
         Some(at) => {
-            let board = Arc::<board::Board>::default();
+            let board = Arc::<prometheus_export::PrometheusExport>::default();
             let at = listen::serve(Arc::clone(&board), at).map_err(|e| {
                 Failure::new(format!("--metrics-listen: cannot listen at {at}: {e}"))
                     .hint("another port, or end what listens there")
             })?;
-            if !talk.quiet {
+            if !verbosity.quiet {
                 pgdyno_output::remark!("pgdyno: metrics at http://{at}/metrics");
             }
             Some(board)

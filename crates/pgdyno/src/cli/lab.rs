@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
-use super::Talk;
+use super::Verbosity;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
@@ -155,7 +155,7 @@ impl RetriesArgs {
 }
 
 /// Does it.
-pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let LabVerb::Retries(args) = verb;
     let made = args.lab()?.experiment();
     if args.print {
@@ -164,22 +164,22 @@ pub fn open(verb: &LabVerb, talk: Talk) -> Result<Exit, Failure> {
     let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &args.target, seed)?;
-    retries(args, talk, &plan)
+    retries(args, verbosity, &plan)
 }
 
-fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure> {
+fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
     let notebook = Kept::begin(&store, &plan.identity)?.tagged(TAG);
-    if !talk.quiet {
+    if !verbosity.quiet {
         let (_, words) = conduct::whole_time(plan);
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
     }
     let mut results = Results::default();
-    let mut screen = Screen::new(talk.screen());
-    let mut lines = Lines::on_stderr(talk.screen());
+    let mut screen = Screen::new(verbosity.screen());
+    let mut lines = Lines::on_stderr(verbosity.screen());
     let ended = conduct::conduct(
         plan,
         Means {
@@ -187,7 +187,7 @@ fn retries(args: &RetriesArgs, talk: Talk, plan: &Plan) -> Result<Exit, Failure>
             observe: Default::default(),
             target: None,
             journals: &journals,
-            progress: &mut talk.progress(),
+            progress: &mut verbosity.progress(),
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
-use super::Talk;
+use super::Verbosity;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
@@ -151,13 +151,15 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Does it.
-pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let SlobVerb::Sweep(args) = verb;
     let json_to = args.json.open()?;
     // The server is asked how large it is before the experiment is made; one of pgdyno's own stays
     // for all of it.
     let wanted = args.target.clone();
-    let target = open::open(&wanted, &mut |step| talk.progress().step(&step.to_string()))?;
+    let target = open::open(&wanted, &mut |step| {
+        verbosity.progress().step(&step.to_string())
+    })?;
     let wanted = match target.kind {
         TargetKind::Own => TargetSpec::at(target.address.clone()),
         TargetKind::Named | TargetKind::Kept => wanted,
@@ -178,7 +180,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
     let store = args.store.open()?;
     let notebook = Kept::begin(&store, &plan.identity)?;
-    if !talk.quiet {
+    if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
         pgdyno_output::remark!(
             "pgdyno: slob sweep: {} trials on a table of {}, {words}",
@@ -187,8 +189,8 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         );
     }
     let mut results = Results::new(sweep.vary, room);
-    let mut screen = Screen::new(talk.screen());
-    let mut lines = Lines::on_stderr(talk.screen());
+    let mut screen = Screen::new(verbosity.screen());
+    let mut lines = Lines::on_stderr(verbosity.screen());
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -196,7 +198,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
             wanted,
             target: None,
             journals: &journals,
-            progress: &mut talk.progress(),
+            progress: &mut verbosity.progress(),
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,
@@ -209,7 +211,7 @@ pub fn open(verb: &SlobVerb, talk: Talk) -> Result<Exit, Failure> {
         write_answer(format_args!("{text}"))?;
     }
     json_to.write(&document)?;
-    if !talk.quiet && target.kind != TargetKind::Own {
+    if !verbosity.quiet && target.kind != TargetKind::Own {
         pgdyno_output::remark!(
             "pgdyno: note: the table stays for the next sweep: DROP TABLE {PREFIX}1 takes it away"
         );

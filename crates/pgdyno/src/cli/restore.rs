@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::Talk;
+use super::Verbosity;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::JsonArg;
 use pgdyno_output::answer;
@@ -39,11 +39,11 @@ struct Done {
 }
 
 /// Does it.
-pub fn open(args: &RestoreArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &RestoreArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let directory = settings::directory()?;
     let (restored, in_use) = settings::restore_all(&directory, args.url.as_deref())?;
-    if !args.json.replaces_text() && !talk.quiet {
+    if !args.json.replaces_text() && !verbosity.quiet {
         for restored in &restored {
             answer!("{restored}")?;
         }

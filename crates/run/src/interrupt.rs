@@ -12,9 +12,9 @@ use pgdyno_platform::interrupt::Interrupts;
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Passes interrupts on to a run until it is dropped.
-pub struct Brake(Arc<AtomicBool>);
+pub struct EndOnInterrupt(Arc<AtomicBool>);
 
-impl Brake {
+impl EndOnInterrupt {
     /// Watches for interrupts beyond the first `begun`: one that came just before the run counts.
     pub fn on(control: &Control, interrupts: &'static Interrupts, begun: u32) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -38,7 +38,7 @@ impl Brake {
     }
 }
 
-impl Drop for Brake {
+impl Drop for EndOnInterrupt {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Talk;
+use super::Verbosity;
 use super::observing::observing;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
@@ -125,7 +125,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CalibrateArgs {
-    fn asked(&self, talk: Talk) -> Result<Asked, Failure> {
+    fn asked(&self, verbosity: Verbosity) -> Result<Asked, Failure> {
         let mut expectations = Expectations::default();
         for text in &self.expect {
             expectations
@@ -143,7 +143,7 @@ impl CalibrateArgs {
             ));
         }
         Ok(Asked {
-            observe: observing(&self.observe, talk)?,
+            observe: observing(&self.observe, verbosity)?,
             name: self.name.clone(),
             duration: self.duration,
             params: self.pack.pairs()?,
@@ -170,11 +170,11 @@ impl CalibrateArgs {
 }
 
 /// Does it.
-pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
-    let asked = args.asked(talk)?;
+pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    let asked = args.asked(verbosity)?;
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
-        let (systems, exit) = compare(args, talk, &asked)?;
+        let (systems, exit) = compare(args, verbosity, &asked)?;
         let document = calibration::systems(&systems);
         if !args.json.replaces_text() {
             let text = calibration::systems_text(&document.systems);
@@ -183,7 +183,7 @@ pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
         json_to.write(&document)?;
         return Ok(exit);
     }
-    let (calibration, early) = calibrate(args, talk, &asked, args.wanted())?;
+    let (calibration, early) = calibrate(args, verbosity, &asked, args.wanted())?;
     let document = calibration::document(&calibration);
     let is_met = document.baseline.map(|baseline| baseline == Baseline::Met);
     if let Some(failure) = early {
@@ -198,7 +198,7 @@ pub fn open(args: &CalibrateArgs, talk: Talk) -> Result<Exit, Failure> {
         write_answer(format_args!("{}", calibration::text(&document)))?;
     }
     json_to.write(&document)?;
-    if !talk.quiet {
+    if !verbosity.quiet {
         let uuid: String = calibration.experiment.uuid.chars().take(8).collect();
         pgdyno_output::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");
         if is_met == Some(false) && asked.go_on == GoOn::WhenMet {
@@ -218,7 +218,7 @@ fn exit(is_met: Option<bool>) -> Exit {
 }
 
 /// Names each trial when it comes.
-struct Titles(Talk);
+struct Titles(Verbosity);
 
 impl Observer<Outcome> for Titles {
     fn trial_announced(&mut self, trial: &PlannedTrial, _left: Duration) {
@@ -240,19 +240,19 @@ impl Observer<Outcome> for Titles {
 /// Measures a system and reads what came of it.
 fn calibrate(
     args: &CalibrateArgs,
-    talk: Talk,
+    verbosity: Verbosity,
     asked: &Asked,
     wanted: TargetSpec,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
     let store = args.store.open()?;
-    let mut screen = Screen::new(talk.screen());
+    let mut screen = Screen::new(verbosity.screen());
     let conducted = conduct::conduct(
         asked,
         Means {
             wanted,
             notebook: &store,
-            observer: &mut Observers::new([&mut screen, &mut Titles(talk)]),
-            progress: &mut talk.progress(),
+            observer: &mut Observers::new([&mut screen, &mut Titles(verbosity)]),
+            progress: &mut verbosity.progress(),
             interrupts: pgdyno_run::interrupts()?,
         },
     )?;
@@ -263,7 +263,7 @@ fn calibrate(
 /// The systems that are named, those with a URL measured now.
 fn compare(
     args: &CalibrateArgs,
-    talk: Talk,
+    verbosity: Verbosity,
     asked: &Asked,
 ) -> Result<(Vec<Calibration>, Exit), Failure> {
     // A name that is mistyped is told before minutes are spent on a URL.
@@ -285,7 +285,7 @@ fn compare(
             own: args.target.own.clone(),
             ..TargetSpec::at(called.as_str())
         };
-        let (calibration, early) = calibrate(args, talk, asked, wanted)?;
+        let (calibration, early) = calibrate(args, verbosity, asked, wanted)?;
         if let Some(failure) = early {
             return Err(failure);
         }

@@ -48,7 +48,7 @@ use pgdyno_output::Loading;
 pub struct Cli {
     /// How much to say.
     #[command(flatten)]
-    pub talk: Talk,
+    pub verbosity: Verbosity,
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
@@ -56,7 +56,7 @@ pub struct Cli {
 
 /// How much to say on standard error; results are printed either way.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub struct Talk {
+pub struct Verbosity {
     /// Say more; twice for all
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
@@ -65,7 +65,7 @@ pub struct Talk {
     pub quiet: bool,
 }
 
-impl Talk {
+impl Verbosity {
     /// How a run is shown while it goes on.
     pub fn screen(self) -> Form {
         match (self.quiet, terminal::stderr_is_terminal()) {
@@ -192,29 +192,29 @@ Examples:
 /// Does what the command line says.
 pub fn open(cli: Cli) -> Result<Exit, Failure> {
     match cli.verb {
-        Verb::Run(args) => run::open(&args, cli.talk),
-        Verb::Sweep(args) => sweep::open(&args, cli.talk),
-        Verb::Calibrate(args) => calibrate::open(&args, cli.talk),
-        Verb::Lab(verb) => lab::open(&verb, cli.talk),
-        Verb::Slob(verb) => slob::open(&verb, cli.talk),
-        Verb::Restore(args) => restore::open(&args, cli.talk),
-        Verb::Load(args) => load::open(&args, cli.talk),
-        Verb::Target(args) => target::open(&args, cli.talk),
-        Verb::Pack(verb) => pack::open(&verb, cli.talk),
-        Verb::Server(verb) => server::open(&verb, cli.talk),
-        Verb::Ls(args) => ls::open(&args, cli.talk),
+        Verb::Run(args) => run::open(&args, cli.verbosity),
+        Verb::Sweep(args) => sweep::open(&args, cli.verbosity),
+        Verb::Calibrate(args) => calibrate::open(&args, cli.verbosity),
+        Verb::Lab(verb) => lab::open(&verb, cli.verbosity),
+        Verb::Slob(verb) => slob::open(&verb, cli.verbosity),
+        Verb::Restore(args) => restore::open(&args, cli.verbosity),
+        Verb::Load(args) => load::open(&args, cli.verbosity),
+        Verb::Target(args) => target::open(&args, cli.verbosity),
+        Verb::Pack(verb) => pack::open(&verb, cli.verbosity),
+        Verb::Server(verb) => server::open(&verb, cli.verbosity),
+        Verb::Ls(args) => ls::open(&args, cli.verbosity),
         Verb::Show(args) => show::open(&args),
-        Verb::Rerun(args) => rerun::open(&args, cli.talk),
+        Verb::Rerun(args) => rerun::open(&args, cli.verbosity),
         Verb::Note(args) => marks::note(&args),
         Verb::Tag(args) => marks::tag(&args),
         Verb::Exclude(args) => marks::exclude(&args),
         Verb::Rm(args) => marks::rm(&args),
-        Verb::Export(args) => exchange::export(&args, cli.talk),
-        Verb::Import(args) => exchange::import(&args, cli.talk),
+        Verb::Export(args) => exchange::export(&args, cli.verbosity),
+        Verb::Import(args) => exchange::import(&args, cli.verbosity),
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args),
         Verb::Compare(args) => compare::open(&args),
-        Verb::Pgio(verb) => pgio::open(&verb, cli.talk),
+        Verb::Pgio(verb) => pgio::open(&verb, cli.verbosity),
         Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
             Exit::Usage,
             "pgbench, ysql_bench and workload come first, with their own options after them",

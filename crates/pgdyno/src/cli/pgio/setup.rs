@@ -1,7 +1,7 @@
 //! `pgdyno pgio setup`: the tables.
 
-use super::{PACK, PREFIX, SetupArgs, Talk};
-use crate::doors::interrupts;
+use super::{PACK, PREFIX, SetupArgs, Verbosity};
+use crate::cli::interrupts;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::answer;
 use pgdyno_workload::filling::{Connections, Method};
@@ -9,7 +9,7 @@ use pgdyno_workload::loader::{self, How, Request, Watch};
 use pgdyno_workload::params::Params;
 use pgdyno_workload::resolve;
 
-pub fn open(args: &SetupArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
     let target = super::connected(&super::wanted(&conf)?)?;
     let pack = resolve::pack(PACK).map_err(|e| Failure::new(e.to_string()))?;
@@ -22,7 +22,7 @@ pub fn open(args: &SetupArgs, talk: Talk) -> Result<Exit, Failure> {
     let params = Params::parse(&pack, None, &given).map_err(usage)?;
     let interrupts = interrupts()?;
     let mut session = target.connect_unless_interrupted(interrupts)?;
-    let mut progress = talk.progress();
+    let mut progress = verbosity.progress();
     let mut watch = Watch {
         endpoints: &target.endpoints,
         progress: &mut progress,

@@ -6,7 +6,7 @@ use clap::Args;
 use pgdyno_platform::terminal;
 use serde_json::Value;
 
-use super::Talk;
+use super::Verbosity;
 use super::rows_args::RowsArgs;
 use super::store_args::StoreArgs;
 
@@ -86,7 +86,7 @@ fn since(text: &str) -> Result<String, String> {
 }
 
 /// Does it.
-pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let for_programs = args.rows.is_for_programs();
     let limit = match args.limit {
@@ -114,7 +114,7 @@ pub fn open(args: &LsArgs, talk: Talk) -> Result<Exit, Failure> {
     }
     write_answer(format_args!("{}", table(&trials)))?;
     let all = store.count(&filter)?;
-    if all > trials.len() as u64 && !talk.quiet {
+    if all > trials.len() as u64 && !verbosity.quiet {
         pgdyno_output::remark!(
             "pgdyno: {} of {} trials; all of them: --limit 0",
             text::count(trials.len() as u64),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Talk;
+use super::Verbosity;
 use super::store_args::StoreArgs;
 use pgdyno_model::notebook::Filter;
 use pgdyno_model::{Exit, Failure};
@@ -31,7 +31,7 @@ pub struct ExportArgs {
 }
 
 /// `pgdyno export`
-pub fn export(args: &ExportArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn export(args: &ExportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let mut numbers = Vec::new();
     for called in &args.what {
@@ -42,7 +42,7 @@ pub fn export(args: &ExportArgs, talk: Talk) -> Result<Exit, Failure> {
     tell(
         copied,
         &format!("written to {}", args.output.display()),
-        talk,
+        verbosity,
     );
     Ok(Exit::Ok)
 }
@@ -81,19 +81,19 @@ pub struct ImportArgs {
 }
 
 /// `pgdyno import`
-pub fn import(args: &ImportArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let mut store = args.store.open()?;
     let copied = store.import(&args.file)?;
     tell(
         copied,
         &format!("added to {}", store.path().display()),
-        talk,
+        verbosity,
     );
     Ok(Exit::Ok)
 }
 
-fn tell(copied: Copied, what: &str, talk: Talk) {
-    if talk.quiet {
+fn tell(copied: Copied, what: &str, verbosity: Verbosity) {
+    if verbosity.quiet {
         return;
     }
     let trials = |count: usize| {

@@ -10,8 +10,8 @@ use time::OffsetDateTime;
 
 use super::conf::Conf;
 use super::lines::{self, COUNTERS, Counters, SessionRow};
-use super::{PACK, PREFIX, RunArgs, Talk};
-use crate::doors::run;
+use super::{PACK, PREFIX, RunArgs, Verbosity};
+use crate::cli::run;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
@@ -23,7 +23,7 @@ use pgdyno_run::interrupts;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 
-pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
     if !args.out.is_dir() {
         let text = format!("--out {}: there is no such directory", args.out.display());
@@ -53,7 +53,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         spec: spec.resolved(),
         observe,
     };
-    let prepared = prepare(&trial.spec, &mut talk.progress(), interrupts)?;
+    let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
     let is_text = !args.json.replaces_text();
     if is_text {
         let shared_buffers = shared_buffers.unwrap_or_else(|| "not known".to_owned());
@@ -68,7 +68,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         ),
     };
     let since = (interrupts, interrupted_before);
-    let (outcome, number) = run::measure(trial, &prepared, keep, talk, since)?;
+    let (outcome, number) = run::measure(trial, &prepared, keep, verbosity, since)?;
     let recording = &outcome.recording;
     write_sessions(&args.out, &conf, recording)?;
     if is_text {
@@ -86,7 +86,7 @@ pub fn open(args: &RunArgs, talk: Talk) -> Result<Exit, Failure> {
         ))?;
     }
     json_to.write(&documents::whole(&outcome))?;
-    if let Some(number) = number.filter(|_| !talk.quiet) {
+    if let Some(number) = number.filter(|_| !verbosity.quiet) {
         pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }
     Ok(run::exit(&outcome, interrupts))

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
 
-use super::Talk;
+use super::Verbosity;
 use super::observing::observing;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
@@ -125,7 +125,7 @@ All of it: docs/experiments.md";
 }
 
 /// Does it.
-pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let given = Given::of(args)?;
     for remark in &given.remarks {
         pgdyno_output::remark!("pgdyno: note: {remark}");
@@ -142,7 +142,7 @@ pub fn open(args: &SweepArgs, talk: Talk) -> Result<Exit, Failure> {
         let plan = Plan::new(experiment, &args.target, seed)?;
         return dry_run(args, &plan);
     }
-    sweep(args, talk, experiment)
+    sweep(args, verbosity, experiment)
 }
 
 /// What there is to be swept.
@@ -247,7 +247,7 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, Failure> {
+fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
@@ -285,7 +285,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
             Kept::begin(&store, &plan.identity)?
         }
     };
-    if !talk.quiet {
+    if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
         let trials = plan.slots.len();
         pgdyno_output::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
@@ -294,9 +294,9 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
         to: json_to.lines(),
         experiment: &plan.identity.name,
     };
-    let mut screen = Screen::new(talk.screen());
-    let mut lines = Lines::with_results(talk.screen(), args.json.replaces_text());
-    let observe = observing(&args.observe, talk)?;
+    let mut screen = Screen::new(verbosity.screen());
+    let mut lines = Lines::with_results(verbosity.screen(), args.json.replaces_text());
+    let observe = observing(&args.observe, verbosity)?;
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -304,7 +304,7 @@ fn sweep(args: &SweepArgs, talk: Talk, experiment: Experiment) -> Result<Exit, F
             observe,
             target: None,
             journals: &journals,
-            progress: &mut talk.progress(),
+            progress: &mut verbosity.progress(),
             observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,

@@ -4,7 +4,7 @@ use clap::Args;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
-use super::Talk;
+use super::Verbosity;
 use super::run::{self, ResultArgs};
 
 /// Which trial, and where.
@@ -32,7 +32,7 @@ pub struct RerunArgs {
 }
 
 /// Does it.
-pub fn open(args: &RerunArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let trial = args.result.store.existing()?.trial(&args.trial)?;
     let mut spec = trial.spec;
     if spec.workload.is_empty() {
@@ -44,5 +44,5 @@ pub fn open(args: &RerunArgs, talk: Talk) -> Result<Exit, Failure> {
     if args.target != TargetSpec::default() {
         spec.target = args.target.clone();
     }
-    run::run(spec, &args.result, talk)
+    run::run(spec, &args.result, verbosity)
 }

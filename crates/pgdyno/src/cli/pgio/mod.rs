@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Talk;
+use super::Verbosity;
 use super::store_args::StoreArgs;
 use conf::Conf;
 use pgdyno_database::open::{self, Target};
@@ -95,10 +95,10 @@ pub struct RunArgs {
 }
 
 /// Does it.
-pub fn open(verb: &PgioVerb, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(verb: &PgioVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     match verb {
-        PgioVerb::Setup(args) => setup::open(args, talk),
-        PgioVerb::Run(args) => run::open(args, talk),
+        PgioVerb::Setup(args) => setup::open(args, verbosity),
+        PgioVerb::Run(args) => run::open(args, verbosity),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::Talk;
+use super::Verbosity;
 use super::pack_args::PackArgs;
 use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
@@ -62,7 +62,7 @@ pub struct LoadArgs {
 }
 
 /// Does it.
-pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
+pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let pack = resolve::pack(&args.pack).map_err(|e| Failure::new(e.to_string()))?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let mix = args.mix.as_deref();
@@ -81,7 +81,7 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
     };
     let mut session = target.connect()?;
     let interrupts = pgdyno_run::interrupts()?;
-    let mut progress = talk.progress();
+    let mut progress = verbosity.progress();
     let request = Request {
         pack: &pack,
         params: &params,
@@ -98,7 +98,7 @@ pub fn open(args: &LoadArgs, talk: Talk) -> Result<Exit, Failure> {
         interrupts: Some(interrupts),
     };
     let loaded = loader::load(&mut session, &request, &mut watch)?;
-    if !talk.quiet {
+    if !verbosity.quiet {
         answer!("{}", summary(pack.name(), &loaded))?;
     }
     Ok(Exit::Ok)

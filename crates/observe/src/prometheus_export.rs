@@ -19,7 +19,7 @@ const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
 /// An observer of trials, shared with what reads it.
 #[derive(Debug, Default)]
-pub struct Board(Mutex<State>);
+pub struct PrometheusExport(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -60,7 +60,7 @@ struct Times {
     percentiles_us: [Option<u64>; PERCENTS.len()],
 }
 
-impl Board {
+impl PrometheusExport {
     fn state(&self) -> MutexGuard<'_, State> {
         // Whoever broke left whole figures.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,7 +72,7 @@ impl Board {
     }
 }
 
-impl<O> Observer<O> for &Board {
+impl<O> Observer<O> for &PrometheusExport {
     fn starting(&mut self, title: &Title) {
         self.state().starting = Some(title.clone());
     }
@@ -371,7 +371,7 @@ pub(crate) mod tests {
 
     #[test]
     fn counters_go_on_from_trial_to_trial() {
-        let board = Board::default();
+        let board = PrometheusExport::default();
         let trial: &mut dyn Observer<()> = &mut &board;
         for _ in 0..2 {
             trial.starting(&title("tpcb", "tpcb"));
@@ -405,7 +405,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_instruments_read_last_is_told() {
-        let board = Board::default();
+        let board = PrometheusExport::default();
         let trial: &mut dyn Observer<()> = &mut &board;
         let new = |number, label: &str, kind| NewSeries {
             number,
