@@ -243,7 +243,7 @@ const SHAPE: &str = "\
 fn statements_texts_tables_and_rows_are_stock_pgbenchs() {
     let Some(pgbench) = stock_pgbench() else {
         skip!(
-            "doors::pgbench::init::tests::statements_texts_tables_and_rows_are_stock_pgbenchs",
+            "init::tests::statements_texts_tables_and_rows_are_stock_pgbenchs",
             "no stock pgbench 18"
         );
     };
@@ -279,7 +279,7 @@ fn statements_texts_tables_and_rows_are_stock_pgbenchs() {
 fn errors_are_told_in_stock_pgbenchs_words() {
     let Some(pgbench) = stock_pgbench() else {
         skip!(
-            "doors::pgbench::init::tests::errors_are_told_in_stock_pgbenchs_words",
+            "init::tests::errors_are_told_in_stock_pgbenchs_words",
             "no stock pgbench 18"
         );
     };
@@ -385,7 +385,7 @@ fn tables_and_indexes_lie_in_their_tablespaces() {
     let server = postgres();
     if server.version().major < 15 {
         skip!(
-            "doors::pgbench::init::tests::tables_and_indexes_lie_in_their_tablespaces",
+            "init::tests::tables_and_indexes_lie_in_their_tablespaces",
             "no tablespaces in place before PostgreSQL 15"
         );
     }
@@ -595,7 +595,7 @@ fn interrupted(place: &Place, steps: &str, signal: Signal, when: &str) -> (Optio
     let child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "doors::pgbench::init::tests::child",
+            "init::tests::child",
             "--nocapture",
         ])
         .env("PGDYNO_TEST_INIT_DATABASE", &place.database)

@@ -10,10 +10,10 @@ mod hosts;
 mod language;
 mod retries;
 mod streams;
-#[path = "../doors/support.rs"]
+#[path = "../cli/support.rs"]
 #[allow(
     dead_code,
-    reason = "shared with the tests of the other doors, each of which uses a part"
+    reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
 mod warmup;

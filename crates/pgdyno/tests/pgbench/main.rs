@@ -24,9 +24,9 @@ mod mask;
 mod programs;
 mod seeds;
 mod streams;
-#[path = "../doors/support.rs"]
+#[path = "../cli/support.rs"]
 #[allow(
     dead_code,
-    reason = "shared with the tests of the other doors, each of which uses a part"
+    reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;

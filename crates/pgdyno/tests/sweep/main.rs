@@ -7,10 +7,10 @@
     reason = "shared with the tests of run, which use all of it"
 )]
 mod child;
-#[path = "../doors/support.rs"]
+#[path = "../cli/support.rs"]
 #[allow(
     dead_code,
-    reason = "shared with the tests of the other doors, each of which uses a part"
+    reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
 

@@ -2,7 +2,7 @@
 //! back, byte for byte (`recorded/README.md`); what rests on documentation alone is held to the
 //! statements that the documentation asks for (`documented`).
 
-#[path = "../doors/support.rs"]
+#[path = "../cli/support.rs"]
 #[allow(dead_code)]
 mod support;
 

@@ -4,10 +4,10 @@
 //! They use all of the machine, so they run one after the other.
 
 mod limits;
-#[path = "../doors/support.rs"]
+#[path = "../cli/support.rs"]
 #[allow(
     dead_code,
-    reason = "shared with the tests of the other doors, each of which uses a part"
+    reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
 
