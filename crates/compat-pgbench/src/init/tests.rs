@@ -593,11 +593,7 @@ fn child() {
 /// Interrupts an initialisation once `when` is true; its exit code and what it said.
 fn interrupted(place: &Place, steps: &str, signal: Signal, when: &str) -> (Option<i32>, String) {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "init::tests::child",
-            "--nocapture",
-        ])
+        .args(["--exact", "init::tests::child", "--nocapture"])
         .env("PGDYNO_TEST_INIT_DATABASE", &place.database)
         .env("PGDYNO_TEST_INIT_HOST", &place.host)
         .env("PGDYNO_TEST_INIT_PORT", place.port.to_string())
