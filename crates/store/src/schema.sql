@@ -59,7 +59,7 @@ CREATE TABLE trial (
     connection_per_transaction INTEGER AS (spec ->> 'connection_per_transaction'),
     reconnect   INTEGER AS (spec ->> 'reconnect'),
     seed        INTEGER AS (spec ->> 'seed'),
-    observe     TEXT AS (spec ->> '$.observe.observe'),
+    observe     TEXT AS (spec ->> '$.observe.instruments'),
     -- What it came to, warm-up left out.
     elapsed_us  INTEGER,
     committed   INTEGER,
