@@ -188,7 +188,7 @@ export type TrialData = {
   /** How many settings the server has, for "9 of 381". Not asked for yet. */
   settings_total?: number;
   /** Why they are not known. */
-  settings_unseen?: string;
+  settings_unknown?: string;
   /** In order: Server, Target, Database, Nodes, Load generator, pgdyno, Pack, … */
   environment: Array<[name: string, words: string]>;
   /** The version of these types. The page refuses what it does not know. */
@@ -378,7 +378,7 @@ export type TrialSpec = {
    * the others in turn. Without it the client ends
    */
   reconnect: boolean;
-  /** End the whole run at once when a client ends before its time. */
+  /** End the whole run at once when a client ends before its time */
   exit_on_abort: boolean;
   /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */
   trusts_commit: boolean;
@@ -404,7 +404,9 @@ export type ObserveSpec = {
   /**
    * Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
    * node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
-   * labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}
+   * labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. A login stands in the URL,
+   * https://USER:PASSWORD@HOST/PATH, or is a bearer token: token_file=PATH or token_env=NAME
+   * beside the filters
    */
   scrape: Array<string>;
   /**
@@ -522,7 +524,7 @@ export type Facts = {
 
 /** Something known, or why it is not. */
 export type Fact<T> = T | {
-  unseen: string
+  unknown: string
 };
 
 /** A node of a cluster, as the cluster tells of it. */
@@ -1469,7 +1471,7 @@ export type AccountingRow = {
   /** The same for each work unit. */
   per_unit: number | null;
   /** Why it is not known. */
-  unseen?: string;
+  unknown?: string;
   /** Who counted it. */
   what?: string;
 };

@@ -25,13 +25,13 @@ pub fn nodes(session: &mut Session, dialect: &Dialect) -> Fact<Vec<Node>> {
             Ok(rows) => {
                 let nodes: Vec<Node> = rows.into_iter().filter_map(node).collect();
                 if !nodes.is_empty() {
-                    return Fact::Seen(nodes);
+                    return Fact::Known(nodes);
                 }
             }
             Err(e) => why = format!("{}; {without_nodes}", one_line(&e)),
         }
     }
-    Fact::Unseen(why)
+    Fact::Unknown(why)
 }
 
 fn node(row: Vec<Option<String>>) -> Option<Node> {
@@ -89,9 +89,9 @@ pub fn nodes_in_json(text: &str) -> Result<Vec<Node>, String> {
 /// The node that the session is with, as it calls itself.
 pub fn this_node(session: &mut Session, dialect: &Dialect) -> Fact<String> {
     match admin::value(session, dialect.cluster.this_node) {
-        Ok(Some(node)) => Fact::Seen(node),
-        Ok(None) => Fact::Unseen("the server gave no value".to_owned()),
-        Err(e) => Fact::Unseen(one_line(&e)),
+        Ok(Some(node)) => Fact::Known(node),
+        Ok(None) => Fact::Unknown("the server gave no value".to_owned()),
+        Err(e) => Fact::Unknown(one_line(&e)),
     }
 }
 
@@ -113,13 +113,13 @@ pub fn replication_factor(session: &mut Session, dialect: &Dialect) -> Fact<u32>
             Ok(rows) => {
                 let texts = rows.iter().flatten().flatten();
                 if let Some(number) = { texts }.find_map(|text| number_behind(text, word)) {
-                    return Fact::Seen(number);
+                    return Fact::Known(number);
                 }
             }
             Err(e) => why = format!("{}; {without}", one_line(&e)),
         }
     }
-    Fact::Unseen(why)
+    Fact::Unknown(why)
 }
 
 /// The number in `word = 3` or `word: 3`.
@@ -137,12 +137,12 @@ pub fn isolation(session: &mut Session, dialect: &Dialect, begins: &[String]) ->
     let mut levels: Vec<String> = Vec::new();
     for begin in begins {
         match isolation_of(session, dialect, begin) {
-            Fact::Seen(level) if levels.contains(&level) => {}
-            Fact::Seen(level) => levels.push(level),
-            unseen => return unseen,
+            Fact::Known(level) if levels.contains(&level) => {}
+            Fact::Known(level) => levels.push(level),
+            unknown => return unknown,
         }
     }
-    Fact::Seen(levels.join(", "))
+    Fact::Known(levels.join(", "))
 }
 
 fn isolation_of(session: &mut Session, dialect: &Dialect, begin: &str) -> Fact<String> {
@@ -157,16 +157,16 @@ fn isolation_of(session: &mut Session, dialect: &Dialect, begin: &str) -> Fact<S
                 let level = level.to_ascii_lowercase().replace('_', " ");
                 let named = |(name, _): &&(&str, &'static str)| *name == level;
                 if let Some((_, hidden)) = query.hides.iter().find(named) {
-                    return Fact::Unseen(format!("the server says {level}, but {hidden}"));
+                    return Fact::Unknown(format!("the server says {level}, but {hidden}"));
                 }
                 let is = dialect.cluster.isolation_is.iter().find(named);
-                return Fact::Seen(is.map_or(level, |(_, is)| (*is).to_owned()));
+                return Fact::Known(is.map_or(level, |(_, is)| (*is).to_owned()));
             }
             Ok(None) => why = "the server gave no value".to_owned(),
             Err(e) => why = one_line(&e),
         }
     }
-    Fact::Unseen(why)
+    Fact::Unknown(why)
 }
 
 /// What this role can observe on this server.
@@ -216,24 +216,24 @@ mod tests {
     #[test]
     fn postgresql_is_one_server_with_one_copy() {
         let mut session = session();
-        let Fact::Unseen(why) = nodes(&mut session, &POSTGRESQL) else {
+        let Fact::Unknown(why) = nodes(&mut session, &POSTGRESQL) else {
             panic!("nodes");
         };
         assert!(why.contains("PostgreSQL is one server"), "{why}");
-        let Fact::Unseen(why) = replication_factor(&mut session, &POSTGRESQL) else {
+        let Fact::Unknown(why) = replication_factor(&mut session, &POSTGRESQL) else {
             panic!("copies");
         };
         assert!(why.contains("one copy"), "{why}");
         let port = pgdyno_testkit::postgres().address().port;
         assert_eq!(
             this_node(&mut session, &POSTGRESQL),
-            Fact::Seen(format!("Unix socket, port {port}"))
+            Fact::Known(format!("Unix socket, port {port}"))
         );
         let loopback = pgdyno_testkit::postgres().address().loopback_url().unwrap();
         let target = open::existing(&TargetSpec::at(loopback)).unwrap().unwrap();
         assert_eq!(
             this_node(&mut target.connect().unwrap(), &POSTGRESQL),
-            Fact::Seen(format!("127.0.0.1:{port}"))
+            Fact::Known(format!("127.0.0.1:{port}"))
         );
     }
 
@@ -241,7 +241,7 @@ mod tests {
     fn isolation_is_what_the_transaction_says_and_not_what_was_asked_for() {
         let mut session = session();
         let mut of = |text: &str| isolation(&mut session, &POSTGRESQL, &begin(text));
-        let seen = |level: &str| Fact::Seen(level.to_owned());
+        let seen = |level: &str| Fact::Known(level.to_owned());
         assert_eq!(of("BEGIN"), seen("read committed"));
         assert_eq!(
             of("BEGIN ISOLATION LEVEL SERIALIZABLE"),
@@ -252,7 +252,7 @@ mod tests {
             of("BEGIN ISOLATION LEVEL READ UNCOMMITTED"),
             seen("read committed")
         );
-        let Fact::Unseen(why) = of("BEGIN ISOLATION LEVEL 7") else {
+        let Fact::Unknown(why) = of("BEGIN ISOLATION LEVEL 7") else {
             panic!("no such level");
         };
         assert!(why.contains("syntax error"), "{why}");
@@ -272,31 +272,31 @@ mod tests {
         // A server without YugabyteDB's functions is like an old YugabyteDB here.
         let mut session = session();
         let mut of = |text: &str| isolation(&mut session, &YUGABYTEDB, &begin(text));
-        let Fact::Unseen(why) = of("BEGIN") else {
+        let Fact::Unknown(why) = of("BEGIN") else {
             panic!("believed");
         };
         assert!(why.contains("yb_enable_read_committed_isolation"), "{why}");
         assert_eq!(
             of("BEGIN ISOLATION LEVEL SERIALIZABLE"),
-            Fact::Seen("serializable".to_owned())
+            Fact::Known("serializable".to_owned())
         );
     }
 
     #[test]
     fn what_cannot_be_asked_is_a_gap_with_the_servers_reason_and_the_way_out() {
         let mut session = session();
-        let Fact::Unseen(why) = nodes(&mut session, &COCKROACHDB) else {
+        let Fact::Unknown(why) = nodes(&mut session, &COCKROACHDB) else {
             panic!("nodes");
         };
         assert!(why.contains("--discover=http://"), "{why}");
-        let Fact::Unseen(why) = nodes(&mut session, &YUGABYTEDB) else {
+        let Fact::Unknown(why) = nodes(&mut session, &YUGABYTEDB) else {
             panic!("nodes");
         };
         assert!(
             why.contains("yb_servers() does not exist") && why.contains("gives no answer"),
             "{why}"
         );
-        let Fact::Unseen(why) = replication_factor(&mut session, &COCKROACHDB) else {
+        let Fact::Unknown(why) = replication_factor(&mut session, &COCKROACHDB) else {
             panic!("copies");
         };
         assert!(why.contains("syntax error"), "{why}");

@@ -28,7 +28,7 @@ pub fn before<'a>(target: &'a Target, reached: &[Reached], dialect: &Dialect) ->
     let mut met = BTreeSet::new();
     let node = |endpoint: &Endpoint| {
         let mut of = reached.iter().filter(|r| r.endpoint == endpoint.name);
-        of.find_map(|reached| reached.node.seen().cloned())
+        of.find_map(|reached| reached.node.known().cloned())
     };
     let endpoints = target.endpoints.iter();
     // One whose node is not told is taken for a node of its own.
@@ -36,35 +36,35 @@ pub fn before<'a>(target: &'a Target, reached: &[Reached], dialect: &Dialect) ->
         endpoints.filter(|&endpoint| node(endpoint).is_none_or(|node| met.insert(node)));
     let mut all = Vec::new();
     for endpoint in endpoints {
-        let counted = connect(endpoint, dialect).and_then_seen(|mut session| {
+        let counted = connect(endpoint, dialect).and_then_known(|mut session| {
             let counted = read(&mut session, dialect);
             session.close();
             counted
         });
         match counted {
-            Fact::Seen(counted) => all.push((endpoint, counted)),
-            Fact::Unseen(why) => return Before(Fact::Unseen(why)),
+            Fact::Known(counted) => all.push((endpoint, counted)),
+            Fact::Unknown(why) => return Before(Fact::Unknown(why)),
         }
     }
-    Before(Fact::Seen(all))
+    Before(Fact::Known(all))
 }
 
 impl Before<'_> {
     /// Reads them again and tells the difference; `has_settled` says that nothing can have been
     /// counted that is not there yet.
     pub fn after(self, dialect: &Dialect, has_settled: bool) -> Fact<ServerCounters> {
-        self.0.and_then_seen(|before| {
+        self.0.and_then_known(|before| {
             let mut all = Counted::new();
             for (endpoint, before) in before {
                 let now = connect(endpoint, dialect)
-                    .and_then_seen(|session| settled(session, dialect, has_settled));
+                    .and_then_known(|session| settled(session, dialect, has_settled));
                 match now {
-                    Fact::Seen(now) => add_grown(&mut all, &before, &now),
+                    Fact::Known(now) => add_grown(&mut all, &before, &now),
                     // Without it the sum would be of fewer nodes than clients were at.
-                    Fact::Unseen(why) => return Fact::Unseen(why),
+                    Fact::Unknown(why) => return Fact::Unknown(why),
                 }
             }
-            Fact::Seen(counters(all, dialect))
+            Fact::Known(counters(all, dialect))
         })
     }
 }
@@ -86,10 +86,10 @@ fn settled(mut session: Session, dialect: &Dialect, has_settled: bool) -> Fact<C
 
 fn connect(endpoint: &Endpoint, dialect: &Dialect) -> Fact<Session> {
     match &dialect.retries.counters {
-        Err(why) => Fact::Unseen((*why).to_owned()),
+        Err(why) => Fact::Unknown((*why).to_owned()),
         Ok(_) => match endpoint.connect() {
-            Ok(session) => Fact::Seen(session),
-            Err(error) => Fact::Unseen(format!("{}: {error}", endpoint.name)),
+            Ok(session) => Fact::Known(session),
+            Err(error) => Fact::Unknown(format!("{}: {error}", endpoint.name)),
         },
     }
 }
@@ -97,17 +97,17 @@ fn connect(endpoint: &Endpoint, dialect: &Dialect) -> Fact<Session> {
 fn read(session: &mut Session, dialect: &Dialect) -> Fact<Counted> {
     let counters = match &dialect.retries.counters {
         Ok(counters) => counters,
-        Err(why) => return Fact::Unseen((*why).to_owned()),
+        Err(why) => return Fact::Unknown((*why).to_owned()),
     };
     let rows = match admin::rows(session, counters.query) {
         Ok(rows) => rows,
-        Err(error) => return Fact::Unseen(error.to_string()),
+        Err(error) => return Fact::Unknown(error.to_string()),
     };
     let counted = rows.into_iter().filter_map(|row| {
         let mut row = row.into_iter().flatten();
         Some((row.next()?, row.next()?.parse().ok()?))
     });
-    Fact::Seen(counted.collect())
+    Fact::Known(counted.collect())
 }
 
 /// A server that was started anew counts from zero; so much of it is then not known.

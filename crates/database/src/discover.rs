@@ -22,14 +22,14 @@ pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Tar
     let found = match how {
         Discover::Sql => cluster::nodes(&mut session, product.dialect),
         Discover::Http(address) => match over_http(address, product.dialect) {
-            Ok(nodes) => Fact::Seen(nodes),
-            Err(why) => Fact::Unseen(why),
+            Ok(nodes) => Fact::Known(nodes),
+            Err(why) => Fact::Unknown(why),
         },
     };
     session.close();
     match found {
-        Fact::Seen(nodes) => over(nodes, info, target.kind),
-        Fact::Unseen(why) => {
+        Fact::Known(nodes) => over(nodes, info, target.kind),
+        Fact::Unknown(why) => {
             let text = format!("--discover finds no nodes of {}: {why}", target.title);
             Err(Failure::new(text).hint("or name each node with --url"))
         }

@@ -26,13 +26,13 @@ pub fn collect(session: &mut Session) -> Facts {
     // Without an answer nothing speaks for another product than PostgreSQL, and nothing for it.
     let product = Product::ask(session).unwrap_or_else(|_| Product::recognise(""));
     let server_version = match session.parameter("server_version") {
-        Some(text) => Fact::Seen(text.to_owned()),
-        None => Fact::Unseen("the server did not report server_version".to_owned()),
+        Some(text) => Fact::Known(text.to_owned()),
+        None => Fact::Unknown("the server did not report server_version".to_owned()),
     };
     let settings = Settings::ask(session, product.dialect);
     let ask_if_any = |session: &mut Session, query: Option<&str>, gap: &str| match query {
         Some(query) => ask(session, query),
-        None => Fact::Unseen(format!("{} {gap}", product.dialect.title)),
+        None => Fact::Unknown(format!("{} {gap}", product.dialect.title)),
     };
     let in_recovery = ask_if_any(session, product.dialect.is_standby, "has no standbys");
     let in_recovery = in_recovery.try_map(|v| boolean(&v));
@@ -86,7 +86,7 @@ pub fn of_cluster(
         replication_factor: cluster::replication_factor(session, dialect),
         isolation: match begins {
             Ok(begins) => cluster::isolation(session, dialect, begins),
-            Err(why) => Fact::Unseen(why.to_owned()),
+            Err(why) => Fact::Unknown(why.to_owned()),
         },
         ..facts
     }
@@ -96,8 +96,8 @@ pub fn of_cluster(
 /// a password keep it to themselves.
 fn changed_settings(session: &mut Session, dialect: &Dialect) -> Fact<BTreeMap<String, String>> {
     match admin::rows(session, dialect.changed_settings) {
-        Err(e) => Fact::Unseen(e.to_string()),
-        Ok(rows) => Fact::Seen(rows.into_iter().filter_map(setting).collect()),
+        Err(e) => Fact::Unknown(e.to_string()),
+        Ok(rows) => Fact::Known(rows.into_iter().filter_map(setting).collect()),
     }
 }
 
@@ -121,9 +121,9 @@ fn setting(row: Vec<Option<String>>) -> Option<(String, String)> {
 
 fn ask(session: &mut Session, sql: &str) -> Fact<String> {
     match admin::value(session, sql) {
-        Ok(Some(value)) => Fact::Seen(value),
-        Ok(None) => Fact::Unseen("the server gave no value".to_owned()),
-        Err(e) => Fact::Unseen(e.to_string()),
+        Ok(Some(value)) => Fact::Known(value),
+        Ok(None) => Fact::Unknown("the server gave no value".to_owned()),
+        Err(e) => Fact::Unknown(e.to_string()),
     }
 }
 
@@ -153,13 +153,13 @@ impl Settings {
 
     fn entry(&self, name: &str) -> Fact<(String, String)> {
         match &self.answer {
-            Err(why) => Fact::Unseen(why.clone()),
+            Err(why) => Fact::Unknown(why.clone()),
             Ok(settings) => match settings.get(name) {
-                Some(entry) => Fact::Seen(entry.clone()),
+                Some(entry) => Fact::Known(entry.clone()),
                 None if self.dialect.has_postgresqls_settings => {
-                    Fact::Unseen(format!("the server does not show {name} to this role"))
+                    Fact::Unknown(format!("the server does not show {name} to this role"))
                 }
-                None => Fact::Unseen(format!("{} has no setting {name}", self.dialect.title)),
+                None => Fact::Unknown(format!("{} has no setting {name}", self.dialect.title)),
             },
         }
     }
@@ -205,26 +205,26 @@ fn boolean(text: &str) -> Option<bool> {
 /// here looks the same; that cannot be told from outside.)
 fn same_host(addr: &Addr) -> Fact<bool> {
     match addr {
-        Addr::Unix(_) => Fact::Seen(true),
+        Addr::Unix(_) => Fact::Known(true),
         Addr::Tcp(addr) => match address::is_local(addr.ip()) {
-            Ok(local) => Fact::Seen(local),
-            Err(e) => Fact::Unseen(format!("this host's addresses cannot be listed: {e}")),
+            Ok(local) => Fact::Known(local),
+            Err(e) => Fact::Unknown(format!("this host's addresses cannot be listed: {e}")),
         },
     }
 }
 
 fn in_memory(same_host: &Fact<bool>, directory: &Fact<PathBuf>) -> Fact<bool> {
     match (same_host, directory) {
-        (Fact::Seen(true), Fact::Seen(path)) => kind(path),
-        (Fact::Seen(false), _) => Fact::Unseen("the server is on another host".to_owned()),
-        (Fact::Unseen(why), _) | (_, Fact::Unseen(why)) => Fact::Unseen(why.clone()),
+        (Fact::Known(true), Fact::Known(path)) => kind(path),
+        (Fact::Known(false), _) => Fact::Unknown("the server is on another host".to_owned()),
+        (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => Fact::Unknown(why.clone()),
     }
 }
 
 fn kind(path: &Path) -> Fact<bool> {
     match file_system::kind(path) {
-        Ok(kind) => Fact::Seen(kind == file_system::Kind::Memory),
-        Err(e) => Fact::Unseen(format!("{}: {e}", path.display())),
+        Ok(kind) => Fact::Known(kind == file_system::Kind::Memory),
+        Err(e) => Fact::Unknown(format!("{}: {e}", path.display())),
     }
 }
 
@@ -247,33 +247,38 @@ mod tests {
         let server = pgdyno_testkit::postgres_with(&["fsync=on", "shared_buffers=16MB"]);
         let facts = collect(&mut session(&server.address().url()));
         // Distributions add their own version behind it.
-        let version = facts.server_version.seen().unwrap();
+        let version = facts.server_version.known().unwrap();
         assert!(version.starts_with(&server.version().text), "{version}");
-        assert!(facts.version.seen().unwrap().starts_with("PostgreSQL "));
-        assert!(facts.server_version_num.seen().is_some_and(|v| *v > 90_000));
+        assert!(facts.version.known().unwrap().starts_with("PostgreSQL "));
+        assert!(
+            facts
+                .server_version_num
+                .known()
+                .is_some_and(|v| *v > 90_000)
+        );
         assert_eq!(facts.dialect, "postgresql");
         assert!(facts.dialect_known);
-        let changed = facts.changed_settings.seen().unwrap();
+        let changed = facts.changed_settings.known().unwrap();
         assert_eq!(changed["shared_buffers"], "2048 x 8kB");
         assert!(!changed.contains_key("enable_seqscan"), "{changed:?}");
-        assert_eq!(facts.shared_buffers_bytes, Fact::Seen(16 << 20));
-        assert_eq!(facts.max_connections, Fact::Seen(1000));
+        assert_eq!(facts.shared_buffers_bytes, Fact::Known(16 << 20));
+        assert_eq!(facts.max_connections, Fact::Known(1000));
         assert_eq!(
             facts.default_transaction_isolation,
-            Fact::Seen("read committed".to_owned())
+            Fact::Known("read committed".to_owned())
         );
-        assert_eq!(facts.data_directory, Fact::Seen(server.data_dir()));
-        assert_eq!(facts.data_in_memory, Fact::Seen(server.data_in_memory()));
-        assert_eq!(facts.in_recovery, Fact::Seen(false));
+        assert_eq!(facts.data_directory, Fact::Known(server.data_dir()));
+        assert_eq!(facts.data_in_memory, Fact::Known(server.data_in_memory()));
+        assert_eq!(facts.in_recovery, Fact::Known(false));
         assert!(
             facts
                 .database_size_bytes
-                .seen()
+                .known()
                 .is_some_and(|v| *v > 1 << 20)
         );
         // By TCP it is the same host too.
         let facts = collect(&mut session(&server.address().loopback_url().unwrap()));
-        assert_eq!(facts.same_host, Fact::Seen(true));
+        assert_eq!(facts.same_host, Fact::Known(true));
     }
 
     #[test]
@@ -285,15 +290,15 @@ mod tests {
             .simple_query("CREATE ROLE facts_nobody LOGIN")
             .unwrap();
         let facts = collect(&mut session(&url.replace("postgres@", "facts_nobody@")));
-        let Fact::Unseen(why) = &facts.data_directory else {
+        let Fact::Unknown(why) = &facts.data_directory else {
             panic!("seen: {facts:?}");
         };
         assert!(why.contains("data_directory"), "{why}");
-        assert!(matches!(facts.data_in_memory, Fact::Unseen(_)));
-        assert_eq!(facts.fsync, Fact::Seen(false), "the rest is still seen");
+        assert!(matches!(facts.data_in_memory, Fact::Unknown(_)));
+        assert_eq!(facts.fsync, Fact::Known(false), "the rest is still seen");
         let json = serde_json::to_value(&facts).unwrap();
         assert_eq!(json["fsync"], false);
-        assert!(json["data_directory"]["unseen"].is_string(), "{json}");
+        assert!(json["data_directory"]["unknown"].is_string(), "{json}");
         assert_eq!(serde_json::from_value::<Facts>(json).unwrap(), facts);
     }
 
@@ -307,7 +312,7 @@ mod tests {
             .simple_query(&format!("SELECT pg_terminate_backend({pid}, 10000)"))
             .unwrap();
         let facts = collect(&mut session);
-        assert!(facts.version.seen().is_none() && facts.fsync.seen().is_none());
-        assert_eq!(facts.same_host, Fact::Seen(true));
+        assert!(facts.version.known().is_none() && facts.fsync.known().is_none());
+        assert_eq!(facts.same_host, Fact::Known(true));
     }
 }

@@ -42,7 +42,7 @@ pub fn each_endpoint(
             Ok(met) => reached.push(met),
             Err(e) if some_may_miss => reached.push(Reached {
                 endpoint: endpoint.name.clone(),
-                node: Fact::Unseen(one_line(&e)),
+                node: Fact::Unknown(one_line(&e)),
             }),
             Err(e) => {
                 let failure = trouble::connect(&e, target.kind);

@@ -49,7 +49,7 @@ pub fn of(outcome: &Outcome, measured_us: (i64, i64), busy: f64) -> Result<Budge
         .collect();
     let readings = others.len();
     if readings == 0 {
-        return Err(unseen(observed));
+        return Err(unknown(observed));
     }
     let mut events = BTreeMap::<String, f64>::new();
     for course in observed.all(WAITS) {
@@ -86,7 +86,7 @@ pub fn of(outcome: &Outcome, measured_us: (i64, i64), busy: f64) -> Result<Budge
 }
 
 /// Why no reading came.
-fn unseen(observed: &Observed) -> Gap {
+fn unknown(observed: &Observed) -> Gap {
     let gaps = observed.gaps.iter();
     let mut gaps = gaps.filter(|gap| observed.instrument(gap.instrument) == WAITS);
     match gaps.next() {

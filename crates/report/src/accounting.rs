@@ -30,8 +30,8 @@ pub fn text(accounting: &Accounting) -> String {
 
 fn gap<T>(fact: &Fact<T>) -> Option<String> {
     match fact {
-        Fact::Seen(_) => None,
-        Fact::Unseen(why) => Some(format!("not known: {why}")),
+        Fact::Known(_) => None,
+        Fact::Unknown(why) => Some(format!("not known: {why}")),
     }
 }
 
@@ -61,7 +61,7 @@ fn misses(it: &Accounting) -> String {
         figures::rate(misses),
         figures::share(ratio)
     );
-    let others = it.io.seen().into_iter().flatten();
+    let others = it.io.known().into_iter().flatten();
     let others = others.filter(|row| row.backend != "client backend" && row.reads > 0);
     for row in others {
         line += &format!(
@@ -75,7 +75,7 @@ fn misses(it: &Accounting) -> String {
 
 fn device(it: &Accounting) -> String {
     match (&it.device, it.device_reads_per_s(), it.device_bytes_per_s()) {
-        (Fact::Seen(device), Some(reads), Some(read_bytes)) => format!(
+        (Fact::Known(device), Some(reads), Some(read_bytes)) => format!(
             "{} reads/s, {} from {}, for whomever",
             figures::rate(reads),
             figures::bytes_per_s(read_bytes),
@@ -136,17 +136,17 @@ pub(super) fn buffers(it: &Accounting) -> String {
         ));
     }
     match &it.expected {
-        Fact::Seen(expected) => parts.push(format!(
+        Fact::Known(expected) => parts.push(format!(
             "{:.1} by EXPLAIN ({} of them, {} to {})",
             expected.mean,
             figures::count(expected.count),
             figures::count(expected.min),
             figures::count(expected.max),
         )),
-        Fact::Unseen(why) if it.buffers.seen().is_some() => {
+        Fact::Unknown(why) if it.buffers.known().is_some() => {
             parts.push(format!("by EXPLAIN not known: {why}"));
         }
-        Fact::Unseen(_) => {}
+        Fact::Unknown(_) => {}
     }
     let mut line = parts.join(", ");
     if let Some(ratio) = it.counted_by_expected() {
@@ -157,7 +157,7 @@ pub(super) fn buffers(it: &Accounting) -> String {
 
 /// By which plan a unit is read.
 pub(super) fn plan(it: &Accounting) -> String {
-    let Some(expected) = it.expected.seen() else {
+    let Some(expected) = it.expected.known() else {
         return String::new();
     };
     match expected.plans.as_slice() {
@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn what_is_not_known_is_told_with_its_reason() {
         let mut it = accounting();
-        it.buffers = Fact::Unseen("no buffer pool".to_owned());
-        it.device = Fact::Unseen("on another host".to_owned());
-        it.cpu_us = Fact::Unseen("on another host".to_owned());
-        it.expected = Fact::Unseen("not asked".to_owned());
+        it.buffers = Fact::Unknown("no buffer pool".to_owned());
+        it.device = Fact::Unknown("on another host".to_owned());
+        it.cpu_us = Fact::Unknown("on another host".to_owned());
+        it.expected = Fact::Unknown("not asked".to_owned());
         let text = text(&it);
         assert!(
             text.contains("LIOPS        not known: no buffer pool"),
@@ -229,15 +229,15 @@ mod tests {
         );
         let document = |it| serde_json::to_value(Accounted::from(it)).unwrap();
         assert!(document(&it)["figures"]["liops"].is_null());
-        assert_eq!(document(&it)["device"]["unseen"], "on another host");
+        assert_eq!(document(&it)["device"]["unknown"], "on another host");
         assert_eq!(document(&accounting())["figures"]["liops"], 100_000.0);
     }
 
     #[test]
     fn nodes_of_a_distributed_database_have_their_own_names() {
         let mut it = accounting();
-        it.buffers = Fact::Unseen("no buffer pool".to_owned());
-        it.expected = Fact::Unseen("no buffer pool".to_owned());
+        it.buffers = Fact::Unknown("no buffer pool".to_owned());
+        it.expected = Fact::Unknown("no buffer pool".to_owned());
         it.elapsed_us = 1_000_000_000;
         it.units[0].count = 56_493;
         // The article's figures.
@@ -268,7 +268,7 @@ mod tests {
     fn a_bitmap_is_no_read_by_index() {
         let with = |plan: &str| Expected {
             plans: vec![(plan.to_owned(), 100)],
-            ..accounting().expected.seen().unwrap().clone()
+            ..accounting().expected.known().unwrap().clone()
         };
         assert!(with("Aggregate > Index Scan using a on b").is_by_index());
         assert!(

@@ -86,7 +86,7 @@ fn totals(all: &Figures) -> String {
 
 /// The server's counters beside what clients saw, both over the whole run.
 fn server(run: &Run) -> String {
-    let Fact::Seen(counters) = &run.server_counters else {
+    let Fact::Known(counters) = &run.server_counters else {
         return String::new();
     };
     let grown: Vec<String> = counters

@@ -87,8 +87,8 @@ impl Results {
                 return;
             }
         };
-        let level = outcome.facts.isolation.seen();
-        let level = level.or(outcome.facts.default_transaction_isolation.seen());
+        let level = outcome.facts.isolation.known();
+        let level = level.or(outcome.facts.default_transaction_isolation.known());
         let measured = &outcome.recording.measured;
         let all = measured.all();
         form.goodputs.push(measured.goodput_per_s());
@@ -98,9 +98,9 @@ impl Results {
         form.total += all.counts.total();
         form.failed += all.counts.failed_total();
         form.work.merge(&all.work);
-        if let Some(restarts) = outcome.server_counters.seen().and_then(|c| c.restarts) {
-            let unseen = restarts.saturating_sub(all.work.lost_tries);
-            *form.server_restarts.get_or_insert(0) += unseen;
+        if let Some(restarts) = outcome.server_counters.known().and_then(|c| c.restarts) {
+            let unknown = restarts.saturating_sub(all.work.lost_tries);
+            *form.server_restarts.get_or_insert(0) += unknown;
         }
         point.isolation = level.cloned();
         self.target.get_or_insert_with(|| Target {

@@ -144,7 +144,7 @@ mod tests {
     fn at(blocks: u64) -> Accounting {
         let missed = (1.0 - 64.0 * MB as f64 / (blocks * 8192) as f64).max(0.0);
         let mut it = accounting();
-        let Fact::Seen(buffers) = &mut it.buffers else {
+        let Fact::Known(buffers) = &mut it.buffers else {
             panic!("no counters");
         };
         let reads = 1_000_000.0;

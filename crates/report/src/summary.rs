@@ -110,7 +110,7 @@ fn heading(run: &Run) -> String {
     } else if !trial.warmup.longest().is_zero() {
         how += &format!(", after {warmup} of warm-up");
     }
-    if let Some(level) = run.target.facts.isolation.seen()
+    if let Some(level) = run.target.facts.isolation.known()
         && (trial.isolation.is_some() || level != "read committed")
     {
         how += &format!(", isolation {level}");
@@ -261,7 +261,7 @@ fn endpoints(run: &Run, width: usize) -> String {
     for endpoint in endpoints {
         let reached = run.target.facts.reached.iter();
         let mut reached = reached.filter(|reached| reached.endpoint == endpoint.name);
-        let node = reached.find_map(|reached| reached.node.seen());
+        let node = reached.find_map(|reached| reached.node.known());
         let name = match node.filter(|node| **node != endpoint.name) {
             Some(node) => format!("{} (node {node})", endpoint.name),
             None => endpoint.name.clone(),

@@ -48,7 +48,7 @@ pub fn measure(
     if let Some(mut accounting) = reader.after(measured_us, sessions) {
         accounting.units = units(&outcome.recording);
         accounting.expected = match control.is_stopping() {
-            true => Fact::Unseen("the run was interrupted".to_owned()),
+            true => Fact::Unknown("the run was interrupted".to_owned()),
             false => explained(&mut reader, prepared, &accounting.units),
         };
         let names = prepared.product.dialect.storage.nodes;
@@ -144,28 +144,28 @@ fn nodes(observed: &Observed, names: &[&str], recording: &Recording) -> Vec<Node
 
 /// What the pack's first kind of unit that was done is expected to read.
 fn explained(reader: &mut Reader, prepared: &Prepared, units: &[UnitCount]) -> Fact<Expected> {
-    let unseen = |why: &str| Fact::Unseen(why.to_owned());
+    let unknown = |why: &str| Fact::Unknown(why.to_owned());
     let Some(pack) = &prepared.workload.pack else {
-        return unseen("no pack");
+        return unknown("no pack");
     };
     let was_done = |unit: &str| units.iter().any(|units| units.kind == unit);
     let mut explains = pack.manifest.explains.iter();
     let Some(explain) = explains.find(|explain| was_done(&explain.unit)) else {
-        return unseen("no unit that can be explained was done");
+        return unknown("no unit that can be explained was done");
     };
     let dialect = prepared.product.dialect;
     let buffers = match &dialect.storage.buffers {
         Ok(buffers) => buffers,
-        Err(why) => return unseen(why),
+        Err(why) => return unknown(why),
     };
     let statements = explain::statements(pack, &explain.file, dialect.name, &prepared.variables);
     let statements = match statements {
         Ok(statements) => statements,
-        Err(why) => return Fact::Unseen(why),
+        Err(why) => return Fact::Unknown(why),
     };
     match reader.session() {
         Some(session) => expected::of(session, buffers, &explain.unit, statements),
-        None => unseen("there is no session to ask in"),
+        None => unknown("there is no session to ask in"),
     }
 }
 

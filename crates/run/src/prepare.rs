@@ -334,7 +334,7 @@ impl Prepared {
                 Product::presumed(session),
             ),
             None => (
-                Facts::unseen("nobody asked"),
+                Facts::unknown("not requested"),
                 Vec::new(),
                 Product::recognise(""),
             ),

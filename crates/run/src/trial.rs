@@ -107,7 +107,7 @@ impl Trial {
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
-            server_counters: Fact::Unseen("nobody asked".to_owned()),
+            server_counters: Fact::Unknown("not requested".to_owned()),
             host,
             recording,
             touched,
@@ -273,7 +273,7 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
     match error {
         DriveError::Connect { .. } => {
             let failure = Failure::with(Exit::Connection, error.to_string());
-            match prepared.facts.max_connections.seen() {
+            match prepared.facts.max_connections.known() {
                 Some(max) if error.to_string().contains("too many clients") => failure.hint(
                     format!("max_connections is {max}: use fewer clients, or raise it"),
                 ),

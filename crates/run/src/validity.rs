@@ -89,7 +89,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
 /// What there is to note of the storage layer's account.
 pub fn accounting(it: &Accounting) -> Vec<Note> {
     let mut notes = Vec::new();
-    if let (Some(off), Some(expected)) = (it.is_off(), it.expected.seen()) {
+    if let (Some(off), Some(expected)) = (it.is_off(), it.expected.known()) {
         notes.push(note(
             "accounting-off",
             Severity::Warning,
@@ -104,7 +104,7 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "look who else is at work in this database, and whether the plan is the one explained",
         ));
     }
-    if let Some(expected) = it.expected.seen().filter(|e| !e.is_by_index()) {
+    if let Some(expected) = it.expected.known().filter(|e| !e.is_by_index()) {
         notes.push(note(
             "not-by-index",
             Severity::Serious,
@@ -182,7 +182,7 @@ fn client_bound(thread: &ThreadUse) -> Note {
 /// Whether transactions ran at the level that was asked for.
 fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
     let asked = asked?;
-    let in_effect = facts.isolation.seen().filter(|level| *level != asked)?;
+    let in_effect = facts.isolation.known().filter(|level| *level != asked)?;
     Some(note(
         "isolation-differs",
         Severity::Serious,
@@ -196,7 +196,7 @@ fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
 
 /// Endpoints that lead to one and the same node.
 fn same_node(facts: &Facts) -> Option<Note> {
-    let nodes: Option<Vec<&String>> = facts.reached.iter().map(|r| r.node.seen()).collect();
+    let nodes: Option<Vec<&String>> = facts.reached.iter().map(|r| r.node.known()).collect();
     let nodes = nodes?;
     let (first, others) = nodes.split_first()?;
     (!others.is_empty() && others.iter().all(|node| node == first)).then(|| {
@@ -263,7 +263,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         Severity::Notice
     };
     let mut notes = Vec::new();
-    if facts.fsync == Fact::Seen(false) {
+    if facts.fsync == Fact::Known(false) {
         notes.push(note(
             "fsync-off",
             severity,
@@ -273,7 +273,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         ));
     }
     // `local` only means less than `on` where there are synchronous standbys.
-    if facts.synchronous_commit.seen().is_some_and(|v| v == "off") {
+    if facts.synchronous_commit.known().is_some_and(|v| v == "off") {
         notes.push(note(
             "synchronous-commit-off",
             severity,
@@ -281,7 +281,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
             "set synchronous_commit = on for durable commits",
         ));
     }
-    if facts.full_page_writes == Fact::Seen(false) {
+    if facts.full_page_writes == Fact::Known(false) {
         notes.push(note(
             "full-page-writes-off",
             severity,
@@ -290,7 +290,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
             "set full_page_writes = on unless the file system writes pages whole",
         ));
     }
-    if facts.data_in_memory == Fact::Seen(true) {
+    if facts.data_in_memory == Fact::Known(true) {
         notes.push(note(
             "data-in-memory",
             severity,
@@ -306,7 +306,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
 /// server's address, behind which may be a tunnel to another host.
 fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
     let fact = |name| observed?.fact(name)?.as_str();
-    let is_address_here = facts.same_host == Fact::Seen(true);
+    let is_address_here = facts.same_host == Fact::Known(true);
     let is_shared = match fact("host.role") {
         None => is_address_here,
         Some(role) if role == Role::ClientPerhapsServer.word() => {
@@ -336,7 +336,7 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
 /// Notes on the server.
 fn server(facts: &Facts, writes: bool) -> Vec<Note> {
     let mut notes = Vec::new();
-    if facts.debug_assertions == Fact::Seen(true) {
+    if facts.debug_assertions == Fact::Known(true) {
         notes.push(note(
             "assertions-on",
             Severity::Serious,
@@ -344,7 +344,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
             "measure a build without --enable-cassert",
         ));
     }
-    if let (false, Some(version)) = (facts.dialect_known, facts.version.seen()) {
+    if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
         notes.push(note(
             "unknown-product",
             Severity::Notice,
@@ -352,7 +352,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
             "read the figures of this server with care",
         ));
     }
-    let read_only = match (facts.in_recovery.seen(), facts.read_only.seen()) {
+    let read_only = match (facts.in_recovery.known(), facts.read_only.known()) {
         (Some(true), _) => Some(("standby", "the server is a standby")),
         (_, Some(true)) => Some(("read-only", "default_transaction_read_only is on")),
         _ => None,
@@ -385,15 +385,15 @@ mod tests {
     /// A server about which there is nothing to say.
     fn sound() -> Facts {
         Facts {
-            fsync: Fact::Seen(true),
-            synchronous_commit: Fact::Seen("on".to_owned()),
-            full_page_writes: Fact::Seen(true),
-            debug_assertions: Fact::Seen(false),
-            in_recovery: Fact::Seen(false),
-            read_only: Fact::Seen(false),
-            same_host: Fact::Seen(false),
-            data_in_memory: Fact::Seen(false),
-            ..Facts::unseen("not asked in this test")
+            fsync: Fact::Known(true),
+            synchronous_commit: Fact::Known("on".to_owned()),
+            full_page_writes: Fact::Known(true),
+            debug_assertions: Fact::Known(false),
+            in_recovery: Fact::Known(false),
+            read_only: Fact::Known(false),
+            same_host: Fact::Known(false),
+            data_in_memory: Fact::Known(false),
+            ..Facts::unknown("not asked in this test")
         }
     }
 
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn a_sound_server_and_one_that_tells_nothing_get_no_notes() {
         assert_eq!(codes(&sound(), true), []);
-        assert_eq!(codes(&Facts::unseen("no privilege"), true), []);
+        assert_eq!(codes(&Facts::unknown("no privilege"), true), []);
         assert_eq!(notes(&Situation::default()), []);
     }
 
@@ -421,16 +421,16 @@ mod tests {
     fn settings_that_make_commits_cheap_weigh_more_when_the_workload_writes() {
         type Change = fn(&mut Facts);
         let cases: [(Change, &str); 4] = [
-            (|f| f.fsync = Fact::Seen(false), "fsync-off"),
+            (|f| f.fsync = Fact::Known(false), "fsync-off"),
             (
-                |f| f.synchronous_commit = Fact::Seen("off".to_owned()),
+                |f| f.synchronous_commit = Fact::Known("off".to_owned()),
                 "synchronous-commit-off",
             ),
             (
-                |f| f.full_page_writes = Fact::Seen(false),
+                |f| f.full_page_writes = Fact::Known(false),
                 "full-page-writes-off",
             ),
-            (|f| f.data_in_memory = Fact::Seen(true), "data-in-memory"),
+            (|f| f.data_in_memory = Fact::Known(true), "data-in-memory"),
         ];
         for (change, code) in cases {
             let mut facts = sound();
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn assertions_and_a_shared_host_are_noted() {
         let facts = Facts {
-            debug_assertions: Fact::Seen(true),
+            debug_assertions: Fact::Known(true),
             ..sound()
         };
         assert_eq!(
@@ -451,7 +451,7 @@ mod tests {
             [("assertions-on".into(), Severity::Serious)]
         );
         let facts = Facts {
-            same_host: Fact::Seen(true),
+            same_host: Fact::Known(true),
             ..sound()
         };
         assert_eq!(
@@ -464,7 +464,7 @@ mod tests {
     fn who_shares_a_host_is_told_by_processes_where_they_were_looked_for() {
         let codes = |same_host: bool, role: Option<Role>| {
             let facts = Facts {
-                same_host: Fact::Seen(same_host),
+                same_host: Fact::Known(same_host),
                 ..sound()
             };
             let fact = |role: Role| (0, "host.role".to_owned(), role.word().into());
@@ -493,7 +493,7 @@ mod tests {
     #[test]
     fn another_isolation_level_than_asked_for_is_serious() {
         let facts = Facts {
-            isolation: Fact::Seen("serializable".to_owned()),
+            isolation: Fact::Known("serializable".to_owned()),
             ..sound()
         };
         let of = |asked| {
@@ -520,8 +520,8 @@ mod tests {
             let reached = nodes.iter().map(|node| Reached {
                 endpoint: format!("db:{node}"),
                 node: match *node {
-                    "" => Fact::Unseen("refused".to_owned()),
-                    node => Fact::Seen(node.to_owned()),
+                    "" => Fact::Unknown("refused".to_owned()),
+                    node => Fact::Known(node.to_owned()),
                 },
             });
             let facts = Facts {
@@ -542,7 +542,7 @@ mod tests {
     #[test]
     fn a_product_without_a_dialect_is_noted() {
         let facts = Facts {
-            version: Fact::Seen("CockroachDB v22".to_owned()),
+            version: Fact::Known("CockroachDB v22".to_owned()),
             ..sound()
         };
         assert_eq!(
@@ -554,13 +554,13 @@ mod tests {
     #[test]
     fn writing_to_a_standby_or_read_only_server_is_serious() {
         let facts = Facts {
-            in_recovery: Fact::Seen(true),
+            in_recovery: Fact::Known(true),
             ..sound()
         };
         assert_eq!(codes(&facts, true), [("standby".into(), Severity::Serious)]);
         assert_eq!(codes(&facts, false), [("standby".into(), Severity::Notice)]);
         let facts = Facts {
-            read_only: Fact::Seen(true),
+            read_only: Fact::Known(true),
             ..sound()
         };
         assert_eq!(
@@ -707,9 +707,9 @@ mod tests {
     #[test]
     fn the_gravest_note_comes_first() {
         let facts = Facts {
-            same_host: Fact::Seen(true),
-            fsync: Fact::Seen(false),
-            debug_assertions: Fact::Seen(true),
+            same_host: Fact::Known(true),
+            fsync: Fact::Known(false),
+            debug_assertions: Fact::Known(true),
             ..sound()
         };
         let got: Vec<_> = codes(&facts, true)

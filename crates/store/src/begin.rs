@@ -114,7 +114,7 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ("target_kind", text(kind(header.target_kind))),
         (
             "server_version",
-            optional(header.facts.server_version.seen().cloned()),
+            optional(header.facts.server_version.known().cloned()),
         ),
         ("pgdyno", text(env!("CARGO_PKG_VERSION"))),
         ("command", text(&header.command)),
@@ -180,7 +180,7 @@ pub fn example() -> TrialHeader {
         variables: BTreeMap::new(),
         target: "a server".to_owned(),
         target_kind: TargetKind::Named,
-        facts: Facts::unseen("not asked in this test"),
+        facts: Facts::unknown("not asked in this test"),
         host: Host::read(),
         notes: Vec::new(),
         command: "pgdyno run one".to_owned(),

@@ -441,7 +441,7 @@ CREATE VIEW failures AS
 CREATE VIEW setting AS
     SELECT t.number AS trial, s.key AS name, s.value AS value
     FROM trial t, json_each(t.facts, '$.changed_settings') s
-    WHERE json_type(t.facts, '$.changed_settings.unseen') IS NULL;
+    WHERE json_type(t.facts, '$.changed_settings.unknown') IS NULL;
 
 -- What was read, with its name.
 CREATE VIEW reading AS

@@ -13,8 +13,8 @@ export function settings(data: TrialData): Section {
   const unlike = list.length - named;
   const heading = `Server settings that differ from the default (${count(unlike)}${data.settings_total === undefined ? '' : ` of ${count(data.settings_total)}`})`;
   const left: Child =
-    data.settings_unseen !== undefined
-      ? h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Settings were not seen: '), data.settings_unseen))
+    data.settings_unknown !== undefined
+      ? h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Settings were not seen: '), data.settings_unknown))
       : list.length === 0
         ? h('p', { class: 'sub' }, 'No setting is known to differ from its default.')
         : h(

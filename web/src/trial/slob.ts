@@ -27,7 +27,7 @@ export function slobSection(data: TrialData): Section | null {
             h('th', { scope: 'row' }, row.name),
             h('td', { class: 'n strong' }, row.value === null ? DASH : row.unit === '%' ? `${significant(row.value)}\u00a0%` : join(inUnitOf(row.value, row.unit))),
             each && h('td', { class: 'n' }, row.per_unit === undefined || row.per_unit === null ? DASH : significant(row.per_unit)),
-            h('td', { class: 'quiet' }, row.unseen ?? row.what ?? ''),
+            h('td', { class: 'quiet' }, row.unknown ?? row.what ?? ''),
           ),
         ),
       ),

@@ -200,8 +200,8 @@ export function retriesSection(data: TrialData): Section | null {
       ),
     );
   const told = run.server_counters;
-  const counters = 'unseen' in told ? undefined : told;
-  const unseen = 'unseen' in told ? told.unseen : undefined;
+  const counters = 'unknown' in told ? undefined : told;
+  const unknown = 'unknown' in told ? told.unknown : undefined;
   const counted = Object.entries(counters?.counted ?? {});
   const beside = h(
     'div',
@@ -217,7 +217,7 @@ export function retriesSection(data: TrialData): Section | null {
     data.counters_sentence !== undefined
       ? h('p', {}, data.counters_sentence)
       : counted.length > 0 && h('p', {}, h('strong', {}, 'The server counted '), counted.map(([name, n]) => `${name} ${count(n)}`).join(', '), counters?.source === undefined ? '.' : ` (${counters.source}), warm-up included.`),
-    unseen !== undefined && h('p', {}, h('strong', {}, 'The server’s own counters: '), unseen),
+    unknown !== undefined && h('p', {}, h('strong', {}, 'The server’s own counters: '), unknown),
   );
   return { id: 'retries', link: 'Retries', element: section('retries', 'Retries and failures', lead, null, h('div', { class: 'two-columns' }, reasonTable || h('p', {}, 'No try failed.'), beside)) };
 }

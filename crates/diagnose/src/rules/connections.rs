@@ -68,7 +68,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             ),
         ));
     }
-    if let Some(max) = evidence.outcome.facts.max_connections.seen() {
+    if let Some(max) = evidence.outcome.facts.max_connections.known() {
         proofs.push(Proof::new(
             max.to_string(),
             "is the server’s `max_connections`",

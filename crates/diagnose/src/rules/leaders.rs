@@ -21,7 +21,7 @@ const UNEVEN: f64 = 2.0;
 
 /// Whether the server is a cluster of several nodes.
 pub fn is_cluster(evidence: &Evidence<'_>) -> bool {
-    let nodes = evidence.outcome.facts.nodes.seen();
+    let nodes = evidence.outcome.facts.nodes.known();
     nodes.is_some_and(|nodes| nodes.len() > 1)
 }
 

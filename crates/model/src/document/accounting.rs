@@ -125,7 +125,7 @@ impl Accounting {
     }
 
     fn grown(&self, name: &str) -> Option<u64> {
-        self.buffers.seen()?.grown(name)
+        self.buffers.known()?.grown(name)
     }
 
     /// Logical reads: blocks asked for, wherever they were.
@@ -161,43 +161,43 @@ impl Accounting {
 
     /// Reads of the device a second.
     pub fn device_reads_per_s(&self) -> Option<f64> {
-        self.per_s(self.device.seen()?.reads)
+        self.per_s(self.device.known()?.reads)
     }
 
     /// Bytes read from the device a second.
     pub fn device_bytes_per_s(&self) -> Option<f64> {
-        self.per_s(self.device.seen()?.read_bytes)
+        self.per_s(self.device.known()?.read_bytes)
     }
 
     /// Blocks that came from the device as a share of all logical reads; more than all of them
     /// when the kernel reads ahead.
     pub fn device_ratio(&self) -> Option<f64> {
         let reads = self.logical_reads().filter(|reads| *reads > 0)?;
-        let block_bytes = self.buffers.seen()?.block_bytes.max(1);
-        let blocks = self.device.seen()?.read_bytes as f64 / block_bytes as f64;
+        let block_bytes = self.buffers.known()?.block_bytes.max(1);
+        let blocks = self.device.known()?.read_bytes as f64 / block_bytes as f64;
         Some(blocks / reads as f64)
     }
 
     /// Bytes of log a second.
     pub fn wal_bytes_per_s(&self) -> Option<f64> {
-        self.per_s(*self.wal_bytes.seen()?)
+        self.per_s(*self.wal_bytes.known()?)
     }
 
     /// CPU time of the server for each logical read, in microseconds.
     pub fn cpu_us_per_logical_read(&self) -> Option<f64> {
         let reads = self.logical_reads().filter(|reads| *reads > 0)?;
-        Some(*self.cpu_us.seen()? as f64 / reads as f64)
+        Some(*self.cpu_us.known()? as f64 / reads as f64)
     }
 
     /// Logical reads for each second that a core of the server was busy.
     pub fn liops_per_core(&self) -> Option<f64> {
-        let cpu_us = self.cpu_us.seen().filter(|us| **us > 0)?;
+        let cpu_us = self.cpu_us.known().filter(|us| **us > 0)?;
         Some(self.logical_reads()? as f64 / *cpu_us as f64 * 1e6)
     }
 
     /// How many cores the server kept busy.
     pub fn cores_busy(&self) -> Option<f64> {
-        self.per_s(*self.cpu_us.seen()?).map(|us| us / 1e6)
+        self.per_s(*self.cpu_us.known()?).map(|us| us / 1e6)
     }
 
     /// The cores that were busy as a share of those that the sessions can keep busy: one each, and
@@ -219,7 +219,7 @@ impl Accounting {
     /// within 2 % of 1 where units are large. Only of SELECTs: an UPDATE's buffers depend on what
     /// others did to the page before.
     pub fn counted_by_expected(&self) -> Option<f64> {
-        let expected = self.expected.seen()?;
+        let expected = self.expected.known()?;
         let [only] = self.units.as_slice() else {
             return None;
         };

@@ -64,15 +64,15 @@ pub struct Facts {
 
 impl Default for Facts {
     fn default() -> Facts {
-        Facts::unseen("not recorded")
+        Facts::unknown("not recorded")
     }
 }
 
 impl Facts {
     /// Nothing is known, for this reason.
-    pub fn unseen(why: &str) -> Facts {
+    pub fn unknown(why: &str) -> Facts {
         fn gap<T>(why: &str) -> Fact<T> {
-            Fact::Unseen(why.to_owned())
+            Fact::Unknown(why.to_owned())
         }
         Facts {
             dialect: "postgresql".to_owned(),

@@ -92,7 +92,7 @@ impl Asker {
     fn database(self, session: &mut Session) -> Fact<BTreeMap<String, u64>> {
         let rows = match admin::rows(session, self.buffers.database) {
             Ok(rows) => rows,
-            Err(e) => return Fact::Unseen(e.to_string()),
+            Err(e) => return Fact::Unknown(e.to_string()),
         };
         let counters = rows.into_iter().filter_map(|row| {
             let mut row = row.into_iter().flatten();
@@ -100,18 +100,18 @@ impl Asker {
         });
         let counters: BTreeMap<String, u64> = counters.collect();
         match counters.is_empty() {
-            true => Fact::Unseen("the server does not count its reads for this role".to_owned()),
-            false => Fact::Seen(counters),
+            true => Fact::Unknown("the server does not count its reads for this role".to_owned()),
+            false => Fact::Known(counters),
         }
     }
 
     fn io(self, session: &mut Session) -> Fact<Vec<IoRow>> {
         let Some(sql) = Since::of(self.buffers.io, self.version) else {
-            return Fact::Unseen(self.buffers.without_io.to_owned());
+            return Fact::Unknown(self.buffers.without_io.to_owned());
         };
         let rows = match admin::rows(session, sql) {
             Ok(rows) => rows,
-            Err(e) => return Fact::Unseen(e.to_string()),
+            Err(e) => return Fact::Unknown(e.to_string()),
         };
         let row = |row: Vec<Option<String>>| {
             let mut row = row.into_iter();
@@ -126,20 +126,20 @@ impl Asker {
                 hits: number()?,
             })
         };
-        Fact::Seen(rows.into_iter().filter_map(row).collect())
+        Fact::Known(rows.into_iter().filter_map(row).collect())
     }
 
     fn wal(self, session: &mut Session) -> Fact<u64> {
         let Some(sql) = Since::of(self.buffers.wal, self.version) else {
-            return Fact::Unseen("this version does not tell how much log it has written".into());
+            return Fact::Unknown("this version does not tell how much log it has written".into());
         };
         match admin::value(session, sql) {
             Ok(Some(bytes)) => match bytes.parse() {
-                Ok(bytes) => Fact::Seen(bytes),
-                Err(_) => Fact::Unseen(format!("\"{bytes}\" bytes of log are no number")),
+                Ok(bytes) => Fact::Known(bytes),
+                Err(_) => Fact::Unknown(format!("\"{bytes}\" bytes of log are no number")),
             },
-            Ok(None) => Fact::Unseen("the server gave no value".to_owned()),
-            Err(e) => Fact::Unseen(e.to_string()),
+            Ok(None) => Fact::Unknown("the server gave no value".to_owned()),
+            Err(e) => Fact::Unknown(e.to_string()),
         }
     }
 }
@@ -149,7 +149,7 @@ impl Moment {
     fn rests(&self, before: &Moment) -> bool {
         const LOOKING_MAX: u64 = 500;
         let reads = |moment: &Moment| {
-            let counters = moment.database.seen()?;
+            let counters = moment.database.known()?;
             Some(
                 counters
                     .get("blks_hit")?
@@ -166,7 +166,7 @@ impl Moment {
     pub fn until(self, after: Moment, database: &str, block_bytes: u64) -> Grown {
         Grown {
             buffers: both(self.database, after.database, |before, after| {
-                Fact::Seen(BufferCounters {
+                Fact::Known(BufferCounters {
                     database: database.to_owned(),
                     block_bytes,
                     before,
@@ -174,13 +174,13 @@ impl Moment {
                 })
             }),
             io: both(self.io, after.io, |before, after| {
-                Fact::Seen(grown_io(&before, after))
+                Fact::Known(grown_io(&before, after))
             }),
             wal_bytes: both(self.wal_bytes, after.wal_bytes, |before, after| match after
                 .checked_sub(before)
             {
-                Some(bytes) => Fact::Seen(bytes),
-                None => Fact::Unseen("the server's counters were reset meanwhile".to_owned()),
+                Some(bytes) => Fact::Known(bytes),
+                None => Fact::Unknown("the server's counters were reset meanwhile".to_owned()),
             }),
         }
     }
@@ -194,7 +194,7 @@ pub struct Grown {
 }
 
 fn both<T, U>(before: Fact<T>, after: Fact<T>, f: impl FnOnce(T, T) -> Fact<U>) -> Fact<U> {
-    before.and_then_seen(|before| after.and_then_seen(|after| f(before, after)))
+    before.and_then_known(|before| after.and_then_known(|after| f(before, after)))
 }
 
 /// The rows in which anything has happened.
@@ -230,9 +230,9 @@ mod tests {
             hits: 0,
         });
         Moment {
-            database: Fact::Seen(counters.into()),
-            io: Fact::Seen(io.collect()),
-            wal_bytes: Fact::Seen(wal),
+            database: Fact::Known(counters.into()),
+            io: Fact::Known(io.collect()),
+            wal_bytes: Fact::Known(wal),
         }
     }
 
@@ -250,22 +250,22 @@ mod tests {
             ],
         );
         let grown = before.clone().until(after, "d", 8192);
-        let buffers = grown.buffers.seen().unwrap();
+        let buffers = grown.buffers.known().unwrap();
         assert_eq!(
             (buffers.grown("blks_hit"), buffers.grown("blks_read")),
             (Some(250), Some(5))
         );
         assert_eq!(buffers.grown("no such counter"), None);
-        assert_eq!(grown.wal_bytes, Fact::Seen(4));
-        let io = grown.io.seen().unwrap();
+        assert_eq!(grown.wal_bytes, Fact::Known(4));
+        let io = grown.io.known().unwrap();
         let reads: Vec<_> = io
             .iter()
             .map(|row| (row.backend.as_str(), row.reads))
             .collect();
         assert_eq!(reads, [("client backend", 5), ("io worker", 2)]);
         let reset = before.until(moment(3, 0, 0, &[]), "d", 8192);
-        assert_eq!(reset.buffers.seen().unwrap().grown("blks_hit"), None);
-        assert!(reset.wal_bytes.seen().is_none());
+        assert_eq!(reset.buffers.known().unwrap().grown("blks_hit"), None);
+        assert!(reset.wal_bytes.known().is_none());
     }
 
     #[test]

@@ -17,16 +17,16 @@ pub struct Postmaster {
 /// The postmaster of the session whose process this is.
 pub fn postmaster(backend_pid: i32, same_host: &Fact<bool>) -> Fact<Postmaster> {
     match same_host {
-        Fact::Seen(true) => {}
-        Fact::Seen(false) => {
-            return Fact::Unseen(
+        Fact::Known(true) => {}
+        Fact::Known(false) => {
+            return Fact::Unknown(
                 "the server is on another host, whose processes pgdyno does not see".to_owned(),
             );
         }
-        Fact::Unseen(why) => return Fact::Unseen(why.clone()),
+        Fact::Unknown(why) => return Fact::Unknown(why.clone()),
     }
     let elsewhere = || {
-        Fact::Unseen(
+        Fact::Unknown(
             "the server's processes are not among those that this process sees (a container of \
              their own?)"
                 .to_owned(),
@@ -39,7 +39,7 @@ pub fn postmaster(backend_pid: i32, same_host: &Fact<bool>) -> Fact<Postmaster> 
     let is_session = command_line(session.pid).is_some_and(|line| line.starts_with("postgres: "));
     match task(session.parent).filter(|_| is_session) {
         Some(parent) if parent.name.starts_with("postgres") || parent.name == "postmaster" => {
-            Fact::Seen(Postmaster {
+            Fact::Known(Postmaster {
                 pid: parent.pid,
                 started_ticks: parent.started_ticks,
             })
@@ -55,11 +55,11 @@ const LOOKS_MAX: u32 = 20;
 pub fn used_us(postmaster: &Postmaster) -> Fact<u64> {
     for _ in 0..LOOKS_MAX {
         let Some(before) = postmaster.task() else {
-            return Fact::Unseen("the server was started anew meanwhile".to_owned());
+            return Fact::Unknown("the server was started anew meanwhile".to_owned());
         };
         let children = match children(postmaster.pid) {
             Ok(children) => children,
-            Err(why) => return Fact::Unseen(why),
+            Err(why) => return Fact::Unknown(why),
         };
         let after = postmaster.task();
         // A child that ended meanwhile would be counted twice, or not at all.
@@ -71,10 +71,10 @@ pub fn used_us(postmaster: &Postmaster) -> Fact<u64> {
             let ticks = of_children
                 .saturating_add(before.ticks())
                 .saturating_add(before.children_ticks);
-            return Fact::Seen(ticks.saturating_mul(1_000_000) / proc::ticks_per_second());
+            return Fact::Known(ticks.saturating_mul(1_000_000) / proc::ticks_per_second());
         }
     }
-    Fact::Unseen("the server's processes come and go too fast to be counted".to_owned())
+    Fact::Unknown("the server's processes come and go too fast to be counted".to_owned())
 }
 
 impl Postmaster {

@@ -11,31 +11,31 @@ use pgdyno_model::document::{DeviceUse, Facts};
 /// The device that has the data directory, as far as this host can tell.
 pub fn of(facts: &Facts) -> Fact<disk::Disk> {
     match (&facts.same_host, &facts.data_directory) {
-        (Fact::Seen(false), _) => Fact::Unseen(
+        (Fact::Known(false), _) => Fact::Unknown(
             "the server is on another host, whose device pgdyno does not see".to_owned(),
         ),
-        (Fact::Unseen(why), _) | (_, Fact::Unseen(why)) => Fact::Unseen(why.clone()),
-        (Fact::Seen(true), Fact::Seen(directory)) => under(directory),
+        (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => Fact::Unknown(why.clone()),
+        (Fact::Known(true), Fact::Known(directory)) => under(directory),
     }
 }
 
 fn under(directory: &Path) -> Fact<disk::Disk> {
-    let unseen = |why: String| Fact::Unseen(why);
+    let unknown = |why: String| Fact::Unknown(why);
     // A server in a container names a path of the container's.
     let directory = match directory.canonicalize() {
         Ok(directory) => directory,
-        Err(e) => return unseen(format!("{}: {e}", directory.display())),
+        Err(e) => return unknown(format!("{}: {e}", directory.display())),
     };
     let mounted = match proc::text("/proc/self/mountinfo") {
         Ok(text) => mounts::parse(&text),
-        Err(e) => return unseen(e.to_string()),
+        Err(e) => return unknown(e.to_string()),
     };
     let Some(mount) = mounts::under(&mounted, &directory) else {
-        return unseen(format!("no mount is known for {}", directory.display()));
+        return unknown(format!("no mount is known for {}", directory.display()));
     };
     match read(|disk| (disk.major, disk.minor) == (mount.major, mount.minor)) {
-        Some(disk) => Fact::Seen(disk),
-        None => unseen(format!(
+        Some(disk) => Fact::Known(disk),
+        None => unknown(format!(
             "{} lies on {} ({}), which is no block device of this host",
             directory.display(),
             mount.source,
@@ -51,7 +51,7 @@ fn read(is_it: impl Fn(&disk::Disk) -> bool) -> Option<disk::Disk> {
 
 /// What it has done since.
 pub fn since(before: Fact<disk::Disk>) -> Fact<DeviceUse> {
-    before.and_then_seen(|before| {
+    before.and_then_known(|before| {
         let now = read(|disk| disk.name == before.name);
         let used = now.and_then(|now| {
             Some(DeviceUse {
@@ -63,8 +63,8 @@ pub fn since(before: Fact<disk::Disk>) -> Fact<DeviceUse> {
             })
         });
         match used {
-            Some(used) => Fact::Seen(used),
-            None => Fact::Unseen(format!(
+            Some(used) => Fact::Known(used),
+            None => Fact::Unknown(format!(
                 "the counters of {} ran backwards or are gone",
                 before.name
             )),
@@ -79,19 +79,19 @@ mod tests {
     #[test]
     fn a_directory_that_is_not_on_this_host_is_a_gap_with_its_reason() {
         let facts = |same_host, directory: &str| Facts {
-            same_host: Fact::Seen(same_host),
-            data_directory: Fact::Seen(directory.into()),
-            ..Facts::unseen("nobody asked")
+            same_host: Fact::Known(same_host),
+            data_directory: Fact::Known(directory.into()),
+            ..Facts::unknown("not requested")
         };
         for (facts, want) in [
             (facts(false, "/"), "on another host"),
             (facts(true, "/no/such/directory"), "/no/such/directory: "),
             (facts(true, "/proc"), "no block device"),
-            (Facts::unseen("nobody asked"), "nobody asked"),
+            (Facts::unknown("not requested"), "not requested"),
         ] {
             match of(&facts) {
-                Fact::Unseen(why) => assert!(why.contains(want), "{why}"),
-                Fact::Seen(disk) => panic!("{disk:?}"),
+                Fact::Unknown(why) => assert!(why.contains(want), "{why}"),
+                Fact::Known(disk) => panic!("{disk:?}"),
             }
         }
     }
@@ -104,16 +104,16 @@ mod tests {
                 "no block device"
             );
         };
-        assert!(since(Fact::Seen(disk.clone())).seen().is_some());
+        assert!(since(Fact::Known(disk.clone())).known().is_some());
         let reset = disk::Disk {
             reads: u64::MAX,
             ..disk.clone()
         };
-        assert!(since(Fact::Seen(reset)).seen().is_none());
+        assert!(since(Fact::Known(reset)).known().is_none());
         let gone = disk::Disk {
             name: "no such device".to_owned(),
             ..disk
         };
-        assert!(since(Fact::Seen(gone)).seen().is_none());
+        assert!(since(Fact::Known(gone)).known().is_none());
     }
 }

@@ -36,7 +36,7 @@ pub fn of(
     };
     match told() {
         Ok(all) => mean(kind, &all),
-        Err(why) => Fact::Unseen(format!("EXPLAIN: {why}")),
+        Err(why) => Fact::Unknown(format!("EXPLAIN: {why}")),
     }
 }
 
@@ -50,13 +50,13 @@ struct Explained {
 fn mean(kind: &str, all: &[Explained]) -> Fact<Expected> {
     if all.len() < COUNT_MIN {
         let count = all.len();
-        return Fact::Unseen(format!(
+        return Fact::Unknown(format!(
             "only {count} units were explained, not {COUNT_MIN}"
         ));
     }
     let buffers = all.iter().map(|unit| unit.buffers);
     let (Some(min), Some(max)) = (buffers.clone().min(), buffers.clone().max()) else {
-        return Fact::Unseen("nothing was explained".to_owned());
+        return Fact::Unknown("nothing was explained".to_owned());
     };
     let mut plans: BTreeMap<&str, u64> = BTreeMap::new();
     for unit in all {
@@ -67,7 +67,7 @@ fn mean(kind: &str, all: &[Explained]) -> Fact<Expected> {
         .map(|(plan, count)| (plan.to_owned(), count))
         .collect();
     plans.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Fact::Seen(Expected {
+    Fact::Known(Expected {
         kind: kind.to_owned(),
         count: all.len() as u64,
         mean: buffers.sum::<u64>() as f64 / all.len() as f64,
@@ -127,7 +127,7 @@ mod tests {
         };
         let mut all: Vec<Explained> = (0..49).map(|_| other()).collect();
         all.extend((0..51).map(|_| explained(UNIT).unwrap()));
-        let Fact::Seen(expected) = mean("select", &all) else {
+        let Fact::Known(expected) = mean("select", &all) else {
             panic!("nothing");
         };
         assert!((expected.mean - 258.98).abs() < 1e-9);
@@ -145,6 +145,6 @@ mod tests {
             assert!(explained(json).is_err(), "{json}");
         }
         let few = mean("select", &[explained(UNIT).unwrap()]);
-        assert!(matches!(few, Fact::Unseen(why) if why.contains("only 1 units")));
+        assert!(matches!(few, Fact::Unknown(why) if why.contains("only 1 units")));
     }
 }

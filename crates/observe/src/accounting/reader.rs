@@ -43,7 +43,7 @@ impl Reader {
     /// For this server, before its clients connect.
     pub fn new(target: &Target, product: &Product, facts: &Facts) -> Self {
         let server = match &product.dialect.storage.buffers {
-            Err(why) => Fact::Unseen((*why).to_owned()),
+            Err(why) => Fact::Unknown((*why).to_owned()),
             Ok(buffers) => {
                 let asker = Asker {
                     buffers,
@@ -62,11 +62,11 @@ impl Reader {
     /// All sessions stand, and none works yet.
     pub fn at_barrier(&mut self) {
         let (moment, cpu_us) = match &mut self.server {
-            Fact::Seen(server) => {
+            Fact::Known(server) => {
                 let moment = server.asker.current(&mut server.session);
-                (Fact::Seen(moment), server.cpu_us())
+                (Fact::Known(moment), server.cpu_us())
             }
-            Fact::Unseen(why) => (Fact::Unseen(why.clone()), Fact::Unseen(why.clone())),
+            Fact::Unknown(why) => (Fact::Unknown(why.clone()), Fact::Unknown(why.clone())),
         };
         self.barrier = Some(Barrier {
             moment,
@@ -82,29 +82,29 @@ impl Reader {
         // The device and the CPU before anything that costs them something.
         let device = device::since(barrier.device);
         let cpu_us = match &self.server {
-            Fact::Seen(server) => server.cpu_us(),
-            Fact::Unseen(why) => Fact::Unseen(why.clone()),
+            Fact::Known(server) => server.cpu_us(),
+            Fact::Unknown(why) => Fact::Unknown(why.clone()),
         };
-        let cpu_us = barrier.cpu_us.and_then_seen(|before| {
-            cpu_us.and_then_seen(|after| Fact::Seen(after.saturating_sub(before)))
+        let cpu_us = barrier.cpu_us.and_then_known(|before| {
+            cpu_us.and_then_known(|after| Fact::Known(after.saturating_sub(before)))
         });
-        let unseen = |why: String| {
+        let unknown = |why: String| {
             (
-                Fact::Unseen(why.clone()),
-                Fact::Unseen(why.clone()),
-                Fact::Unseen(why),
+                Fact::Unknown(why.clone()),
+                Fact::Unknown(why.clone()),
+                Fact::Unknown(why),
             )
         };
         let (buffers, io, wal_bytes) = match (barrier.moment, &mut self.server) {
-            (Fact::Seen(before), Fact::Seen(server)) => {
+            (Fact::Known(before), Fact::Known(server)) => {
                 let after = server.asker.settled(&mut server.session, &server.before);
                 let grown = before.until(after, &server.database, server.block_bytes);
                 (grown.buffers, grown.io, grown.wal_bytes)
             }
-            (Fact::Unseen(why), _) => unseen(why),
-            (_, Fact::Unseen(why)) => unseen(why.clone()),
+            (Fact::Unknown(why), _) => unknown(why),
+            (_, Fact::Unknown(why)) => unknown(why.clone()),
         };
-        let is_here = self.facts.same_host.seen() == Some(&true);
+        let is_here = self.facts.same_host.known() == Some(&true);
         Some(Accounting {
             elapsed_us,
             sessions,
@@ -123,8 +123,8 @@ impl Reader {
     /// The session with the server, for more questions.
     pub fn session(&mut self) -> Option<&mut Session> {
         match &mut self.server {
-            Fact::Seen(server) => Some(&mut server.session),
-            Fact::Unseen(_) => None,
+            Fact::Known(server) => Some(&mut server.session),
+            Fact::Unknown(_) => None,
         }
     }
 }
@@ -132,8 +132,8 @@ impl Reader {
 impl Server {
     fn cpu_us(&self) -> Fact<u64> {
         match &self.postmaster {
-            Fact::Seen(postmaster) => cpu::used_us(postmaster),
-            Fact::Unseen(why) => Fact::Unseen(why.clone()),
+            Fact::Known(postmaster) => cpu::used_us(postmaster),
+            Fact::Unknown(why) => Fact::Unknown(why.clone()),
         }
     }
 }
@@ -161,7 +161,7 @@ fn server(target: &Target, asker: Asker, facts: &Facts) -> Fact<Server> {
         })
     };
     match told() {
-        Ok(server) => Fact::Seen(server),
-        Err(why) => Fact::Unseen(why),
+        Ok(server) => Fact::Known(server),
+        Err(why) => Fact::Unknown(why),
     }
 }

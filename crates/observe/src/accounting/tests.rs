@@ -45,9 +45,9 @@ fn figures_follow_from_what_was_counted() {
 #[test]
 fn what_is_not_known_has_no_figures() {
     let reset = Accounting {
-        buffers: Fact::Seen(BufferCounters {
+        buffers: Fact::Known(BufferCounters {
             after: counters([("blks_hit", 1), ("blks_read", 1)]),
-            ..example().buffers.seen().unwrap().clone()
+            ..example().buffers.known().unwrap().clone()
         }),
         ..example()
     };
@@ -56,7 +56,7 @@ fn what_is_not_known_has_no_figures() {
     let idle = Accounting {
         elapsed_us: 0,
         units: Vec::new(),
-        cpu_us: Fact::Unseen("elsewhere".to_owned()),
+        cpu_us: Fact::Unknown("elsewhere".to_owned()),
         ..example()
     };
     assert_eq!(
@@ -150,14 +150,14 @@ fn accounted(server: &Server, table: &str, rows: u64, count: u64) -> Accounting 
 fn agrees(it: &Accounting) {
     let expected = it
         .expected
-        .seen()
+        .known()
         .unwrap_or_else(|| panic!("{:?}", it.expected));
     assert!(expected.plan().contains("Index Scan using"), "{expected:?}");
     let ratio = it.counted_by_expected().unwrap();
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}: {it:?}");
     assert!(it.us_per_logical_read().unwrap() > 0.0);
-    assert!(it.wal_bytes.seen().is_some(), "{:?}", it.wal_bytes);
-    assert!(it.cpu_us.seen().is_some(), "{:?}", it.cpu_us);
+    assert!(it.wal_bytes.known().is_some(), "{:?}", it.wal_bytes);
+    assert!(it.cpu_us.known().is_some(), "{:?}", it.cpu_us);
 }
 
 #[test]
@@ -166,16 +166,16 @@ fn the_servers_count_is_what_explain_tells_of_the_units_that_were_done() {
     let it = accounted(&server, "acc_255", 255, 400);
     agrees(&it);
     match &it.io {
-        Fact::Seen(io) => {
+        Fact::Known(io) => {
             let hits: u64 = io.iter().map(|row| row.hits).sum();
             let read = it.logical_reads().unwrap() as f64;
             assert!(hits as f64 > 0.9 * read, "{io:?}");
         }
         // By whatever PostgreSQL there is.
-        Fact::Unseen(why) => assert!(why.contains("came with PostgreSQL 16"), "{why}"),
+        Fact::Unknown(why) => assert!(why.contains("came with PostgreSQL 16"), "{why}"),
     }
     assert!(
-        it.device.seen().is_some() || it.device != Fact::default(),
+        it.device.known().is_some() || it.device != Fact::default(),
         "{:?}",
         it.device
     );

@@ -32,7 +32,7 @@ pub struct Node {
 /// The nodes of the cluster; where it does not tell them, those that are named.
 pub fn nodes(target: &Target, facts: &Facts) -> Vec<Node> {
     let of_cluster = match &facts.nodes {
-        Fact::Seen(nodes) if !nodes.is_empty() => nodes,
+        Fact::Known(nodes) if !nodes.is_empty() => nodes,
         _ => {
             let named = target.endpoints.iter().map(|endpoint| Node {
                 label: endpoint.name.clone(),
@@ -228,7 +228,7 @@ mod tests {
     fn nodes_are_those_of_the_cluster_or_those_that_are_named() {
         let target = open::existing(&TargetSpec::at("postgresql://me@127.0.0.1:1,127.0.0.1:2/d"));
         let target = target.map(Option::unwrap).unwrap_or_else(|e| panic!("{e}"));
-        let mut facts = Facts::unseen("nobody asked");
+        let mut facts = Facts::unknown("not requested");
         let named = nodes(&target, &facts);
         assert_eq!(named.len(), 2);
         assert_eq!(named[1].label, "127.0.0.1:2");
@@ -239,7 +239,7 @@ mod tests {
             version: None,
             is_live: None,
         };
-        facts.nodes = Fact::Seen(vec![node(Some("7")), node(None)]);
+        facts.nodes = Fact::Known(vec![node(Some("7")), node(None)]);
         let labels: Vec<String> = nodes(&target, &facts)
             .into_iter()
             .map(|n| n.label)

@@ -122,8 +122,8 @@ impl Disks {
         }
         let options = self.scout.dialect().processes.data_options;
         let told = match &self.data {
-            Fact::Seen(path) => Ok(path.as_path()),
-            Fact::Unseen(why) => Err(why.as_str()),
+            Fact::Known(path) => Ok(path.as_path()),
+            Fact::Unknown(why) => Err(why.as_str()),
         };
         let mut devices = Vec::new();
         for process in located.processes() {

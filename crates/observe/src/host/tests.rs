@@ -137,7 +137,7 @@ fn a_disk_is_read_as_iostat_does_and_a_missing_one_is_a_gap() {
         return;
     };
     let name = disk.name.clone();
-    let unasked = || Fact::Unseen("nobody asked".to_owned());
+    let unasked = || Fact::Unknown("not requested".to_owned());
     let named = [name.clone()];
     let mut bench = Bench::new(disk::Disks::new(&named, lost_scout(), unasked()));
     let before = Device::named(&name).unwrap().read().unwrap();
@@ -159,7 +159,7 @@ fn a_disk_is_read_as_iostat_does_and_a_missing_one_is_a_gap() {
 
 #[test]
 fn of_a_server_that_is_not_known_to_be_here_the_disk_is_a_gap_with_a_way_out() {
-    let unasked = Fact::Unseen("nobody asked".to_owned());
+    let unasked = Fact::Unknown("not requested".to_owned());
     let gap = Bench::new(disk::Disks::new(&[], lost_scout(), unasked)).begin();
     let gap = gap.unwrap_err();
     assert!(gap.reason.contains("not known to be"), "{gap:?}");
@@ -170,8 +170,8 @@ fn of_a_server_that_is_not_known_to_be_here_the_disk_is_a_gap_with_a_way_out() {
 #[test]
 fn the_disk_under_the_servers_data_is_found_or_it_is_said_why_not() {
     let server = pgdyno_testkit::postgres();
-    let told: Fact<PathBuf> = Fact::Seen(server.data_dir());
-    let unasked = Fact::Unseen("only superusers may know".to_owned());
+    let told: Fact<PathBuf> = Fact::Known(server.data_dir());
+    let unasked = Fact::Unknown("only superusers may know".to_owned());
     // The command line has it too.
     let both = [told, unasked].map(|data| Bench::new(disk::Disks::new(&[], scout(), data)).begin());
     assert_eq!(both[0], both[1]);

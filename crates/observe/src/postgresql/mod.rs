@@ -98,7 +98,7 @@ fn places(scene: &Scene<'_>) -> Vec<Place> {
     let endpoints = scene.target.endpoints.iter().filter(|endpoint| {
         let mut reached = scene.facts.reached.iter();
         let reached = reached.find(|reached| reached.endpoint == endpoint.name);
-        let node = reached.and_then(|reached| reached.node.seen());
+        let node = reached.and_then(|reached| reached.node.known());
         node.is_none_or(|node| met.insert(node.clone()))
     });
     let endpoints: Vec<_> = endpoints.cloned().collect();

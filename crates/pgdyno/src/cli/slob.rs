@@ -235,10 +235,10 @@ fn room(target: &Target) -> Result<Room, Failure> {
     })?;
     let block = admin::value(&mut session, buffers.block_bytes).map_err(ask)?;
     let facts = facts::collect(&mut session);
-    let is_here = facts.same_host.seen() == Some(&true);
+    let is_here = facts.same_host.known() == Some(&true);
     let host = Host::read();
-    let directory = facts.data_directory.seen().filter(|_| is_here);
-    let Some(shared_buffers) = facts.shared_buffers_bytes.seen() else {
+    let directory = facts.data_directory.known().filter(|_| is_here);
+    let Some(shared_buffers) = facts.shared_buffers_bytes.known() else {
         return Err(Failure::new("the server does not tell its shared_buffers"));
     };
     Ok(Room {

@@ -154,8 +154,8 @@ fn one_line(text: &str) -> String {
 /// `value`, or why it is not known.
 fn known<T: ToString>(fact: &Fact<T>) -> String {
     match fact {
-        Fact::Seen(value) => value.to_string(),
-        Fact::Unseen(why) => format!("not known: {why}"),
+        Fact::Known(value) => value.to_string(),
+        Fact::Unknown(why) => format!("not known: {why}"),
     }
 }
 
@@ -188,13 +188,13 @@ fn text(found: &Found) -> String {
     text += &part("differently", differences);
     let seen = found.observables.iter().filter(|view| view.can_be_seen);
     text += &part("can be seen", seen.map(|view| view.what.to_owned()));
-    let unseen = found.observables.iter().filter(|view| !view.can_be_seen);
-    let unseen = unseen.flat_map(|view| {
+    let unknown = found.observables.iter().filter(|view| !view.can_be_seen);
+    let unknown = unknown.flat_map(|view| {
         let why = view.why_not.as_deref().unwrap_or_default();
         let takes = view.takes.map(|takes| format!("  it takes {takes}"));
         [format!("{}: {why}", view.what)].into_iter().chain(takes)
     });
-    text + &part("cannot be", unseen)
+    text + &part("cannot be", unknown)
 }
 
 /// The nodes that an endpoint's connections met, with how many met each.
@@ -202,8 +202,8 @@ fn met_lines(met: &Met) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for node in &met.nodes {
         let what = match node {
-            Ok(Fact::Seen(node)) => format!("node {node}"),
-            Ok(Fact::Unseen(why)) => format!("a node that does not say which: {why}"),
+            Ok(Fact::Known(node)) => format!("node {node}"),
+            Ok(Fact::Unknown(why)) => format!("a node that does not say which: {why}"),
             Err(why) => format!("nothing: {why}"),
         };
         match counted.iter_mut().find(|(known, _)| *known == what) {
@@ -220,8 +220,8 @@ fn met_lines(met: &Met) -> Vec<String> {
 
 fn node_lines(found: &Found) -> Vec<String> {
     let nodes = match &found.facts.nodes {
-        Fact::Seen(nodes) => nodes,
-        Fact::Unseen(why) => return vec![why.clone()],
+        Fact::Known(nodes) => nodes,
+        Fact::Unknown(why) => return vec![why.clone()],
     };
     let mut table = Table::default();
     table.row([
@@ -256,7 +256,7 @@ fn node_lines(found: &Found) -> Vec<String> {
 fn met(found: &Found, node: &Node) -> usize {
     let nodes = found.endpoints.iter().flat_map(|met| &met.nodes);
     let is_this = |met: &&Result<Fact<String>, String>| match met {
-        Ok(Fact::Seen(name)) => Some(name) == node.id.as_ref() || *name == node.address,
+        Ok(Fact::Known(name)) => Some(name) == node.id.as_ref() || *name == node.address,
         _ => false,
     };
     nodes.filter(is_this).count()
@@ -264,15 +264,15 @@ fn met(found: &Found, node: &Node) -> usize {
 
 fn copies(facts: &Facts) -> String {
     match (&facts.replication_factor, &facts.nodes) {
-        (Fact::Seen(factor), Fact::Seen(nodes)) if nodes.len() < *factor as usize => format!(
+        (Fact::Known(factor), Fact::Known(nodes)) if nodes.len() < *factor as usize => format!(
             "{factor} are wanted of each row; with {} there are no more than that",
             match nodes.len() {
                 1 => "1 node".to_owned(),
                 count => format!("{count} nodes"),
             }
         ),
-        (Fact::Seen(factor), _) => format!("{factor} of each row"),
-        (Fact::Unseen(why), _) => why.clone(),
+        (Fact::Known(factor), _) => format!("{factor} of each row"),
+        (Fact::Unknown(why), _) => why.clone(),
     }
 }
 
@@ -280,7 +280,7 @@ fn isolation_lines(found: &Found) -> Vec<String> {
     let mut lines = vec![format!("by default: {}", known(&found.facts.isolation))];
     for (level, in_effect) in &found.levels {
         let mark = match in_effect {
-            Fact::Seen(is) if is != level.name() => "  (not what was asked for)",
+            Fact::Known(is) if is != level.name() => "  (not what was asked for)",
             _ => "",
         };
         let asked = level.name();

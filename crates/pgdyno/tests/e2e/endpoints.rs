@@ -251,7 +251,7 @@ fn a_dead_endpoint_is_an_error_that_names_it_and_with_reconnect_a_gap() {
             .unwrap()
             .starts_with("127.0.0.1:")
     );
-    let why = reached[1]["node"]["unseen"].as_str().unwrap();
+    let why = reached[1]["node"]["unknown"].as_str().unwrap();
     assert!(why.contains("Connection refused"), "{why}");
 }
 
@@ -346,7 +346,7 @@ fn target_tells_what_is_there_and_which_node_each_connection_met() {
         document["isolation"]["asked_for"]["repeatable read"],
         "repeatable read"
     );
-    assert!(document["facts"]["nodes"]["unseen"].is_string());
+    assert!(document["facts"]["nodes"]["unknown"].is_string());
     assert_eq!(document["differences"], Value::Array(Vec::new()));
 }
 

@@ -92,7 +92,7 @@ fn the_nodes_of_a_yugabytedb_come_from_yb_servers_and_its_isolation_from_its_own
     // READ COMMITTED where the flag is off.
     let levels = &document["isolation"]["asked_for"];
     assert_eq!(levels["read committed"], "repeatable read");
-    let copies = document["facts"]["replication_factor"]["unseen"]
+    let copies = document["facts"]["replication_factor"]["unknown"]
         .as_str()
         .unwrap();
     assert!(copies.contains("yb-admin"), "{copies}");

@@ -107,10 +107,10 @@ impl Defined {
 /// What a trial knows of its server.
 fn room(outcome: &Outcome) -> Option<Room> {
     let facts = &outcome.facts;
-    let is_here = facts.same_host.seen().is_some_and(|here| *here);
-    let counters = outcome.accounting.as_ref()?.buffers.seen()?;
+    let is_here = facts.same_host.known().is_some_and(|here| *here);
+    let counters = outcome.accounting.as_ref()?.buffers.known()?;
     Some(Room {
-        shared_buffers: *facts.shared_buffers_bytes.seen()?,
+        shared_buffers: *facts.shared_buffers_bytes.known()?,
         block: counters.block_bytes,
         memory: outcome.host.memory_bytes.filter(|_| is_here),
         disk_free: None,

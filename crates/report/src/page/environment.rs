@@ -10,7 +10,7 @@ use pgdyno_model::notebook::TrialRow;
 /// Settings that are not as the server's program has them, or why they are not known.
 pub fn settings(facts: &Facts) -> (Option<Vec<Setting>>, Option<String>) {
     match &facts.changed_settings {
-        Fact::Seen(settings) => {
+        Fact::Known(settings) => {
             let settings = settings.iter();
             let settings = settings.map(|(name, value)| Setting {
                 name: name.clone(),
@@ -21,7 +21,7 @@ pub fn settings(facts: &Facts) -> (Option<Vec<Setting>>, Option<String>) {
             });
             (Some(settings.collect()), None)
         }
-        Fact::Unseen(why) => (None, Some(why.clone())),
+        Fact::Unknown(why) => (None, Some(why.clone())),
     }
 }
 
@@ -30,7 +30,7 @@ pub fn lines(run: &Run, seen: &Observed, trial: &TrialRow) -> Vec<(&'static str,
     let facts = &run.target.facts;
     let host = &run.host;
     let mut lines = Vec::new();
-    if let Some(version) = facts.version.seen() {
+    if let Some(version) = facts.version.known() {
         lines.push(("Server", version.clone()));
     }
     lines.push((
@@ -41,13 +41,13 @@ pub fn lines(run: &Run, seen: &Observed, trial: &TrialRow) -> Vec<(&'static str,
             figures::plural(run.endpoints.len() as u64, "endpoint")
         ),
     ));
-    if let Some(bytes) = facts.database_size_bytes.seen() {
+    if let Some(bytes) = facts.database_size_bytes.known() {
         lines.push(("Database", figures::bytes(*bytes as f64)));
     }
-    if let Some(bytes) = facts.shared_buffers_bytes.seen() {
+    if let Some(bytes) = facts.shared_buffers_bytes.known() {
         lines.push(("Shared buffers", figures::bytes(*bytes as f64)));
     }
-    if let Some(nodes) = facts.nodes.seen().filter(|nodes| nodes.len() > 1) {
+    if let Some(nodes) = facts.nodes.known().filter(|nodes| nodes.len() > 1) {
         lines.push(("Nodes", nodes.len().to_string()));
     }
     let options = run.trial.chosen().into_iter();

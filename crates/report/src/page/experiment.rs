@@ -99,7 +99,7 @@ fn of(
         if let Some(verdict) = verdict {
             judged.insert(trial.number, verdict.limit);
         }
-        if let Some(bytes) = outcome.facts.database_size_bytes.seen() {
+        if let Some(bytes) = outcome.facts.database_size_bytes.known() {
             sizes.insert(trial.number, *bytes);
         }
         first.get_or_insert((outcome, trial));
@@ -414,10 +414,10 @@ fn took_s(all: &[TrialRow]) -> Option<f64> {
 fn zones(first: Option<&(Outcome, &TrialRow)>, axes: &Axes) -> Option<Zones> {
     let (path, _) = axes.0.iter().find(|(path, _)| path.ends_with("scale"))?;
     let (outcome, _) = first?;
-    let is_here = outcome.facts.same_host.seen().is_some_and(|here| *here);
+    let is_here = outcome.facts.same_host.known().is_some_and(|here| *here);
     Some(Zones {
         axis: path.clone(),
-        shared_buffers_bytes: outcome.facts.shared_buffers_bytes.seen().copied(),
+        shared_buffers_bytes: outcome.facts.shared_buffers_bytes.known().copied(),
         memory_bytes: outcome.host.memory_bytes.filter(|_| is_here),
     })
 }

@@ -44,16 +44,16 @@ struct Row<'a> {
 fn rows(it: &Accounting) -> Vec<AccountingRow> {
     fn gap<T>(fact: &Fact<T>) -> Option<&str> {
         match fact {
-            Fact::Seen(_) => None,
-            Fact::Unseen(why) => Some(why),
+            Fact::Known(_) => None,
+            Fact::Unknown(why) => Some(why),
         }
     }
-    let database = it.buffers.seen().map(|counters| &counters.database);
+    let database = it.buffers.known().map(|counters| &counters.database);
     let counted = match database {
         Some(database) => format!("counted by the server for the database {database}"),
         None => String::new(),
     };
-    let device = it.device.seen().map(|device| &device.name);
+    let device = it.device.known().map(|device| &device.name);
     let device = device.map_or_else(String::new, |name| format!("{name}, for whomever"));
     let units = match it.units.as_slice() {
         [only] if only.count > 0 => Some(only.count as f64),
@@ -61,7 +61,7 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
     };
     let each = |count: Option<u64>| count.zip(units).map(|(count, units)| count as f64 / units);
     let percent = |share: f64| share * 100.0;
-    let expected = it.expected.seen();
+    let expected = it.expected.known();
     let rows = [
         Row {
             name: "Logical reads (LIOPS)",
@@ -91,7 +91,7 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
             name: "Device reads",
             value: it.device_reads_per_s(),
             unit: "1/s",
-            per_unit: each(it.device.seen().map(|device| device.reads)),
+            per_unit: each(it.device.known().map(|device| device.reads)),
             gap: gap(&it.device),
             what: device.clone(),
         },
@@ -140,14 +140,14 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
         },
     ];
     let rows = rows.into_iter().map(|row| {
-        let unseen = row.gap.or((row.value.is_none()).then_some(RESET));
-        let unseen = unseen.filter(|_| row.value.is_none());
+        let unknown = row.gap.or((row.value.is_none()).then_some(RESET));
+        let unknown = unknown.filter(|_| row.value.is_none());
         AccountingRow {
             name: row.name.to_owned(),
             value: row.value,
             unit: row.unit.to_owned(),
             per_unit: row.per_unit,
-            unseen: unseen.map(str::to_owned),
+            unknown: unknown.map(str::to_owned),
             what: Some(row.what),
         }
     });
@@ -158,7 +158,7 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
             value: Some(figures.all()),
             unit: figures.unit.clone(),
             per_unit: it.per_unit(figures),
-            unseen: None,
+            unknown: None,
             what: Some(format!("of {} together", by_node.join(", "))),
         }
     });
@@ -173,22 +173,22 @@ mod tests {
     #[test]
     fn what_is_not_known_has_its_reason_in_place_of_a_figure() {
         let mut it = accounting();
-        it.device = Fact::Unseen("it is on another host".to_owned());
+        it.device = Fact::Unknown("it is on another host".to_owned());
         let rows = rows(&it);
         let row = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
         let liops = row("Logical reads (LIOPS)");
         assert_eq!(liops.value, Some(100_000.0));
         assert!((liops.per_unit.unwrap() - 1_000_000.0 / 3900.0).abs() < 1e-6);
-        assert_eq!(liops.unseen, None);
+        assert_eq!(liops.unknown, None);
         assert_eq!(row("Hit ratio").value, Some(75.0));
         let device = row("Device reads");
         assert_eq!(device.value, None);
-        assert_eq!(device.unseen.as_deref(), Some("it is on another host"));
+        assert_eq!(device.unknown.as_deref(), Some("it is on another host"));
         // Counters that went backwards are no gap of the instrument's.
-        it.buffers = Fact::Seen(Default::default());
+        it.buffers = Fact::Known(Default::default());
         assert!(
             self::rows(&it)[0]
-                .unseen
+                .unknown
                 .as_ref()
                 .unwrap()
                 .contains("reset")

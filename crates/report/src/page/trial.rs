@@ -42,10 +42,10 @@ fn of(mut trial: Trial, outcome: &Outcome, row: &TrialRow, siblings: Vec<Sibling
     common.eyebrow = Some(words::eyebrow(row));
     common.notes = words::notes(&run.notes);
     common.verdict = trial.verdict.take();
-    let is_here = run.target.facts.same_host.seen().is_some_and(|here| *here);
+    let is_here = run.target.facts.same_host.known().is_some_and(|here| *here);
     let cores = is_here.then_some(run.host.cpus as f64);
     let watched = observed::watched(&seen, cores);
-    let (settings, settings_unseen) = environment::settings(&run.target.facts);
+    let (settings, settings_unknown) = environment::settings(&run.target.facts);
     TrialPage {
         kind: TrialPage::KIND,
         common,
@@ -70,7 +70,7 @@ fn of(mut trial: Trial, outcome: &Outcome, row: &TrialRow, siblings: Vec<Sibling
         slob: slob::of_trial(run, recording),
         settings,
         settings_total: None,
-        settings_unseen,
+        settings_unknown,
         environment: environment::lines(run, &seen, row),
         run: trial.run,
     }

@@ -31,7 +31,7 @@ pub fn facts(run: &Run, row: &TrialRow) -> Vec<String> {
     let trial = &run.trial;
     let known = &run.target.facts;
     let mut facts: Vec<String> = server(known).into_iter().collect();
-    facts.extend(known.isolation.seen().cloned());
+    facts.extend(known.isolation.known().cloned());
     facts.push(format!("{} protocol", trial.query_mode().name()));
     facts.push(match trial.until() {
         Until::Elapsed(time) => format!("{} asked for", figures::seconds(time.as_secs_f64())),
@@ -58,7 +58,7 @@ pub fn facts(run: &Run, row: &TrialRow) -> Vec<String> {
 
 /// `PostgreSQL 18.1`, as far as the server tells.
 pub fn server(facts: &Facts) -> Option<String> {
-    let version = facts.version.seen()?;
+    let version = facts.version.known()?;
     let mut words = version.split_whitespace();
     match (words.next(), words.next()) {
         (Some(product), Some(version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {

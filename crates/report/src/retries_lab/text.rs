@@ -92,7 +92,7 @@ fn of_target(lab: &RetriesLab, target: &LabTarget) -> String {
             scale => format!("scale {scale}: {scale} branches"),
         });
     }
-    if let Some(version) = target.facts.version.seen() {
+    if let Some(version) = target.facts.version.known() {
         let short = version.split([',', '(']).next().unwrap_or_default();
         let short = short.split(" on ").next().unwrap_or_default();
         parts.push(short.trim_end().to_owned());

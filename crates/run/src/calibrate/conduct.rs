@@ -197,7 +197,7 @@ fn look(target: &Target, interrupts: &'static Interrupts) -> Result<(Server, Fac
         probes,
         waits_not: facts
             .synchronous_commit
-            .seen()
+            .known()
             .is_some_and(|value| value == "off"),
         may_time,
     };
@@ -227,7 +227,7 @@ impl Growth {
     /// itself has one or two.
     fn within(self, facts: &Facts) -> Growth {
         const SPARED: u32 = 10;
-        let most = facts.max_connections.seen();
+        let most = facts.max_connections.known();
         let most = most.map_or(u32::MAX, |all| all.saturating_sub(SPARED).max(1));
         Growth {
             clients_max: self.clients_max.min(most),

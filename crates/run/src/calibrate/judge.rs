@@ -123,7 +123,7 @@ fn of_sync(c: &Calibration) -> Sync {
             ));
         }
         None => {
-            let version = c.facts.version.seen().map_or("", String::as_str);
+            let version = c.facts.version.known().map_or("", String::as_str);
             let why = match &Product::recognise(version).dialect.probes.wait {
                 Ok(_) => "it was not measured",
                 Err(why) => why,
@@ -133,12 +133,12 @@ fn of_sync(c: &Calibration) -> Sync {
         }
     }
     match &commit.server_side {
-        Fact::Seen(grown) => {
+        Fact::Known(grown) => {
             let (server_us, sentence) = of_server(grown, commit.transactions);
             sync.server_us = server_us;
             sync.sentences.extend(sentence);
         }
-        Fact::Unseen(why) => sync.sentences.push(format!(
+        Fact::Unknown(why) => sync.sentences.push(format!(
             "the server's own time of a sync is not known: {why}"
         )),
     }
@@ -310,7 +310,7 @@ impl<'a> Judging<'a, '_> {
                         ms(way.client_us.min(way.median_us()))
                     ));
                 }
-                if self.facts.same_host == Fact::Seen(true) {
+                if self.facts.same_host == Fact::Known(true) {
                     evidence.push(
                         "client and server share a host: what stands between them delays (a proxy), \
                          or its CPUs are busy"
@@ -337,7 +337,7 @@ impl<'a> Judging<'a, '_> {
 
     /// Whether rows were in the server's cache.
     fn blocks(&self) -> Option<String> {
-        let grown = self.measured.server_side.seen()?;
+        let grown = self.measured.server_side.known()?;
         let (read, hit) = (grown.get("blocks_read")?, grown.get("blocks_hit")?);
         let each = read as f64 / self.measured.transactions.max(1) as f64;
         Some(match each >= 0.01 {
@@ -401,7 +401,7 @@ mod tests {
             client_waited_us: 0.0,
             client_share: 0.3,
             transactions: 1000,
-            server_side: Fact::Unseen("nobody asked".to_owned()),
+            server_side: Fact::Unknown("not requested".to_owned()),
             notes: Vec::new(),
         }
     }
@@ -473,7 +473,7 @@ mod tests {
     fn a_slow_disk_is_named_with_the_servers_own_time_of_a_sync() {
         let mut c = calibration([100, 9000, 300, 250, 9500]);
         let grown = |timed, syncs, sync_us| {
-            Fact::Seen(Grown {
+            Fact::Known(Grown {
                 source: "pg_stat_wal".to_owned(),
                 timed,
                 counted: [("syncs".to_owned(), syncs), ("sync_us".to_owned(), sync_us)].into(),
@@ -507,7 +507,7 @@ mod tests {
     #[test]
     fn where_the_wait_cannot_be_left_out_the_commit_is_one_part() {
         let mut c = calibration([500, 9000, 0, 900, 9900]);
-        c.facts.version = Fact::Seen("CockroachDB CCL v22.2.0 (x86_64)".to_owned());
+        c.facts.version = Fact::Known("CockroachDB CCL v22.2.0 (x86_64)".to_owned());
         let judged = Judged::of(&c);
         let update = &judged.lines[3];
         assert_eq!(
@@ -536,7 +536,7 @@ mod tests {
                 ("blocks_read".to_owned(), read),
                 ("blocks_hit".to_owned(), hit),
             ];
-            c.read.as_mut().unwrap().server_side = Fact::Seen(Grown {
+            c.read.as_mut().unwrap().server_side = Fact::Known(Grown {
                 source: "pg_stat_database".to_owned(),
                 timed: false,
                 counted: counted.into(),

@@ -106,7 +106,7 @@ pub fn of_experiment(
         growth,
         params: serde_json::from_value(definition["params"].clone()).unwrap_or_default(),
         target: String::new(),
-        facts: Facts::unseen("nothing was measured"),
+        facts: Facts::unknown("nothing was measured"),
         variables: Vec::new(),
         round_trip: None,
         commit: None,
@@ -173,7 +173,7 @@ impl Calibration {
             },
             params: Vec::new(),
             target: "t".to_owned(),
-            facts: Facts::unseen("a test"),
+            facts: Facts::unknown("a test"),
             variables: Vec::new(),
             round_trip: None,
             commit: None,
@@ -219,7 +219,7 @@ impl Calibration {
 
     /// The server's product and version, for people.
     pub fn server(&self) -> String {
-        match self.facts.version.seen() {
+        match self.facts.version.known() {
             Some(version) => Product::recognise(version).title(),
             None => "a server that does not say what it is".to_owned(),
         }

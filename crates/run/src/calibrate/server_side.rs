@@ -34,14 +34,14 @@ struct Reading {
 pub fn before(target: &Target, product: &Product, timed: bool) -> Before {
     let counters = match product.dialect.probes.counters(product.version) {
         Ok(counters) => counters,
-        Err(why) => return Before(Fact::Unseen(why.to_owned())),
+        Err(why) => return Before(Fact::Unknown(why.to_owned())),
     };
     let mut session = match target.connect() {
         Ok(session) => session,
-        Err(failure) => return Before(Fact::Unseen(failure.message)),
+        Err(failure) => return Before(Fact::Unknown(failure.message)),
     };
     Before(match read(&mut session, counters.sql) {
-        Fact::Seen(counted) => Fact::Seen((
+        Fact::Known(counted) => Fact::Known((
             session,
             Reading {
                 source: counters.source,
@@ -50,7 +50,7 @@ pub fn before(target: &Target, product: &Product, timed: bool) -> Before {
                 counted,
             },
         )),
-        Fact::Unseen(why) => Fact::Unseen(why),
+        Fact::Unknown(why) => Fact::Unknown(why),
     })
 }
 
@@ -58,15 +58,15 @@ impl Before {
     /// Reads them again, when they have settled.
     pub fn grown(self) -> Fact<Grown> {
         let (mut session, before) = match self.0 {
-            Fact::Seen(seen) => seen,
-            Fact::Unseen(why) => return Fact::Unseen(why),
+            Fact::Known(seen) => seen,
+            Fact::Unknown(why) => return Fact::Unknown(why),
         };
         let began = Instant::now();
         let mut now = read(&mut session, before.sql);
         while began.elapsed() < SETTLE_MAX {
             thread::sleep(LOOK_INTERVAL);
             let next = read(&mut session, before.sql);
-            let has_settled = next == now && next.seen() != Some(&before.counted);
+            let has_settled = next == now && next.known() != Some(&before.counted);
             now = next;
             if has_settled {
                 break;
@@ -74,14 +74,14 @@ impl Before {
         }
         session.close();
         let now = match now {
-            Fact::Seen(now) => now,
-            Fact::Unseen(why) => return Fact::Unseen(why),
+            Fact::Known(now) => now,
+            Fact::Unknown(why) => return Fact::Unknown(why),
         };
         let counted = now.into_iter().map(|(name, now)| {
             let before = before.counted.get(&name).copied().unwrap_or(0);
             (name, now.saturating_sub(before))
         });
-        Fact::Seen(Grown {
+        Fact::Known(Grown {
             source: before.source.to_owned(),
             timed: before.timed,
             counted: counted.collect(),
@@ -92,11 +92,11 @@ impl Before {
 fn read(session: &mut Session, sql: &str) -> Fact<BTreeMap<String, u64>> {
     let rows = match admin::rows(session, sql) {
         Ok(rows) => rows,
-        Err(error) => return Fact::Unseen(error.to_string()),
+        Err(error) => return Fact::Unknown(error.to_string()),
     };
     let counted = rows.into_iter().filter_map(|row| {
         let mut row = row.into_iter().flatten();
         Some((row.next()?, row.next()?.parse().ok()?))
     });
-    Fact::Seen(counted.collect())
+    Fact::Known(counted.collect())
 }

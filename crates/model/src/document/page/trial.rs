@@ -70,7 +70,7 @@ pub struct TrialPage {
     /// Why they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
-    pub settings_unseen: Option<String>,
+    pub settings_unknown: Option<String>,
     /// In order: Server, Target, Database, Nodes, Load generator, pgdyno, Pack, …
     #[cfg_attr(test, ts(type = "Array<[name: string, words: string]>"))]
     pub environment: Vec<(&'static str, String)>,
@@ -248,7 +248,7 @@ pub struct AccountingRow {
     /// Why it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
-    pub unseen: Option<String>,
+    pub unknown: Option<String>,
     /// Who counted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]

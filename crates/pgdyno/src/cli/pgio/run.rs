@@ -133,10 +133,10 @@ fn params(conf: &Conf, rows: u64) -> Vec<String> {
 fn tail(conf: &Conf, accounting: Option<&Accounting>, elapsed: Duration) -> String {
     let buffers = accounting.map(|it| &it.buffers);
     let told = match buffers {
-        Some(Fact::Seen(buffers)) => {
+        Some(Fact::Known(buffers)) => {
             counters(buffers).ok_or("the server has no such counters".to_owned())
         }
-        Some(Fact::Unseen(why)) => Err(why.clone()),
+        Some(Fact::Unknown(why)) => Err(why.clone()),
         None => Err("nothing was measured".to_owned()),
     };
     match told {
