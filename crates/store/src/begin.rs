@@ -11,9 +11,10 @@ use pgdyno_platform::process::Identity;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::packed::whole;
-use super::{Store, TrialWriter, units, uuid};
+use super::{Store, TrialWriter, units};
 use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::{Failure, TrialSpec};
 
@@ -23,7 +24,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
-        let uuid = new_uuid()?;
+        let uuid = Uuid::new_v4().to_string();
         let written = self.connection.execute(
             "INSERT INTO experiment (uuid, name, created, definition, host) VALUES (?, ?, ?, ?, ?)",
             params![
@@ -47,7 +48,7 @@ impl Store {
         for tag in &header.tags {
             pgdyno_model::notebook::check_tag(tag)?;
         }
-        let uuid = new_uuid()?;
+        let uuid = Uuid::new_v4().to_string();
         // A connection of its own: it works on a thread of its own.
         let mut own = Self::existing(&self.path)?;
         let off = own.connection.execute_batch("PRAGMA synchronous = OFF");
@@ -56,10 +57,6 @@ impl Store {
         let number = number.map_err(self.failed("cannot write to"))?;
         TrialWriter::start(own, number)
     }
-}
-
-fn new_uuid() -> Result<String, Failure> {
-    uuid::new().map_err(|e| Failure::new(format!("/dev/urandom gives no random numbers: {e}")))
 }
 
 fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusqlite::Result<i64> {

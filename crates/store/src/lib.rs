@@ -30,7 +30,6 @@ mod seconds;
 mod tests;
 mod trials;
 mod units;
-mod uuid;
 mod warmup;
 mod worst;
 mod writer;
