@@ -6,7 +6,7 @@
 
 use super::init::Tables;
 
-/// The PostgreSQL release whose pgbench this door equals.
+/// The PostgreSQL release whose pgbench this command equals.
 pub const PG_VERSION: &str = "18.6";
 /// The same as PostgreSQL's `server_version_num`.
 pub const PG_VERSION_NUM: &str = "180006";

@@ -1,7 +1,7 @@
 //! `pgdyno pgbench`, and the same when the program is called `pgbench` or `ysql_bench`: the old
-//! front door, with pgbench's options, texts and exit codes. It never starts a server and keeps
-//! nothing; like every door it makes a Trial and prints what came of it, in the form that this
-//! door's users expect.
+//! command line, with pgbench's options, texts and exit codes. It never starts a server and keeps
+//! nothing; like every command it makes a trial and prints what came of it, in the form that this
+//! command's users expect.
 //!
 //! - `getopt`, `c_numbers`, `options`: what was typed; `help`: what can be typed.
 //! - `connect`, `table_info`, `init`, `bench`: the two jobs.

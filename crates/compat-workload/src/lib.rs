@@ -1,6 +1,6 @@
 //! `pgdyno workload init|run|check ycsb`, and the same when the program is called `workload`:
 //! cockroach's command line, with its flags, its output and its exit codes, on pgdyno's engine and
-//! pgdyno's pack `ycsb`. Like every door it makes a Trial and prints what came of it.
+//! pgdyno's pack `ycsb`. Like every command it makes a trial and prints what came of it.
 //!
 //! - `flags`: what was typed; `help`: what can be typed; `urls`, `options`: what it means.
 //! - `tables`: the database and what is in it; `init`, `run`, `check`: the three jobs.
@@ -27,7 +27,7 @@ use urls::Place;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::write_answer;
 
-/// What the program is called when it is this door alone.
+/// What the program is called when it is this command alone.
 pub const NAME: &str = "workload";
 
 /// The only workload so far.

@@ -1,4 +1,4 @@
-//! What a client has to say while it runs, in pgbench's words. The door decides where it goes.
+//! What a client has to say while it runs, in pgbench's words. The command decides where it goes.
 
 /// How grave a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

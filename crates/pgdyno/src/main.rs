@@ -10,7 +10,7 @@ use clap::Parser;
 use pgdyno_compat_pgbench as pgbench;
 
 fn main() -> ExitCode {
-    if let Some(done) = old_door() {
+    if let Some(done) = compatible_command() {
         return done;
     }
     let cli = cli::Cli::parse_from(arguments());
@@ -35,7 +35,7 @@ fn arguments() -> Vec<OsString> {
 
 /// `pgdyno pgbench …`, or the same by the name that the program was called: command lines that are
 /// read in their own way.
-fn old_door() -> Option<ExitCode> {
+fn compatible_command() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().map(|argument| {
         // What is not UTF-8 is no name of anything that pgdyno could open by it.
         argument.to_string_lossy().into_owned()

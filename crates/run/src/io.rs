@@ -1,4 +1,4 @@
-//! How the engine waits for sockets: the word of `--io`, or of the environment for the doors whose
+//! How the engine waits for sockets: the word of `--io`, or of the environment for commands whose
 //! command lines are not pgdyno's own.
 
 use pgdyno_platform::io::Choice;

@@ -1,4 +1,4 @@
-//! What is to be measured: trials, and the way from a trial to its outcome. Doors make trials;
+//! What is to be measured: trials, and the way from a trial to its outcome. Commands make trials;
 //! nothing here knows how they were typed.
 
 pub mod account;
@@ -8,7 +8,6 @@ mod emitter;
 pub mod experiment;
 pub mod header;
 pub mod interrupt;
-
 pub mod io;
 pub mod key_skew;
 pub mod prepare;

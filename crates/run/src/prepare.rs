@@ -317,7 +317,7 @@ impl Prepared {
         first.map_or_else(QueryMode::default, |script| script.program.mode())
     }
 
-    /// For a door whose scripts and variables are ready and whose tables are the user's affair.
+    /// For a command whose scripts and variables are ready and whose tables are the user's affair.
     /// The server is asked about itself only on the session given.
     pub fn of_scripts(
         target: Target,

@@ -1,5 +1,5 @@
 //! What the process's surroundings say about connections: variables, home directory, user. Passed
-//! in as a value, so that tests and doors can choose it.
+//! in as a value, so that tests and commands can choose it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

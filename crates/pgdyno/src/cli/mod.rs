@@ -1,4 +1,4 @@
-//! The command line: what the user typed, verb by verb. A door translates and prints; it has no
+//! The command line: what the user typed, verb by verb. A command translates and prints; it has no
 //! engine of its own.
 
 pub mod calibrate;
@@ -144,18 +144,18 @@ pub enum Verb {
     #[command(subcommand)]
     Pgio(pgio::PgioVerb),
     /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
-    Pgbench(OldDoor),
+    Pgbench(Compatible),
     /// The same as YugabyteDB's ysql_bench (also by that name)
     #[command(name = "ysql_bench")]
-    YsqlBench(OldDoor),
+    YsqlBench(Compatible),
     /// cockroach's workload command: init, run and check ycsb (also by that name)
-    Workload(OldDoor),
+    Workload(Compatible),
 }
 
-/// The command line of an old door. It is read in its own way, before this one; here it is for
+/// The command line of a compatible command. It is read in its own way, before this one; here it is for
 /// `--help`, and for those who put something before it.
 #[derive(Debug, Args)]
-pub struct OldDoor {
+pub struct Compatible {
     /// Its own options: `pgdyno pgbench --help`
     #[arg(
         value_name = "OPTION",

@@ -394,7 +394,7 @@ impl ConnInfo {
         info
     }
 
-    /// The same with a password, for doors that ask for one.
+    /// The same with a password, for commands that ask for one.
     pub fn with_password(&self, password: &str) -> ConnInfo {
         let mut info = self.clone();
         info.options.set("password", password);

@@ -1,4 +1,4 @@
-//! pgbench's standard tables: the statements that make them and their rows. For the pgbench door,
+//! pgbench's standard tables: the statements that make them and their rows. For the pgbench-compatible command,
 //! which is to send what pgbench sends; the packs have tables of their own (`loader.rs`) with marks
 //! that protect them.
 //!
