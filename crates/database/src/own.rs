@@ -15,7 +15,11 @@ pub fn options(wanted: &OwnSpec, listen: Listen) -> Result<pgdyno_server::Option
     let settings = wanted
         .pg_set
         .iter()
-        .map(|text| text.parse::<Setting>().map_err(trouble::own_server))
+        .map(|text| {
+            text.secret()
+                .parse::<Setting>()
+                .map_err(trouble::own_server)
+        })
         .collect::<Result<_, _>>()?;
     Ok(pgdyno_server::Options {
         bindir: wanted.pg_bindir.clone(),

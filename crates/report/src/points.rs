@@ -54,9 +54,23 @@ pub fn of_trials(
     let (trials, maxima): (Vec<_>, Vec<_>) =
         trials.into_iter().partition(|trial| trial.repeat.is_some());
     let varied = varied::paths(&trials);
+    // A trial that never began does not know its pack's content: it belongs to those that do.
+    let mut packs: BTreeMap<Key, Option<String>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.pack_sha256.is_some()) {
+        let pack_sha256 = trial.pack_sha256.clone();
+        packs.entry(Key::of(trial, None)).or_insert(pack_sha256);
+    }
     let mut points: BTreeMap<Key, Vec<TrialRow>> = BTreeMap::new();
     for trial in trials {
-        points.entry(Key::of(&trial)).or_default().push(trial);
+        let known = packs
+            .get(&Key::of(&trial, None))
+            .filter(|_| trial.state != State::Complete);
+        let known = known.cloned().flatten();
+        let pack_sha256 = trial.pack_sha256.clone().or(known);
+        points
+            .entry(Key::of(&trial, pack_sha256))
+            .or_default()
+            .push(trial);
     }
     let points = points.into_values();
     let points = points.map(|trials| point(store, trials, &varied));
@@ -84,11 +98,11 @@ struct Key {
 }
 
 impl Key {
-    fn of(trial: &TrialRow) -> Self {
+    fn of(trial: &TrialRow, pack_sha256: Option<String>) -> Self {
         Self {
             workload: trial.workload.clone(),
             point: trial.point.as_ref().map_or(String::new(), Value::to_string),
-            pack_sha256: trial.pack_sha256.clone(),
+            pack_sha256,
         }
     }
 }

@@ -98,7 +98,7 @@ impl Store {
         let reasons = self.reasons(number)?;
         let worst = worst::read(&self.connection, number)?;
         let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
-                   clients_disconnected, reason FROM trial WHERE number = ?";
+                   clients_disconnected, reason, coalesce(spec ->> 'exit_on_abort', 0) FROM trial WHERE number = ?";
         let recording = self.connection.query_row(sql, [number], |row| {
             let clients = ClientsEnd {
                 total: row.get(3)?,
@@ -115,7 +115,7 @@ impl Store {
                 measured: phase(false),
                 end: match broken {
                     Some(_) => End::InvariantBroken,
-                    None => end(&row.get::<_, String>(0)?, &clients),
+                    None => end(&row.get::<_, String>(0)?, &clients, row.get(7)?),
                 },
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
@@ -283,10 +283,14 @@ fn started(text: &str) -> SystemTime {
 }
 
 /// A trial that is still under way, or whose pgdyno died, looks interrupted.
-fn end(state: &str, clients: &ClientsEnd) -> End {
+fn end(state: &str, clients: &ClientsEnd, exits_on_abort: bool) -> End {
     match State::from_name(state) {
         Some(State::Complete) => End::Complete,
         Some(State::Failed) if clients.aborted == clients.total => End::AllClientsAborted,
+        // Which thread it was is not kept; none but pgbench's own text names it.
+        Some(State::Failed) if clients.aborted > 0 && exits_on_abort => {
+            End::ClientAborted { thread: 0 }
+        }
         // Some clients have ended early, the run has not.
         Some(State::Failed) if clients.aborted > 0 => End::Complete,
         _ => End::Interrupted,

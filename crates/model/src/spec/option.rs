@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Command};
 use serde_json::{Map, Value};
 
-use super::{ObserveSpec, TargetSpec, TrialSpec, Warmup};
+use super::{ErrorPolicy, ObserveSpec, TargetSpec, TrialSpec, Warmup};
 use crate::text::as_typed;
 
 /// An option that says what load a trial puts on a server.
@@ -234,8 +234,12 @@ fn names(value: &Value) -> Option<Value> {
 fn clause(error: &str) -> String {
     let text = error.strip_prefix("error: ").unwrap_or(error);
     let text = text.split("\n\n").next().unwrap_or(text);
+    // "invalid value 'fast' for '--query-mode <MODE>'" and the words that there are, below it.
+    if let Some((_, words)) = text.split_once("[possible values: ") {
+        let words = words.trim_end().trim_end_matches(']');
+        return format!("it is one of {words}");
+    }
     let text = text.split_once("': ").map_or(text, |(_, why)| why);
-    let text = text.replace("\n  [", " [");
     text.trim().to_owned()
 }
 
@@ -261,8 +265,7 @@ impl TrialSpec {
     /// is when nothing is typed is left out.
     pub fn words(&self) -> Vec<String> {
         let (own, default) = (fields(self), fields(&Self::default()));
-        let mut words = self.workload.clone();
-        words.extend(self.options(&own, &default));
+        let mut words = self.options(&own, &default);
         words.extend(
             self.params
                 .iter()
@@ -274,6 +277,11 @@ impl TrialSpec {
             words.push(format!("--observe={}", observe.instruments));
         }
         words.extend(observe.disk.iter().map(|disk| format!("--disk={disk}")));
+        words.extend(
+            observe
+                .metrics_listen
+                .map(|at| format!("--metrics-listen={at}")),
+        );
         words.extend(
             observe
                 .scrape
@@ -296,9 +304,36 @@ impl TrialSpec {
         let own = &self.target.own;
         let folder = own.pg_bindir.iter();
         words.extend(folder.map(|folder| format!("--pg-bindir={}", folder.display())));
-        words.extend(own.pg_set.iter().map(|set| format!("--pg-set={set}")));
+        words.extend(
+            own.pg_set
+                .iter()
+                .map(|set| format!("--pg-set={}", set.public())),
+        );
         words.extend(own.pg_user.iter().map(|user| format!("--pg-user={user}")));
+        // A name that begins with a hyphen is no option.
+        let has_hyphen = self.workload.iter().any(|name| name.starts_with('-'));
+        words.splice(..0, self.workload.iter().filter(|_| !has_hyphen).cloned());
+        if has_hyphen {
+            words.push("--".to_owned());
+            words.extend(self.workload.iter().cloned());
+        }
         words
+    }
+
+    /// Whether [`TrialSpec::words`] say all of it: not of a sweep's settings and tables, nor of what only
+    /// another tool's command line asks for.
+    pub fn can_be_typed(&self) -> bool {
+        let ErrorPolicy {
+            trusts_commit,
+            ends_on_last_try,
+            forgets_failures_at_end,
+            ..
+        } = self.errors;
+        !self.workload.is_empty()
+            && self.settings.is_empty()
+            && self.tables.is_none()
+            && self.compatible.is_empty()
+            && !(trusts_commit || ends_on_last_try || forgets_failures_at_end)
     }
 
     fn options(&self, own: &Map<String, Value>, default: &Map<String, Value>) -> Vec<String> {

@@ -64,14 +64,95 @@ pub fn has_password(address: &str) -> bool {
 /// A text without the passwords that a URL or a conninfo string in it has. A mask stands in their
 /// place; without one they are cut out, and what is left is an address again.
 pub fn without_secrets(text: &str, mask: Option<&str>) -> String {
-    let mut text = without_user_password(text, mask);
-    // Beside `password` also `sslpassword`, which ends the same; in a URL's query or a conninfo
-    // string.
+    match text.find("://") {
+        Some(at) => {
+            let (scheme, rest) = text.split_at(at + "://".len());
+            format!("{scheme}{}", of_url(rest, mask))
+        }
+        None => of_conninfo(text, mask),
+    }
+}
+
+/// Beside `password` also `sslpassword` and `PGPASSWORD`.
+fn is_secret(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("password")
+}
+
+/// What stands behind `://`: the authority, a path, `?` and `name=value` with `&` between
+/// (PostgreSQL's manual, "Connection URIs"; names may be percent-encoded).
+fn of_url(rest: &str, mask: Option<&str>) -> String {
+    let (place, query) = match rest.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (rest, None),
+    };
+    let mut text = of_authority(place, mask);
+    let params = query.into_iter().flat_map(|query| query.split('&'));
+    let mut separator = '?';
+    for param in params {
+        let kept = match param.split_once('=') {
+            Some((name, _)) if is_secret(&percent_decoded(name)) => match mask {
+                Some(mask) => format!("{name}={mask}"),
+                None => continue,
+            },
+            _ => param.to_owned(),
+        };
+        text.push(separator);
+        text += &kept;
+        separator = '&';
+    }
+    text
+}
+
+/// `user:password@host/path` without the password.
+fn of_authority(place: &str, mask: Option<&str>) -> String {
+    let authority = place.find('/').unwrap_or(place.len());
+    // An unencoded slash in a password is a mistake, and no reason to keep it: it is told from a port.
+    let at = place[..authority].rfind('@').or_else(|| {
+        let (_, after) = place[..authority].split_once(':')?;
+        let is_port = after.chars().all(|c| c.is_ascii_digit() || c == ',');
+        (!is_port).then(|| place.rfind('@')).flatten()
+    });
+    let Some(at) = at else {
+        return place.to_owned();
+    };
+    match (place[..at].split_once(':'), mask) {
+        (Some((user, _)), Some(mask)) => format!("{user}:{mask}{}", &place[at..]),
+        (Some((user, _)), None) => format!("{user}{}", &place[at..]),
+        (None, _) => place.to_owned(),
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let code = text_of(others.get(..2)).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        rest = match (first, code) {
+            (b'%', Some(code)) => {
+                bytes.push(code);
+                &others[2..]
+            }
+            (byte, _) => {
+                bytes.push(*byte);
+                others
+            }
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn text_of(bytes: Option<&[u8]>) -> Option<&str> {
+    std::str::from_utf8(bytes?).ok()
+}
+
+/// `name = value` pairs with white space between (PostgreSQL's manual, "Keyword/Value Connection
+/// Strings"): a value may stand in quotes, and a backslash escapes.
+fn of_conninfo(text: &str, mask: Option<&str>) -> String {
+    let mut text = text.to_owned();
     let mut from = 0;
     while let Some(at) = text[from..].to_ascii_lowercase().find("password") {
         let name_end = from + at + "password".len();
-        let rest = &text[name_end..];
-        let value = rest.trim_start();
+        let value = text[name_end..].trim_start();
         let Some(value) = value.strip_prefix('=').map(str::trim_start) else {
             from = name_end;
             continue;
@@ -89,57 +170,36 @@ pub fn without_secrets(text: &str, mask: Option<&str>) -> String {
     text
 }
 
-/// Takes a `name=value` out, with what separates it from its neighbours; gives where it was.
+/// Takes a `name=value` out, with the white space that separates it from its neighbours; gives where
+/// it was.
 fn cut(text: &mut String, name_at: usize, end: usize) -> usize {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = text[..name_at].rfind(|c| !is_name(c));
     let start = name.map_or(0, |before| before + 1);
-    let rest = &text[end..];
-    // What separates it from its right neighbour; the last one has its left one's.
-    let separators = rest.len() - rest.trim_start_matches(['&', ' ', '\t', '\n']).len();
-    let is_last = separators == rest.len();
-    let left = match is_last {
-        true => text[..start]
-            .trim_end_matches(['&', '?', ' ', '\t', '\n'])
-            .len(),
+    let after = text[end..].len() - text[end..].trim_start().len();
+    let start = match end + after == text.len() {
+        true => text[..start].trim_end().len(),
         false => start,
     };
-    text.replace_range(left..end + separators, "");
-    left
+    text.replace_range(start..end + after, "");
+    start
 }
 
-/// How long a value of a conninfo string or of a URL's query is, quotes included.
+/// How long a value of a conninfo string is, quotes included.
 fn value_length(value: &str) -> usize {
-    let mut is_quoted = false;
-    let mut chars = value.char_indices();
+    let is_quoted = value.starts_with('\'');
+    let mut chars = value.char_indices().skip(usize::from(is_quoted));
     while let Some((at, c)) = chars.next() {
         match c {
             '\\' => {
                 chars.next();
             }
-            '\'' => is_quoted = !is_quoted,
-            '&' | ' ' | '\t' | '\n' if !is_quoted => return at,
+            '\'' if is_quoted => return at + 1,
+            c if c.is_whitespace() && !is_quoted => return at,
             _ => {}
         }
     }
     value.len()
-}
-
-/// `postgresql://user:password@host` without the password.
-fn without_user_password(text: &str, mask: Option<&str>) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return text.to_owned();
-    };
-    // A password may have any character but those that end the authority; the last @ ends it.
-    let end = rest.find('/').unwrap_or(rest.len());
-    let Some(at) = rest[..end].rfind('@').or_else(|| rest.rfind('@')) else {
-        return text.to_owned();
-    };
-    match (rest[..at].split_once(':'), mask) {
-        (Some((user, _)), Some(mask)) => format!("{scheme}://{user}:{mask}{}", &rest[at..]),
-        (Some((user, _)), None) => format!("{scheme}://{user}{}", &rest[at..]),
-        (None, _) => text.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -212,6 +272,31 @@ mod tests {
                 "postgresql://me@db/b",
             ),
             ("password", "password", "password"),
+            (
+                "host=h password=abc&defs3 dbname=d",
+                "host=h password=*** dbname=d",
+                "host=h dbname=d",
+            ),
+            (
+                "postgresql:///d?user=me&%70assword=s3cret",
+                "postgresql:///d?user=me&%70assword=***",
+                "postgresql:///d?user=me",
+            ),
+            (
+                "postgresql:///d?password=it's3&host=/tmp&user=me",
+                "postgresql:///d?password=***&host=/tmp&user=me",
+                "postgresql:///d?host=/tmp&user=me",
+            ),
+            (
+                "postgresql://:5432/d?application_name=me@home",
+                "postgresql://:5432/d?application_name=me@home",
+                "postgresql://:5432/d?application_name=me@home",
+            ),
+            (
+                "primary_conninfo=host=x password=s3cret",
+                "primary_conninfo=host=x password=***",
+                "primary_conninfo=host=x",
+            ),
         ] {
             assert_eq!(without_secrets(typed, Some("***")), masked, "{typed}");
             assert_eq!(without_secrets(typed, None), public, "{typed}");

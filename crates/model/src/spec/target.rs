@@ -101,7 +101,8 @@ pub struct OwnSpec {
 
     /// Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB
     #[arg(long, value_name = "NAME=VALUE")]
-    pub pg_set: Vec<String>,
+    #[cfg_attr(test, ts(as = "Vec<String>"))]
+    pub pg_set: Vec<Address>,
 
     /// Unprivileged system user that runs a server of pgdyno's own when pgdyno is root
     #[arg(long, value_name = "USER")]

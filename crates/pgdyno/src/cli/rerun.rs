@@ -41,8 +41,21 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             .detail(format!("its command: {}", trial.command))
             .hint("type that command again: it names scripts that the notebook does not keep"));
     }
-    if args.target != TargetSpec::default() {
-        spec.target = args.target.clone();
-    }
+    spec.target = elsewhere(spec.target, &args.target);
     run::run(spec, &args.result, verbosity)
+}
+
+/// The trial's target, but for what was typed: another server replaces it whole.
+fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
+    if !typed.urls.is_empty() {
+        return typed.clone();
+    }
+    TargetSpec {
+        urls: own.urls,
+        discover: typed.discover.clone().or(own.discover),
+        own: match typed.own.is_empty() {
+            true => own.own,
+            false => typed.own.clone(),
+        },
+    }
 }

@@ -3,8 +3,12 @@
 use clap::{Args, ValueEnum};
 use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
+use std::path::Path;
+
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Exit, Failure, Observers, Outcome, TrialSpec};
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_workload::script_files::split_weight;
 
 use super::Verbosity;
 use super::observing::observing;
@@ -129,13 +133,18 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
 /// It cannot be prepared, or came to nothing.
 pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
-    let trial = Trial {
+    let mut trial = Trial {
         observe: observing(&spec.observe, verbosity)?,
         spec: spec.resolved(),
     };
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
+    // What the environment named is kept: run again, the trial finds the same server.
+    if trial.spec.target.urls.is_empty() && prepared.target.kind == TargetKind::Named {
+        trial.spec.target.urls = vec![prepared.target.address.clone().into()];
+    }
+    trial.spec.workload = whole_paths(trial.spec.workload);
     let keep = args.keep(&trial.spec, &prepared);
     let since = (interrupts, interrupted_before);
     let (outcome, number) = measure(trial, &prepared, keep, verbosity, since)?;
@@ -155,6 +164,20 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
     }
     Ok(exit(&outcome, interrupts))
+}
+
+/// Scripts and folders by paths that lead there from anywhere, their weights behind them.
+fn whole_paths(workload: Vec<String>) -> Vec<String> {
+    let whole = |name: String| {
+        let file = split_weight(&name).map_or(name.as_str(), |(file, _)| file);
+        let path = Path::new(file);
+        let is_path = path.exists() && (path.is_file() || file.contains('/'));
+        match std::path::absolute(path) {
+            Ok(whole) if is_path => format!("{}{}", whole.display(), &name[file.len()..]),
+            _ => name,
+        }
+    };
+    workload.into_iter().map(whole).collect()
 }
 
 /// Runs what was prepared, shown while it goes on, and kept; gives the number that it is kept by.

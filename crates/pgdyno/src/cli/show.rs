@@ -129,7 +129,19 @@ fn heading(trial: &TrialRow) -> String {
     }
     text += &format!("command      {}\n", one_line(&trial.command));
     // A sweep's trials have the sweep's command; this is the trial itself.
-    let words: Vec<String> = trial.spec.words().iter().map(|word| quoted(word)).collect();
-    text += &format!("as a run     pgdyno run {}\n", one_line(&words.join(" ")));
+    if trial.spec.can_be_typed() {
+        let words: Vec<String> = trial.spec.words().iter().map(|word| quoted(word)).collect();
+        text += &format!("as a run     pgdyno run {}\n", one_line(&words.join(" ")));
+    } else if !trial.spec.workload.is_empty() {
+        let settings = trial.spec.settings.iter();
+        let settings: String = settings
+            .map(|(name, value)| format!(", {name} {value}"))
+            .collect();
+        text += &format!(
+            "again        pgdyno rerun {}{}\n",
+            trial.number,
+            one_line(&settings)
+        );
+    }
     text
 }

@@ -184,21 +184,28 @@ fn gaps(observed: &Observed) -> String {
 fn cost(run: &Run, observed: &Observed) -> String {
     let warmup_us = run.warmup.as_ref().map_or(0, |w| w.phase.elapsed_us);
     let elapsed_us = warmup_us + run.measured.elapsed_us;
-    // Of one core: several may be busy.
-    let share = |cpu_us: u64| figures::share(cpu_us as f64 / elapsed_us as f64);
+    // Of one core. In a short trial, connecting and the last readings outweigh its own time: that is no
+    // share of it.
+    let share = |cpu_us: u64| match cpu_us < elapsed_us {
+        true => format!(
+            ", {} of a core",
+            figures::share(cpu_us as f64 / elapsed_us as f64)
+        ),
+        false => String::new(),
+    };
     let Some(cpu_us) = observed.cpu_us.filter(|_| elapsed_us > 0) else {
         return String::new();
     };
     let on_server = match observed.server_cpu_us {
         Some(us) => format!(
-            "; {} on the server's, {}",
+            "; {} on the server's{}",
             figures::time(us as f64),
             share(us)
         ),
         None => String::new(),
     };
     format!(
-        "observers    {} of CPU on this side, {} of a core{on_server}\n",
+        "observers    {} of CPU on this side{}{on_server}\n",
         figures::time(cpu_us as f64),
         share(cpu_us)
     )

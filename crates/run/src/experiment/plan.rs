@@ -133,6 +133,7 @@ impl Plan {
 
 fn plan(point: Point, wanted: &TargetSpec) -> Result<Planned, Failure> {
     let spec = point.spec(wanted.clone(), None, 0)?;
+    spec.check()?;
     if point.target().is_some() && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
         return Err(Failure::with(
             Exit::Usage,
