@@ -95,19 +95,10 @@ fn connect(endpoint: &Endpoint, dialect: &Dialect) -> Fact<Session> {
 }
 
 fn read(session: &mut Session, dialect: &Dialect) -> Fact<Counted> {
-    let counters = match &dialect.retries.counters {
-        Ok(counters) => counters,
-        Err(why) => return Fact::Unknown((*why).to_owned()),
-    };
-    let rows = match admin::rows(session, counters.query) {
-        Ok(rows) => rows,
-        Err(error) => return Fact::Unknown(error.to_string()),
-    };
-    let counted = rows.into_iter().filter_map(|row| {
-        let mut row = row.into_iter().flatten();
-        Some((row.next()?, row.next()?.parse().ok()?))
-    });
-    Fact::Known(counted.collect())
+    match &dialect.retries.counters {
+        Ok(counters) => admin::counters(session, counters.query),
+        Err(why) => Fact::Unknown((*why).to_owned()),
+    }
 }
 
 /// A server that was started anew counts from zero; so much of it is then not known.

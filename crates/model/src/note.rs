@@ -50,6 +50,16 @@ pub const WARMUP_MEASURED: &str = "warm-up-measured";
 pub const WARMUP_CUT_SHORT: &str = "warm-up-cut-short";
 
 impl Note {
+    /// A note with a code of pgdyno's own.
+    pub fn new(code: &'static str, severity: Severity, sentence: String, remedy: &str) -> Self {
+        Self {
+            code: Cow::Borrowed(code),
+            severity,
+            sentence,
+            remedy: remedy.to_owned(),
+        }
+    }
+
     /// Whether it says that a trial was not in its steady state.
     pub fn is_of_steadiness(&self) -> bool {
         [DRIFTS, WARMUP_MEASURED, WARMUP_CUT_SHORT].contains(&&*self.code)

@@ -7,7 +7,6 @@
 mod of_servers;
 mod server;
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use pgdyno_model::client_bound::limiting;
@@ -90,7 +89,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
 pub fn accounting(it: &Accounting) -> Vec<Note> {
     let mut notes = Vec::new();
     if let (Some(off), Some(expected)) = (it.is_off(), it.expected.known()) {
-        notes.push(note(
+        notes.push(Note::new(
             "accounting-off",
             Severity::Warning,
             format!(
@@ -105,7 +104,7 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
         ));
     }
     if let Some(expected) = it.expected.known().filter(|e| !e.is_by_index()) {
-        notes.push(note(
+        notes.push(Note::new(
             "not-by-index",
             Severity::Serious,
             format!(
@@ -119,19 +118,10 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
     notes
 }
 
-fn note(code: &'static str, severity: Severity, sentence: String, remedy: &str) -> Note {
-    Note {
-        code: Cow::Borrowed(code),
-        severity,
-        sentence,
-        remedy: remedy.to_owned(),
-    }
-}
-
 fn few_rows(table: &FewRows, clients: usize) -> Note {
     let FewRows { table, rows } = table;
     let only = if *rows == 1 { "row" } else { "rows" };
-    note(
+    Note::new(
         "clients-outnumber-rows",
         Severity::Warning,
         format!(
@@ -148,7 +138,7 @@ fn mismatch(m: &Mismatch) -> Note {
         used,
         loaded,
     } = m;
-    note(
+    Note::new(
         "scale-differs",
         Severity::Serious,
         format!(
@@ -166,7 +156,7 @@ fn client_bound(thread: &ThreadUse) -> Note {
         ),
         None => String::new(),
     };
-    note(
+    Note::new(
         "client-bound",
         Severity::Serious,
         format!(
@@ -183,7 +173,7 @@ fn client_bound(thread: &ThreadUse) -> Note {
 fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
     let asked = asked?;
     let in_effect = facts.isolation.known().filter(|level| *level != asked)?;
-    Some(note(
+    Some(Note::new(
         "isolation-differs",
         Severity::Serious,
         format!(
@@ -200,7 +190,7 @@ fn same_node(facts: &Facts) -> Option<Note> {
     let nodes = nodes?;
     let (first, others) = nodes.split_first()?;
     (!others.is_empty() && others.iter().all(|node| node == first)).then(|| {
-        note(
+        Note::new(
             "one-node",
             Severity::Warning,
             format!(
@@ -224,7 +214,7 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
         }
         None => format!("before there was enough to tell whether {figure} was steady"),
     };
-    note(
+    Note::new(
         WARMUP_CUT_SHORT,
         Severity::Warning,
         format!(
@@ -252,7 +242,12 @@ fn not_steady(course: &Course) -> Option<Note> {
             return None;
         }
     };
-    Some(note(code, Severity::Warning, course.sentence(), remedy))
+    Some(Note::new(
+        code,
+        Severity::Warning,
+        course.sentence(),
+        remedy,
+    ))
 }
 
 /// Notes on what a commit is worth on this server; of no weight when nothing is written.
@@ -264,7 +259,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
     };
     let mut notes = Vec::new();
     if facts.fsync == Fact::Known(false) {
-        notes.push(note(
+        notes.push(Note::new(
             "fsync-off",
             severity,
             "fsync is off: commits do not wait for the disk, and a crash can destroy the database"
@@ -274,7 +269,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
     }
     // `local` only means less than `on` where there are synchronous standbys.
     if facts.synchronous_commit.known().is_some_and(|v| v == "off") {
-        notes.push(note(
+        notes.push(Note::new(
             "synchronous-commit-off",
             severity,
             "synchronous_commit is off: a commit is confirmed before it is on disk".to_owned(),
@@ -282,7 +277,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         ));
     }
     if facts.full_page_writes == Fact::Known(false) {
-        notes.push(note(
+        notes.push(Note::new(
             "full-page-writes-off",
             severity,
             "full_page_writes is off: less is written after each checkpoint, and a torn page cannot be repaired"
@@ -291,7 +286,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         ));
     }
     if facts.data_in_memory == Fact::Known(true) {
-        notes.push(note(
+        notes.push(Note::new(
             "data-in-memory",
             severity,
             "the data directory lies in memory (tmpfs): no disk is part of what is measured"
@@ -312,7 +307,7 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
         Some(role) if role == Role::ClientPerhapsServer.word() => {
             return is_address_here.then(|| {
                 let why = fact("host.role_because").unwrap_or("its processes are not seen");
-                note(
+                Note::new(
                     "same-host-unclear",
                     Severity::Notice,
                     format!("whether client and server share a host is not known: {why}"),
@@ -323,7 +318,7 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
         Some(role) => role == Role::ClientAndServer.word(),
     };
     is_shared.then(|| {
-        note(
+        Note::new(
             "same-host",
             Severity::Notice,
             "client and server share a host: they compete for its CPUs, and no network is measured"
@@ -337,7 +332,7 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
 fn server(facts: &Facts, writes: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     if facts.debug_assertions == Fact::Known(true) {
-        notes.push(note(
+        notes.push(Note::new(
             "assertions-on",
             Severity::Serious,
             "the server was built with assertions, which make it much slower".to_owned(),
@@ -345,7 +340,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
         ));
     }
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
-        notes.push(note(
+        notes.push(Note::new(
             "unknown-product",
             Severity::Notice,
             format!("pgdyno does not know this product and treats it as PostgreSQL: {version}"),
@@ -359,14 +354,14 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
     };
     if let Some((code, what)) = read_only {
         notes.push(if writes {
-            note(
+            Note::new(
                 code,
                 Severity::Serious,
                 format!("{what}: every transaction that writes fails"),
                 "name the primary, or run a workload that only reads (select-only)",
             )
         } else {
-            note(
+            Note::new(
                 code,
                 Severity::Notice,
                 format!("{what}: only reads can be measured"),
@@ -381,6 +376,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
 mod tests {
     use super::*;
     use pgdyno_model::document::Reached;
+    use std::borrow::Cow;
 
     /// A server about which there is nothing to say.
     fn sound() -> Facts {

@@ -1,7 +1,5 @@
 //! Validity notes from what the server's views tell. Pure functions, as in `crates/run/src/validity.rs`.
 
-use std::borrow::Cow;
-
 use pgdyno_model::{Note, Severity, text};
 
 /// From so many other sessions at work on average they are spoken of: a tenth of one is a query of
@@ -24,19 +22,10 @@ pub struct Vacuumed {
     pub never_analyzed: bool,
 }
 
-fn note(code: &'static str, severity: Severity, sentence: String, remedy: &str) -> Note {
-    Note {
-        code: Cow::Borrowed(code),
-        severity,
-        sentence,
-        remedy: remedy.to_owned(),
-    }
-}
-
 /// Sessions that are not the trial's were in statements; so many on average.
 pub fn others_active(mean: f64) -> Option<Note> {
     (mean >= OTHERS_MIN).then(|| {
-        note(
+        Note::new(
             "other-sessions-active",
             Severity::Warning,
             format!(
@@ -52,7 +41,7 @@ pub fn others_active(mean: f64) -> Option<Note> {
 pub fn clock_jumped(jump_s: f64) -> Option<Note> {
     let direction = if jump_s < 0.0 { "back" } else { "forward" };
     (jump_s != 0.0).then(|| {
-        note(
+        Note::new(
             "server-clock-jumped",
             Severity::Warning,
             format!(
@@ -85,7 +74,7 @@ pub fn not_vacuumed(used: &[(&str, Vacuumed)]) -> Option<Note> {
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| {
-        note(
+        Note::new(
             "table-not-vacuumed",
             Severity::Warning,
             format!(

@@ -101,19 +101,8 @@ pub fn of_experiment(
         return Ok(None);
     };
     let mut calibration = Calibration {
-        experiment: experiment.clone(),
-        expectations,
-        growth,
         params: serde_json::from_value(definition["params"].clone()).unwrap_or_default(),
-        target: String::new(),
-        facts: Facts::unknown("nothing was measured"),
-        variables: Vec::new(),
-        round_trip: None,
-        commit: None,
-        commit_no_wait: None,
-        read: None,
-        update: None,
-        steps: Vec::new(),
+        ..Calibration::new(experiment.clone(), expectations, growth)
     };
     let mut trials = store.trials(&Filter {
         experiment: Some(experiment.uuid.clone()),
@@ -158,22 +147,31 @@ pub fn called(store: &dyn Notebook, name: &str) -> Result<Calibration, Failure> 
 impl Calibration {
     /// One of which nothing has been measured yet, for tests.
     pub fn nothing_yet(name: &str, uuid: &str) -> Self {
+        let experiment = ExperimentRow {
+            number: 1,
+            uuid: uuid.to_owned(),
+            name: name.to_owned(),
+            created: String::new(),
+            definition: String::new(),
+        };
+        let growth = Growth {
+            least: 0.1,
+            clients_max: 8,
+        };
         Self {
-            experiment: ExperimentRow {
-                number: 1,
-                uuid: uuid.to_owned(),
-                name: name.to_owned(),
-                created: String::new(),
-                definition: String::new(),
-            },
-            expectations: Expectations::default(),
-            growth: Growth {
-                least: 0.1,
-                clients_max: 8,
-            },
-            params: Vec::new(),
             target: "t".to_owned(),
-            facts: Facts::unknown("a test"),
+            ..Self::new(experiment, Expectations::default(), growth)
+        }
+    }
+
+    fn new(experiment: ExperimentRow, expectations: Expectations, growth: Growth) -> Self {
+        Self {
+            experiment,
+            expectations,
+            growth,
+            params: Vec::new(),
+            target: String::new(),
+            facts: Facts::unknown("nothing was measured"),
             variables: Vec::new(),
             round_trip: None,
             commit: None,
@@ -183,9 +181,7 @@ impl Calibration {
             steps: Vec::new(),
         }
     }
-}
 
-impl Calibration {
     fn take(&mut self, measure: Measure, trial: i64, outcome: Outcome, server_side: Fact<Grown>) {
         let recording = &outcome.recording;
         let named = |name: &str| {

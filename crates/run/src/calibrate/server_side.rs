@@ -40,7 +40,7 @@ pub fn before(target: &Target, product: &Product, timed: bool) -> Before {
         Ok(session) => session,
         Err(failure) => return Before(Fact::Unknown(failure.message)),
     };
-    Before(match read(&mut session, counters.sql) {
+    Before(match admin::counters(&mut session, counters.sql) {
         Fact::Known(counted) => Fact::Known((
             session,
             Reading {
@@ -62,10 +62,10 @@ impl Before {
             Fact::Unknown(why) => return Fact::Unknown(why),
         };
         let began = Instant::now();
-        let mut now = read(&mut session, before.sql);
+        let mut now = admin::counters(&mut session, before.sql);
         while began.elapsed() < SETTLE_MAX {
             thread::sleep(LOOK_INTERVAL);
-            let next = read(&mut session, before.sql);
+            let next = admin::counters(&mut session, before.sql);
             let has_settled = next == now && next.known() != Some(&before.counted);
             now = next;
             if has_settled {
@@ -87,16 +87,4 @@ impl Before {
             counted: counted.collect(),
         })
     }
-}
-
-fn read(session: &mut Session, sql: &str) -> Fact<BTreeMap<String, u64>> {
-    let rows = match admin::rows(session, sql) {
-        Ok(rows) => rows,
-        Err(error) => return Fact::Unknown(error.to_string()),
-    };
-    let counted = rows.into_iter().filter_map(|row| {
-        let mut row = row.into_iter().flatten();
-        Some((row.next()?, row.next()?.parse().ok()?))
-    });
-    Fact::Known(counted.collect())
 }

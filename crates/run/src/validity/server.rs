@@ -2,7 +2,6 @@
 
 use pgdyno_model::{Note, Severity, text};
 
-use super::note;
 use pgdyno_model::observed::{Course, Observed};
 
 /// Fewer seconds tell nothing.
@@ -22,7 +21,7 @@ pub fn cache_warming(observed: &Observed, from_us: i64) -> Option<Note> {
         let (first, last) = misses(read, hit, from_us)?;
         let is_warming = first >= MISSES_MIN && last <= first * FALLEN_TO;
         is_warming.then(|| {
-            note(
+            Note::new(
                 "cache-warming",
                 Severity::Warning,
                 format!(
