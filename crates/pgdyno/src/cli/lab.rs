@@ -5,13 +5,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
 use super::Verbosity;
-use super::pack_args::PackArgs;
-use super::store_args::StoreArgs;
+use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
-use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
+use pgdyno_model::spec::{duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
-use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -102,29 +100,9 @@ pub struct RetriesArgs {
     #[arg(long)]
     pub full: bool,
 
-    /// Where the random numbers come from [default: from the clock]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    pub seed: Option<i64>,
-
-    /// Show the experiment as TOML for `pgdyno sweep`, and do nothing
-    #[arg(long, conflicts_with = "json")]
-    pub print: bool,
-
-    /// Where machines find the result.
+    /// What every made experiment has.
     #[command(flatten)]
-    pub json: JsonArg,
-
-    /// Which store.
-    #[command(flatten)]
-    pub store: StoreArgs,
-
-    /// How the workload is to be.
-    #[command(flatten)]
-    pub pack: PackArgs,
-
-    /// Where the database is.
-    #[command(flatten)]
-    pub target: TargetSpec,
+    pub made: MadeArgs,
 }
 
 impl RetriesArgs {
@@ -147,8 +125,8 @@ impl RetriesArgs {
                 (duration, None) => Length::Time(duration.unwrap_or(DURATION_DEFAULT)),
             },
             repeats: self.repeat,
-            seed: self.seed,
-            params: self.pack.pairs()?,
+            seed: self.made.seed,
+            params: self.made.pack.pairs()?,
             full: self.full,
         })
     }
@@ -158,20 +136,20 @@ impl RetriesArgs {
 pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let LabVerb::Retries(args) = verb;
     let made = args.lab()?.experiment();
-    if args.print {
+    if args.made.print {
         return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
     let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
-    let plan = Plan::new(experiment, &args.target, seed)?;
+    let plan = Plan::new(experiment, &args.made.target, seed)?;
     retries(args, verbosity, &plan)
 }
 
 fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
-    let json_to = args.json.open()?;
-    let store = args.store.open()?;
+    let json_to = args.made.json.open()?;
+    let store = args.made.store.open()?;
     let notebook = Kept::begin(&store, &plan.identity)?.tagged(TAG);
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(plan);
@@ -183,7 +161,7 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
     let ended = conduct::conduct(
         plan,
         Means {
-            wanted: args.target.clone(),
+            wanted: args.made.target.clone(),
             observe: Default::default(),
             target: None,
             journals: &journals,
@@ -196,7 +174,7 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
     )?;
     let nothing_but = results.nothing_but();
     let document = results.document();
-    if !args.json.replaces_text() && nothing_but.is_empty() {
+    if !args.made.json.replaces_text() && nothing_but.is_empty() {
         let text = retries_lab::text(&document, WIDTH);
         write_answer(format_args!("{text}"))?;
     }

@@ -7,6 +7,7 @@ pub mod exchange;
 pub mod lab;
 pub mod load;
 pub mod ls;
+mod made_args;
 pub mod marks;
 mod observing;
 pub mod pack;

@@ -8,8 +8,7 @@ use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
 use super::Verbosity;
-use super::pack_args::PackArgs;
-use super::store_args::StoreArgs;
+use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_database::dialect::Product;
@@ -18,7 +17,6 @@ use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
-use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -84,29 +82,9 @@ pub struct SweepArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
 
-    /// Where the random numbers come from [default: from the clock]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    pub seed: Option<i64>,
-
-    /// Show the experiment as TOML for `pgdyno sweep`, and do nothing
-    #[arg(long, conflicts_with = "json")]
-    pub print: bool,
-
-    /// Where machines find the result.
+    /// What every made experiment has.
     #[command(flatten)]
-    pub json: JsonArg,
-
-    /// Which store.
-    #[command(flatten)]
-    pub store: StoreArgs,
-
-    /// How the workload is to be.
-    #[command(flatten)]
-    pub pack: PackArgs,
-
-    /// Where the database is.
-    #[command(flatten)]
-    pub target: TargetSpec,
+    pub made: MadeArgs,
 }
 
 /// What varies.
@@ -153,10 +131,10 @@ fn bytes(text: &str) -> Result<u64, String> {
 /// Does it.
 pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let SlobVerb::Sweep(args) = verb;
-    let json_to = args.json.open()?;
+    let json_to = args.made.json.open()?;
     // The server is asked how large it is before the experiment is made; one of pgdyno's own stays
     // for all of it.
-    let wanted = args.target.clone();
+    let wanted = args.made.target.clone();
     let target = open::open(&wanted, &mut |step| {
         verbosity.progress().step(&step.to_string())
     })?;
@@ -170,7 +148,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         pgdyno_output::remark!("pgdyno: note: {remark}");
     }
     let made = sweep.experiment();
-    if args.print {
+    if args.made.print {
         return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
     let experiment = made.experiment;
@@ -178,7 +156,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let plan = Plan::new(experiment, &wanted, seed)?;
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
-    let store = args.store.open()?;
+    let store = args.made.store.open()?;
     let notebook = Kept::begin(&store, &plan.identity)?;
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
@@ -206,7 +184,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         },
     )?;
     let document = results.document();
-    if !args.json.replaces_text() && ended.complete > 0 {
+    if !args.made.json.replaces_text() && ended.complete > 0 {
         let text = slob_sweep::text(&document, WIDTH);
         write_answer(format_args!("{text}"))?;
     }
@@ -283,7 +261,7 @@ impl SweepArgs {
             ([], _) => vec![1],
             (given, _) => given.to_vec(),
         };
-        let params = self.pack.pairs()?;
+        let params = self.made.pack.pairs()?;
         let mut names = params.iter().map(|(name, _)| name.as_str());
         if let Some(name) = names.find(|name| ["scale", "active", "tab_prefix"].contains(name)) {
             return Err(usage(format!(
@@ -300,7 +278,7 @@ impl SweepArgs {
             duration: self.duration,
             warmup: self.warmup,
             repeats: self.repeat,
-            seed: self.seed,
+            seed: self.made.seed,
             params,
         };
         Ok((sweep, remark))
