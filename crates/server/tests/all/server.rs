@@ -242,7 +242,7 @@ fn a_full_disk_is_named_with_the_way_out_and_leaves_nothing() {
         .args(["--mount", "sh", "-c", mount, "sh"])
         .arg(disk.path())
         .arg(std::env::current_exe().expect("known"))
-        .args(["--exact", this_test, "--nocapture"])
+        .args(["--exact", &format!("server::{this_test}"), "--nocapture"])
         .env(SMALL_DISK, disk.path())
         .output();
     match output {
@@ -279,7 +279,7 @@ fn a_killed_pgdyno_takes_its_server_along_and_the_next_sweeps_the_rest() {
     let parent = place();
     let this_test = "a_killed_pgdyno_takes_its_server_along_and_the_next_sweeps_the_rest";
     let mut victim = Command::new(std::env::current_exe().expect("known"))
-        .args(["--exact", this_test, "--nocapture"])
+        .args(["--exact", &format!("server::{this_test}"), "--nocapture"])
         .env(VICTIMS_PARENT_DIR, parent.path())
         .stdout(Stdio::piped())
         .spawn()

@@ -1,5 +1,4 @@
 //! Whatever arrives, taking it apart ends with a message or an error, never with a panic.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -108,7 +108,7 @@ fn said_with(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     }
     let dir = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
     let output = Command::new(std::env::current_exe().expect("known"))
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", &format!("download::{test}"), "--nocapture"])
         .env(FETCHERS_CACHE, dir.path())
         .env_remove("NO_PROXY")
         .env_remove("no_proxy")

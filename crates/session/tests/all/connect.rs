@@ -1,7 +1,4 @@
 //! Connecting to a real server: every way to authenticate, encrypt and choose among hosts.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::fs;
 use std::net::TcpListener;
@@ -10,7 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use common::{Server, Setup, connect, shared};
+use crate::common::{Server, Setup, connect, shared};
 use pgdyno_session::{Env, Given, Session, resolve};
 
 static MAIN: Mutex<Weak<Server>> = Mutex::new(Weak::new());
@@ -307,7 +304,7 @@ fn verification_accepts_the_right_certificate_and_no_other() {
 
     // Another authority vouches for nothing here, in any mode once its certificate is given.
     let elsewhere = tempfile::tempdir().unwrap();
-    let other = common::certs::Certs::make(elsewhere.path());
+    let other = crate::common::certs::Certs::make(elsewhere.path());
     let root = other.ca_cert.display();
     for mode in ["verify-ca", "verify-full", "require"] {
         let text = error(with(&format!(
@@ -829,7 +826,7 @@ fn a_full_server_says_so() {
 
 /// A peer that speaks TLS at once, offers `alpn`, lets everybody in, and hangs up.
 fn direct_tls_peer(
-    certs: &common::certs::Certs,
+    certs: &crate::common::certs::Certs,
     alpn: &[&[u8]],
 ) -> (u16, std::thread::JoinHandle<()>) {
     use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -863,7 +860,7 @@ fn direct_tls_peer(
 #[test]
 fn tls_without_asking_first_needs_the_peers_word_that_it_speaks_postgresql() {
     let dir = tempfile::tempdir().unwrap();
-    let certs = common::certs::Certs::make(dir.path());
+    let certs = crate::common::certs::Certs::make(dir.path());
     for (alpn, works) in [
         (&[&b"postgresql"[..]][..], true),
         (&[], false),

@@ -1,6 +1,5 @@
 //! Start-up against scripted servers: what no server at hand does, above all old, foreign and
 //! dishonest ones. Real servers are talked to in the session crate's tests.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -137,7 +137,7 @@ fn a_kept_server_outlives_the_pgdyno_that_started_it() {
     let place = Place::new();
     let this_test = "a_kept_server_outlives_the_pgdyno_that_started_it";
     let status = Command::new(std::env::current_exe().expect("known"))
-        .args(["--exact", this_test])
+        .args(["--exact", &format!("kept::{this_test}")])
         .env(STARTERS_CACHE, place.cache.path())
         .stdout(std::process::Stdio::null())
         .status()

@@ -12,7 +12,10 @@ fn a_skip_is_recorded_by_name_with_its_reason() {
     let file = dir.path().join("skips");
     for _ in 0..2 {
         let status = std::process::Command::new(std::env::current_exe().expect("known"))
-            .args(["--exact", "a_skip_is_recorded_by_name_with_its_reason"])
+            .args([
+                "--exact",
+                "skips::a_skip_is_recorded_by_name_with_its_reason",
+            ])
             .env(SKIPPED, "1")
             .env("PGDYNO_SKIPS", &file)
             .stdout(std::process::Stdio::null())

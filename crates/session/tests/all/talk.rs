@@ -1,12 +1,9 @@
 //! Talking to a real server: queries, errors, notices, COPY, cancel, lost connections.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use common::{Server, Setup, shared};
+use crate::common::{Server, Setup, shared};
 use pgdyno_session::{Error, quote_ident, quote_literal};
 use pgdyno_wire::backend::TransactionStatus;
 

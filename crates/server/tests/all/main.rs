@@ -1,0 +1,7 @@
+//! A PostgreSQL of pgdyno's own, for real.
+//! One program: each linked program costs seconds to build.
+
+mod download;
+mod find;
+mod kept;
+mod server;

@@ -1,0 +1,8 @@
+//! Sessions with a real server.
+//! One program: each linked program costs seconds to build.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod connect;
+mod conninfo;
+mod talk;

@@ -1,0 +1,6 @@
+//! The testkit itself.
+//! One program: each linked program costs seconds to build.
+
+mod delay;
+mod proxy;
+mod skips;

@@ -1,0 +1,6 @@
+//! The protocol against scripted and hostile servers.
+//! One program: each linked program costs seconds to build.
+#![allow(clippy::unwrap_used)]
+
+mod hostile_bytes;
+mod start_up;
