@@ -10,6 +10,8 @@
 //! Not for: what a reader must know before believing a figure (`crates/run/src/validity.rs`).
 
 mod budget;
+pub mod calibration;
+pub mod capacity;
 mod evidence;
 mod rule;
 mod rules;

@@ -15,6 +15,15 @@ pub use keep::Keep;
 pub use loading::Loading;
 
 use pgdyno_model::Failure;
+use pgdyno_platform::terminal;
+
+/// Where standard output is no terminal.
+const WIDTH_DEFAULT: usize = 110;
+
+/// How wide what is printed may be, in columns.
+pub fn width() -> usize {
+    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
+}
 
 /// A line on standard error: progress, warnings, errors. Whether it is read does not matter.
 #[macro_export]

@@ -1,6 +1,6 @@
 //! What `pgdyno lab retries` found: the forms side by side at each point, and what that means.
 //!
-//! Not for: which trials are run (`plan::experiment::retries_lab`).
+//! Not for: which trials are run (`model::experiment::retries_lab`).
 
 mod text;
 mod words;

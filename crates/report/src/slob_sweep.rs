@@ -14,10 +14,8 @@ use pgdyno_stats::{CacheFit, SetPoint};
 use super::over::Over;
 use pgdyno_model::State;
 use pgdyno_model::document::Accounting;
-use pgdyno_model::document::slob_sweep::{
-    ReadCosts, SlobCaches, SlobPoint, SlobSweepResult, SlobVary,
-};
-use pgdyno_run::experiment::slob_sweep::{Room, Vary};
+use pgdyno_model::document::slob_sweep::{ReadCosts, SlobCaches, SlobPoint, SlobSweepResult};
+use pgdyno_model::experiment::slob_sweep::{Room, Vary};
 
 /// The results, as trials come in.
 pub struct Results {
@@ -93,11 +91,7 @@ impl Results {
             trials: point.accounts.iter().map(Into::into).collect(),
         });
         SlobSweepResult {
-            sweep: match self.vary {
-                Vary::Size => SlobVary::Size,
-                Vary::Sessions => SlobVary::Sessions,
-                Vary::Reads => SlobVary::Reads,
-            },
+            sweep: self.vary,
             points: points.collect(),
             caches: (self.vary == Vary::Size).then(|| self.caches()),
         }
@@ -136,7 +130,7 @@ impl Point {
 mod tests {
     use super::*;
     use pgdyno_model::Fact;
-    use pgdyno_observe::accounting::example::example as accounting;
+    use pgdyno_model::document::accounting::example::example as accounting;
 
     const MB: u64 = 1 << 20;
 

@@ -14,7 +14,6 @@ pub mod prepare;
 pub mod reset;
 pub mod retries;
 pub mod settings;
-pub mod steady;
 pub mod trial;
 pub mod validity;
 pub mod warmup;

@@ -10,12 +10,12 @@ use pgdyno_script::Names;
 use pgdyno_session::Session;
 
 use super::settings::{self, Way};
-use super::{retries, steady, trial};
+use super::{retries, trial};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
-use pgdyno_model::document::{EndedBy, Facts, WarmupEnd};
+use pgdyno_model::document::{EndedBy, Facts, Steadiness, WarmupEnd};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
 use pgdyno_workload::contention::FewRows;
@@ -384,7 +384,7 @@ impl Prepared {
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
             threads: recording.map_or(&[], |r| &r.threads),
-            courses: &recording.map(steady::courses).unwrap_or_default(),
+            courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,
             measured_from_us: i64::try_from(warmup_us.unwrap_or(0)).unwrap_or(i64::MAX),

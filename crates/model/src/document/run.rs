@@ -6,7 +6,7 @@ use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, Sta
 use pgdyno_platform::host;
 use serde::Serialize;
 
-use super::{Counts, Facts, Figure, Latency, TargetKind};
+use super::{Counts, Facts, Latency, TargetKind};
 use crate::State;
 
 /// What was run.
@@ -88,43 +88,6 @@ impl From<record::End> for End {
             record::End::InvariantBroken => Self::InvariantBroken,
         }
     }
-}
-
-/// Whether a figure was steady over the seconds of the measured time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Steadiness {
-    /// Which figure.
-    pub figure: Figure,
-    /// How many seconds were judged.
-    pub seconds: usize,
-    /// What was found.
-    pub verdict: SteadinessVerdict,
-    /// From the first to the last quarter, as a share.
-    pub change: Option<f64>,
-    /// Of the trend.
-    pub p: Option<f64>,
-    /// From which second on, after a warm-up.
-    pub steady_from_s: Option<usize>,
-    /// The same in words.
-    pub sentence: String,
-}
-
-/// What was found of a figure's seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub enum SteadinessVerdict {
-    /// No trend.
-    Steady,
-    /// A trend.
-    Drifts,
-    /// It begins with a warm-up.
-    WarmUp,
-    /// Too few seconds to say.
-    TooShort,
-    /// Seconds without the figure.
-    Incomplete,
 }
 
 /// The commands of a script.

@@ -8,6 +8,7 @@
 mod all;
 mod batch;
 mod gap;
+mod pattern;
 mod series;
 
 pub use all::{Course, Observed, SERVER_CPU};
@@ -15,4 +16,5 @@ pub use batch::{
     Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, ServerStatement, Span, Total,
 };
 pub use gap::Gap;
-pub use series::{Kind, Row, Series};
+pub use pattern::fits;
+pub use series::{Chapter, Kind, Row, Rows, Series};

@@ -83,6 +83,18 @@ pub struct Row {
     pub what: &'static str,
 }
 
+/// A chapter of the list.
+#[derive(Debug, Clone, Copy)]
+pub struct Chapter {
+    /// What it is about, as its heading says.
+    pub title: &'static str,
+    /// Its series.
+    pub rows: &'static [Row],
+}
+
+/// The row of a series by its name; `None` of one that is not listed, such as those of `--scrape`.
+pub type Rows = fn(&str) -> Option<&'static Row>;
+
 impl Row {
     /// Its series, of the one part there is.
     pub const fn series(&self) -> Series {

@@ -10,6 +10,10 @@ use super::observing::observing;
 use super::pack_args::PackArgs;
 use super::store_args::StoreArgs;
 use crate::screen::Screen;
+use pgdyno_diagnose::calibration::expect::Expectations;
+use pgdyno_diagnose::calibration::growth::Growth;
+use pgdyno_diagnose::calibration::judge::Judged;
+use pgdyno_diagnose::calibration::read::{self, Calibration};
 use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
@@ -18,10 +22,6 @@ use pgdyno_output::JsonArg;
 use pgdyno_output::write_answer;
 use pgdyno_report::calibration;
 use pgdyno_run::calibrate::conduct::{self, Asked, GoOn, Means};
-use pgdyno_run::calibrate::expect::Expectations;
-use pgdyno_run::calibrate::growth::Growth;
-use pgdyno_run::calibrate::judge::Judged;
-use pgdyno_run::calibrate::read::{self, Calibration};
 use pgdyno_store::Store;
 
 /// What to calibrate, and what to expect.

@@ -8,6 +8,7 @@ use super::Verbosity;
 use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
+use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use pgdyno_model::spec::{duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
 use pgdyno_output::write_answer;
@@ -15,7 +16,6 @@ use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
 

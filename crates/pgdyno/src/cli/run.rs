@@ -156,7 +156,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
     if !args.json.replaces_text() {
         write_answer(format_args!(
             "{}",
-            summary::text(&documents::trial(&outcome))
+            summary::text(&documents::trial(&outcome), pgdyno_output::width())
         ))?;
     }
     json_to.write(&documents::whole(&outcome))?;

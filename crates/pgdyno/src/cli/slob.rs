@@ -15,6 +15,7 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
+use pgdyno_model::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
 use pgdyno_output::write_answer;
@@ -22,7 +23,6 @@ use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
 

@@ -2,7 +2,6 @@
 //! terminal (`summary.rs`), `--json`, Markdown and the report's page.
 
 mod observed;
-mod steadiness;
 #[cfg(test)]
 mod tests;
 
@@ -13,8 +12,8 @@ use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
-    Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Stored, Target, Trial, Warmup,
-    WholeTrial, Workload,
+    Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Steadiness, Stored, Target,
+    Trial, Warmup, WholeTrial, Workload,
 };
 use pgdyno_model::notebook::TrialRow;
 
@@ -67,7 +66,7 @@ pub fn run(outcome: &Outcome) -> Run {
         }),
         touched: outcome.touched,
         accounting: outcome.accounting.as_ref().map(Accounted::from),
-        steadiness: steadiness::all(recording),
+        steadiness: Steadiness::all(recording),
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),
         statements: ScriptStatements::all(recording),

@@ -82,7 +82,7 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         }
         write_answer(format_args!(
             "{}",
-            summary::text(&documents::trial(&outcome))
+            summary::text(&documents::trial(&outcome), pgdyno_output::width())
         ))?;
     }
     json_to.write(&documents::whole(&outcome))?;
