@@ -102,10 +102,8 @@ pub fn run(
     };
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
-    let mut keep = match &asked.store {
-        Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
-        None => Keep::nothing(),
-    };
+    let store = asked.store.as_ref().map(Option::as_deref);
+    let mut keep = Keep::begin(store, || header::header(&trial.spec, &prepared));
     let brake = EndOnInterrupt::on(&control, interrupts, interrupts.count());
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);

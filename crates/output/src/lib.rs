@@ -6,6 +6,9 @@
 mod json;
 mod keep;
 mod loading;
+mod run;
+mod store_args;
+mod verbosity;
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -13,6 +16,9 @@ use std::io::{self, ErrorKind, Write};
 pub use json::{JsonArg, Lines, Sink, sorted};
 pub use keep::Keep;
 pub use loading::Loading;
+pub use run::Ran;
+pub use store_args::StoreArgs;
+pub use verbosity::Verbosity;
 
 use pgdyno_model::Failure;
 use pgdyno_platform::terminal;

@@ -9,11 +9,11 @@ use pgdyno_stats::gate::{Figure, Gate, Outcome as GateOutcome};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
 use pgdyno_model::document::Facts;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
+use pgdyno_output::StoreArgs;
 use pgdyno_output::sorted;
 use pgdyno_output::{answer, width, write_answer};
 use pgdyno_report::comparison::{self, Compared, METRICS, Pair};

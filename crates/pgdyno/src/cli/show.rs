@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use super::store_args::StoreArgs;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
 use pgdyno_output::JsonArg;
+use pgdyno_output::StoreArgs;
 use pgdyno_output::{width, write_answer};
 use pgdyno_report::table::one_line;
 use pgdyno_report::{calibration, documents, observed, points, summary};
