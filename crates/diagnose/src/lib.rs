@@ -13,6 +13,7 @@ mod budget;
 pub mod calibration;
 pub mod capacity;
 mod evidence;
+mod ratio;
 mod rule;
 mod rules;
 mod stalls;

@@ -12,10 +12,11 @@ use pgdyno_drive::record::Latencies;
 use pgdyno_stats::{CacheFit, SetPoint};
 
 use super::over::Over;
-use pgdyno_model::State;
 use pgdyno_model::document::Accounting;
 use pgdyno_model::document::slob_sweep::{ReadCosts, SlobCaches, SlobPoint, SlobSweepResult};
+use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::slob_sweep::{Room, Vary};
+use pgdyno_model::{Failure, Observer, Outcome, State};
 
 /// The results, as trials come in.
 pub struct Results {
@@ -113,6 +114,13 @@ impl Results {
                 device: fit.device_us,
             },
         }
+    }
+}
+
+impl Observer<Outcome> for Results {
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        self.add(&finished.into());
+        Ok(())
     }
 }
 

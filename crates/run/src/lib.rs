@@ -4,6 +4,7 @@
 pub mod account;
 pub mod calibrate;
 pub mod command_line;
+mod compile;
 mod emitter;
 pub mod experiment;
 pub mod header;

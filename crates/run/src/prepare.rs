@@ -9,8 +9,9 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
+use super::compile::compile;
+use super::retries;
 use super::settings::{self, Way};
-use super::{retries, trial};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
@@ -108,7 +109,7 @@ fn with_clients(values: &BTreeMap<String, String>, asked: &TrialSpec) -> BTreeMa
 fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Names), Failure> {
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
-    trial::compile(&workload.scripts, mode, asked.retry.retry())
+    compile(&workload.scripts, mode, asked.retry.retry())
 }
 
 /// Refuses parameters that do not go together in a pack.

@@ -7,7 +7,7 @@ use pgdyno_drive::{QueryMode, Retry, Until};
 use pgdyno_model::observed::{Gap, Series};
 
 use super::*;
-use crate::trial::compile;
+use crate::compile::compile;
 use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_observe::{Instrument, Readings};
