@@ -234,16 +234,8 @@ fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &S
 
 fn weighted(asked: &Bench) -> Vec<WeightedScript> {
     let script = |(script, text): (&pgdyno_drive::Script, &String)| {
-        let name = script.program.script().name.clone();
-        WeightedScript {
-            file: name.clone(),
-            name,
-            text: text.clone(),
-            weight: script.weight as u32,
-            retries: None,
-            must_find: false,
-            touches: None,
-        }
+        let name = &script.program.script().name;
+        WeightedScript::plain(name, text.clone(), script.weight as u32)
     };
     asked.scripts.iter().zip(&asked.texts).map(script).collect()
 }

@@ -4,7 +4,6 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use pgdyno_drive::{Control, Drive, DriveError, Setup};
-use pgdyno_platform::host::Host;
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
@@ -14,6 +13,7 @@ use super::{account, key_skew, warmup};
 use pgdyno_database::counters;
 use pgdyno_database::open::Target;
 
+use pgdyno_model::document::Host;
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};

@@ -50,7 +50,6 @@ pub use histogram::{Histogram, Packed};
 pub use latency::Latency;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
-    SeriesKind, SeriesTotal,
 };
 pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,

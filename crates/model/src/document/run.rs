@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, StatementTotals};
 use pgdyno_platform::host;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Counts, Facts, Latency, TargetKind};
 use crate::State;
@@ -34,7 +34,7 @@ pub struct Target {
 }
 
 /// The machine that pgdyno ran on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Host {
     /// Its name.
@@ -49,12 +49,14 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
 }
 
-impl From<&host::Host> for Host {
-    fn from(host: &host::Host) -> Self {
+impl Host {
+    /// This one.
+    pub fn read() -> Self {
+        let host = host::Host::read();
         Self {
-            name: host.name.clone(),
-            kernel: host.kernel.clone(),
-            cpu_model: host.cpu_model.clone(),
+            name: host.name,
+            kernel: host.kernel,
+            cpu_model: host.cpu_model,
             cpus: host.cpus,
             memory_bytes: host.memory_bytes,
         }

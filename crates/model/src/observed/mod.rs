@@ -11,7 +11,7 @@ mod gap;
 mod pattern;
 mod series;
 
-pub use all::{Course, Observed, SERVER_CPU};
+pub use all::{Course, Observed, SERVER_CPU, mean};
 pub use batch::{
     Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, ServerStatement, Span, Total,
 };

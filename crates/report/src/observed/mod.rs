@@ -5,7 +5,8 @@ mod moments;
 mod series;
 
 use super::table::{Table, one_line};
-use pgdyno_model::document::{Observed, ObservedSeries, Run, SeriesKind, Trial};
+use pgdyno_model::document::{Observed, ObservedSeries, Run, Trial};
+use pgdyno_model::observed::Kind;
 use pgdyno_model::text as figures;
 
 pub use series::Choice;
@@ -214,7 +215,7 @@ fn cost(run: &Run, observed: &Observed) -> String {
 /// One line for the summary of a run: how much there is to see, and what is not.
 pub fn line(observed: &Observed) -> String {
     let series = observed.series.iter();
-    let series = series.filter(|series| series.kind != SeriesKind::BeforeAfter);
+    let series = series.filter(|series| series.kind != Kind::BeforeAfter);
     let mut blind: Vec<&str> = observed
         .gaps
         .iter()
@@ -238,7 +239,7 @@ mod tests {
     use pgdyno_drive::record::SlowTransaction;
     use pgdyno_model::Outcome;
     use pgdyno_model::observed::{
-        self, Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Row, Sample, Series,
+        self, Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Row, Sample, Series,
         ServerStatement, Span, Total,
     };
     use pgdyno_store::Store;

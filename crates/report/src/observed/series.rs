@@ -3,8 +3,8 @@
 use super::super::sparkline;
 use super::super::table::{Table, one_line};
 use super::Window;
-use pgdyno_model::document::{Observed, ObservedSeries, SeriesKind};
-use pgdyno_model::observed::{Rows, fits};
+use pgdyno_model::document::{Observed, ObservedSeries};
+use pgdyno_model::observed::{Kind, Rows, fits};
 use pgdyno_model::text as figures;
 
 /// The width of a sparkline.
@@ -105,7 +105,7 @@ fn figures_of(observed: &Observed, series: &ObservedSeries, window: Window) -> O
     let values: Vec<f64> = within.map(|(_, value)| *value).collect();
     let readings = super::readings(observed, &series.instrument, window);
     let (is_sparse, count) = match series.kind {
-        SeriesKind::Sparse => (true, readings.max(values.len())),
+        Kind::Sparse => (true, readings.max(values.len())),
         _ => (false, values.len()),
     };
     // Readings that do not speak of it were 0.
@@ -138,7 +138,7 @@ fn cells(series: &ObservedSeries, figures: Option<Figures>) -> Vec<String> {
         None => cells.extend(["", "", "", ""].map(str::to_owned)),
     }
     cells.push(match (series.kind, series.total) {
-        (SeriesKind::Counter, Some(total)) => {
+        (Kind::Counter, Some(total)) => {
             format!("+{}", shown(total.after - total.before))
         }
         (_, Some(total)) => {

@@ -6,8 +6,8 @@ use pgdyno_model::document::page::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_model::document::{Observed, ObservedSeries, SeriesKind};
-use pgdyno_model::observed::Rows;
+use pgdyno_model::document::{Observed, ObservedSeries};
+use pgdyno_model::observed::{Kind, Rows};
 
 /// The instrument whose series are sessions by wait event.
 const WAITS: &str = "pg.waits";
@@ -67,7 +67,7 @@ fn series(observed: &Observed, of: &ObservedSeries, clocks: &mut Clocks, rows: R
     let mut instruments = observed.instruments.iter();
     let instrument = instruments.position(|known| known.name == of.instrument);
     let (clock, value) = match of.kind {
-        SeriesKind::BeforeAfter => (None, None),
+        Kind::BeforeAfter => (None, None),
         _ => {
             let (times, values) = of.samples.iter().copied().unzip();
             (Some(clocks.number(times)), Some(values))

@@ -107,15 +107,7 @@ fn title() -> Title {
 
 /// One client that does this ten times.
 fn drive(url: &str, text: &str) -> Drive {
-    let script = WeightedScript {
-        name: "one".to_owned(),
-        file: "one.sql".to_owned(),
-        text: text.to_owned(),
-        weight: 1,
-        retries: None,
-        must_find: false,
-        touches: None,
-    };
+    let script = WeightedScript::plain("one", text.to_owned(), 1);
     let (scripts, names) = compile(&[script], QueryMode::Simple, Retry::default()).unwrap();
     let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     let endpoints = target.endpoints.iter();
