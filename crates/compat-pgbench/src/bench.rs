@@ -102,10 +102,8 @@ pub fn run(
     };
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
-    let mut keep = match &asked.store {
-        Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
-        None => Keep::nothing(),
-    };
+    let store = asked.store.as_ref().map(Option::as_deref);
+    let mut keep = Keep::begin(store, || header::header(&trial.spec, &prepared));
     let brake = EndOnInterrupt::on(&control, interrupts, interrupts.count());
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);
@@ -236,16 +234,8 @@ fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &S
 
 fn weighted(asked: &Bench) -> Vec<WeightedScript> {
     let script = |(script, text): (&pgdyno_drive::Script, &String)| {
-        let name = script.program.script().name.clone();
-        WeightedScript {
-            file: name.clone(),
-            name,
-            text: text.clone(),
-            weight: script.weight as u32,
-            retries: None,
-            must_find: false,
-            touches: None,
-        }
+        let name = &script.program.script().name;
+        WeightedScript::plain(name, text.clone(), script.weight as u32)
     };
     asked.scripts.iter().zip(&asked.texts).map(script).collect()
 }

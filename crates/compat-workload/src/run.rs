@@ -1,7 +1,5 @@
 //! `run`: a Trial of the pack, its output as cockroach prints it.
 
-use pgdyno_drive::Control;
-
 use super::format::Printer;
 use super::options::{self, Run};
 use super::snapshot::HistogramFile;
@@ -9,13 +7,12 @@ use super::watch::Watch;
 use super::{Asked, YCSB, tables};
 use pgdyno_report::{documents, retries};
 use pgdyno_run::header;
-use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 
 use pgdyno_model::spec::{Address, TargetSpec};
-use pgdyno_model::{Failure, Observers, Outcome, TrialSpec, text};
-use pgdyno_output::{Keep, Loading, remark, write_answer};
+use pgdyno_model::{Failure, Outcome, TrialSpec, text};
+use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 
 /// Does it; gives the exit code.
 ///
@@ -55,34 +52,19 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         &names.collect::<Vec<_>>(),
         run.tolerates_errors,
     );
-    let control = Control::default();
-    let mut keep = match &run.store {
-        Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
-        None => Keep::nothing(),
-    };
-    let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
-    let mut observers = Observers::new([keep.observer(), &mut watch]);
-    let outcome = trial.run(&prepared, &control, &mut observers);
-    drop(brake);
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(failure) => {
-            keep.end_with(&failure);
-            return Err(failure);
-        }
-    };
-    let number = keep.finish(&outcome);
+    let store = run.store.as_ref().map(Option::as_deref);
+    let keep = Keep::begin(store, || header::header(&trial.spec, &prepared));
+    let since = (interrupts, interrupted_before);
+    let ran = Ran::run(trial, &prepared, keep, &mut watch, since)?;
     write_answer(format_args!("{}", watch.finish()))?;
-    for line in remarks(&outcome) {
+    for line in remarks(&ran.outcome) {
         remark!("pgdyno: {line}");
     }
     if let Some(error) = watch.take_error() {
         remark!("{error}");
     }
-    if let Some(number) = number {
-        remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
-    }
-    match what_went_wrong(&outcome, watch.first_error) {
+    ran.say_where();
+    match what_went_wrong(&ran.outcome, watch.first_error) {
         Some(error) => Err(Failure::new(error)),
         None => Ok(0),
     }

@@ -4,7 +4,7 @@ use pgdyno_session::ConnInfo;
 
 use super::dialect::Product;
 use super::http::{self, Origin};
-use super::open::Target;
+use super::target::Target;
 use super::{cluster, trouble};
 use pgdyno_model::document::{Node, TargetKind};
 use pgdyno_model::spec::{Address, Discover};

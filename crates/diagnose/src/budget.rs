@@ -2,6 +2,7 @@
 //! of `pg.waits` finds a session in the server, working or waiting, or does not find it: then its
 //! client has the answer, or the answer or the next statement is on its way.
 
+use super::ratio::ratio;
 use std::collections::BTreeMap;
 
 use super::waits::{self, Class};
@@ -126,13 +127,13 @@ impl Budget {
 
     /// Of the time in transactions. Samples may find a little more than there can be.
     pub fn class_share(&self, class: Class) -> f64 {
-        super::evidence::ratio(self.sessions(class), self.busy.max(self.active()))
+        ratio(self.sessions(class), self.busy.max(self.active()))
     }
 
     /// Of the time in transactions: in no statement, or in one that waits for its client.
     pub fn outside_share(&self) -> f64 {
         let inside = self.active() - self.sessions(Class::Client);
-        1.0 - super::evidence::ratio(inside, self.busy.max(self.active())).min(1.0)
+        1.0 - ratio(inside, self.busy.max(self.active())).min(1.0)
     }
 
     /// The events of a class with the sessions in them, the most frequent first.

@@ -1,5 +1,6 @@
 //! What rules may look at: a recorded trial, and figures of it that several rules need.
 
+use super::ratio::ratio;
 use pgdyno_drive::record::ScriptInterval;
 
 use super::budget::{self, Budget};
@@ -216,9 +217,4 @@ fn pauses(outcome: &Outcome) -> impl Iterator<Item = u64> {
     let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
     let sleeps = statements.filter(|(statement, _)| statement.text.starts_with("\\sleep"));
     sleeps.map(|(_, totals)| totals.latencies.sum_us())
-}
-
-/// A part of a whole, 0 of nothing.
-pub fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }

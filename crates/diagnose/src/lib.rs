@@ -10,7 +10,10 @@
 //! Not for: what a reader must know before believing a figure (`crates/run/src/validity.rs`).
 
 mod budget;
+pub mod calibration;
+pub mod capacity;
 mod evidence;
+mod ratio;
 mod rule;
 mod rules;
 mod stalls;

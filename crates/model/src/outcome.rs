@@ -1,9 +1,8 @@
 //! What a trial came to, as the runner gives it and the notebook keeps it.
 
 use pgdyno_drive::record::Recording;
-use pgdyno_platform::host::Host;
 
-use crate::document::{Accounting, Facts, ServerCounters, TargetKind, Touched, WarmupEnd};
+use crate::document::{Accounting, Facts, Host, ServerCounters, TargetKind, Touched, WarmupEnd};
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
 

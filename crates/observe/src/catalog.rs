@@ -2,16 +2,7 @@
 //! `--scrape` are named by whoever is scraped.
 
 use super::{cluster, host, postgresql};
-use pgdyno_model::observed::Row;
-
-/// A chapter of the list.
-#[derive(Debug, Clone, Copy)]
-pub struct Chapter {
-    /// What it is about, as its heading says.
-    pub title: &'static str,
-    /// Its series.
-    pub rows: &'static [Row],
-}
+use pgdyno_model::observed::{Chapter, Row};
 
 /// Those of each family of instruments, in the order of the document.
 const FAMILIES: &[&[Chapter]] = &[&postgresql::CHAPTERS, &host::CHAPTERS, &cluster::CHAPTERS];

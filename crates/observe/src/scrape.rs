@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::prometheus::{self, Sample, Type};
 use super::{Instrument, Readings};
 use pgdyno_database::http::Origin;
-use pgdyno_model::observed::{Gap, Series};
+use pgdyno_model::observed::{Gap, Series, fits};
 
 /// How long one answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
@@ -159,26 +159,6 @@ impl Filter {
         fits(&self.name, sample.name)
             && labels.all(|(name, value)| sample.label(name).is_some_and(|v| fits(value, v)))
     }
-}
-
-/// Whether a text is as the pattern has it, whose `*` stand for anything.
-pub fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else {
-        return rest.is_empty();
-    };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 impl Scrape {
@@ -402,18 +382,6 @@ mod tests {
 
     #[test]
     fn filters_choose_by_name_and_by_label() {
-        for (pattern, text, is_so) in [
-            ("a", "a", true),
-            ("a", "ab", false),
-            ("a*", "ab", true),
-            ("*b", "ab", true),
-            ("a*c*e", "abcde", true),
-            ("a*c*e", "abde", false),
-            ("a*a", "a", false),
-            ("*", "", true),
-        ] {
-            assert_eq!(fits(pattern, text), is_so, "{pattern} {text}");
-        }
         let text = "cpu{mode=\"user\"} 1\ncpu{mode=\"idle\"} 2\nload 3\nh_bucket{le=\"1\"} 4\n";
         let taken = |filters: &str| {
             let scrape = parsed(&format!("n=http://h{filters}"));

@@ -11,17 +11,15 @@ use pgdyno_store::{Store, TrialWriter, place};
 pub struct Keep(Option<TrialWriter>);
 
 impl Keep {
-    /// Not asked for.
-    pub fn nothing() -> Self {
-        Self(None)
-    }
-
-    /// In the store at this path, or where the environment says.
-    pub fn begin(path: Option<&Path>, header: &TrialHeader) -> Self {
-        let begun = place::path(path)
-            .and_then(|path| Store::open(&path))
-            .and_then(|store| store.begin(header));
-        Self(told(begun))
+    /// In the store at this path, or where the environment says; `None`: not asked for.
+    pub fn begin(store: Option<Option<&Path>>, header: impl FnOnce() -> TrialHeader) -> Self {
+        Self(store.and_then(|path| {
+            told(
+                place::path(path)
+                    .and_then(|path| Store::open(&path))
+                    .and_then(|store| store.begin(&header())),
+            )
+        }))
     }
 
     /// What watches the run for the store.

@@ -6,6 +6,9 @@
 mod json;
 mod keep;
 mod loading;
+mod run;
+mod store_args;
+mod verbosity;
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -13,8 +16,20 @@ use std::io::{self, ErrorKind, Write};
 pub use json::{JsonArg, Lines, Sink, sorted};
 pub use keep::Keep;
 pub use loading::Loading;
+pub use run::Ran;
+pub use store_args::StoreArgs;
+pub use verbosity::Verbosity;
 
 use pgdyno_model::Failure;
+use pgdyno_platform::terminal;
+
+/// Where standard output is no terminal.
+const WIDTH_DEFAULT: usize = 110;
+
+/// How wide what is printed may be, in columns.
+pub fn width() -> usize {
+    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
+}
 
 /// A line on standard error: progress, warnings, errors. Whether it is read does not matter.
 #[macro_export]

@@ -186,8 +186,8 @@ fn nodes(it: &Accounting, of: &NodeFigures) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pgdyno_model::document::accounting::example::example as accounting;
     use pgdyno_model::document::{Accounted, Expected};
-    use pgdyno_observe::accounting::example::example as accounting;
 
     #[test]
     fn each_figure_says_what_it_is_and_who_counted_it() {

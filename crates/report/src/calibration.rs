@@ -10,9 +10,9 @@ use pgdyno_model::document::calibration::{
     Bar, Baseline, Calibration, CalibrationLine, Calibrations, Concurrency, What,
 };
 
-use pgdyno_run::calibrate::growth::bend;
-use pgdyno_run::calibrate::judge::{Judged, Line};
-use pgdyno_run::calibrate::read;
+use pgdyno_diagnose::calibration::growth::bend;
+use pgdyno_diagnose::calibration::judge::{Judged, Line};
+use pgdyno_diagnose::calibration::read;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -26,7 +26,7 @@ pub fn document(c: &read::Calibration) -> Calibration {
         uuid: c.experiment.uuid.clone(),
         created: c.experiment.created.clone(),
         target: c.target.clone(),
-        server: c.server(),
+        server: c.server.clone(),
         facts: c.facts.clone(),
         params: c.params.clone(),
         variables: c.variables.iter().cloned().collect(),

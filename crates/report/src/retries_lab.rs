@@ -1,6 +1,6 @@
 //! What `pgdyno lab retries` found: the forms side by side at each point, and what that means.
 //!
-//! Not for: which trials are run (`plan::experiment::retries_lab`).
+//! Not for: which trials are run (`model::experiment::retries_lab`).
 
 mod text;
 mod words;
@@ -14,11 +14,12 @@ use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::Value;
 
 use super::over::Over;
-use pgdyno_model::State;
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::retries_lab::{
     LabForm, LabGoodput, LabPoint, LabTarget, LabTrial, RetriesLab,
 };
+use pgdyno_model::event::Finished;
+use pgdyno_model::{Failure, Observer, Outcome, State};
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -167,6 +168,13 @@ impl Results {
             points: points.collect(),
             says: self.remarks(),
         }
+    }
+}
+
+impl Observer<Outcome> for Results {
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        self.add(finished.into());
+        Ok(())
     }
 }
 

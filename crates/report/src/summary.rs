@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{EventKind, Failure};
-use pgdyno_platform::terminal;
 
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
@@ -15,20 +14,11 @@ use pgdyno_model::document::{
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
-/// Where standard output is no terminal.
-const WIDTH_DEFAULT: usize = 110;
-
 /// More variables than this are not told one by one.
 const VARIABLES_MAX: usize = 12;
 
-/// How wide what is printed may be.
-pub fn width() -> usize {
-    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
-}
-
 /// All of it, ready to be printed.
-pub fn text(trial: &Trial) -> String {
-    let width = width();
+pub fn text(trial: &Trial, width: usize) -> String {
     let run = &trial.run;
     let accounted = run.accounting.as_ref();
     let parts = [

@@ -10,7 +10,6 @@ use pgdyno_drive::record::Recording;
 use pgdyno_drive::{Control, DriveError};
 
 use super::prepare::Prepared;
-use super::trial::Trial;
 use crate::validity;
 use pgdyno_database::admin;
 use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
@@ -25,24 +24,25 @@ pub fn is_due(prepared: &Prepared) -> bool {
     pack.is_some_and(|pack| !pack.manifest.explains.is_empty())
 }
 
-/// [`Trial::measure`] with an account of it.
+/// What a measurement comes to, with an account of it. `warms_up`: caches may be filled before.
 ///
 /// # Errors
-/// As [`Trial::measure`].
-pub fn measure(
-    trial: Trial,
+/// Those of the measurement.
+pub fn of(
     prepared: &Prepared,
+    warms_up: bool,
     control: &Control,
     observer: &mut dyn Observer<Outcome>,
+    measure: impl FnOnce(&mut dyn Observer<Outcome>) -> Result<Outcome, DriveError>,
 ) -> Result<Outcome, DriveError> {
     let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
-    if !trial.spec.warmup.longest().is_zero() {
+    if warms_up {
         read_all(&mut reader, prepared, control);
     }
     let mut at_barrier = AtBarrier(&mut reader);
     // Last, so that nothing comes between its reading and the clients.
     let mut observers = Observers::new([observer, &mut at_barrier]);
-    let mut outcome = trial.measure(prepared, control, &mut observers)?;
+    let mut outcome = measure(&mut observers)?;
     let measured_us = outcome.recording.measured.elapsed_us;
     let sessions = u64::from(outcome.spec.clients());
     if let Some(mut accounting) = reader.after(measured_us, sessions) {

@@ -6,9 +6,8 @@ use pgdyno_database::open::Target;
 use pgdyno_drive::operations;
 use pgdyno_drive::record::ScriptRecord;
 use pgdyno_model::TrialSpec;
-use pgdyno_model::document::{Facts, TargetKind};
+use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::TrialHeader;
-use pgdyno_platform::host::Host;
 
 use super::command_line;
 use super::prepare::Prepared;

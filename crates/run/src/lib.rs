@@ -4,6 +4,7 @@
 pub mod account;
 pub mod calibrate;
 pub mod command_line;
+mod compile;
 mod emitter;
 pub mod experiment;
 pub mod header;
@@ -14,7 +15,6 @@ pub mod prepare;
 pub mod reset;
 pub mod retries;
 pub mod settings;
-pub mod steady;
 pub mod trial;
 pub mod validity;
 pub mod warmup;

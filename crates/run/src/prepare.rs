@@ -9,13 +9,14 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
+use super::compile::compile;
+use super::retries;
 use super::settings::{self, Way};
-use super::{retries, steady, trial};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
-use pgdyno_model::document::{EndedBy, Facts, WarmupEnd};
+use pgdyno_model::document::{EndedBy, Facts, Steadiness, WarmupEnd};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
 use pgdyno_workload::contention::FewRows;
@@ -108,7 +109,7 @@ fn with_clients(values: &BTreeMap<String, String>, asked: &TrialSpec) -> BTreeMa
 fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Names), Failure> {
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
-    trial::compile(&workload.scripts, mode, asked.retry.retry())
+    compile(&workload.scripts, mode, asked.retry.retry())
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -384,7 +385,7 @@ impl Prepared {
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
             threads: recording.map_or(&[], |r| &r.threads),
-            courses: &recording.map(steady::courses).unwrap_or_default(),
+            courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,
             measured_from_us: i64::try_from(warmup_us.unwrap_or(0)).unwrap_or(i64::MAX),

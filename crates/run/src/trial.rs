@@ -3,25 +3,22 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Control, Drive, DriveError, QueryMode, Retry, Script, Setup};
-use pgdyno_platform::host::Host;
+use pgdyno_drive::{Control, Drive, DriveError, Setup};
 use pgdyno_platform::limits;
-use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::{account, key_skew, warmup};
 use pgdyno_database::counters;
-use pgdyno_database::dialect::RESTART_SAVEPOINT;
 use pgdyno_database::open::Target;
 
+use pgdyno_model::document::Host;
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
 use pgdyno_observe::Scene;
 use pgdyno_observe::host::ThreadLags;
-use pgdyno_workload::mix::WeightedScript;
 
 /// How long transactions in flight may take to finish when a run is ended early.
 const GRACE: Duration = Duration::from_secs(5);
@@ -49,7 +46,12 @@ impl Trial {
         let dialect = prepared.product.dialect;
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
         let measured = match account::is_due(prepared) {
-            true => account::measure(self, prepared, control, observer),
+            true => {
+                let warms_up = !self.spec.warmup.longest().is_zero();
+                account::of(prepared, warms_up, control, observer, |observer| {
+                    self.measure(prepared, control, observer)
+                })
+            }
             false => self.measure(prepared, control, observer),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
@@ -232,40 +234,6 @@ impl Trial {
             |(client, list): (u64, &Vec<Candidate>)| shuffle(list, seed.wrapping_add(client));
         dealt.map(order).collect()
     }
-}
-
-/// Makes the scripts ready to be run, with the names of their variables.
-///
-/// # Errors
-/// A script with an error, told with its file, or one that cannot be sent in this mode or retried in
-/// this way.
-pub fn compile(
-    scripts: &[WeightedScript],
-    mode: QueryMode,
-    retry: Retry,
-) -> Result<(Vec<Script>, Names), Failure> {
-    let mut names = Names::new();
-    let mut parsed = Vec::new();
-    for script in scripts {
-        let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
-        let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
-        // Mistakes are told by file, results by name.
-        text.name.clone_from(&script.name);
-        parsed.push((text, u64::from(script.weight)));
-    }
-    // Where nothing but the server's answer speaks of it, the script does not have it yet.
-    let told = scripts.iter().map(|script| script.retries.as_deref());
-    let told: Vec<Option<Slot>> = told
-        .map(|name| name.map(|name| names.intern(name)))
-        .collect();
-    let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
-    let compiled = Drive::compile(parsed, mode, savepoint);
-    let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
-    for ((script, told), text) in compiled.iter_mut().zip(told).zip(scripts) {
-        script.server_retries = told;
-        script.must_find = text.must_find;
-    }
-    Ok((compiled, names))
 }
 
 /// A failure of the engine as the user of a native verb sees it.

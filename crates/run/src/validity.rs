@@ -16,11 +16,9 @@ use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
 use pgdyno_drive::record::ThreadUse;
-use pgdyno_stats::Steadiness;
 
-use crate::steady::Course;
 use pgdyno_database::locate::Role;
-use pgdyno_model::document::{Accounting, Facts, WarmupEnd};
+use pgdyno_model::document::{Accounting, Facts, Steadiness, SteadinessVerdict, WarmupEnd};
 use pgdyno_model::observed::Observed;
 
 /// A variable that says one thing while the loaded tables have another.
@@ -52,7 +50,7 @@ pub struct Situation<'a> {
     /// What each of pgdyno's threads used.
     pub threads: &'a [ThreadUse],
     /// What the measured seconds tell.
-    pub courses: &'a [Course],
+    pub courses: &'a [Steadiness],
     /// A warm-up that came to its limit, with its length in microseconds.
     pub warmup_cut_short: Option<(WarmupEnd, u64)>,
     /// What instruments saw.
@@ -226,26 +224,24 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
     )
 }
 
-fn not_steady(course: &Course) -> Option<Note> {
-    let (code, remedy) = match course.steadiness {
-        Steadiness::Drifts { .. } => (
+fn not_steady(course: &Steadiness) -> Option<Note> {
+    let (code, remedy) = match course.verdict {
+        SteadinessVerdict::Drifts => (
             DRIFTS,
             "look at the seconds (pgdyno show, --json) for what changes: a cache that fills, a \
              table that grows, a checkpoint, another load; measure longer, or warm up until it is \
              steady (--warmup auto)",
         ),
-        Steadiness::WarmUp { .. } => (
+        SteadinessVerdict::WarmUp => (
             WARMUP_MEASURED,
             "warm up before measuring: --warmup auto, or a time",
         ),
-        Steadiness::TooShort { .. } | Steadiness::Incomplete { .. } | Steadiness::Steady { .. } => {
-            return None;
-        }
+        _ => return None,
     };
     Some(Note::new(
         code,
         Severity::Warning,
-        course.sentence(),
+        course.sentence.clone(),
         remedy,
     ))
 }
@@ -638,15 +634,10 @@ mod tests {
     #[test]
     fn a_trial_that_is_not_steady_is_told_once_for_each_figure_and_a_short_one_is_not() {
         use pgdyno_model::document::Figure;
-        use pgdyno_stats::steadiness;
-        let course = |figure, series: &[f64]| Course {
-            figure,
-            seconds: series.len(),
-            steadiness: steadiness(series),
-        };
+        let course = Steadiness::of;
         let rises: Vec<f64> = (0..30).map(|s| 100.0 + f64::from(s)).collect();
         let cold: Vec<f64> = (0..30).map(|s| if s < 5 { 50.0 } else { 100.0 }).collect();
-        let of = |courses: &[Course]| {
+        let of = |courses: &[Steadiness]| {
             let notes = notes(&Situation {
                 courses,
                 ..Situation::default()

@@ -8,9 +8,7 @@ use pgdyno_drive::record::{
     ClientsEnd, Connections, End, Outages, Reason, Recording, ScriptInterval, ScriptRecord,
     StatementRecord, StatementTotals, ThreadUse,
 };
-use pgdyno_platform::host::Host;
 use rusqlite::{OptionalExtension, Row};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
@@ -268,7 +266,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             Some(_) => json(row, "server_counters")?,
             None => Fact::default(),
         },
-        host: json::<StoredHost>(row, "host")?.into(),
+        host: json(row, "host")?,
         recording,
         touched: None,
         accounting: None,
@@ -304,26 +302,4 @@ fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
         let kind = rusqlite::types::Type::Text;
         rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(e))
     })
-}
-
-/// [`Host`] as its column has it.
-#[derive(Deserialize)]
-struct StoredHost {
-    name: Option<String>,
-    kernel: Option<String>,
-    cpu_model: Option<String>,
-    cpus: usize,
-    memory_bytes: Option<u64>,
-}
-
-impl From<StoredHost> for Host {
-    fn from(stored: StoredHost) -> Self {
-        Self {
-            name: stored.name,
-            kernel: stored.kernel,
-            cpu_model: stored.cpu_model,
-            cpus: stored.cpus,
-            memory_bytes: stored.memory_bytes,
-        }
-    }
 }

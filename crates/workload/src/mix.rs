@@ -22,3 +22,18 @@ pub struct WeightedScript {
     /// The variable that says, when the first statement is sent, which row the transaction is about.
     pub touches: Option<String>,
 }
+
+impl WeightedScript {
+    /// A script that says nothing of itself, called as where it is from.
+    pub fn plain(name: &str, text: String, weight: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            file: name.to_owned(),
+            text,
+            weight,
+            retries: None,
+            must_find: false,
+            touches: None,
+        }
+    }
+}

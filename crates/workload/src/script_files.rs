@@ -15,15 +15,7 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
         .iter()
         .map(|arg| {
             let (file, weight) = split_weight(arg)?;
-            Ok(WeightedScript {
-                name: file.to_owned(),
-                file: file.to_owned(),
-                text: text(file)?,
-                weight,
-                retries: None,
-                must_find: false,
-                touches: None,
-            })
+            Ok(WeightedScript::plain(file, text(file)?, weight))
         })
         .collect::<Result<Vec<_>, String>>()?;
     if scripts.iter().all(|s| s.weight == 0) {

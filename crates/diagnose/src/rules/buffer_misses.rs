@@ -6,7 +6,8 @@
 //! logical read that misses into the kernel's cache costs several times one that hits; so the time on
 //! the CPU is divided between hits and misses in that proportion before it is called the CPU's.
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use crate::waits::Class;
 use pgdyno_model::document::Proof;

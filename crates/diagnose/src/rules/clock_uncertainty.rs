@@ -1,7 +1,8 @@
 //! Restarts because clocks of nodes may differ (CockroachDB's and YugabyteDB's uncertainty interval): a
 //! read meets a value so new that it may have been written before the read began.
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;

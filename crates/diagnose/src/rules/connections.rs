@@ -2,7 +2,8 @@
 
 use pgdyno_drive::record::Failure;
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;

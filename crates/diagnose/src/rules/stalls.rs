@@ -4,7 +4,8 @@
 //! Where checkpoints follow one upon the other there is nothing to compare with: what they cost is not
 //! told apart then, and neither is what shows as their cost, such as the log (`diagnose/mod.rs`).
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;

@@ -1,6 +1,8 @@
 //! What the storage layer did during a trial: logical reads, misses of the buffer pool, reads of the
 //! device, log, CPU time, each from whom counts it, and what follows from them.
 
+pub mod example;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -6,8 +6,12 @@
 //! Not here: what each parameter takes, carrying an experiment out.
 
 mod build;
+pub mod calibration;
 mod hygiene;
+pub mod point;
+pub mod retries_lab;
 mod seconds;
+pub mod slob_sweep;
 mod toml;
 
 use std::collections::BTreeMap;

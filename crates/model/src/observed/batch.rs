@@ -3,6 +3,7 @@
 
 use super::{Gap, Kind, Series};
 use crate::Note;
+use serde::Serialize;
 
 /// Some of what was read. Numbers of instruments and series are those of the trial.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,9 +66,10 @@ pub struct Sample {
 }
 
 /// How a counter stood, or a size was, before and after.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Total {
-    /// The number of its series.
+    /// The number of its series, for the notebook.
+    #[serde(skip)]
     pub series: usize,
     /// When the first reading was.
     pub before_at_us: i64,

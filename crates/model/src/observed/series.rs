@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 /// A figure over time: what is read, of which part, in which unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Series {
@@ -35,7 +37,9 @@ impl Series {
 }
 
 /// How the readings of a series are to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "SeriesKind"))]
 pub enum Kind {
     /// As it is at that moment. Totals are none.
     Gauge,
@@ -82,6 +86,18 @@ pub struct Row {
     /// What it tells, and what its label is, in a clause.
     pub what: &'static str,
 }
+
+/// A chapter of the list.
+#[derive(Debug, Clone, Copy)]
+pub struct Chapter {
+    /// What it is about, as its heading says.
+    pub title: &'static str,
+    /// Its series.
+    pub rows: &'static [Row],
+}
+
+/// The row of a series by its name; `None` of one that is not listed, such as those of `--scrape`.
+pub type Rows = fn(&str) -> Option<&'static Row>;
 
 impl Row {
     /// Its series, of the one part there is.

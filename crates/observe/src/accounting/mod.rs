@@ -8,7 +8,6 @@
 mod buffers;
 mod cpu;
 mod device;
-pub mod example;
 pub mod expected;
 mod reader;
 #[cfg(test)]

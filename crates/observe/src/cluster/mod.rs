@@ -6,12 +6,11 @@ mod node;
 mod page;
 mod place;
 
-use super::catalog::Chapter;
 use super::{Instrument, Scene};
 use pgdyno_database::dialect::metrics::{
     COCKROACHDB_VARS, Metric, Taken, YUGABYTEDB_MASTER, YUGABYTEDB_SQL, YUGABYTEDB_TSERVER,
 };
-use pgdyno_model::observed::{Kind, Row};
+use pgdyno_model::observed::{Chapter, Kind, Row};
 
 /// Nodes beyond are left out: each is a request and some fifty figures a second.
 const NODES_MAX: usize = 32;

@@ -19,9 +19,8 @@ mod tests;
 pub use clients::ThreadLags;
 pub use scout::Scout;
 
-use super::catalog::Chapter;
 use super::{Instrument, Scene};
-use pgdyno_model::observed::{Gap, Row};
+use pgdyno_model::observed::{Chapter, Gap, Row};
 
 /// What its instruments give.
 pub const CHAPTERS: [Chapter; 6] = [

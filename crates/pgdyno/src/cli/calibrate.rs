@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Verbosity;
 use super::observing::observing;
 use super::pack_args::PackArgs;
-use super::store_args::StoreArgs;
 use crate::screen::Screen;
+use pgdyno_diagnose::calibration::expect::Expectations;
+use pgdyno_diagnose::calibration::growth::Growth;
+use pgdyno_diagnose::calibration::judge::Judged;
+use pgdyno_diagnose::calibration::read::{self, Calibration};
 use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::JsonArg;
+use pgdyno_output::StoreArgs;
+use pgdyno_output::Verbosity;
 use pgdyno_output::write_answer;
 use pgdyno_report::calibration;
 use pgdyno_run::calibrate::conduct::{self, Asked, GoOn, Means};
-use pgdyno_run::calibrate::expect::Expectations;
-use pgdyno_run::calibrate::growth::Growth;
-use pgdyno_run::calibrate::judge::Judged;
-use pgdyno_run::calibrate::read::{self, Calibration};
 use pgdyno_store::Store;
 
 /// What to calibrate, and what to expect.
@@ -245,7 +245,7 @@ fn calibrate(
     wanted: TargetSpec,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
     let store = args.store.open()?;
-    let mut screen = Screen::new(verbosity.screen());
+    let mut screen = Screen::new(verbosity);
     let conducted = conduct::conduct(
         asked,
         Means {

@@ -4,26 +4,22 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use pgdyno_platform::terminal;
 use pgdyno_stats::CompareOptions;
 use pgdyno_stats::gate::{Figure, Gate, Outcome as GateOutcome};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
 use pgdyno_model::document::Facts;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
+use pgdyno_output::StoreArgs;
 use pgdyno_output::sorted;
-use pgdyno_output::{answer, write_answer};
+use pgdyno_output::{answer, width, write_answer};
 use pgdyno_report::comparison::{self, Compared, METRICS, Pair};
 use pgdyno_report::{documents, markdown, page};
 use pgdyno_run::command_line;
 use pgdyno_store::Store;
-
-/// Where standard output is no terminal.
-const WIDTH_DEFAULT: usize = 110;
 
 /// What to compare, and how.
 #[derive(Debug, Args)]
@@ -147,10 +143,6 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
         Some(true) => Exit::Ok,
         _ => Exit::Failed,
     })
-}
-
-fn width() -> usize {
-    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
 }
 
 /// How a side was measured: that of its first trial.

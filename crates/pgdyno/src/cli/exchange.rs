@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Verbosity;
-use super::store_args::StoreArgs;
 use pgdyno_model::notebook::Filter;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::StoreArgs;
+use pgdyno_output::Verbosity;
 use pgdyno_store::{Copied, Store};
 
 /// What goes where.

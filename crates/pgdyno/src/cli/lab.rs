@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
-use super::Verbosity;
 use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
+use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use pgdyno_model::spec::{duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
+use pgdyno_output::Verbosity;
 use pgdyno_output::write_answer;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
 
@@ -156,8 +156,8 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
     }
     let mut results = Results::default();
-    let mut screen = Screen::new(verbosity.screen());
-    let mut lines = Lines::on_stderr(verbosity.screen());
+    let mut screen = Screen::new(verbosity);
+    let mut lines = Lines::on_stderr(verbosity);
     let ended = conduct::conduct(
         plan,
         Means {

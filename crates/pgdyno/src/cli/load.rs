@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use super::Verbosity;
 use super::pack_args::PackArgs;
 use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, text};
+use pgdyno_output::Verbosity;
 use pgdyno_output::answer;
 use pgdyno_workload::filling::{Connections, Method};
 use pgdyno_workload::loader::{self, How, Loaded, Request, Watch};

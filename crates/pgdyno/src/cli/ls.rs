@@ -6,9 +6,9 @@ use clap::Args;
 use pgdyno_platform::terminal;
 use serde_json::Value;
 
-use super::Verbosity;
 use super::rows_args::RowsArgs;
-use super::store_args::StoreArgs;
+use pgdyno_output::StoreArgs;
+use pgdyno_output::Verbosity;
 
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::spec::duration;

@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::pack_args::PackArgs;
-use super::store_args::StoreArgs;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_output::JsonArg;
+use pgdyno_output::StoreArgs;
 
 /// What can be said of an experiment that pgdyno makes, whatever it asks.
 #[derive(Debug, Args)]

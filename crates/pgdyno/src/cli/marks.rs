@@ -5,8 +5,8 @@ use std::io::{self, BufRead};
 use clap::Args;
 use pgdyno_platform::terminal;
 
-use super::store_args::StoreArgs;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::StoreArgs;
 use pgdyno_output::{answer, write_remark};
 use pgdyno_store::Store;
 

@@ -12,7 +12,6 @@ pub mod marks;
 mod observing;
 pub mod pack;
 pub mod pack_args;
-pub mod pgio;
 pub mod report;
 pub mod rerun;
 pub mod restore;
@@ -22,19 +21,15 @@ pub mod server;
 pub mod show;
 pub mod slob;
 pub mod sql;
-pub mod store_args;
 pub mod sweep;
 pub mod target;
 mod trials_arg;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
-use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_platform::terminal;
-
-use crate::screen::Form;
+use crate::screen::Screen;
 use pgdyno_model::{Exit, Failure, exit};
-use pgdyno_output::Loading;
+use pgdyno_output::Verbosity;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -53,41 +48,6 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
-}
-
-/// How much to say on standard error; results are printed either way.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub struct Verbosity {
-    /// Say more; twice for all
-    #[arg(short, long, global = true, action = ArgAction::Count)]
-    pub verbose: u8,
-    /// No progress, only results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub quiet: bool,
-}
-
-impl Verbosity {
-    /// How a run is shown while it goes on.
-    pub fn screen(self) -> Form {
-        match (self.quiet, terminal::stderr_is_terminal()) {
-            (true, _) => Form::Quiet,
-            (false, true) => Form::Bar,
-            (false, false) => Form::Lines,
-        }
-    }
-
-    /// How a load reports.
-    pub fn progress(self) -> Loading {
-        match self.quiet {
-            true => Loading::quiet(),
-            false => Loading::new(terminal::stderr_is_terminal()),
-        }
-    }
-}
-
-/// Catches Ctrl-C and SIGTERM from here on, so that they end what is under way in good order.
-pub fn interrupts() -> Result<&'static Interrupts, Failure> {
-    Interrupts::install().map_err(|e| Failure::new(format!("could not catch interrupts: {e}")))
 }
 
 /// What pgdyno can be told to do.
@@ -143,7 +103,7 @@ pub enum Verb {
     Compare(compare::CompareArgs),
     /// pgio's setup and run, from its own pgio.conf, with honest figures (also by that name)
     #[command(subcommand)]
-    Pgio(pgio::PgioVerb),
+    Pgio(pgdyno_compat_pgio::PgioVerb),
     /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
     Pgbench(Compatible),
     /// The same as YugabyteDB's ysql_bench (also by that name)
@@ -215,7 +175,10 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args),
         Verb::Compare(args) => compare::open(&args),
-        Verb::Pgio(verb) => pgio::open(&verb, cli.verbosity),
+        Verb::Pgio(verb) => {
+            let mut screen = Screen::new(cli.verbosity);
+            pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)
+        }
         Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
             Exit::Usage,
             "pgbench, ysql_bench and workload come first, with their own options after them",

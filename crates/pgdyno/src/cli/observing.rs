@@ -6,10 +6,10 @@ use std::sync::Arc;
 use pgdyno_model::spec::ObserveSpec;
 use pgdyno_model::{Exit, Failure};
 
-use super::Verbosity;
 use pgdyno_database::locate::Device;
 use pgdyno_observe::scrape::Scrape;
 use pgdyno_observe::{Asked, listen, prometheus_export};
+use pgdyno_output::Verbosity;
 
 /// The same as a trial takes it; from here on others can see it.
 ///

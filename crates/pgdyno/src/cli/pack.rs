@@ -5,8 +5,8 @@ use std::{fs, io};
 
 use clap::Subcommand;
 
-use super::Verbosity;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::Verbosity;
 use pgdyno_output::write_answer;
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::{resolve, shipped};

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::store_args::StoreArgs;
 use pgdyno_model::notebook::{Filter, TrialRow};
+use pgdyno_model::observed::Rows;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_observe::catalog;
+use pgdyno_output::StoreArgs;
 use pgdyno_output::{answer, write_answer};
 use pgdyno_report::{markdown, page};
 use pgdyno_store::Store;
@@ -55,9 +57,10 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let subject = Subject::find(&store, &args.called)?;
     let with_trials = !args.without_trials && !args.markdown;
+    let with_trials = with_trials.then_some(catalog::row as Rows);
     match subject {
         Subject::Trial(trial) => {
-            let document = page::trial(&store, &trial)?;
+            let document = page::trial(&store, &trial, catalog::row)?;
             show(args, &document.common.title, &document, markdown::trial)?;
         }
         Subject::Experiment(uuid) => {

@@ -4,8 +4,8 @@ use clap::Args;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
-use super::Verbosity;
 use super::run::{self, ResultArgs};
+use pgdyno_output::Verbosity;
 
 /// Which trial, and where.
 #[derive(Debug, Args)]

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::Verbosity;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::JsonArg;
+use pgdyno_output::Verbosity;
 use pgdyno_output::answer;
 use pgdyno_run::settings;
 

@@ -1,25 +1,20 @@
 //! `pgdyno run`: one measured run.
 
 use clap::{Args, ValueEnum};
-use pgdyno_drive::Control;
-use pgdyno_drive::record::End;
 use std::path::Path;
 
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::{Exit, Failure, Observers, Outcome, TrialSpec};
-use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_workload::script_files::split_weight;
 
-use super::Verbosity;
 use super::observing::observing;
-use super::store_args::StoreArgs;
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
 use pgdyno_output::JsonArg;
-use pgdyno_output::{Keep, write_answer};
-use pgdyno_report::{documents, summary};
+use pgdyno_output::StoreArgs;
+use pgdyno_output::Verbosity;
+use pgdyno_output::{Keep, Ran};
 use pgdyno_run::header;
-use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::{Prepared, prepare};
 use pgdyno_run::trial::Trial;
 
@@ -102,15 +97,12 @@ fn tag(text: &str) -> Result<String, String> {
 
 impl ResultArgs {
     fn keep(&self, spec: &TrialSpec, prepared: &Prepared) -> Keep {
-        if self.no_store {
-            return Keep::nothing();
-        }
-        let header = TrialHeader {
+        let store = (!self.no_store).then_some(self.store.store.as_deref());
+        Keep::begin(store, || TrialHeader {
             tags: self.tag.clone(),
             note: self.note.clone(),
             ..header::header(spec, prepared)
-        };
-        Keep::begin(self.store.store.as_deref(), &header)
+        })
     }
 }
 
@@ -147,23 +139,15 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
     trial.spec.workload = whole_paths(trial.spec.workload);
     let keep = args.keep(&trial.spec, &prepared);
     let since = (interrupts, interrupted_before);
-    let (outcome, number) = measure(trial, &prepared, keep, verbosity, since)?;
-    if outcome.recording.clients.disconnected > 0
+    let mut screen = Screen::new(verbosity);
+    let ran = Ran::run(trial, &prepared, keep, &mut screen, since)?;
+    if ran.outcome.recording.clients.disconnected > 0
         && let Some(words) = prepared.target.last_words()
     {
         pgdyno_output::remark!("pgdyno: the server's last words:\n{words}");
     }
-    if !args.json.replaces_text() {
-        write_answer(format_args!(
-            "{}",
-            summary::text(&documents::trial(&outcome))
-        ))?;
-    }
-    json_to.write(&documents::whole(&outcome))?;
-    if let Some(number) = number.filter(|_| !verbosity.quiet) {
-        pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
-    }
-    Ok(exit(&outcome, interrupts))
+    ran.print(json_to, verbosity.quiet)?;
+    Ok(ran.exit(interrupts))
 }
 
 /// Scripts and folders by paths that lead there from anywhere, their weights behind them.
@@ -178,48 +162,4 @@ fn whole_paths(workload: Vec<String>) -> Vec<String> {
         }
     };
     workload.into_iter().map(whole).collect()
-}
-
-/// Runs what was prepared, shown while it goes on, and kept; gives the number that it is kept by.
-/// Interrupts beyond the number that had come before it was prepared end it.
-///
-/// # Errors
-/// As [`Trial::run`]; why it came to nothing is kept then.
-pub fn measure(
-    trial: Trial,
-    prepared: &Prepared,
-    mut keep: Keep,
-    verbosity: Verbosity,
-    (interrupts, interrupted_before): (&'static Interrupts, u32),
-) -> Result<(Outcome, Option<i64>), Failure> {
-    let control = Control::default();
-    let mut screen = Screen::new(verbosity.screen());
-    let mut observers = Observers::new([keep.observer(), &mut screen]);
-    let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
-    let outcome = trial.run(prepared, &control, &mut observers);
-    drop(brake);
-    match outcome {
-        Ok(outcome) => {
-            let number = keep.finish(&outcome);
-            Ok((outcome, number))
-        }
-        Err(failure) => {
-            keep.end_with(&failure);
-            Err(failure)
-        }
-    }
-}
-
-/// What a trial that was run comes to for the shell.
-pub fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
-    let recording = &outcome.recording;
-    if recording.end == End::Interrupted {
-        Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
-    } else if recording.clients.disconnected > 0 {
-        Exit::Connection
-    } else if recording.clients.aborted > 0 {
-        Exit::Failed
-    } else {
-        Exit::Ok
-    }
 }

@@ -3,10 +3,10 @@
 use clap::{Args, Subcommand};
 use pgdyno_server::{Cache, Listen, kept};
 
-use super::Verbosity;
 use pgdyno_database::{own, trouble};
 use pgdyno_model::spec::OwnSpec;
 use pgdyno_model::{Exit, Failure, Progress};
+use pgdyno_output::Verbosity;
 use pgdyno_output::answer;
 
 /// What can be done with the kept server.

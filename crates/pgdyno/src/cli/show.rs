@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use super::store_args::StoreArgs;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_observe::catalog;
 use pgdyno_output::JsonArg;
-use pgdyno_output::write_answer;
+use pgdyno_output::StoreArgs;
+use pgdyno_output::{width, write_answer};
 use pgdyno_report::table::one_line;
 use pgdyno_report::{calibration, documents, observed, points, summary};
-use pgdyno_run::calibrate;
 use pgdyno_run::command_line::quoted;
 use pgdyno_store::Store;
 
@@ -59,11 +59,12 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let mut document = documents::whole(&outcome);
     if !args.json.replaces_text() {
-        let (heading, summary) = (heading(&trial), summary::text(&document.trial));
+        let (heading, summary) = (heading(&trial), summary::text(&document.trial, width()));
         let choice = observed::Choice {
             names: args.series.clone(),
+            rows: catalog::row,
         };
-        let observed = observed::text(&document.trial, &choice, summary::width());
+        let observed = observed::text(&document.trial, &choice, width());
         let observed = match observed.is_empty() {
             true => observed,
             false => format!("\n{observed}"),
@@ -80,7 +81,7 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
 fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Failure> {
     let row = store.experiment(called)?;
     let json_to = args.json.open()?;
-    if let Some(calibrated) = calibrate::read::of_experiment(store, &row)? {
+    if let Some(calibrated) = pgdyno_diagnose::calibration::read::of_experiment(store, &row)? {
         let document = calibration::document(&calibrated);
         if !args.json.replaces_text() {
             write_answer(format_args!("{}", calibration::text(&document)))?;

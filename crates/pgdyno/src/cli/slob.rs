@@ -7,7 +7,6 @@ use clap::{Args, Subcommand, ValueEnum};
 use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
-use super::Verbosity;
 use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
@@ -15,14 +14,15 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
+use pgdyno_model::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
+use pgdyno_output::Verbosity;
 use pgdyno_output::write_answer;
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
 
@@ -167,8 +167,8 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         );
     }
     let mut results = Results::new(sweep.vary, room);
-    let mut screen = Screen::new(verbosity.screen());
-    let mut lines = Lines::on_stderr(verbosity.screen());
+    let mut screen = Screen::new(verbosity);
+    let mut lines = Lines::on_stderr(verbosity);
     let ended = conduct::conduct(
         &plan,
         Means {

@@ -10,9 +10,7 @@ use std::time::Duration;
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
 
-use super::Verbosity;
 use super::observing::observing;
-use super::store_args::StoreArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::document::sweep::{PlannedTrial, SweepCapacity, SweepPlan, SweepTrial};
@@ -20,6 +18,8 @@ use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
+use pgdyno_output::StoreArgs;
+use pgdyno_output::Verbosity;
 use pgdyno_output::{self, JsonArg};
 use pgdyno_output::{answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
@@ -294,8 +294,8 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
         to: json_to.lines(),
         experiment: &plan.identity.name,
     };
-    let mut screen = Screen::new(verbosity.screen());
-    let mut lines = Lines::with_results(verbosity.screen(), args.json.replaces_text());
+    let mut screen = Screen::new(verbosity);
+    let mut lines = Lines::with_results(verbosity, args.json.replaces_text());
     let observe = observing(&args.observe, verbosity)?;
     let ended = conduct::conduct(
         &plan,

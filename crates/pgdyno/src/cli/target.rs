@@ -3,7 +3,6 @@
 use clap::Args;
 use pgdyno_session::Session;
 
-use super::Verbosity;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, trouble, words};
@@ -12,6 +11,7 @@ use pgdyno_model::document::{Facts, Node, target as document};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
 use pgdyno_output::JsonArg;
+use pgdyno_output::Verbosity;
 use pgdyno_output::write_answer;
 use pgdyno_report::table::Table;
 

@@ -13,6 +13,7 @@ use pgdyno_model::event::Title;
 use pgdyno_model::observed::Batch;
 use pgdyno_model::{Observer, text as figures};
 
+use pgdyno_output::Verbosity;
 use pgdyno_platform::terminal;
 
 use self::view::View;
@@ -76,9 +77,20 @@ pub struct Screen {
     events: u64,
 }
 
+impl From<Verbosity> for Form {
+    fn from(verbosity: Verbosity) -> Self {
+        match (verbosity.quiet, terminal::stderr_is_terminal()) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Bar,
+            (false, false) => Self::Lines,
+        }
+    }
+}
+
 impl Screen {
     /// Nothing is shown before the run begins.
-    pub fn new(form: Form) -> Self {
+    pub fn new(form: impl Into<Form>) -> Self {
+        let form = form.into();
         Self {
             form,
             length: Length::Transactions(0),

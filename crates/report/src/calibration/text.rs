@@ -6,8 +6,8 @@ use pgdyno_model::document::calibration::{
 };
 
 use crate::table::{Table, one_line};
+use pgdyno_diagnose::calibration::judge::ms;
 use pgdyno_model::text as figures;
-use pgdyno_run::calibrate::judge::ms;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 110;
@@ -307,7 +307,7 @@ fn best(c: &Calibration) -> Option<&Step> {
 mod tests {
     use super::*;
     use crate::calibration::document;
-    use pgdyno_run::calibrate::read;
+    use pgdyno_diagnose::calibration::read;
 
     #[test]
     fn systems_of_one_name_are_told_apart_by_their_uuids() {

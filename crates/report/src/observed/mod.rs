@@ -5,7 +5,8 @@ mod moments;
 mod series;
 
 use super::table::{Table, one_line};
-use pgdyno_model::document::{Observed, ObservedSeries, Run, SeriesKind, Trial};
+use pgdyno_model::document::{Observed, ObservedSeries, Run, Trial};
+use pgdyno_model::observed::Kind;
 use pgdyno_model::text as figures;
 
 pub use series::Choice;
@@ -214,7 +215,7 @@ fn cost(run: &Run, observed: &Observed) -> String {
 /// One line for the summary of a run: how much there is to see, and what is not.
 pub fn line(observed: &Observed) -> String {
     let series = observed.series.iter();
-    let series = series.filter(|series| series.kind != SeriesKind::BeforeAfter);
+    let series = series.filter(|series| series.kind != Kind::BeforeAfter);
     let mut blind: Vec<&str> = observed
         .gaps
         .iter()
@@ -238,7 +239,7 @@ mod tests {
     use pgdyno_drive::record::SlowTransaction;
     use pgdyno_model::Outcome;
     use pgdyno_model::observed::{
-        self, Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Sample, Series,
+        self, Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Row, Sample, Series,
         ServerStatement, Span, Total,
     };
     use pgdyno_store::Store;
@@ -356,9 +357,24 @@ mod tests {
         }
     }
 
+    const LOCKS: Row = Row {
+        name: "pg.locks",
+        unit: "locks",
+        kind: Kind::Gauge,
+        source: "pg_locks",
+        what: "locks held",
+    };
+
+    fn choice(names: &[&str]) -> Choice {
+        Choice {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            rows: |name| (name == LOCKS.name).then_some(&LOCKS),
+        }
+    }
+
     #[test]
     fn a_trial_is_shown_with_all_that_was_seen() {
-        let text = text(&document(&outcome()), &Choice::default(), 120);
+        let text = text(&document(&outcome()), &choice(&[]), 120);
         for line in [
             // Of the measured time alone: 2 to 12 thousand in a line that rises.
             "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     1.95 kB  6.84 kB  11.7 kB         +87.9 kB",
@@ -382,14 +398,13 @@ mod tests {
 
     #[test]
     fn series_that_are_asked_for_are_shown_though_they_never_moved() {
-        let only = Choice {
-            names: vec!["pg.l*".to_owned()],
-        };
+        let only = choice(&["pg.l*"]);
         let text = text(&document(&outcome()), &only, 120);
         assert!(
             text.contains("pg.locks, locks") && !text.contains("pg.wal"),
             "{text}"
         );
+        assert!(text.contains("pg.locks: locks held (pg_locks)"), "{text}");
     }
 
     #[test]
@@ -398,7 +413,7 @@ mod tests {
         outcome.observed = observed::Observed::default();
         outcome.recording.worst.clear();
         let document = document(&outcome);
-        assert_eq!(super::text(&document, &Choice::default(), 120), "");
+        assert_eq!(super::text(&document, &choice(&[]), 120), "");
         assert_eq!(document.observed, None);
     }
 }

@@ -168,7 +168,7 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_observe::accounting::example::example as accounting;
+    use pgdyno_model::document::accounting::example::example as accounting;
 
     #[test]
     fn what_is_not_known_has_its_reason_in_place_of_a_figure() {

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::words::clients;
 use crate::table::Table;
+use pgdyno_model::experiment::retries_lab::WORKLOADS;
 use pgdyno_model::text as figures;
-use pgdyno_run::experiment::retries_lab::WORKLOADS;
 
 const HEAD: [&str; 9] = [
     "",

@@ -4,8 +4,8 @@ use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, comp
 use serde_json::Value;
 
 use super::{Form, Point, Results};
+use pgdyno_model::experiment::retries_lab::PLAIN;
 use pgdyno_model::text as figures;
-use pgdyno_run::experiment::retries_lab::PLAIN;
 
 /// Fewer retries for a commit than this are hardly any.
 const HARDLY_ANY: f64 = 0.005;

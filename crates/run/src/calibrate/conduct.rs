@@ -8,15 +8,11 @@ use std::time::Duration;
 use pgdyno_platform::interrupt::Interrupts;
 use serde_json::{Value, json};
 
-use super::expect::Expectations;
-use super::growth::Growth;
-use super::judge::Judged;
-use super::measure::{self, Measure, READ, Server, UPDATE};
-use super::{read, server_side};
+use super::measure::{self, Server};
+use super::server_side;
 use crate::experiment::conduct::{self as runner, Means as RunnersMeans};
 use crate::experiment::notebook::Kept;
 use crate::experiment::plan::Plan;
-use crate::experiment::point::Point;
 use crate::experiment::schedule::Slot;
 use crate::experiment::study::Study;
 use crate::prepare::{self, Prepared};
@@ -24,8 +20,14 @@ use crate::{reset, settings};
 use pgdyno_database::dialect::{POSTGRESQL, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, trouble};
+use pgdyno_diagnose::calibration::expect::Expectations;
+use pgdyno_diagnose::calibration::growth::Growth;
+use pgdyno_diagnose::calibration::judge::Judged;
+use pgdyno_diagnose::calibration::read;
 use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::event::{Finished, PlannedTrial, Role};
+use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
+use pgdyno_model::experiment::point::Point;
 use pgdyno_model::spec::{TargetSpec, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, Progress, State};
 
@@ -105,13 +107,13 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
     let (server, facts) = look(&target, means.interrupts)?;
     let name = asked.name.clone().unwrap_or_else(|| named_after(&target));
     let mut plan = asked.plan(&name, &server, &means.wanted)?;
-    plan.identity.definition["calibration"] = asked.to_json();
+    plan.identity.definition["calibration"] = asked.to_json(&server, &facts);
     let notebook = Kept::begin(means.notebook, &plan.identity)?;
     let mut calibration = Calibration {
         asked,
         notebook: means.notebook,
         plan: &plan,
-        growth: asked.growth.within(&facts),
+        growth: within(asked.growth, &facts),
         target: target.clone(),
         server,
         counters: None,
@@ -147,8 +149,10 @@ impl Asked {
         Plan::new(experiment, wanted, seed_from_clock())
     }
 
-    /// As it is kept.
-    fn to_json(&self) -> Value {
+    /// As it is kept, with what no trial tells of the product.
+    fn to_json(&self, server: &Server, facts: &Facts) -> Value {
+        let version = facts.version.known();
+        let product = version.map(|version| Product::recognise(version).title());
         let params = self.params.iter();
         let params = params.map(|(name, value)| format!("{name}={value}"));
         json!({
@@ -156,6 +160,8 @@ impl Asked {
             "duration_s": self.duration.as_secs_f64(),
             "params": params.collect::<Vec<_>>(),
             "growth": self.growth,
+            "server": product.as_deref().unwrap_or("a server that does not say what it is"),
+            "no_wait": server.probes.wait.as_ref().err(),
         })
     }
 }
@@ -222,17 +228,15 @@ fn place(endpoint: &str) -> String {
     }
 }
 
-impl Growth {
-    /// Leaves connections for others: PostgreSQL keeps three for superusers by default, and pgdyno
-    /// itself has one or two.
-    fn within(self, facts: &Facts) -> Growth {
-        const SPARED: u32 = 10;
-        let most = facts.max_connections.known();
-        let most = most.map_or(u32::MAX, |all| all.saturating_sub(SPARED).max(1));
-        Growth {
-            clients_max: self.clients_max.min(most),
-            ..self
-        }
+/// Leaves connections for others: PostgreSQL keeps three for superusers by default, and pgdyno itself
+/// has one or two.
+fn within(growth: Growth, facts: &Facts) -> Growth {
+    const SPARED: u32 = 10;
+    let most = facts.max_connections.known();
+    let most = most.map_or(u32::MAX, |all| all.saturating_sub(SPARED).max(1));
+    Growth {
+        clients_max: growth.clients_max.min(most),
+        ..growth
     }
 }
 
@@ -256,7 +260,7 @@ impl Study for Calibration<'_> {
 
     fn after(&mut self) -> Option<(&'static str, Value)> {
         let counters = self.counters.take()?;
-        Some((server_side::EVENT, json!(counters.grown())))
+        Some((SERVER_SIDE, json!(counters.grown())))
     }
 
     /// Twice as many clients each time, until that is no use any more.
@@ -276,7 +280,7 @@ impl Study for Calibration<'_> {
             let Asked {
                 duration, params, ..
             } = self.asked;
-            let own = Measure::Clients(clients).point(*duration, params, &self.server);
+            let own = measure::point(Measure::Clients(clients), *duration, params, &self.server);
             let mut values = self.plan.experiment.fixed.clone();
             values.extend(own);
             Slot {

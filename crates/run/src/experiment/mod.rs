@@ -1,8 +1,8 @@
 //! Experiments: a file that describes a matrix of trials, its unfolding into a plan, and carrying
 //! the plan out, trial by trial, into a notebook.
 //!
-//! Not for: what a trial is and how one is measured (`plan::trial`), what happens between trials
-//! (`plan::hygiene`, `plan::settings`).
+//! Not for: what a trial is and how one is measured (`trial.rs`), what happens between trials
+//! (`reset`, `settings`).
 
 pub mod capacity;
 mod check;
@@ -13,16 +13,15 @@ pub mod notebook;
 pub mod parameter;
 pub mod pgbench_tools;
 pub mod plan;
-pub mod point;
 pub mod presets;
 pub mod reader;
-pub mod retries_lab;
 pub mod schedule;
-pub mod slob_sweep;
 pub mod study;
 mod suggest;
 #[cfg(test)]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 pub mod toml_text;
 
 pub use suggest::nearest;

@@ -1,6 +1,7 @@
 //! What a trial of an experiment can be given: the options of a trial, and what only experiments know.
 //! All of them can be lists.
 
+use pgdyno_model::experiment::point::{MAX, share};
 use pgdyno_model::spec::TrialOption;
 use pgdyno_model::spec::secret::has_password;
 use serde_json::{Value, json};
@@ -8,8 +9,6 @@ use toml::de::DeValue;
 
 use super::toml_text::{json as scalar, kind, number};
 
-/// The rate of a closed loop.
-pub const MAX: &str = "max";
 const WORKLOAD: &str = "workload";
 
 /// One parameter.
@@ -137,12 +136,6 @@ fn shown(value: &DeValue<'_>) -> String {
         DeValue::Float(number) => number.to_string(),
         other => kind(other).to_owned(),
     }
-}
-
-/// `70%` as 0.7: a share of the measured maximum. More than all of it overloads on purpose.
-pub fn share(text: &str) -> Option<f64> {
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    (percent > 0.0 && percent <= 1000.0).then_some(percent / 100.0)
 }
 
 #[cfg(test)]

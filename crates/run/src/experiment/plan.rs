@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 
 use super::check::check;
 use super::notebook::Identity;
-use super::point::Point;
 use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
 use crate::prepare;
 use pgdyno_database::dialect;
+use pgdyno_model::experiment::point::Point;
 use pgdyno_model::experiment::{Axis, POINT_NAME};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};

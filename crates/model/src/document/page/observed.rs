@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::SlowestStatement;
-use crate::document::SeriesKind;
+use crate::observed::Kind;
 
 /// An instrument.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -67,7 +67,7 @@ pub struct Series {
     /// `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty.
     pub unit: String,
     /// How it is to be taken.
-    pub kind: SeriesKind,
+    pub kind: Kind,
     /// What it tells, in a clause, where the instrument says.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]

@@ -1,9 +1,9 @@
 //! `pgdyno pgio setup`: the tables.
 
-use super::{PACK, PREFIX, SetupArgs, Verbosity};
-use crate::cli::interrupts;
+use super::{PACK, PREFIX, SetupArgs};
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::answer;
+use pgdyno_output::{Verbosity, answer};
+use pgdyno_run::interrupts;
 use pgdyno_workload::filling::{Connections, Method};
 use pgdyno_workload::loader::{self, How, Request, Watch};
 use pgdyno_workload::params::Params;

@@ -5,12 +5,10 @@ use serde_json::Value;
 
 use super::expect::Expectations;
 use super::growth::Growth;
-use super::measure::{Measure, READ, UPDATE};
-use super::server_side::EVENT;
-use pgdyno_database::dialect::Product;
 use pgdyno_model::client_bound::{CLIENT_BOUND_SHARE, limiting};
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::calibration::{Grown, Step};
+use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook};
 use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
 
@@ -26,6 +24,10 @@ pub struct Calibration {
     pub params: Vec<String>,
     /// Where, for people.
     pub target: String,
+    /// The server's product and version, for people.
+    pub server: String,
+    /// Why no commit was measured that does not wait for the disk, where the product has none.
+    pub no_wait: Option<String>,
     /// What is known of the server.
     pub facts: Facts,
     /// Rows and the like: what the workload's clients started with.
@@ -102,6 +104,8 @@ pub fn of_experiment(
     };
     let mut calibration = Calibration {
         params: serde_json::from_value(definition["params"].clone()).unwrap_or_default(),
+        server: definition["server"].as_str().unwrap_or_default().to_owned(),
+        no_wait: definition["no_wait"].as_str().map(str::to_owned),
         ..Calibration::new(experiment.clone(), expectations, growth)
     };
     let mut trials = store.trials(&Filter {
@@ -116,7 +120,7 @@ pub fn of_experiment(
             continue;
         };
         let outcome = store.outcome(trial.number)?;
-        let server_side = store.events(trial.number, EVENT)?;
+        let server_side = store.events(trial.number, SERVER_SIDE)?;
         let server_side = server_side
             .first()
             .and_then(|e| serde_json::from_str(e).ok());
@@ -171,6 +175,8 @@ impl Calibration {
             growth,
             params: Vec::new(),
             target: String::new(),
+            server: String::new(),
+            no_wait: None,
             facts: Facts::unknown("nothing was measured"),
             variables: Vec::new(),
             round_trip: None,
@@ -211,14 +217,6 @@ impl Calibration {
         }
         self.target = outcome.target;
         self.facts = outcome.facts;
-    }
-
-    /// The server's product and version, for people.
-    pub fn server(&self) -> String {
-        match self.facts.version.known() {
-            Some(version) => Product::recognise(version).title(),
-            None => "a server that does not say what it is".to_owned(),
-        }
     }
 }
 

@@ -4,26 +4,28 @@ use std::path::Path;
 use std::time::Duration;
 
 use pgdyno_drive::record::{ClientUnits, Recording, Tally};
-use pgdyno_model::{Exit, Fact, Failure, TrialSpec};
+use pgdyno_model::{Exit, Fact, Failure, Observer, Outcome, TrialSpec};
 use pgdyno_session::Session;
 use time::OffsetDateTime;
 
 use super::conf::Conf;
 use super::lines::{self, COUNTERS, Counters, SessionRow};
-use super::{PACK, PREFIX, RunArgs, Verbosity};
-use crate::cli::run;
+use super::{PACK, PREFIX, RunArgs};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
 use pgdyno_model::notebook::verdict;
-use pgdyno_output::{Keep, write_answer};
-use pgdyno_report::{documents, summary};
+use pgdyno_output::{Keep, Ran, Verbosity, write_answer};
 use pgdyno_run::header;
 use pgdyno_run::interrupts;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 
-pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+pub fn open(
+    args: &RunArgs,
+    verbosity: Verbosity,
+    screen: &mut dyn Observer<Outcome>,
+) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
     if !args.out.is_dir() {
         let text = format!("--out {}: there is no such directory", args.out.display());
@@ -60,36 +62,24 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         let head = lines::head(&conf, &shared_buffers, OffsetDateTime::now_utc());
         write_answer(format_args!("{head}"))?;
     }
-    let keep = match args.no_store {
-        true => Keep::nothing(),
-        false => Keep::begin(
-            args.store.store.as_deref(),
-            &header::header(&trial.spec, &prepared),
-        ),
-    };
+    let store = (!args.no_store).then_some(args.store.store.as_deref());
+    let keep = Keep::begin(store, || header::header(&trial.spec, &prepared));
     let since = (interrupts, interrupted_before);
-    let (outcome, number) = run::measure(trial, &prepared, keep, verbosity, since)?;
-    let recording = &outcome.recording;
+    let ran = Ran::run(trial, &prepared, keep, screen, since)?;
+    let recording = &ran.outcome.recording;
     write_sessions(&args.out, &conf, recording)?;
     if is_text {
         let elapsed = Duration::from_micros(recording.measured.elapsed_us);
-        let its_lines = tail(&conf, outcome.accounting.as_ref(), elapsed);
+        let its_lines = tail(&conf, ran.outcome.accounting.as_ref(), elapsed);
         write_answer(format_args!("{its_lines}\n"))?;
         if let (_, Some(why)) = verdict(recording) {
             write_answer(format_args!(
                 "NOT VALID: {why}; the figures are not of the run that was asked for\n\n"
             ))?;
         }
-        write_answer(format_args!(
-            "{}",
-            summary::text(&documents::trial(&outcome))
-        ))?;
     }
-    json_to.write(&documents::whole(&outcome))?;
-    if let Some(number) = number.filter(|_| !verbosity.quiet) {
-        pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
-    }
-    Ok(run::exit(&outcome, interrupts))
+    ran.print(json_to, verbosity.quiet)?;
+    Ok(ran.exit(interrupts))
 }
 
 /// The rows of the first table; a run may touch fewer.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_model::Fact;
-use pgdyno_model::document::{Accounting, BufferCounters, DeviceUse, Expected, UnitCount};
+use super::{Accounting, BufferCounters, DeviceUse, Expected, UnitCount};
+use crate::Fact;
 
 /// Counters by name.
-pub(super) fn counters(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
+pub fn counters(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
 }
 

@@ -1,10 +1,12 @@
-//! Whether a trial was steady: a figure of each of its seconds, put before `pgdyno_stats`. What is
+//! Whether a trial was steady: a figure of each of its seconds, judged by `pgdyno_stats`. What is
 //! measured of a second depends on the trial's pace: in a closed loop its throughput; under a rate,
 //! where throughput is that of the schedule, response times too.
 
 use pgdyno_drive::record::{Interval, Recording, Second, Units};
-use pgdyno_model::document::Figure;
-use pgdyno_stats::{Steadiness, steadiness};
+use pgdyno_stats::{Steadiness as Found, steadiness};
+use serde::Serialize;
+
+use super::Figure;
 
 /// Shorter intervals are the rest of a second at the end of a phase: they are no second's figure.
 const SECOND_MIN_S: f64 = 0.999;
@@ -61,40 +63,80 @@ struct Done {
     response_us: u64,
 }
 
-/// What the seconds of the measured time tell of a figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Course {
-    /// Of which.
+/// Whether a figure was steady over the seconds of the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Steadiness {
+    /// Which figure.
     pub figure: Figure,
-    /// Whole seconds that were looked at.
+    /// How many seconds were judged.
     pub seconds: usize,
     /// What was found.
-    pub steadiness: Steadiness,
+    pub verdict: SteadinessVerdict,
+    /// From the first to the last quarter, as a share.
+    pub change: Option<f64>,
+    /// Of the trend.
+    pub p: Option<f64>,
+    /// From which second on, after a warm-up.
+    pub steady_from_s: Option<usize>,
+    /// The same in words.
+    pub sentence: String,
 }
 
-impl Course {
-    /// In words.
-    pub fn sentence(&self) -> String {
-        self.steadiness.sentence(self.figure.name())
+/// What was found of a figure's seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum SteadinessVerdict {
+    /// No trend.
+    Steady,
+    /// A trend.
+    Drifts,
+    /// It begins with a warm-up.
+    WarmUp,
+    /// Too few seconds to say.
+    TooShort,
+    /// Seconds without the figure.
+    Incomplete,
+}
+
+impl Steadiness {
+    /// Of throughput, and of response time under a rate.
+    pub fn all(recording: &Recording) -> Vec<Self> {
+        let mut scripts = recording.seconds.iter().flat_map(|second| &second.scripts);
+        let has_schedule = scripts.any(|script| script.response.is_some());
+        let response = has_schedule.then_some(Figure::ResponseTime);
+        let figures = [Figure::Throughput].into_iter().chain(response);
+        let of = |figure: Figure| {
+            let measured = recording.seconds.iter().filter(|second| !second.warmup);
+            let series: Vec<f64> = measured.filter_map(|s| of_second(figure, s)).collect();
+            Self::of(figure, &series)
+        };
+        figures.map(of).collect()
     }
-}
 
-/// Throughput, and response time under a rate.
-pub fn courses(recording: &Recording) -> Vec<Course> {
-    let mut scripts = recording.seconds.iter().flat_map(|second| &second.scripts);
-    let has_schedule = scripts.any(|script| script.response.is_some());
-    let response = has_schedule.then_some(Figure::ResponseTime);
-    let figures = [Figure::Throughput].into_iter().chain(response);
-    let course = |figure: Figure| {
-        let measured = recording.seconds.iter().filter(|second| !second.warmup);
-        let series: Vec<f64> = measured.filter_map(|s| of_second(figure, s)).collect();
-        Course {
+    /// Of a figure of each second.
+    pub fn of(figure: Figure, series: &[f64]) -> Self {
+        let found = steadiness(series);
+        let (verdict, trend, steady_from_s) = match found {
+            Found::TooShort { .. } => (SteadinessVerdict::TooShort, None, None),
+            Found::Incomplete { .. } => (SteadinessVerdict::Incomplete, None, None),
+            Found::Steady { quarters, p } => (SteadinessVerdict::Steady, Some((quarters, p)), None),
+            Found::WarmUp { steady_from, .. } => {
+                (SteadinessVerdict::WarmUp, None, Some(steady_from))
+            }
+            Found::Drifts { quarters, p } => (SteadinessVerdict::Drifts, Some((quarters, p)), None),
+        };
+        Self {
             figure,
             seconds: series.len(),
-            steadiness: steadiness(&series),
+            verdict,
+            change: trend.map(|(quarters, _)| quarters.change()),
+            p: trend.map(|(_, p)| p),
+            steady_from_s,
+            sentence: found.sentence(figure.name()),
         }
-    };
-    figures.map(course).collect()
+    }
 }
 
 #[cfg(test)]

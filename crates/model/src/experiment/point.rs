@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_model::experiment::POINT_NAME;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Failure, TrialSpec};
 use serde_json::{Map, Value, json};
 
-use super::parameter::{self, MAX};
+use super::POINT_NAME;
+use crate::spec::TargetSpec;
+use crate::{Failure, TrialSpec};
+
+/// The rate of a closed loop.
+pub const MAX: &str = "max";
 
 /// Values by parameter; those of the workload and the server as `params.NAME`, `settings.NAME`.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,7 +152,7 @@ impl Point {
     /// Its pace.
     pub fn rate(&self) -> Rate {
         match self.0.get("rate") {
-            Some(Value::String(text)) => parameter::share(text).map_or(Rate::Max, Rate::Share),
+            Some(Value::String(text)) => share(text).map_or(Rate::Max, Rate::Share),
             Some(number) => number.as_f64().map_or(Rate::Max, Rate::PerSecond),
             None => Rate::Max,
         }
@@ -221,6 +223,12 @@ impl Point {
             .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.to_owned(), text(value))))
             .collect()
     }
+}
+
+/// `70%` as 0.7: a share of the measured maximum. More than all of it overloads on purpose.
+pub fn share(text: &str) -> Option<f64> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (percent > 0.0 && percent <= 1000.0).then_some(percent / 100.0)
 }
 
 /// A value without quotes, lists with spaces between.

@@ -1,26 +1,15 @@
 //! The experiments of `pgdyno slob sweep`: the active set from what surely fits in
 //! shared_buffers to what fits nowhere, or the sessions, or the share of reads.
 //!
-//! Not for: carrying them out (`conduct.rs`), what came of it (`report::slob_sweep`).
+//! Not for: carrying them out (`run/experiment/conduct.rs`), what came of it (`report::slob_sweep`).
 
 use std::time::Duration;
 
-use pgdyno_model::text;
 use serde_json::Value;
 
-use pgdyno_model::Experiment;
-use pgdyno_model::experiment::{Commented, Comments, Order, scalar, seconds};
-
-/// What varies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vary {
-    /// The active set.
-    Size,
-    /// The sessions.
-    Sessions,
-    /// How much of the work is reads.
-    Reads,
-}
+use super::{Commented, Comments, Experiment, Order, scalar, seconds};
+pub use crate::document::slob_sweep::SlobVary as Vary;
+use crate::text;
 
 impl Vary {
     /// What varies in a point, as records have it.
@@ -239,8 +228,6 @@ impl SlobSweep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::testing::planned;
-    use serde_json::json;
 
     const GB: u64 = 1 << 30;
 
@@ -316,34 +303,5 @@ mod tests {
             .sizes(1),
             [1024]
         );
-    }
-
-    #[test]
-    fn each_sweep_is_an_experiment() {
-        let sweep = |vary| SlobSweep {
-            vary,
-            blocks: 32_768,
-            active: 8192,
-            sizes: vec![4096, 8192, 32_768],
-            sessions: vec![1, 2],
-            updates: vec![0, 10, 50, 100],
-            duration: Duration::from_secs(2),
-            warmup: Duration::from_secs(1),
-            repeats: 2,
-            seed: Some(3),
-            params: vec![("work_unit".to_owned(), "64".to_owned())],
-        };
-        for (vary, trials) in [(Vary::Size, 6), (Vary::Sessions, 4), (Vary::Reads, 8)] {
-            let made = sweep(vary).experiment();
-            let text = made.to_toml();
-            let plan = planned(&made);
-            assert_eq!(plan.slots.len(), trials, "{text}");
-            // And it is known again by its points.
-            let points = plan.points.iter().map(|planned| planned.point.to_json());
-            let points: Vec<Value> = points.collect();
-            assert_eq!(Vary::in_points(&points), Some(vary), "{text}");
-            let other = json!({ "workload": ["slob"], "params": { "active": 4096 } });
-            assert_eq!(Vary::in_points(&[other]), None);
-        }
     }
 }

@@ -11,13 +11,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Verbosity;
-use super::store_args::StoreArgs;
 use conf::Conf;
 use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
-use pgdyno_output::JsonArg;
+use pgdyno_model::{Exit, Failure, Observer, Outcome};
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity};
 
 /// The name by which it may be called.
 pub const NAME: &str = "pgio";
@@ -94,11 +92,18 @@ pub struct RunArgs {
     pub no_store: bool,
 }
 
-/// Does it.
-pub fn open(verb: &PgioVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
+/// Does it; `screen` shows a run while it goes on.
+///
+/// # Errors
+/// What stands in the way.
+pub fn open(
+    verb: &PgioVerb,
+    verbosity: Verbosity,
+    screen: &mut dyn Observer<Outcome>,
+) -> Result<Exit, Failure> {
     match verb {
         PgioVerb::Setup(args) => setup::open(args, verbosity),
-        PgioVerb::Run(args) => run::open(args, verbosity),
+        PgioVerb::Run(args) => run::open(args, verbosity, screen),
     }
 }
 

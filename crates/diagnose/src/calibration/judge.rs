@@ -3,7 +3,6 @@
 //! would be as expected, it is the tail.
 
 use super::read::{Calibration, Measured};
-use pgdyno_database::dialect::Product;
 use pgdyno_model::Fact;
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::calibration::{Cause, Grown, LineVerdict, Part, Range, Sync, What};
@@ -123,11 +122,7 @@ fn of_sync(c: &Calibration) -> Sync {
             ));
         }
         None => {
-            let version = c.facts.version.known().map_or("", String::as_str);
-            let why = match &Product::recognise(version).dialect.probes.wait {
-                Ok(_) => "it was not measured",
-                Err(why) => why,
-            };
+            let why = c.no_wait.as_deref().unwrap_or("it was not measured");
             let text = format!("how much of a commit is waiting for disks is not known: {why}");
             sync.sentences.push(text);
         }
@@ -507,7 +502,7 @@ mod tests {
     #[test]
     fn where_the_wait_cannot_be_left_out_the_commit_is_one_part() {
         let mut c = calibration([500, 9000, 0, 900, 9900]);
-        c.facts.version = Fact::Known("CockroachDB CCL v22.2.0 (x86_64)".to_owned());
+        c.no_wait = Some("CockroachDB has no setting for it".to_owned());
         let judged = Judged::of(&c);
         let update = &judged.lines[3];
         assert_eq!(

@@ -1,11 +1,10 @@
 //! The experiment of `pgdyno lab retries`: to run, or to print and change.
 //!
-//! Not for: carrying it out (`conduct.rs`), what came of it (`report::retries_lab`).
+//! Not for: carrying it out (`run/experiment/conduct.rs`), what came of it (`report::retries_lab`).
 
 use std::time::Duration;
 
-use pgdyno_model::Experiment;
-use pgdyno_model::experiment::{Commented, Comments, scalar, seconds, values};
+use super::{Commented, Comments, Experiment, scalar, seconds, values};
 
 /// What the file says at its top.
 const HEADING: &str = "\
@@ -118,65 +117,5 @@ impl Lab {
         }
         // There is no place for a savepoint in them.
         experiment.exclude([("retry", values(["savepoint"])), ("mix", whole)])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiment::plan::Plan;
-    use crate::experiment::testing::planned;
-
-    fn plan(lab: &Lab) -> Plan {
-        planned(&lab.experiment())
-    }
-
-    fn lab() -> Lab {
-        Lab {
-            workload: "tpcb".to_owned(),
-            forms: FORMS.map(str::to_owned).to_vec(),
-            clients: vec![1, 32],
-            isolation: Vec::new(),
-            length: Length::Time(Duration::from_secs(5)),
-            repeats: 2,
-            seed: None,
-            params: Vec::new(),
-            full: false,
-        }
-    }
-
-    #[test]
-    fn every_form_is_run_with_every_number_of_clients_in_turn() {
-        let plan = plan(&lab());
-        assert_eq!(plan.slots.len(), 6 * 2 * 2);
-        let labels: Vec<_> = plan.slots.iter().map(|slot| plan.label(slot)).collect();
-        assert_eq!(labels[0], "clients 1, mix statements, repeat 1");
-        assert_eq!(labels[1], "clients 1, mix batch, repeat 1");
-        assert_eq!(labels[12], "clients 1, mix statements, repeat 2");
-    }
-
-    #[test]
-    fn all_of_it_has_levels_policies_and_foreign_keys_too() {
-        for workload in WORKLOADS {
-            let full = Lab {
-                workload: workload.to_owned(),
-                isolation: LEVELS.map(str::to_owned).to_vec(),
-                seed: Some(-3),
-                params: vec![("scale".to_owned(), "2".to_owned())],
-                full: true,
-                ..lab()
-            };
-            // Six forms with three policies, and two with savepoints as well.
-            let each = 2 * 3 * 2 * 2;
-            assert_eq!(plan(&full).slots.len(), (6 * 3 + 2) * each);
-        }
-        let one = Lab {
-            forms: vec!["statements".to_owned()],
-            full: true,
-            length: Length::Transactions(3),
-            params: vec![("foreign_keys".to_owned(), "true".to_owned())],
-            ..lab()
-        };
-        assert_eq!(plan(&one).slots.len(), 4 * 2 * 2);
     }
 }
