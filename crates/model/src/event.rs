@@ -72,7 +72,7 @@ pub struct Finished<'a, O> {
     pub outcome: Result<&'a O, &'a Failure>,
     /// What went wrong, in a sentence; also of a trial that has an outcome.
     pub error: Option<&'a str>,
-    /// What happened before it, as records have it: loading, settings, hygiene.
+    /// What happened before it, as records have it: loading, settings, the reset.
     pub before: &'a serde_json::Value,
 }
 

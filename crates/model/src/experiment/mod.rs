@@ -7,8 +7,8 @@
 
 mod build;
 pub mod calibration;
-mod hygiene;
 pub mod point;
+mod reset;
 pub mod retries_lab;
 mod seconds;
 pub mod slob_sweep;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use build::{scalar, values};
-pub use hygiene::{Hygiene, Vacuum};
+pub use reset::{Reset, Vacuum};
 pub use seconds::seconds;
 pub use toml::{Commented, Comments};
 
@@ -47,7 +47,7 @@ pub struct Experiment {
     /// Where order and trials take their random numbers from.
     pub seed: Option<i64>,
     /// What happens between trials.
-    pub hygiene: Hygiene,
+    pub reset: Reset,
     /// Whether to find out how much load the system takes.
     pub capacity: Option<Capacity>,
 }
@@ -113,11 +113,12 @@ impl PartialEq for Exclude {
 pub const POINT_NAME: &str = "name";
 
 /// In which order trials run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// All points once, then all again: what drifts hits all points alike. Points that need
     /// different tables are kept apart, so that each table is loaded once.
+    #[default]
     Interleaved,
     /// Drawn.
     Random,
@@ -126,13 +127,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// Each with its word in files.
-    pub const WORDS: [(&'static str, Order); 3] = [
-        ("interleaved", Order::Interleaved),
-        ("random", Order::Random),
-        ("sequential", Order::Sequential),
-    ];
-
     /// Its word in files.
     pub fn word(self) -> &'static str {
         match self {
@@ -172,7 +166,7 @@ impl Experiment {
             repeats: 1,
             order: Order::Interleaved,
             seed: None,
-            hygiene: Hygiene::default(),
+            reset: Reset::default(),
             capacity: None,
         }
     }

@@ -413,7 +413,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
     // An experiment, but no calibration.
     let database = Database::new("calibrate_other");
     let file = store.0.path().join("other.toml");
-    let sweep = "workload = 'insert-size'\nduration = '100ms'\nhygiene.settle = 0\n";
+    let sweep = "workload = 'insert-size'\nduration = '100ms'\nreset.settle = 0\n";
     std::fs::write(&file, sweep).unwrap();
     let file = file.to_str().unwrap();
     store

@@ -3,8 +3,7 @@
 use crate::support::Database;
 use crate::written::Experiment;
 
-const TWO: &str =
-    "workload = 'select-only'\nduration = '1m'\nhygiene.settle = 0\nclients = [1, 2]\n";
+const TWO: &str = "workload = 'select-only'\nduration = '1m'\nreset.settle = 0\nclients = [1, 2]\n";
 
 #[test]
 fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {

@@ -9,7 +9,7 @@ use crate::written::Experiment;
 fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
     let database = Database::new("sweep_points");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nduration = '300ms'\nrepeats = 2\nhygiene.settle = 0\n\
+        "workload = 'select-only'\nduration = '300ms'\nrepeats = 2\nreset.settle = 0\n\
          clients = [2, 1]\n",
         &database,
     );
@@ -90,7 +90,7 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
 fn trials_that_find_the_maximum_are_no_points() {
     let database = Database::new("sweep_maxima");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nduration = '300ms'\nhygiene.settle = 0\nrate = '50%'\n",
+        "workload = 'select-only'\nduration = '300ms'\nreset.settle = 0\nrate = '50%'\n",
         &database,
     );
     experiment.run(&[]).expect(0, &["2 of 2 trials complete"]);

@@ -8,7 +8,7 @@ use crate::support::{self, Database};
 use crate::written::{Experiment, assert_sums};
 
 /// 2 x 2 x 2 short trials; one of the parameters is a setting of the whole server.
-const CUBE: &str = "duration = '400ms'\nhygiene.settle = 0\n\
+const CUBE: &str = "duration = '400ms'\nreset.settle = 0\n\
      [matrix]\nworkload = ['tpcb', 'select-only']\nclients = [1, 2]\n\
      settings.bgwriter_delay = ['111ms', '333ms']\n";
 

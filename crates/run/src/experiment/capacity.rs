@@ -4,13 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::Plan;
 use super::schedule::Slot;
 use pgdyno_diagnose::capacity::ladders;
 use pgdyno_model::Failure;
 use pgdyno_model::event::Role;
 use pgdyno_model::experiment::Capacity;
-use pgdyno_model::experiment::point::Rate;
+use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::TrialRow;
 
 /// Fewer rates make no curve.
@@ -22,11 +21,11 @@ const PARTS: u32 = 3;
 ///
 /// # Errors
 /// A point without a rate, a ladder with too few of them.
-pub fn check(plan: &Plan) -> Result<(), Failure> {
+pub fn check(points: &[Point]) -> Result<(), Failure> {
     let mut rungs: BTreeMap<String, usize> = BTreeMap::new();
-    for planned in &plan.points {
-        let is_open = planned.point.rate() != Rate::Max;
-        *rungs.entry(planned.point.without_rate().key()).or_default() += usize::from(is_open);
+    for point in points {
+        let is_open = point.rate() != Rate::Max;
+        *rungs.entry(point.without_rate().key()).or_default() += usize::from(is_open);
     }
     if rungs.values().all(|rates| *rates >= RATES_MIN) {
         return Ok(());
@@ -38,35 +37,39 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     .hint("pgdyno sweep --preset capacity --print shows a whole experiment"))
 }
 
-/// Trials to be added when all of the plan's are complete: rates between the last that keeps the
-/// limit and the first that breaks it. They follow from the plan's own trials alone, so that a
+/// Trials to be added when all of a plan's points are complete: rates between the last that keeps
+/// the limit and the first that breaks it. They follow from the plan's own trials alone, so that a
 /// sweep that is resumed adds the same.
-pub fn between(plan: &Plan, capacity: Capacity, trials: &[TrialRow]) -> Vec<Slot> {
-    let planned: Vec<String> = plan.points.iter().map(|p| p.point.key()).collect();
+pub fn between(
+    points: &[&Point],
+    repeats: u32,
+    capacity: Capacity,
+    trials: &[TrialRow],
+) -> Vec<Slot> {
+    let planned: Vec<String> = points.iter().map(|point| point.key()).collect();
     let of_plan = trials.iter().filter(|trial| {
         let point = trial.point.as_ref().map(ToString::to_string);
         point.is_some_and(|point| planned.contains(&point))
     });
     let of_plan: Vec<TrialRow> = of_plan.cloned().collect();
     let mut slots = Vec::new();
-    for ladder in ladders(plan.points.iter().map(|p| &p.point), &of_plan) {
+    for ladder in ladders(points.iter().copied(), &of_plan) {
         let (Ok(curve), _) = ladder.curve() else {
             continue;
         };
         let Some((low, high)) = curve.bracket(capacity.slo_us()) else {
             continue;
         };
-        let index = plan
-            .points
+        let index = points
             .iter()
-            .position(|p| p.point.without_rate() == ladder.point);
+            .position(|point| point.without_rate() == ladder.point);
         let Some(index) = index else { continue };
         let rates = (1..PARTS).map(|part| {
             let share = f64::from(part) / f64::from(PARTS);
             tidy(low + share * (high - low))
         });
         let rates: Vec<f64> = rates.filter(|rate| low < *rate && *rate < high).collect();
-        for repeat in 1..=plan.experiment.repeats {
+        for repeat in 1..=repeats {
             slots.extend(rates.iter().map(|rate| Slot {
                 index,
                 point: ladder.point.at_rate(*rate),
@@ -89,6 +92,7 @@ fn tidy(rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::plan::Plan;
     use crate::experiment::reader;
     use crate::experiment::toml_text::Source;
     use pgdyno_model::spec::TargetSpec;
@@ -117,7 +121,7 @@ mod tests {
     #[test]
     fn what_is_wrong_in_its_section_is_said_with_its_place() {
         for (section, want) in [
-            ("[capacity]", "e:2:1: capacity: there is no slo in it"),
+            ("[capacity]", "e:2:1: capacity: missing field `slo`"),
             ("capacity.slo = 'soon'", "slo: "),
             ("capacity.sol = '5ms'", "there are: slo"),
             ("capacity = 5", "capacity"),

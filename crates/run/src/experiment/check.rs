@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use toml::de::DeValue;
 
 use super::parameter;
 use pgdyno_model::experiment::{Axis, POINT_NAME};
@@ -47,10 +46,7 @@ fn takes(name: &str, value: &Value) -> Result<(), Failure> {
         return Ok(());
     }
     let kind = parameter::find(name).ok_or_else(|| wrong("there is no such parameter"))?;
-    // JSON of texts, numbers and lists of texts is TOML.
-    let text = value.to_string();
-    let parsed = DeValue::parse(&text).map_err(|e| wrong(e.message()))?;
-    kind.accept(parsed.get_ref()).map_err(|why| wrong(&why))?;
+    kind.accept(value).map_err(|why| wrong(&why))?;
     Ok(())
 }
 

@@ -24,7 +24,7 @@ use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
-use pgdyno_model::experiment::point::Rate;
+use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::verdict;
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
@@ -151,7 +151,9 @@ impl Sweep<'_> {
             // They follow from the plan's own trials alone.
             Some(capacity) if self.slots.len() == self.plan.slots.len() => {
                 let results = notebook.results()?;
-                Ok(capacity::between(self.plan, capacity, &results))
+                let points: Vec<&Point> = self.plan.points.iter().map(|p| &p.point).collect();
+                let repeats = self.plan.experiment.repeats;
+                Ok(capacity::between(&points, repeats, capacity, &results))
             }
             _ => self.means.study.more(notebook),
         }
@@ -357,7 +359,7 @@ impl Sweep<'_> {
         }
 
         let pack = planned.tables.as_ref().map(|tables| &tables.made);
-        let wanted = &self.plan.experiment.hygiene;
+        let wanted = &self.plan.experiment.reset;
         let record = reset::tidy(
             &mut session,
             place.dialect,
@@ -373,7 +375,7 @@ impl Sweep<'_> {
             let text = format!("nothing was tidied up: {why}");
             self.means.observer.notice(&Notice::Note(text));
         }
-        before.hygiene = Some(record);
+        before.reset = Some(record);
         session.close();
 
         let target = place.target.with_settings(place.dialect, &of_session);

@@ -1,13 +1,14 @@
 //! Experiments: a file that describes a matrix of trials, its unfolding into a plan, and carrying
 //! the plan out, trial by trial, into a notebook.
 //!
-//! Not for: what a trial is and how one is measured (`trial.rs`), what happens between trials
-//! (`reset`, `settings`).
+//! Not for: what a trial is and how one is measured (`crate::trial`), what happens between trials
+//! (`crate::reset`, `crate::settings`).
 
 pub mod capacity;
 mod check;
 pub mod conduct;
 pub mod estimate;
+mod file;
 pub mod matrix;
 pub mod notebook;
 pub mod parameter;

@@ -5,9 +5,6 @@ use pgdyno_model::experiment::point::{MAX, share};
 use pgdyno_model::spec::TrialOption;
 use pgdyno_model::spec::secret::has_password;
 use serde_json::{Value, json};
-use toml::de::DeValue;
-
-use super::toml_text::{json as scalar, kind, number};
 
 const WORKLOAD: &str = "workload";
 
@@ -40,6 +37,9 @@ const OTHERS: [(&str, &str, Parameter); 2] = [
     ),
 ];
 
+/// Tables of parameters whose names are the workload's and the server's.
+pub const TABLES: [&str; 2] = ["params", "settings"];
+
 /// What a sweep adds to the help of an option.
 const NOTES: [(&str, &str); 2] = [
     (
@@ -54,7 +54,10 @@ const NOTES: [(&str, &str); 2] = [
 
 /// The parameter of this name.
 pub fn find(name: &str) -> Option<Parameter> {
-    if name.starts_with("params.") || name.starts_with("settings.") {
+    if name
+        .split_once('.')
+        .is_some_and(|(table, _)| TABLES.contains(&table))
+    {
         return Some(Parameter::Scalar);
     }
     if let Some((_, _, other)) = OTHERS.iter().find(|(other, _, _)| *other == name) {
@@ -65,6 +68,12 @@ pub fn find(name: &str) -> Option<Parameter> {
         "rate" => Parameter::Rate(option),
         _ => Parameter::Option(option),
     })
+}
+
+/// The keys that stand for one or more.
+pub fn names() -> Vec<&'static str> {
+    let all = all().into_iter().map(|(name, _)| name);
+    all.chain(TABLES).collect()
 }
 
 /// All of them with a line of help, but for `params` and `settings`, whose names are the workload's and
@@ -91,18 +100,15 @@ impl Parameter {
     ///
     /// # Errors
     /// What it takes instead.
-    pub fn accept(self, value: &DeValue<'_>) -> Result<Value, String> {
+    pub fn accept(self, value: &Value) -> Result<Value, String> {
         let text = value.as_str();
-        let wrong = |wanted: &str| format!("{wanted} is wanted, not {}", shown(value));
+        let wrong = |wanted: &str| format!("{wanted} is wanted, not {value}");
         match self {
-            Parameter::Option(option) => match scalar(value) {
-                Some(value) => option.accept(&value),
-                None => Err(option.wanted(&shown(value))),
-            },
-            Parameter::Rate(option) => match (text, number(value)) {
-                (Some(MAX), _) => Ok(json!(MAX)),
-                (Some(text), _) if share(text).is_some() => Ok(json!(text)),
-                (None, Some(number)) => option.accept(&json!(number)),
+            Parameter::Option(option) => option.accept(value),
+            Parameter::Rate(option) => match text {
+                Some(MAX) => Ok(json!(MAX)),
+                Some(text) if share(text).is_some() => Ok(json!(text)),
+                None if value.is_number() => option.accept(value),
                 _ => Err(wrong(
                     "a positive number of transactions a second, a share of the maximum such as \
                      \"70%\", or \"max\"",
@@ -113,38 +119,28 @@ impl Parameter {
                  use a password file (~/.pgpass), PGPASSWORD or --url"
                     .to_owned(),
             ),
-            Parameter::Tables | Parameter::Target => {
-                let wanted = match self {
+            Parameter::Tables | Parameter::Target if text.is_none_or(str::is_empty) => {
+                Err(wrong(match self {
                     Parameter::Target => "a URL or key=value pairs",
                     _ => "a text",
-                };
-                let text = text.filter(|text| !text.is_empty());
-                text.map(|text| json!(text)).ok_or_else(|| wrong(wanted))
+                }))
             }
-            Parameter::Scalar => scalar(value)
-                .filter(|value| !value.is_array())
-                .ok_or_else(|| wrong("a text, a number, true or false")),
+            Parameter::Scalar if value.is_array() => Err(wrong("a text, a number, true or false")),
+            Parameter::Tables | Parameter::Target | Parameter::Scalar => Ok(value.clone()),
         }
-    }
-}
-
-/// A value as an error shows it.
-fn shown(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::Float(number) => number.to_string(),
-        other => kind(other).to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
 
     fn accept(name: &str, value: &str) -> Result<Value, String> {
-        let value = DeValue::parse(value).unwrap();
-        find(name).unwrap().accept(value.get_ref())
+        let value = toml::de::ValueDeserializer::parse(value).unwrap();
+        let value = Value::deserialize(value).unwrap();
+        find(name).unwrap().accept(&value)
     }
 
     #[test]
@@ -221,7 +217,7 @@ mod tests {
             ),
             ("target", "'host=db password = secret'", "PGPASSWORD"),
             ("target", "1", "a URL or key=value pairs"),
-            ("params.scale", "nan", "a number"),
+            ("params.scale", "[1]", "a text, a number, true or false"),
         ] {
             let e = accept(name, given).unwrap_err();
             assert!(e.contains(want), "{name} = {given}: {e}");

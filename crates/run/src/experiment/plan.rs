@@ -106,17 +106,16 @@ impl Plan {
         });
         let varied = varied.map(str::to_owned).collect();
         let identity = identity(&experiment, &points, seed);
-        let plan = Plan {
+        if experiment.capacity.is_some() {
+            capacity::check(&only_points)?;
+        }
+        Ok(Plan {
             experiment,
             points,
             slots,
             varied,
             identity,
-        };
-        if plan.experiment.capacity.is_some() {
-            capacity::check(&plan)?;
-        }
-        Ok(plan)
+        })
     }
 
     /// A trial for people: what varies, and which repeat.
@@ -211,7 +210,7 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     all.sort_unstable();
     let mut hash = Sha256::new();
     hash.update(all.join("\n"));
-    hash.update(json!(experiment.hygiene).to_string());
+    hash.update(json!(experiment.reset).to_string());
     let mut definition = json!({
         "toml": experiment.clone().seed(Some(seed)).to_toml(),
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
@@ -304,7 +303,7 @@ mod tests {
         assert_eq!(plan_of(kept).unwrap().identity, limited.identity);
         assert_ne!(
             one,
-            of("workload = 'tpcb'\nclients = [1, 2]\nhygiene.vacuum = 'never'")
+            of("workload = 'tpcb'\nclients = [1, 2]\nreset.vacuum = 'never'")
         );
     }
 }

@@ -110,7 +110,7 @@ PostgreSQL's default shared_buffers of 128 MB (a server elsewhere: by its own me
 Add the first scale that lies on disk if the disk is to be measured, and leave out those that
 its room does not allow."
         ))
-        .on("hygiene.settle", "pgbench-tools' RECOVERY"),
+        .on("reset.settle", "pgbench-tools' RECOVERY"),
     }
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::experiment::{Hygiene, Vacuum};
+use pgdyno_model::experiment::{Reset, Vacuum};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
@@ -73,7 +73,7 @@ pub fn tidy(
     session: &mut Session,
     dialect: &'static Dialect,
     pack: Option<&Pack>,
-    wanted: &Hygiene,
+    wanted: &Reset,
     written: &mut BTreeSet<String>,
     (interrupts, seen): (&'static Interrupts, u32),
 ) -> Result<Record, Failure> {
@@ -126,7 +126,7 @@ impl Tidying<'_> {
     fn all(
         &mut self,
         pack: Option<&Pack>,
-        wanted: &Hygiene,
+        wanted: &Reset,
         written: &mut BTreeSet<String>,
     ) -> Result<(), Failure> {
         let looking = |e| trouble::server(&e, "could not look at the server between two trials");

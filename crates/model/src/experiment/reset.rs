@@ -8,7 +8,7 @@ use super::seconds;
 
 /// What to do before each trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Hygiene {
+pub struct Reset {
     /// Tables to empty, besides those of pgdyno's own that start empty.
     pub truncate: Vec<String>,
     /// When to vacuum and analyze.
@@ -23,9 +23,9 @@ pub struct Hygiene {
     pub settle: Duration,
 }
 
-impl Default for Hygiene {
+impl Default for Reset {
     fn default() -> Self {
-        Hygiene {
+        Reset {
             truncate: Vec::new(),
             vacuum: Vacuum::Needed,
             checkpoint: true,
@@ -48,13 +48,6 @@ pub enum Vacuum {
 }
 
 impl Vacuum {
-    /// Each with its word in files.
-    pub const WORDS: [(&'static str, Vacuum); 3] = [
-        ("needed", Vacuum::Needed),
-        ("always", Vacuum::Always),
-        ("never", Vacuum::Never),
-    ];
-
     /// Its word in files.
     pub fn word(self) -> &'static str {
         match self {
