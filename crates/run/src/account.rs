@@ -17,7 +17,7 @@ use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Fact, Observer, Observers, Outcome};
 use pgdyno_observe::accounting::{Reader, expected};
-use pgdyno_workload::explain;
+use pgdyno_workload::statements;
 
 /// Whether the workload is about the storage layer: it says how its work units are explained.
 pub fn is_due(prepared: &Prepared) -> bool {
@@ -74,7 +74,7 @@ fn read_all(reader: &mut Reader, prepared: &Prepared, control: &Control) {
         return;
     };
     let dialect = prepared.product.dialect.name;
-    let Ok(statements) = explain::statements(pack, file, dialect, &prepared.variables) else {
+    let Ok(statements) = statements::of_file(pack, file, dialect, &prepared.variables) else {
         return;
     };
     let begun = Instant::now();
@@ -158,7 +158,7 @@ fn explained(reader: &mut Reader, prepared: &Prepared, units: &[UnitCount]) -> F
         Ok(buffers) => buffers,
         Err(why) => return unknown(why),
     };
-    let statements = explain::statements(pack, &explain.file, dialect.name, &prepared.variables);
+    let statements = statements::of_file(pack, &explain.file, dialect.name, &prepared.variables);
     let statements = match statements {
         Ok(statements) => statements,
         Err(why) => return Fact::Unknown(why),

@@ -2,7 +2,6 @@
 
 pub mod contention;
 mod counting;
-pub mod explain;
 mod expression;
 pub mod filling;
 pub mod folder;
@@ -23,5 +22,6 @@ pub mod shipped;
 pub mod spread;
 pub mod sql_words;
 pub mod state;
+pub mod statements;
 pub mod stop;
 pub mod template;

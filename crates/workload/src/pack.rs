@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::expression;
 use super::manifest::{
     self, Manifest, ManifestError, Mix, Param, Procedure, ScriptEntry, Table, Weight,
 };
 use super::mix::WeightedScript;
 use super::needs::Needs;
 use super::template::{self, Context};
-use super::{expression, params::Params};
 
 /// The sum of weights that are expressions: fine enough for any share that a run can tell.
 const WEIGHTS_SUM: f64 = 1e9;
@@ -392,12 +392,6 @@ impl Pack {
                 )
             }
         })
-    }
-
-    /// The values that a run of this mix has when nobody chooses any.
-    pub fn values_of(&self, mix: Option<&str>) -> Result<BTreeMap<String, String>, String> {
-        mix.map(|name| self.mix(name)).transpose()?;
-        Ok(Params::parse(self, mix, &[])?.or_defaults(self))
     }
 
     /// The scripts that a mix draws, each with its weight.

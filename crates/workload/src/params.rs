@@ -116,6 +116,15 @@ impl Params {
         or_dialect.unwrap_or_else(|| param.default.to_string())
     }
 
+    /// The values that a run of this mix has when the user gives none.
+    ///
+    /// # Errors
+    /// The pack has no such mix.
+    pub fn values_of(pack: &Pack, mix: Option<&str>) -> Result<BTreeMap<String, String>, String> {
+        mix.map(|name| pack.mix(name)).transpose()?;
+        Ok(Params::parse(pack, mix, &[])?.or_defaults(pack))
+    }
+
     /// Every parameter of the pack with the user's value, the mix's or the default.
     pub fn or_defaults(&self, pack: &Pack) -> BTreeMap<String, String> {
         pack.params()
