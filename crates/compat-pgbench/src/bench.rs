@@ -244,7 +244,7 @@ fn weighted(asked: &Bench) -> Vec<WeightedScript> {
             weight: script.weight as u32,
             retries: None,
             must_find: false,
-            touches: None,
+            key: None,
         }
     };
     asked.scripts.iter().zip(&asked.texts).map(script).collect()

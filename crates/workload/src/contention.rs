@@ -57,7 +57,7 @@ mod tests {
             weight: 1,
             retries: None,
             must_find: false,
-            touches: None,
+            key: None,
         }
     }
 

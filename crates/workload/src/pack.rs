@@ -51,14 +51,13 @@ impl Pack {
         let sql = [
             ("schema", &manifest.schema),
             ("after_load", &manifest.after_load),
+            ("before_warmup", &manifest.before_warmup),
         ];
         let sql = sql.iter().filter_map(|(k, f)| f.as_ref().map(|f| (*k, f)));
         let procedures = manifest.procedures.iter().map(|p| ("procedure", &p.file));
         let counts = manifest.params.iter();
         let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
         let explains = manifest.explains.iter().map(|e| ("explain", &e.file));
-        let reads_all = manifest.read_all.iter().map(|file| ("read_all", file));
-        let explains = explains.chain(reads_all);
         let named = scripts.chain(sql).chain(procedures).chain(counts);
         for (key, name) in named.chain(explains) {
             if !files.contains_key(name) {
@@ -119,6 +118,12 @@ impl Pack {
         self.base.as_ref().map_or(self, |b| b.tables_pack())
     }
 
+    /// Whether runs are accounted for: what the storage layer does is compared with what the work units
+    /// are expected to read.
+    pub fn is_accounted(&self) -> bool {
+        !self.manifest.explains.is_empty()
+    }
+
     /// The tables this pack works on, in the order in which they are filled.
     pub fn tables(&self) -> &[Table] {
         &self.tables_pack().manifest.tables
@@ -168,9 +173,6 @@ impl Pack {
         text: &str,
         values: &BTreeMap<String, String>,
     ) -> Result<String, String> {
-        if !self.manifest.templates {
-            return Ok(text.to_owned());
-        }
         let context = Context {
             values,
             define: &self.manifest.define,
@@ -328,7 +330,7 @@ impl Pack {
                     weight,
                     retries: s.retries.clone(),
                     must_find: s.must_find,
-                    touches: s.touches.clone(),
+                    key: s.key.clone(),
                 })
             })
             .collect()
@@ -345,37 +347,6 @@ impl Pack {
             needs.add(script, &self.manifest.procedures);
         }
         Ok(needs)
-    }
-
-    /// Why these parameters do not go together; `None` when they do. Without a mix's scripts only
-    /// what always matters is looked at, without a dialect what matters everywhere and whatever the tables are.
-    ///
-    /// # Errors
-    /// A rule with a mistake.
-    pub fn refuses(
-        &self,
-        drawn: Option<&[WeightedScript]>,
-        dialect: Option<&str>,
-        values: &BTreeMap<String, String>,
-    ) -> Result<Option<String>, String> {
-        let place = format!("{}/{}: refuse", self.place, manifest::FILE_NAME);
-        for refusal in &self.manifest.refusals {
-            let is_drawn = |s: &WeightedScript| refusal.scripts.contains(&s.name);
-            let of_scripts =
-                refusal.scripts.is_empty() || drawn.is_some_and(|drawn| drawn.iter().any(is_drawn));
-            let of_dialect = refusal.only.is_empty()
-                || dialect.is_some_and(|name| refusal.only.iter().any(|only| only == name));
-            let is_known = dialect.is_some() || !refusal.of_tables;
-            if of_scripts
-                && of_dialect
-                && is_known
-                && expression::condition(&place, &refusal.when, values)?
-            {
-                let why = self.made(&place, &refusal.why, values)?;
-                return Ok(Some(format!("{}: {why}", self.name())));
-            }
-        }
-        Ok(None)
     }
 
     /// The mix of this name.

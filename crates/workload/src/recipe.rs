@@ -9,7 +9,7 @@ use pgdyno_session::{quote_ident, quote_literal};
 
 use super::expression::{self, Chance, evaluate};
 use super::pack::Pack;
-use super::statements;
+use super::{statements, table_params};
 
 /// How a pack's tables are made.
 #[derive(Debug)]
@@ -114,17 +114,16 @@ impl Recipe {
             expressions.push((table, place, rows, columns));
         }
 
+        let of_tables = table_params::of(pack);
         let row = names.intern("row");
         let mut vars = Vars::new(&names);
         let mut params = BTreeMap::new();
         for (name, value) in values {
-            // What the tables' files do not mention does not change the tables.
-            let mut is_of_tables = pack.param(name).is_some_and(|p| p.of_tables);
             if let Some(slot) = names.get(name) {
                 vars.set_text(slot, value);
-                is_of_tables = true;
             }
-            if is_of_tables {
+            let is_here = pack.param(name).is_some_and(|p| p.is_for(dialect));
+            if is_here && of_tables.contains(name) {
                 params.insert(name.clone(), value.clone());
             }
         }

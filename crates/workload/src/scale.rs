@@ -117,7 +117,7 @@ mod tests {
                 weight: 1,
                 retries: None,
                 must_find: false,
-                touches: None,
+                key: None,
             }]
         };
         let mine = scripts("UPDATE pgbench_tellers SET tbalance = :scale;");

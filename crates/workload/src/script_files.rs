@@ -22,7 +22,7 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
                 weight,
                 retries: None,
                 must_find: false,
-                touches: None,
+                key: None,
             })
         })
         .collect::<Result<Vec<_>, String>>()?;

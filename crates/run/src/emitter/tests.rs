@@ -114,7 +114,7 @@ fn drive(url: &str, text: &str) -> Drive {
         weight: 1,
         retries: None,
         must_find: false,
-        touches: None,
+        key: None,
     };
     let (scripts, names) = compile(&[script], QueryMode::Simple, Retry::default()).unwrap();
     let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
