@@ -6,6 +6,7 @@ use pgdyno_script::{Names, Script};
 use super::flavour::Flavour;
 use super::say::Stop;
 use pgdyno_workload::mix::MAX_SCRIPTS;
+use pgdyno_workload::params::Params;
 use pgdyno_workload::{script_files, shipped};
 
 /// A built-in script.
@@ -69,7 +70,7 @@ fn find(name: &str) -> Result<&'static Builtin, Stop> {
 
 fn text(builtin: &Builtin, flavour: &Flavour) -> Result<String, Stop> {
     let pack = shipped::find(builtin.pack).map_err(|error| Stop::fatal(error.to_string()))?;
-    let values = pack.values_of(None).map_err(Stop::fatal)?;
+    let values = Params::values_of(&pack, None).map_err(Stop::fatal)?;
     let scripts = pack.scripts(None, &values).map_err(Stop::fatal)?;
     let text = scripts.iter().map(|script| script.text.as_str());
     Ok(flavour.renamed(&text.collect::<String>()))

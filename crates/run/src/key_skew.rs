@@ -24,7 +24,7 @@ const HOTTEST: usize = 100;
 /// By the scripts that say which row they are about; `None` when none of them ran.
 pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<Touched> {
     let texts = prepared.workload.scripts.iter();
-    let slots = texts.map(|text| text.touches.as_ref().and_then(|n| prepared.names.get(n)));
+    let slots = texts.map(|text| text.key.as_ref().and_then(|n| prepared.names.get(n)));
     let slots: Vec<Option<Slot>> = slots.collect();
     let ran = recording.measured.scripts.iter();
     let ran: Vec<u64> = ran
@@ -92,7 +92,7 @@ impl Replay {
     }
 
     /// One transaction up to its first statement; what the variable is then, if it is a number.
-    fn run(&mut self, script: &Script, touches: Option<Slot>) -> Option<i64> {
+    fn run(&mut self, script: &Script, key: Option<Slot>) -> Option<i64> {
         let commands = &script.program.script().commands;
         let (mut at, mut jumped) = (0, false);
         while let Some(command) = commands.get(at) {
@@ -127,7 +127,7 @@ impl Replay {
             };
         }
         self.draws.end();
-        match self.vars.value(touches?) {
+        match self.vars.value(key?) {
             Ok(Value::Int(number)) => Some(number),
             _ => None,
         }

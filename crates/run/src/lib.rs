@@ -2,6 +2,7 @@
 //! nothing here knows how they were typed.
 
 pub mod account;
+mod before_warmup;
 pub mod calibrate;
 pub mod command_line;
 mod compile;

@@ -25,7 +25,7 @@ use pgdyno_workload::mix::WeightedScript;
 use pgdyno_workload::needs::Needs;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::resolve::{self, Workload};
-use pgdyno_workload::{contention, params, procedures, scale, sql_words};
+use pgdyno_workload::{contention, params, procedures, refusal, scale, sql_words};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -84,7 +84,7 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     if let Some(pack) = &workload.pack {
         let values = with_clients(&chosen.or_defaults(pack), asked);
         workload.make(&values).map_err(usage)?;
-        refuse(&workload, None, &values)?;
+        refuse(&workload, None, &chosen, &values)?;
     }
     let (scripts, names) = compiled(&workload, asked)?;
     Ok(Checked {
@@ -116,12 +116,13 @@ fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Name
 fn refuse(
     workload: &Workload,
     dialect: Option<&str>,
+    params: &Params,
     values: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
     let Some(pack) = &workload.pack else {
         return Ok(());
     };
-    let why = pack.refuses(Some(&workload.scripts), dialect, values);
+    let why = refusal::of_run(pack, &workload.scripts, dialect, params, values);
     match why.map_err(Failure::new)? {
         None => Ok(()),
         Some(why) => Err(Failure::with(Exit::Usage, why)),
@@ -205,10 +206,10 @@ pub fn prepare_on(
         if workload.make(&values).map_err(Failure::new)? {
             (scripts, names) = compiled(&workload, asked)?;
         }
-        if pack.manifest.refusals.iter().any(|rule| rule.of_tables) {
+        if refusal::needs_tables(&pack) {
             let values = loader::known(&mut session, &pack, &chosen)?;
             let values = with_clients(&values, asked);
-            refuse(&workload, Some(product.dialect.name), &values)?;
+            refuse(&workload, Some(product.dialect.name), &chosen, &values)?;
         }
     }
     if let Some(why) = workload.needs.refused_by(&product) {
@@ -267,7 +268,7 @@ pub fn prepare_on(
     if workload.pack.is_some() {
         // The tables may have been made with other parameters than nobody's choice.
         let values = with_clients(&variables, asked);
-        refuse(&workload, Some(product.dialect.name), &values)?;
+        refuse(&workload, Some(product.dialect.name), &chosen, &values)?;
         if workload.make(&values).map_err(Failure::new)? {
             (scripts, names) = compiled(&workload, asked)?;
         }

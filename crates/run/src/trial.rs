@@ -9,7 +9,7 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, key_skew, warmup};
+use super::{account, before_warmup, key_skew, warmup};
 use pgdyno_database::counters;
 use pgdyno_database::open::Target;
 
@@ -44,14 +44,14 @@ impl Trial {
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, Failure> {
         let dialect = prepared.product.dialect;
+        if !self.spec.warmup.longest().is_zero() {
+            before_warmup::run(prepared, control)?;
+        }
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
         let measured = match account::is_due(prepared) {
-            true => {
-                let warms_up = !self.spec.warmup.longest().is_zero();
-                account::of(prepared, warms_up, control, observer, |observer| {
-                    self.measure(prepared, control, observer)
-                })
-            }
+            true => account::of(prepared, control, observer, |observer| {
+                self.measure(prepared, control, observer)
+            }),
             false => self.measure(prepared, control, observer),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
@@ -195,11 +195,12 @@ impl Trial {
         variables
     }
 
-    /// For workloads about the server's counters: read after the trial, they have all of it in them
-    /// then.
+    /// Where the storage layer is accounted for, a session hands its statistics over at its end: the
+    /// counters that are read after the trial have all of it in them then.
     fn last_statement(&self, prepared: &Prepared) -> Option<String> {
-        let pack = prepared.workload.pack.as_ref();
-        pack.filter(|pack| pack.manifest.flushes_statistics)?;
+        if !account::is_due(prepared) {
+            return None;
+        }
         let (statement, since) = prepared.product.dialect.flush_statistics?;
         let is_there = prepared.product.known && prepared.product.is_since(since);
         is_there.then(|| statement.to_owned())

@@ -309,12 +309,6 @@ fn check(
     let mut variables = BTreeMap::new();
     for param in pack.params_on(dialect.name) {
         let recorded = seen.values.get(&param.name);
-        if let (None, None, Some(why)) = (&mark, recorded, &param.unrecognised) {
-            return Err(Failure::new(format!(
-                "the tables of {name} were made by something else: {why}"
-            ))
-            .hint(way_to_drop(request, found)));
-        }
         let of_tables = loaded.get(&param.name).or(recorded);
         let given = request.params.given(&param.name);
         let value = match (of_tables, given) {
@@ -660,7 +654,9 @@ impl Load<'_, '_, '_, '_> {
                 .map_err(|e| trouble::server(&e, "could not create the keys"))?;
         }
         let dialect = self.product.dialect;
-        let settles = self.request.pack.tables_pack().manifest.settles;
+        let pack = self.request.pack;
+        // The first reads of an accounted run are to find nothing that the load has left to do.
+        let settles = pack.is_accounted() || pack.tables_pack().is_accounted();
         if !dialect.after_load.is_empty() {
             self.watch.progress.step(match dialect.vacuum {
                 Some(_) => "vacuuming",
@@ -970,7 +966,7 @@ impl Load<'_, '_, '_, '_> {
             "{table} is to have one row in a block, and {} rows share one with others",
             others.unwrap_or_default()
         ))
-        .hint("make its rows longer, so that no second one fits (pack slob: --param filler=…)"))
+        .hint("make its rows longer, or the table's fillfactor lower, so that no second one fits"))
     }
 
     /// So that nothing of the load is left to be written later. What is not allowed is told.

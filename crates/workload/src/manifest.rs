@@ -32,19 +32,9 @@ pub struct Manifest {
     pub schema: Option<String>,
     /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
     pub after_load: Option<String>,
-    /// Whether each client's last command makes its session hand its statistics over, so that counters
-    /// read after the run have all of it, on products where that takes a command.
-    #[serde(default)]
-    pub flushes_statistics: bool,
-    /// Whether a load leaves nothing to the first reads: rows are frozen and a checkpoint is made, on
-    /// products that have such things.
-    #[serde(default)]
-    pub settles: bool,
-    /// Whether the files and the expressions of rows and columns are made from the parameters
-    /// ([`super::template`]).
-    #[serde(default)]
-    pub templates: bool,
-    /// Texts that templates can name.
+    /// Script that runs once before a warm-up, chosen like `schema`.
+    pub before_warmup: Option<String>,
+    /// Texts that templates ([`super::template`]) can name.
     #[serde(default)]
     pub define: BTreeMap<String, String>,
     /// What the user may choose.
@@ -65,11 +55,9 @@ pub struct Manifest {
     /// Procedures that scripts call.
     #[serde(default, rename = "procedure")]
     pub procedures: Vec<Procedure>,
-    /// A script that reads all that the work units read, piece by piece: run once before a warm-up
-    /// where the storage layer is accounted for.
-    pub read_all: Option<String>,
     /// Work units whose buffers are explained after a run. With any, what the storage layer does is
-    /// accounted for.
+    /// accounted for: a load leaves nothing to the first reads, and each session hands its statistics
+    /// over at its end.
     #[serde(default, rename = "explain")]
     pub explains: Vec<Explain>,
     /// Settings of the server that the clients' sessions begin with.
@@ -118,23 +106,14 @@ pub struct Param {
     /// A query of one row and column that tells the value which the loaded tables really have.
     pub loaded: Option<String>,
     /// The same, asked only of tables without pgdyno's mark: where there is one, what it says counts.
+    /// Without an answer the default is taken; one that is no value of the parameter refuses the tables.
     pub recognise: Option<String>,
-    /// What to say of tables without a mark when that query has no answer; without this the default
-    /// is taken.
-    pub unrecognised: Option<String>,
     /// For a number of things that are there: a script of one query that has a row when thing number
     /// `:number` (from 0) is. The first number without one is the value.
     pub count_by: Option<String>,
     /// The dialects that have such a thing; none named: all of them.
     #[serde(default)]
     pub only: Vec<String>,
-    /// Whether tables made with another value are other tables, though no expression about rows
-    /// mentions it: it is recorded with them.
-    #[serde(default)]
-    pub of_tables: bool,
-    /// Another parameter that says how the same thing is to be: at most one of the two may be other
-    /// than its default.
-    pub not_with: Option<String>,
 }
 
 /// A value as TOML writes it; its text is what scripts see.
@@ -191,9 +170,9 @@ pub struct ScriptEntry {
     /// Whether a transaction has failed when a statement of it finds, changes or adds no row.
     #[serde(default)]
     pub must_find: bool,
-    /// The variable that says, when the first statement is sent, which row the transaction is about:
-    /// what a run's draws come to is told by it.
-    pub touches: Option<String>,
+    /// The variable that has, when the first statement is sent, the key of the row that the transaction
+    /// is about, a whole number: a run's key skew is told by it.
+    pub key: Option<String>,
 }
 
 /// How often a script is drawn, relative to the others.
@@ -220,12 +199,6 @@ pub struct Refusal {
     /// It matters only when one of these scripts is drawn; empty: always.
     #[serde(default)]
     pub scripts: Vec<String>,
-    /// The dialects where it matters; empty: all.
-    #[serde(default)]
-    pub only: Vec<String>,
-    /// Whether it depends on what the tables were made with: it is looked at when that is known.
-    #[serde(default)]
-    pub of_tables: bool,
 }
 
 /// A query mode by pgbench's name.
@@ -373,7 +346,6 @@ fn check(m: &Manifest) -> Result<(), String> {
     }
     check_params(&m.params)?;
     check_scripts(m)?;
-    check_templates(m)?;
     check_tables(m)?;
     if let Some(base) = &m.uses
         && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
@@ -397,7 +369,11 @@ fn check(m: &Manifest) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    for (key, file) in [("schema", &m.schema), ("after_load", &m.after_load)] {
+    for (key, file) in [
+        ("schema", &m.schema),
+        ("after_load", &m.after_load),
+        ("before_warmup", &m.before_warmup),
+    ] {
         if let Some(file) = file {
             check_file_name(&format!("{key} = \"{file}\""), file)?;
         }
@@ -425,9 +401,6 @@ fn check_params(params: &[Param]) -> Result<(), String> {
             ));
         }
         check_dialects(&at, &p.only)?;
-        if p.unrecognised.is_some() && p.recognise.is_none() {
-            return Err(format!("{at}: unrecognised: there is no query recognise"));
-        }
         if !p.one_of.is_empty() && !matches!(p.default, Scalar::Text(_)) {
             return Err(format!("{at}: one_of is for texts, and default is none"));
         }
@@ -438,11 +411,6 @@ fn check_params(params: &[Param]) -> Result<(), String> {
                     "{at}: count_by is for a whole number, and default is none"
                 ));
             }
-        }
-        if let Some(other) = &p.not_with
-            && !params.iter().any(|p| p.name == *other)
-        {
-            return Err(format!("{at}: not_with: there is no param \"{other}\""));
         }
         let numeric = matches!(p.default, Scalar::Int(_) | Scalar::Double(_));
         if !numeric && (p.min.is_some() || p.max.is_some()) {
@@ -474,7 +442,7 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
             &format!("script \"{}\": file = \"{}\"", s.name, s.file),
             &s.file,
         )?;
-        for (key, name) in [("retries", &s.retries), ("touches", &s.touches)] {
+        for (key, name) in [("retries", &s.retries), ("key", &s.key)] {
             if let Some(name) = name
                 && !pgdyno_script::is_valid_name(name)
             {
@@ -534,7 +502,6 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
     }
     for (i, refusal) in m.refusals.iter().enumerate() {
         let at = format!("refuse number {}", i + 1);
-        check_dialects(&at, &refusal.only)?;
         let unknown = |name: &&String| !m.scripts.iter().any(|s| s.name == **name);
         if let Some(name) = refusal.scripts.iter().find(unknown) {
             return Err(format!("{at}: scripts: there is no script \"{name}\""));
@@ -543,29 +510,19 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
+/// The names of the dialects, as `only` and the variants of files have them.
+pub(super) fn dialects() -> [&'static str; 3] {
+    [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB].map(|dialect| dialect.name)
+}
+
 fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
-    let dialects = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB].map(|d| d.name);
+    let dialects = dialects();
     match only.iter().find(|name| !dialects.contains(&name.as_str())) {
         None => Ok(()),
         Some(other) => Err(format!(
             "{at}: there is no dialect \"{other}\" (there are: {})",
             dialects.join(", ")
         )),
-    }
-}
-
-/// What only means something where texts are made from parameters.
-fn check_templates(m: &Manifest) -> Result<(), String> {
-    let each = |t: &Table| t.each.is_some() || t.columns.iter().any(|c| c.each.is_some());
-    let each_procedure = m.procedures.iter().any(|p| p.each.is_some());
-    let what = match m.define.is_empty() {
-        false => "define",
-        true if each_procedure || m.tables.iter().any(each) => "each",
-        true => return Ok(()),
-    };
-    match m.templates {
-        true => Ok(()),
-        false => Err(format!("{what}: only with templates = true")),
     }
 }
 
@@ -801,11 +758,6 @@ columns = [{ name = "x", value = ":row" }]
             ),
             (
                 "help = \"h\"",
-                "help = \"h\"\nnot_with = \"speed\"",
-                "not_with: there is no param \"speed\"",
-            ),
-            (
-                "help = \"h\"",
                 "help = \"h\"\naliases = [\"scale\"]",
                 "param \"scale\"",
             ),
@@ -830,9 +782,9 @@ columns = [{ name = "x", value = ":row" }]
                 "setting \"a\": there is no dialect \"oracle\"",
             ),
             (
-                "name = \"t\"",
-                "name = \"t\"\neach = \"i 1 2\"",
-                "each: only with templates = true",
+                "[[script]]",
+                "[[refuse]]\nwhen = \"1\"\nwhy = \"w\"\nscripts = [\"b\"]\n[[script]]",
+                "refuse number 1: scripts: there is no script \"b\"",
             ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (

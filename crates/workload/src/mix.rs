@@ -19,8 +19,9 @@ pub struct WeightedScript {
     pub retries: Option<String>,
     /// Whether a transaction has failed when a statement of it finds no row.
     pub must_find: bool,
-    /// The variable that says, when the first statement is sent, which row the transaction is about.
-    pub touches: Option<String>,
+    /// The variable that has, when the first statement is sent, the key of the row that the transaction
+    /// is about, a whole number.
+    pub key: Option<String>,
 }
 
 impl WeightedScript {
@@ -33,7 +34,7 @@ impl WeightedScript {
             weight,
             retries: None,
             must_find: false,
-            touches: None,
+            key: None,
         }
     }
 }

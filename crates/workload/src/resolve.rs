@@ -109,12 +109,13 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Params;
 
     fn get(args: &[&str], mix: Option<&str>) -> Result<Workload, String> {
         let args: Vec<_> = args.iter().map(|s| s.to_string()).collect();
         let mut workload = workload(&args, mix)?;
         if let Some(pack) = workload.pack.clone() {
-            workload.make(&pack.values_of(mix)?)?;
+            workload.make(&Params::values_of(&pack, mix)?)?;
         }
         Ok(workload)
     }

@@ -72,7 +72,7 @@ mod tests {
         for name in names {
             let pack = find(name).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(pack.name(), name);
-            let values = pack.values_of(None).unwrap();
+            let values = Params::values_of(&pack, None).unwrap();
             assert!(!pack.scripts(None, &values).unwrap().is_empty());
             assert!(
                 !pack.manifest.description.is_empty(),

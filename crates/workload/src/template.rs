@@ -19,6 +19,9 @@ use super::expression;
 /// Texts may name each other so deep; more is a circle.
 const DEPTH_MAX: usize = 16;
 
+/// For texts such as array literals of SQL, which may have a blank there.
+const NO_TAG: &str = "; write { { for two braces of SQL's own";
+
 /// The most bytes a text may become.
 const BYTES_MAX: usize = 4 << 20;
 
@@ -205,7 +208,9 @@ impl Made<'_> {
 
     fn named(&mut self, here: &str, name: &str, rest: &str) -> Result<(), String> {
         if !rest.trim().is_empty() {
-            return Err(format!("{here}: {{{{{name} …}}}}: there is no such word"));
+            return Err(format!(
+                "{here}: {{{{{name} …}}}}: there is no such word{NO_TAG}"
+            ));
         }
         if let Some(text) = self.context.define.get(name) {
             return self.text(&format!("{here}: {name}"), text);
@@ -213,7 +218,7 @@ impl Made<'_> {
         match self.values.get(name).cloned() {
             Some(value) => self.push(here, &value),
             None => Err(format!(
-                "{here}: {{{{{name}}}}}: there is no parameter and no [define] of this name"
+                "{here}: {{{{{name}}}}}: there is no parameter and no [define] of this name{NO_TAG}"
             )),
         }
     }
@@ -342,7 +347,11 @@ mod tests {
             ("{{if :m = 1}}a{{end}}", "undefined variable \"m\""),
             ("{{if 1 +}}a{{end}}", "syntax error"),
             ("{{n", "x.sql:1: {{ without }}"),
-            ("{{n n}}", "{{n …}}: there is no such word"),
+            (
+                "'{{1,2},{3,4}}'",
+                "{{1,2},{3,4}}: there is no parameter and no [define] of this name; write { {",
+            ),
+            ("{{n n}}", "{{n …}}: there is no such word; write { {"),
             ("{{include b.sql}}", "there is no file \"b.sql\""),
             ("{{include self.sql}}", "in a circle"),
             ("{{round}}", "in a circle"),

@@ -11,7 +11,7 @@ use pgdyno_output::answer;
 use pgdyno_workload::filling::{Connections, Method};
 use pgdyno_workload::loader::{self, How, Loaded, Request, Watch};
 use pgdyno_workload::params::Params;
-use pgdyno_workload::resolve;
+use pgdyno_workload::{refusal, resolve};
 
 /// What to load, and where.
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;
     let params = Params::parse(&pack, mix, &args.workload.param).map_err(usage)?;
     let values = params.or_defaults(&pack);
-    if let Some(why) = pack.refuses(None, None, &values).map_err(Failure::new)? {
+    if let Some(why) = refusal::of_tables(&pack, &values).map_err(Failure::new)? {
         return Err(usage(why));
     }
     let Some(target) = open::existing(&args.target)? else {

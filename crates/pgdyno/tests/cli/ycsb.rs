@@ -240,7 +240,7 @@ fn a_table_that_another_tool_made_is_recognised_or_refused() {
     run(&db, "c", &[], &["-t", "1"]).expect(
         1,
         &[
-            "its keys are of no format that is known",
+            "keyformat = none that is known (key number 1 would be user8517097267634966620 (java)",
             "--drop-tables usertable",
         ],
     );

@@ -126,7 +126,7 @@ fn yugabytedbs_keys_can_be_ranges() {
     );
     ran.expect(
         2,
-        &["--param tablets and --param range_keys cannot be combined"],
+        &["tpcb: tablets=6 is for tables that are sharded by hashes"],
     );
     assert_eq!(statements, [""; 0]);
 }

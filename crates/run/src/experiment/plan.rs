@@ -19,7 +19,7 @@ use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::recipe::Recipe;
-use pgdyno_workload::{resolve, sql_words};
+use pgdyno_workload::{resolve, sql_words, table_params};
 
 /// What is to be done.
 pub struct Plan {
@@ -190,8 +190,9 @@ fn of_pack(pack: Pack, chosen: Params) -> Result<Tables, Failure> {
     let values = chosen.or_defaults(&pack);
     let recipe = Recipe::new(pack.tables_pack(), name, &values);
     let recipe = recipe.map_err(Failure::new)?;
+    let of_tables = table_params::of(&pack);
     let made_with = chosen.all_given();
-    let made_with = made_with.filter(|(name, _)| recipe.params.contains_key(*name));
+    let made_with = made_with.filter(|(name, _)| of_tables.contains(*name));
     let made_with = made_with.map(|(name, value)| (name.to_owned(), value.to_owned()));
     Ok(Tables {
         made_with: made_with.collect(),
