@@ -66,7 +66,7 @@ impl From<&host::Host> for Host {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum End {
-    /// It ran to its end.
+    /// The trial ended normally.
     Complete,
     /// It was stopped.
     Interrupted,
