@@ -289,53 +289,54 @@ export type TrialSpec = {
   workload: Array<string>;
   /** For script files of a sweep: the pack whose tables they run on. */
   tables: string | null;
-  /** One of the workload's mixes, instead of its scripts' own weights */
+  /** Use one of the workload's mixes instead of its scripts' weights */
   mix: string | null;
   /**
-   * Clients that run at the same time, each on a connection of its own
+   * Concurrent clients, each with its own connection
    * [default: 1]
    */
   clients: number | null;
-  /** Threads that drive them [default: one a CPU, at most one a client] */
+  /** Threads that drive the clients [default: one per CPU, at most one per client] */
   threads: number | null;
   /** How long to measure: 60, 60s, 2m [default: 10s] */
   duration_s: number | null;
-  /** Transactions of each client, instead of a duration */
+  /** Transactions per client, instead of a duration */
   transactions_per_client: number | null;
   /**
-   * Transactions a second over all clients, started by a Poisson schedule whether or not the
-   * server keeps up (open loop); latency is then measured from the schedule too
+   * Target rate in transactions per second over all clients (open loop): transactions start on a
+   * Poisson schedule whether or not the server keeps up; latency is also measured from the
+   * scheduled start
    */
   rate_per_s: number | null;
   /**
-   * Count transactions that take longer as late; with a rate, skip those that are so late
+   * Count slower transactions as late; with --rate, skip transactions that are already this late
    * before they start
    */
   latency_limit_us: number | null;
-  /** How statements travel [default: simple, unless the workload needs another] */
+  /** Protocol for sending statements [default: simple, unless the workload needs another] */
   query_mode: string | null;
   /**
-   * The isolation level of the transactions, unless a script says its own; what comes of it is
-   * read back from the server [default: the server's]
+   * Isolation level of the transactions, unless a script sets its own; pgdyno reads back which
+   * level the server uses [default: the server's]
    */
   isolation: string | null;
   /** Settings of the server, by name. In a sweep; sessions are told those that a session can have. */
   settings: { [key in string]: string };
-  /** A new connection for each transaction */
+  /** Open a new connection for each transaction */
   connection_per_transaction: boolean;
   /**
-   * How pgdyno waits for its sockets: io_uring where the kernel allows it, else epoll, or one of
-   * them at any rate. PGDYNO_IO says it where this does not
+   * How pgdyno waits for sockets. auto: io_uring where the kernel allows it, else epoll.
+   * PGDYNO_IO sets it too
    */
   io: string;
   /**
-   * Where the random numbers come from: the same seed gives the same transactions
+   * Seed of the random numbers: the same seed gives the same transactions
    * [default: from the clock]
    */
   seed: number | null;
   /**
-   * Sets one of the workload's parameters (repeatable), such as scale=100; `pgdyno pack list`
-   * tells them. What is left out is taken from the loaded tables, or else the default
+   * Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list` shows them.
+   * Others are read from the loaded tables or have their defaults
    */
   params: { [key in string]: string };
   /** What is observed meanwhile. */
@@ -347,26 +348,25 @@ export type TrialSpec = {
   warmup_s: number;
   warmup_detected: boolean;
   /**
-   * What to do after a serialization failure, a deadlock, and what else this server wants to be
-   * tried again [default: none; restart with --max-tries]
+   * What to do after a serialization failure, a deadlock or another error that this server says
+   * to retry [default: none; restart with --max-tries]
    */
   retry: string | null;
   /**
-   * Tries of a transaction, the first included; 0: as many as it takes [default: 10 with
+   * Maximum tries per transaction, including the first; 0: no limit [default: 10 with
    * --retry, else 1]
    */
   max_tries: number | null;
   /**
-   * Pauses between tries: none, or exponential=BASE,CAP,JITTER; exponential alone is
-   * exponential=1ms,1s,full. Jitter: none, equal (half to all of the pause), full (nothing to
-   * all of it)
+   * Pauses between tries: none, or exponential=BASE,CAP,JITTER; exponential alone means
+   * exponential=1ms,1s,full. Jitter: none, equal (50 to 100 % of the pause), full (0 to 100 %)
    */
   backoff: string | null;
-  /** Begin no further try so long after a transaction's first one began */
+  /** Start no new try this long after the first try of the transaction started */
   retry_deadline_us: number | null;
   /**
-   * Have the server fail statements that it would not, so that the policy can be seen at work
-   * (CockroachDB from 22.1 on, with --retry savepoint)
+   * Make the server inject retry errors, to test the retry policy (CockroachDB 22.1 or later,
+   * with --retry savepoint)
    */
   inject_retries: boolean;
   /** Keep the client running after an error that is not retried; count the transaction as failed */
@@ -374,11 +374,11 @@ export type TrialSpec = {
   /** Print every error, including retried ones */
   verbose_errors: boolean;
   /**
-   * Connect again when a connection is lost, or cannot be made: to the same endpoint, else to
-   * the others in turn. Without it the client ends
+   * Reconnect when a connection is lost or cannot be made: to the same endpoint, else to the
+   * others in turn. Without it the client ends
    */
   reconnect: boolean;
-  /** End the whole run at once when a client ends before its time */
+  /** Stop the run when a client ends early because of an error */
   exit_on_abort: boolean;
   /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */
   trusts_commit: boolean;
@@ -391,27 +391,27 @@ export type TrialSpec = {
 /** What is observed while clients are at work: docs/instruments.md. */
 export type ObserveSpec = {
   /**
-   * What to read once a second while clients are at work: auto (all that the server and this
-   * host have), none, or instruments or groups of them by name (pg,host.disk). What cannot be
-   * seen costs nothing and is told with its reason
+   * What to read once a second while clients run: auto (everything available on the server and
+   * this host), none, or names of instruments or groups (pg,host.disk). What is not available is
+   * listed with the reason
    */
   instruments: string;
   /**
-   * Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
-   * under the server's data, when that is on this host]
+   * Observe this disk of this host, such as nvme0n1 (repeatable) [default: the disk of the
+   * server's data directory, if it is on this host]
    */
   disk: Array<string>;
   /**
-   * Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
-   * node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
-   * labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. A login stands in the URL,
-   * https://USER:PASSWORD@HOST/PATH, or is a bearer token: token_file=PATH or token_env=NAME
-   * beside the filters
+   * Also read a Prometheus endpoint once a second, such as node_exporter on the server's host:
+   * node=http://db1:9100/metrics. Filters are metric names, with * as wildcard, and label
+   * values: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. Log in with
+   * https://USER:PASSWORD@HOST/PATH, or with a bearer token by adding token_file=PATH or
+   * token_env=NAME to the filters
    */
   scrape: Array<string>;
   /**
-   * Serve the running trial to a Prometheus: http://ADDR/metrics. A port alone is on this host
-   * only [default: no]
+   * Serve metrics of the running trial for Prometheus at http://ADDR/metrics. A port alone
+   * listens on 127.0.0.1 only [default: off]
    */
   metrics_listen: string | null;
 };
@@ -422,22 +422,22 @@ export type ObserveSpec = {
  */
 export type TargetSpec = {
   /**
-   * Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; what it leaves
-   * open comes from the PG* environment, as with psql. Without a target in either, pgdyno uses
-   * its kept server or starts one for this run. Several times, or with a list of hosts: clients
-   * are dealt over all of them, client i to endpoint i modulo their number
+   * Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; missing parts come
+   * from the PG* environment variables, as with psql. Without either, pgdyno uses the server of
+   * `pgdyno server start` or starts one for this run. Repeated, or with a list of hosts: clients
+   * are spread over all of them, client i to endpoint i modulo their number
    */
   url: Array<string>;
   /**
-   * Use all nodes of the cluster that the server belongs to as endpoints: asked of the server
-   * in SQL, or of a node's HTTP port (CockroachDB: --discover=http://HOST:8080)
+   * Use all nodes of the server's cluster as endpoints, found by SQL or through a node's HTTP
+   * port (CockroachDB: --discover=http://HOST:8080)
    */
   discover: string | null;
-  /** Where the PostgreSQL server's programs are, for a server of pgdyno's own */
+  /** Directory of PostgreSQL's programs, for a private server */
   pg_bindir: string | null;
-  /** Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB */
+  /** Setting of the private server (repeatable), such as shared_buffers=1GB */
   pg_set: Array<string>;
-  /** Unprivileged system user that runs a server of pgdyno's own when pgdyno is root */
+  /** Unprivileged system user that runs the private server when pgdyno runs as root */
   pg_user: string | null;
 };
 
@@ -793,7 +793,7 @@ export type Accounted = {
   io: Fact<Array<IoRow>>;
   /** Bytes of log written. */
   wal_bytes: Fact<number>;
-  /** What the device under the server's files did, for whomever. */
+  /** What the device under the server's files did (all processes). */
   device: Fact<DeviceUse>;
   /** CPU time of all the server's processes, in microseconds. */
   cpu_us: Fact<number>;
@@ -2241,7 +2241,7 @@ export type OverTime = {
   p99_high_us?: Array<number | null>;
 };
 
-/** A figure of B beside A's. */
+/** A figure of B vs. A's. */
 export type Difference = {
   /** `goodput`, `p50`, `p99.9`. */
   figure: string;

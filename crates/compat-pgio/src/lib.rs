@@ -28,17 +28,17 @@ const PACK: &str = "slob";
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 A pgio.conf is read as a shell would read it, with several settings on a line, quotes and comments, and
-never executed. What is not set is as pgio ships it. Settings may also stand on the command line.
+never executed. Missing settings have pgio's defaults. Settings can also be given on the command line.
 
 Examples:
   pgdyno pgio setup                               pgio.conf in this directory
   pgdyno pgio run --conf /opt/pgio/pgio.conf
-  pgdyno pgio run RUN_TIME=30 SCALE=256M          the same, with others than the file's
+  pgdyno pgio run RUN_TIME=30 SCALE=256M          override settings of the file
   pgdyno pgio run --url postgresql://me@db1/bench instead of CONNECT_STRING
 
-What its figures mean, and what pgio's RIOPS do not: docs/slob.md")]
+What the figures mean, and why pgio's RIOPS mislead: docs/slob.md")]
 pub enum PgioVerb {
-    /// Make and fill NUM_SCHEMAS tables of SCALE rows, one a block (setup.sh)
+    /// Create and fill NUM_SCHEMAS tables of SCALE rows, one row per block (setup.sh)
     Setup(SetupArgs),
     /// Run NUM_THREADS sessions on each table for RUN_TIME seconds (runit.sh)
     Run(RunArgs),
@@ -55,7 +55,7 @@ pub struct ConfArgs {
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
 
-    /// Settings in place of the file's
+    /// Settings that override the file
     #[arg(value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
 }
@@ -75,7 +75,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub conf: ConfArgs,
 
-    /// Where the file of each session goes (.pgio_schema_TABLE_SESSION.out)
+    /// Directory for each session's output file (.pgio_schema_TABLE_SESSION.out)
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
 
@@ -87,7 +87,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Keep nothing in the notebook
+    /// Do not keep the trial in the notebook
     #[arg(long, conflicts_with = "store")]
     pub no_store: bool,
 }

@@ -20,12 +20,12 @@ use crate::rules::{ErrorRule, PGBENCH_RULES};
 )]
 #[cfg_attr(feature = "words", serde(rename_all = "lowercase"))]
 pub enum QueryMode {
-    /// Values stand in the statement's text: the simple query protocol
+    /// Simple query protocol: values are part of the statement's text
     #[default]
     Simple,
-    /// Parse, Bind and Execute each time
+    /// Extended query protocol: Parse, Bind and Execute each time
     Extended,
-    /// Parse once a connection, then Bind and Execute
+    /// Extended query protocol with prepared statements: Parse once per connection
     Prepared,
 }
 

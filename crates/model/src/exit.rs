@@ -21,11 +21,11 @@ pub enum Exit {
 /// The table of exit codes for `--help`.
 pub const HELP: &str = "\
 Exit codes:
-  0    it did what was asked
-  1    the run, or what it was given, failed
+  0    success
+  1    the run failed
   2    the command line is wrong
   3    the server could not be reached, refused the connection, or was lost
-  130  interrupted by Ctrl-C (143: by SIGTERM); what was measured is reported first";
+  130  interrupted by Ctrl-C (143: by SIGTERM); results so far are reported";
 
 impl Exit {
     /// The number that the shell sees.

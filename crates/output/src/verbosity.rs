@@ -8,10 +8,10 @@ use crate::Loading;
 /// How much to say on standard error; results are printed either way.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Verbosity {
-    /// Say more; twice for all
+    /// Print more; -vv prints everything
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
-    /// No progress, only results and errors
+    /// No progress output, only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 }

@@ -187,7 +187,7 @@ mod tests {
             "active set",
             "32 MB",
             "shared_buffers  64 MB fit, 128 MB do not; larger sets find 64 MB kept (is 64 MB)",
-            "page cache      256 MB fit; where it ends lies beyond (memory is 1 GB)",
+            "page cache      256 MB fit; the cache is larger (memory is 1 GB)",
             "a logical read  1.00 µs from shared_buffers, 10.00 µs from the page cache",
         ] {
             assert!(text.contains(part), "{part}\n{text}");

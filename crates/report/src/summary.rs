@@ -50,8 +50,8 @@ pub fn text(trial: &Trial, width: usize) -> String {
 /// What the draws came to.
 fn touched(touched: &Touched) -> String {
     format!(
-        "keys         hottest one {}, hottest 100 {} of {}{} requests; {} different ones\n             \
-         (the run's scripts and seed, drawn again without the server)\n",
+        "keys         hottest key {}, hottest 100 {} of {}{} requests; {} distinct keys\n             \
+         (computed from the run's scripts and seed, without the server)\n",
         figures::share(touched.hottest_share),
         figures::share(touched.hottest_100_share),
         if touched.is_sample {
@@ -124,13 +124,13 @@ fn totals(run: &Run) -> String {
     let mut text = String::new();
     match run.end {
         End::Complete => {}
-        End::Interrupted => text += "INTERRUPTED: this is what was measured until then\n",
-        End::ClientAborted => text += "ABORTED: a client ended before its time\n",
+        End::Interrupted => text += "INTERRUPTED: results up to the interruption\n",
+        End::ClientAborted => text += "ABORTED: a client ended early\n",
         End::InvariantBroken => {
             let what = run.broken_invariant.as_deref().unwrap_or_default();
             text += &format!("BROKEN INVARIANT: {what}\n");
         }
-        End::AllClientsAborted => text += "ABORTED: every client ended before its time\n",
+        End::AllClientsAborted => text += "ABORTED: all clients ended early\n",
     }
     if run.clients.aborted > 0 && run.end != End::AllClientsAborted {
         let aborted = figures::plural(run.clients.aborted as u64, "client");
@@ -153,13 +153,10 @@ fn totals(run: &Run) -> String {
     let others = others
         .into_iter()
         .filter(|(what, number)| *number > 0 || *what == "failed");
-    let others: Vec<String> = others
-        .map(|(what, number)| {
-            let share = figures::percent(number, counts.total());
-            format!("{} {what} ({share})", figures::count(number))
-        })
-        .collect();
-    text += &format!("not good     {}\n", others.join(", "));
+    for (what, number) in others {
+        let share = figures::percent(number, counts.total());
+        text += &format!("{what:<13}{} ({share})\n", figures::count(number));
+    }
     text += &steadiness(&run.steadiness);
     if let Some(warmup) = &run.warmup {
         let ended = warmup.detected.map_or_else(String::new, |ended| {
@@ -173,7 +170,7 @@ fn totals(run: &Run) -> String {
             format!(" for {elapsed} ({why})")
         });
         text += &format!(
-            "warm-up      {} transactions/s{ended}, apart from the figures\n",
+            "warm-up      {} transactions/s{ended}, not part of the figures\n",
             figures::rate(warmup.phase.all.goodput_per_s)
         );
     }
@@ -217,10 +214,10 @@ fn latencies(measured: &Phase, width: usize) -> String {
     }
     let mut text = table.text(width);
     if text.contains(ATTEMPT) {
-        text += "the others count from the start of the first try\n";
+        text += "other latencies count from the start of the first try\n";
     }
     if text.contains('–') {
-        text += "–: fewer than ten transactions beyond it\n";
+        text += "–: fewer than ten transactions above it\n";
     }
     text
 }
@@ -289,7 +286,7 @@ fn failures(counts: &Counts) -> String {
     let mut text = String::new();
     for (failure, number) in reasons {
         text += &format!(
-            "failed       {} by {} [{}]\n",
+            "failures     {} by {} [{}]\n",
             figures::count(*number),
             failure,
             failure.code()
@@ -343,7 +340,7 @@ fn client(run: &Run) -> String {
     text += &outages(run);
     if let Some(cpu_us) = cpu.us_per_transaction {
         text += &format!(
-            "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {} of a CPU",
+            "pgdyno       {:.1} µs of CPU per transaction, busiest thread {} of a CPU",
             cpu_us,
             figures::roughly(busiest)
         );
@@ -372,7 +369,10 @@ fn outages(run: &Run) -> String {
             );
         }
         if outages.unended > 0 {
-            text += &format!(", {} had not ended", figures::count(outages.unended));
+            text += &format!(
+                ", {} unended at the end of the run",
+                figures::count(outages.unended)
+            );
         }
         text.push('\n');
     }

@@ -98,7 +98,7 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
                 expected.kind,
                 expected.mean,
             ),
-            "look who else is at work in this database, and whether the plan is the one explained",
+            "check for other sessions in this database, and whether the plan is the one that EXPLAIN showed",
         ));
     }
     if let Some(expected) = it.expected.known().filter(|e| !e.is_by_index()) {
@@ -106,11 +106,11 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "not-by-index",
             Severity::Serious,
             format!(
-                "a work unit is not a walk through the index, row by row, but {}: the reads are \
+                "the plan of a work unit is not an index scan but {}: the reads are \
                  not random ones",
                 expected.plan()
             ),
-            "make the statistics anew (ANALYZE), or look which planner settings the server has",
+            "run ANALYZE, or check the server's planner settings",
         ));
     }
     notes
@@ -148,22 +148,18 @@ fn mismatch(m: &Mismatch) -> Note {
 
 fn client_bound(thread: &ThreadUse) -> Note {
     let lag = match thread.lag_p99_us {
-        Some(us) => format!(
-            ", and let one answer in a hundred wait for {} or more",
-            text::time(us as f64)
-        ),
+        Some(us) => format!(", event-loop delay p99 {}", text::time(us as f64)),
         None => String::new(),
     };
     Note::new(
         "client-bound",
         Severity::Serious,
         format!(
-            "for {} of the time pgdyno's busiest thread was on a CPU, and for {} it waited \
-             for one{lag}: the figures show the client's limit rather than the server's",
+            "pgdyno's busiest thread used a CPU for {} of the time and waited for one for {}{lag}: the figures show the client's limit, not the server's",
             text::roughly(thread.busy_share()),
             text::roughly(thread.waited_share())
         ),
-        "give it more threads (-j) or another host",
+        "use more threads (-j) or another host",
     )
 }
 
@@ -175,10 +171,9 @@ fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
         "isolation-differs",
         Severity::Serious,
         format!(
-            "transactions were to run at isolation level {asked}, but run at {in_effect}: the \
-             server, or the script itself, decides so"
+            "isolation level {asked} was requested, but transactions run at {in_effect}: the server or the script sets it"
         ),
-        "read the figures as those of the level in effect, or enable the other one on the server",
+        "treat the figures as those of the level in effect, or enable the requested level on the server",
     ))
 }
 
@@ -192,10 +187,10 @@ fn same_node(facts: &Facts) -> Option<Note> {
             "one-node",
             Severity::Warning,
             format!(
-                "{} endpoints were named, and a connection to each met the same node: {first}",
+                "{} endpoints were given, but all of them lead to the same node: {first}",
                 nodes.len()
             ),
-            "name the nodes by addresses of their own, behind whatever leads to them",
+            "use the nodes' own addresses instead of those of a proxy or load balancer",
         )
     })
 }
@@ -210,17 +205,16 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
                 text::roughly(change.abs())
             )
         }
-        None => format!("before there was enough to tell whether {figure} was steady"),
+        None => format!("before there was enough data to judge whether {figure} was steady"),
     };
     Note::new(
         WARMUP_CUT_SHORT,
         Severity::Warning,
         format!(
-            "the warm-up came to its limit of {} {still}",
+            "the warm-up reached its limit of {} {still}",
             text::about(Duration::from_micros(elapsed_us))
         ),
-        "give it more time (--warmup auto=5m); what never settles, such as a load that the server \
-         cannot keep up with or a table that grows, has no steady figures",
+        "use a longer limit (--warmup auto=5m); a load that the server cannot keep up with or a growing table never becomes steady",
     )
 }
 
@@ -228,13 +222,11 @@ fn not_steady(course: &Steadiness) -> Option<Note> {
     let (code, remedy) = match course.verdict {
         SteadinessVerdict::Drifts => (
             DRIFTS,
-            "look at the seconds (pgdyno show, --json) for what changes: a cache that fills, a \
-             table that grows, a checkpoint, another load; measure longer, or warm up until it is \
-             steady (--warmup auto)",
+            "find what changes during the trial (pgdyno report, show --json): a cache that fills, a growing table, a checkpoint, another load; measure longer, or warm up until steady (--warmup auto)",
         ),
         SteadinessVerdict::WarmUp => (
             WARMUP_MEASURED,
-            "warm up before measuring: --warmup auto, or a time",
+            "warm up before measuring (--warmup auto or a time)",
         ),
         _ => return None,
     };
@@ -260,7 +252,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
             severity,
             "fsync is off: commits do not wait for the disk, and a crash can destroy the database"
                 .to_owned(),
-            "set fsync = on for figures that stand for a server whose data matters",
+            "set fsync = on for figures of a production-like server",
         ));
     }
     // `local` only means less than `on` where there are synchronous standbys.
@@ -276,17 +268,16 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         notes.push(Note::new(
             "full-page-writes-off",
             severity,
-            "full_page_writes is off: less is written after each checkpoint, and a torn page cannot be repaired"
+            "full_page_writes is off: the server writes less WAL after a checkpoint, and cannot repair a torn page"
                 .to_owned(),
-            "set full_page_writes = on unless the file system writes pages whole",
+            "set full_page_writes = on unless the file system writes pages atomically",
         ));
     }
     if facts.data_in_memory == Fact::Known(true) {
         notes.push(Note::new(
             "data-in-memory",
             severity,
-            "the data directory lies in memory (tmpfs): no disk is part of what is measured"
-                .to_owned(),
+            "the data directory is in memory (tmpfs): no disk is measured".to_owned(),
             "put the data directory on a disk",
         ));
     }
@@ -306,7 +297,7 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
                 Note::new(
                     "same-host-unclear",
                     Severity::Notice,
-                    format!("whether client and server share a host is not known: {why}"),
+                    format!("it is not known whether client and server share a host: {why}"),
                     "run pgdyno where it can see the server's processes, or on another host",
                 )
             });
@@ -332,7 +323,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
             "assertions-on",
             Severity::Serious,
             "the server was built with assertions, which make it much slower".to_owned(),
-            "measure a build without --enable-cassert",
+            "measure a server built without --enable-cassert",
         ));
     }
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
@@ -340,7 +331,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
             "unknown-product",
             Severity::Notice,
             format!("pgdyno does not know this product and treats it as PostgreSQL: {version}"),
-            "read the figures of this server with care",
+            "check the figures of this server with care",
         ));
     }
     let read_only = match (facts.in_recovery.known(), facts.read_only.known()) {
@@ -354,7 +345,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
                 code,
                 Severity::Serious,
                 format!("{what}: every transaction that writes fails"),
-                "name the primary, or run a workload that only reads (select-only)",
+                "use the primary, or run a read-only workload (select-only)",
             )
         } else {
             Note::new(
@@ -503,7 +494,11 @@ mod tests {
             (&*got[0].code, got[0].severity),
             ("isolation-differs", Severity::Serious)
         );
-        assert!(got[0].sentence.contains("but run at serializable"));
+        assert!(
+            got[0]
+                .sentence
+                .contains("but transactions run at serializable")
+        );
     }
 
     #[test]
@@ -684,11 +679,11 @@ mod tests {
         };
         assert_eq!(
             told(Some(0.123)),
-            "the warm-up came to its limit of 60 s before it was steady: over its later half \
+            "the warm-up reached its limit of 60 s before it was steady: over its later half \
              throughput still rose by 12 %"
         );
         assert!(told(Some(-0.2)).ends_with("still fell by 20 %"));
-        assert!(told(None).ends_with("enough to tell whether throughput was steady"));
+        assert!(told(None).ends_with("enough data to judge whether throughput was steady"));
     }
 
     #[test]

@@ -98,8 +98,8 @@ export function books(data: TrialData): HTMLElement {
 export function banner(data: TrialData): HTMLElement | null {
   const stored = data.run.stored;
   const words: Child[] = [];
-  if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), `${(stored.reason ?? 'It did not come to its end').replace(/\.$/, '')}. `, 'Figures are of the part that was measured.'));
-  else if (data.run.end === 'interrupted') words.push(h('p', {}, h('strong', {}, 'This trial was interrupted. '), 'Figures are of the part that was measured.'));
+  if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), `${(stored.reason ?? 'It did not come to its end').replace(/\.$/, '')}. `, 'Figures are of the measured part.'));
+  else if (data.run.end === 'interrupted') words.push(h('p', {}, h('strong', {}, 'This trial was interrupted. '), 'Figures are of the measured part.'));
   else if (data.run.end !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial ended early: ${data.run.end.replace(/-/g, ' ')}. `), data.run.broken_invariant ?? ''));
   if (stored?.excluded !== undefined && stored.excluded !== null) words.push(h('p', {}, h('strong', {}, 'Excluded: it does not count. '), stored.excluded));
   if (stored?.note !== undefined && stored.note !== null && stored.note !== '') words.push(h('p', {}, h('strong', {}, 'Note. '), stored.note));

@@ -59,7 +59,7 @@ function overTime(model: Model, bus: Bus): Section | null {
     element: section(
       'over-time',
       'Over time',
-      'All plots share one clock. Drag across any of them to zoom all; double-click to see the whole run again.',
+      'All charts share one time axis. Drag to zoom all of them; double-click to show the whole run.',
       eventKey(model),
       h(
         'div',
@@ -71,7 +71,7 @@ function overTime(model: Model, bus: Bus): Section | null {
             'div',
             { class: 'strip', id: 'sessions' },
             h('div', { class: 'rail' }, h('div', { class: 'strip-head' }, h('h3', {}, 'What sessions were doing'))),
-            h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Not recorded: '), noWaits.reason), noWaits.remedy !== undefined && noWaits.remedy !== null && h('p', {}, 'To close the gap: ', h('code', {}, noWaits.remedy))),
+            h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Not recorded: '), noWaits.reason), noWaits.remedy !== undefined && noWaits.remedy !== null && h('p', {}, 'To enable it: ', h('code', {}, noWaits.remedy))),
           ),
         events(model),
       ),

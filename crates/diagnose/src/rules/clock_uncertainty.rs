@@ -43,7 +43,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs: vec![
             Proof::new(
                 text::roughly(of_reasons),
-                "of the tries thrown away were restarts for the clocks’ uncertainty",
+                "of the tries thrown away were clock uncertainty restarts",
             )
             .at("retries", "Retries"),
         ],

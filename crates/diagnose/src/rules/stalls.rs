@@ -21,12 +21,12 @@ pub const RULE: Rule = Rule {
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(stalls) = &evidence.stalls else {
-        return Examined::NotKnown("checkpoints and vacuums were not watched".to_owned());
+        return Examined::NotKnown("checkpoints and vacuums were not observed".to_owned());
     };
     if stalls.checkpoints + stalls.vacuums == 0 {
         return Examined::Found(Found {
             share: 0.0,
-            figure: Some("no checkpoint and no vacuum in the measured time".to_owned()),
+            figure: Some("no checkpoint or vacuum during the measured time".to_owned()),
             sentence: String::new(),
             proofs: Vec::new(),
             remedies: Vec::new(),
@@ -36,14 +36,14 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let pages = pages.zip(evidence.mean("pg.wal.records"));
     let pages_share = pages.map(|(pages, records)| ratio(pages, records));
     let events = format!(
-        "{} and {} of the server’s own fell into the measured time",
+        "{} and {} by the server itself during the measured time",
         plural(stalls.checkpoints as u64, "checkpoint"),
         plural(stalls.vacuums as u64, "vacuum")
     );
     let mut proofs = vec![
         Proof::new(
             text::roughly(stalls.time_share),
-            format!("of the time one was under way: {events}"),
+            format!("of the time one was running: {events}"),
         )
         .at("throughput", "Throughput"),
     ];
@@ -53,7 +53,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             Proof::new(
                 text::per_second(with),
                 format!(
-                    "were committed with one under way, {} without",
+                    "commits while one was running, {} otherwise",
                     text::per_second(without)
                 ),
             )
@@ -64,7 +64,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(
             Proof::new(
                 text::roughly(share),
-                "of the log’s records were images of whole pages, which checkpoints cause",
+                "of the WAL records were full-page images, which checkpoints cause",
             )
             .at("instruments", "Server"),
         );

@@ -31,7 +31,7 @@ pub struct Accounting {
     pub io: Fact<Vec<IoRow>>,
     /// Bytes of log written.
     pub wal_bytes: Fact<u64>,
-    /// What the device under the server's files did, for whomever.
+    /// What the device under the server's files did (all processes).
     pub device: Fact<DeviceUse>,
     /// CPU time of all the server's processes, in microseconds.
     pub cpu_us: Fact<u64>,

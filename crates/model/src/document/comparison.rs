@@ -38,11 +38,11 @@ pub enum ComparedFigure {
         /// Why.
         not_compared: String,
     },
-    /// B beside A.
+    /// B vs. A.
     Compared(Compared),
 }
 
-/// A figure of B beside A's.
+/// A figure of B vs. A's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// A alone.

@@ -68,7 +68,7 @@ impl Host {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum End {
-    /// It ran to its end.
+    /// The trial ended normally.
     Complete,
     /// It was stopped.
     Interrupted,

@@ -15,17 +15,17 @@ use super::secret::Address;
 #[command(next_help_heading = "Target")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TargetSpec {
-    /// Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; what it leaves
-    /// open comes from the PG* environment, as with psql. Without a target in either, pgdyno uses
-    /// its kept server or starts one for this run. Several times, or with a list of hosts: clients
-    /// are dealt over all of them, client i to endpoint i modulo their number
+    /// Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; missing parts come
+    /// from the PG* environment variables, as with psql. Without either, pgdyno uses the server of
+    /// `pgdyno server start` or starts one for this run. Repeated, or with a list of hosts: clients
+    /// are spread over all of them, client i to endpoint i modulo their number
     #[arg(long = "url", id = "url", value_name = "URL")]
     #[serde(rename = "url")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub urls: Vec<Address>,
 
-    /// Use all nodes of the cluster that the server belongs to as endpoints: asked of the server
-    /// in SQL, or of a node's HTTP port (CockroachDB: --discover=http://HOST:8080)
+    /// Use all nodes of the server's cluster as endpoints, found by SQL or through a node's HTTP
+    /// port (CockroachDB: --discover=http://HOST:8080)
     #[arg(
         long,
         value_name = "HTTP_URL",
@@ -36,7 +36,7 @@ pub struct TargetSpec {
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub discover: Option<Discover>,
 
-    /// How a server of pgdyno's own is to be.
+    /// How a private server is to be.
     #[command(flatten)]
     #[serde(flatten)]
     pub own: OwnSpec,
@@ -94,17 +94,17 @@ impl FromStr for Discover {
 #[serde(default)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OwnSpec {
-    /// Where the PostgreSQL server's programs are, for a server of pgdyno's own
+    /// Directory of PostgreSQL's programs, for a private server
     #[arg(long, value_name = "DIR")]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub pg_bindir: Option<PathBuf>,
 
-    /// Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB
+    /// Setting of the private server (repeatable), such as shared_buffers=1GB
     #[arg(long, value_name = "NAME=VALUE")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub pg_set: Vec<Address>,
 
-    /// Unprivileged system user that runs a server of pgdyno's own when pgdyno is root
+    /// Unprivileged system user that runs the private server when pgdyno runs as root
     #[arg(long, value_name = "USER")]
     pub pg_user: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! `pgdyno calibrate`: is this infrastructure as fast as it should be, and how does it compare with
-//! others?
+//! `pgdyno calibrate`: checks whether the infrastructure is as fast as expected, and compares
+//! systems.
 
 use std::time::Duration;
 
@@ -27,18 +27,18 @@ use pgdyno_store::Store;
 /// What to calibrate, and what to expect.
 #[derive(Debug, Args)]
 #[command(
-    about = "Is this infrastructure as fast as it should be? Four figures with verdicts",
+    about = "Check whether the infrastructure is as fast as expected: four figures with verdicts",
     long_about = "\
-Is this infrastructure as fast as it should be? A round trip, a durable commit, and reads and updates
+Check whether the infrastructure is as fast as expected. A round trip, a durable commit, and reads and updates
 by primary key at one client (YCSB B) are measured and judged by their means; of a miss the likely
 cause is named: network, sync, server or client, by subtraction. When the baseline is met, clients
 are doubled until throughput stops growing.
 
-Tables that are missing are loaded (pgdyno_probe, usertable); without a server to be found pgdyno
-starts one of its own. About a minute and a half, and five seconds for each number of clients.",
+Missing tables (pgdyno_probe, usertable) are loaded; without a server to connect to, pgdyno
+starts a private one. Takes about 90 seconds, plus 5 seconds for each number of clients.",
     after_help = "\
 Examples:
-  pgdyno calibrate                                       a server of pgdyno's own
+  pgdyno calibrate                                       a private server
   pgdyno calibrate postgresql://me@db1/bench --name db1
   pgdyno calibrate -T 10s --only-baseline                quickly
   pgdyno calibrate --expect read=500us,update=1-3ms
@@ -49,8 +49,8 @@ Exit code 1 also means that the baseline is missed: read or update.
 How each verdict is computed: docs/calibrate.md"
 )]
 pub struct CalibrateArgs {
-    /// Where the database is, as with --url: several are the endpoints of one system. The baseline
-    /// is that of the first; more clients are dealt over all
+    /// Server to use, as with --url; several are endpoints of one system. The baseline is measured
+    /// on the first; more clients are spread over all
     #[arg(value_name = "URL", conflicts_with = "compare")]
     pub urls: Vec<String>,
 
@@ -65,12 +65,12 @@ pub struct CalibrateArgs {
     )]
     pub duration: Duration,
 
-    /// What is expected of the means, in milliseconds unless a unit is given: read, update,
+    /// Expected means, in milliseconds unless a unit is given: read, update,
     /// round-trip, commit [default: read=1-2,update=2-4]
     #[arg(long, value_name = "LINE=LOW-HIGH,…", value_delimiter = ',')]
     pub expect: Vec<String>,
 
-    /// Go on with more clients though the baseline is missed
+    /// Continue with more clients even if the baseline is missed
     #[arg(long, conflicts_with = "only_baseline")]
     pub anyway: bool,
 
@@ -78,20 +78,20 @@ pub struct CalibrateArgs {
     #[arg(long)]
     pub only_baseline: bool,
 
-    /// Throughput that grows by less than this share when clients are doubled has stopped growing
+    /// Throughput has stopped growing when doubling the clients adds less than this
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
     pub growth: f64,
 
-    /// The most clients to try
+    /// Largest number of clients to try
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_clients: u32,
 
-    /// What this calibration is called [default: calibrate-HOST:PORT]
+    /// Name of this calibration [default: calibrate-HOST:PORT]
     #[arg(long, value_name = "NAME", conflicts_with = "compare")]
     pub name: Option<String>,
 
-    /// Put systems side by side: calibrations of the notebook by name or UUID, and URLs, which are
-    /// calibrated now
+    /// Compare systems side by side: calibrations in the notebook by name or UUID, and URLs, which
+    /// are calibrated now
     #[arg(long, value_name = "NAME|URL", num_args = 1.., conflicts_with_all = ["url", "discover"])]
     pub compare: Vec<String>,
 

@@ -27,44 +27,44 @@ use pgdyno_store::Store;
 Examples:
   pgdyno compare 3-8 9-14                        trials by their numbers
   pgdyno compare before after                    two experiments, by name, point by point
-  pgdyno compare tag:pg17 tag:pg18 --paired      repeats that were run by turns
+  pgdyno compare tag:pg17 tag:pg18 --paired      interleaved repeats
   pgdyno compare 3-8 9-14 --fail-if 'p99 > +5%, goodput < -3%'
 
-The unit is the repeat: five a side are needed, six for pairs; only complete trials count, and none
-that are excluded. With --fail-if the exit code is 1 when a condition is met or cannot be told.
+A verdict needs five repeats a side, six for --paired; only complete trials count, and none
+that are excluded. With --fail-if the exit code is 1 when a condition is met or cannot be decided.
 How it is computed: docs/statistics.md")]
 pub struct CompareArgs {
     /// An experiment's name or the first characters of its UUID, tag:NAME, or trials: 3-8, 3,5,7
     #[arg(value_name = "A")]
     pub a: String,
 
-    /// The other ones
+    /// The set to compare with A, named the same way
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// Compare the first repeat of A with the first of B, and so on: for repeats that were run by
-    /// turns, so that a drift that both shared cancels out
+    /// Compare the first repeat of A with the first of B, and so on: for interleaved repeats, so
+    /// that shared drift cancels out
     #[arg(long)]
     pub paired: bool,
 
-    /// Fail when a figure got worse: goodput, p50, p90, p95, p99, p99.9, with `>` or `<`, a change
-    /// (+5%, +2ms) or a level (20ms); a comma means or
+    /// Fail when a figure is worse: goodput, p50, p90, p95, p99, p99.9, with `>` or `<`, a change
+    /// (+5%, +2ms) or a level (20ms); separated by commas; one is enough to fail
     #[arg(long, value_name = "GATE")]
     pub fail_if: Option<String>,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 
-    /// As Markdown, for a ticket
+    /// Print Markdown, for a ticket
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 
-    /// Also as one self-contained page, in this file
+    /// Also write one self-contained HTML page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// With --html: replace a file that is no report
+    /// With --html: overwrite a file that is not a report
     #[arg(long, requires = "html")]
     pub force: bool,
 

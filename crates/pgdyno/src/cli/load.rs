@@ -17,38 +17,38 @@ use pgdyno_workload::{refusal, resolve};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno server start                             a server that keeps what is loaded
+  pgdyno server start                             a server that keeps loaded tables
   pgdyno load tpcb --param scale=100
-  pgdyno load tpcb --param scale=200 --replace    instead of what pgdyno loaded before
+  pgdyno load tpcb --param scale=200 --replace    replaces tables that pgdyno loaded
   pgdyno load ycsb --param recordcount=10000000 --jobs 8     eight connections fill the table
   pgdyno load ./mine --url postgresql://me@db1/bench
 
-Tables that pgdyno did not make (by `pgbench -i`, say) are used when they fit, and
+Tables that pgdyno did not create (by `pgbench -i`, say) are used when they fit, and
 dropped only when --drop-tables names them.
-A load that was interrupted goes on where it ended, for workloads whose rows go in by ranges.")]
+An interrupted load continues where it stopped, for workloads that load by ranges.")]
 pub struct LoadArgs {
     /// A workload's name (`pgdyno pack list`), or the path of a folder with a pack.toml
     #[arg(value_name = "WORKLOAD")]
     pub pack: String,
 
-    /// Load the tables as this mix of the workload wants them, where mixes differ in that
+    /// Load the tables for this mix, if mixes need different tables
     #[arg(long, value_name = "NAME")]
     pub mix: Option<String>,
 
-    /// Drop the workload's tables that pgdyno made earlier, and load anew
+    /// Drop the workload's tables that pgdyno created, and load them again
     #[arg(long)]
     pub replace: bool,
 
-    /// Drop these tables of the workload, whoever made them, and load anew
+    /// Drop these tables of the workload, even if pgdyno did not create them, and load again
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub drop_tables: Vec<String>,
 
-    /// Connections that fill a table at the same time [default: one a CPU, at most 8, for workloads
-    /// whose rows go in by ranges, such as ycsb; else 1]
+    /// Parallel connections that fill a table [default: one per CPU, at most 8, for workloads that
+    /// load by ranges, such as ycsb; else 1]
     #[arg(short, long, visible_alias = "threads", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// How rows travel
+    /// How rows are sent
     #[arg(long, value_enum, default_value_t = Method::Copy)]
     pub method: Method,
 

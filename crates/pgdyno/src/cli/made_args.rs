@@ -10,11 +10,11 @@ use pgdyno_output::StoreArgs;
 /// What can be said of an experiment that pgdyno makes, whatever it asks.
 #[derive(Debug, Args)]
 pub struct MadeArgs {
-    /// Where the random numbers come from [default: from the clock]
+    /// Seed of the random numbers [default: from the clock]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub seed: Option<i64>,
 
-    /// Show the experiment as TOML for `pgdyno sweep`, and do nothing
+    /// Print the experiment as TOML for `pgdyno sweep` and exit
     #[arg(long, conflicts_with = "json")]
     pub print: bool,
 

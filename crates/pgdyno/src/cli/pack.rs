@@ -14,10 +14,9 @@ use pgdyno_workload::{resolve, shipped};
 /// What can be done with packs.
 #[derive(Debug, Subcommand)]
 pub enum PackVerb {
-    /// List the workloads that come with pgdyno, with their parameters and mixes (-v: and what each
-    /// measures)
+    /// List the built-in workloads with their parameters and mixes (-v: also what each measures)
     List,
-    /// Print every file of a workload, or copy it out to be changed
+    /// Print every file of a workload, or copy the files to change them
     #[command(after_help = "\
 Examples:
   pgdyno pack show tpcb

@@ -21,11 +21,11 @@ Examples:
   pgdyno report                          the newest trial, or its experiment: pgdyno-report.html
   pgdyno report 12 -o slow.html          one trial
   pgdyno report article-1                an experiment, with the pages of its trials inside
-  pgdyno report 3-8 tag:pg18             trials that no experiment holds together
+  pgdyno report 3-8 tag:pg18             trials without a common experiment
   pgdyno report 12 --markdown            for a ticket, on standard output
 
-The file needs nothing else: it opens offline, and asks no other host for anything. Two sets beside
-each other: pgdyno compare A B --html FILE. What the page shows: docs/report.md")]
+The file is self-contained: it opens offline and loads nothing from other hosts. To compare two
+sets: pgdyno compare A B --html FILE. What the page shows: docs/report.md")]
 pub struct ReportArgs {
     /// A trial (number or UUID), an experiment's name, tag:NAME, or several trials: 3-8, 3,5,7
     #[arg(value_name = "TRIAL|SET")]
@@ -35,15 +35,15 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "FILE", default_value = "pgdyno-report.html")]
     pub output: PathBuf,
 
-    /// Replace a file that is no report
+    /// Overwrite a file that is not a report
     #[arg(long)]
     pub force: bool,
 
-    /// Of an experiment, only its own page: without those of its trials
+    /// For an experiment: leave out the pages of its trials
     #[arg(long)]
     pub without_trials: bool,
 
-    /// As Markdown on standard output instead
+    /// Print Markdown on standard output instead
     #[arg(long, conflicts_with_all = ["output", "force", "without_trials"])]
     pub markdown: bool,
 

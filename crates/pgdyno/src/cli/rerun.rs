@@ -13,9 +13,9 @@ use pgdyno_output::Verbosity;
 Examples:
   pgdyno rerun 12                                     the same options, the same seed, the same server
   pgdyno rerun 12 --url postgresql://me@db2/bench     the same load on another server
-  pgdyno rerun 3f2a --tag again                       a trial by its UUID, with a word to find it by
+  pgdyno rerun 3f2a --tag again                       a trial by its UUID, with a tag
 
-Passwords are not in the notebook: they come from PGPASSWORD, a password file, or --url. Workloads and
+The notebook has no passwords: set PGPASSWORD, a password file, or --url. Workloads and
 scripts are read again from where they were.")]
 pub struct RerunArgs {
     /// Its number, or the first characters of its UUID

@@ -42,8 +42,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub spec: TrialSpec,
 
-    /// Where the workload's loop runs, if it can do either (slob): in the server, so that neither
-    /// client nor network is in the way, or in the client [default: server, where it can]
+    /// Where the workload's loop runs, for workloads that support both (slob): in the server,
+    /// without network round trips, or in the client [default: server, if supported]
     #[arg(
         long = "loop",
         value_enum,
@@ -68,15 +68,15 @@ pub struct ResultArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Keep nothing in the notebook
+    /// Do not keep the trial in the notebook
     #[arg(long, conflicts_with_all = ["store", "tag", "note"])]
     pub no_store: bool,
 
-    /// A word to find the trial by in the notebook; several times: several
+    /// Tag the trial in the notebook (repeatable)
     #[arg(long, value_name = "TAG", value_parser = tag)]
     pub tag: Vec<String>,
 
-    /// What there is to say of the trial in the notebook
+    /// Note about the trial in the notebook
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
 }
@@ -84,9 +84,9 @@ pub struct ResultArgs {
 /// Where a workload's loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LoopIn {
-    /// A procedure of the server does work units for a while
+    /// A stored procedure runs work units in a loop
     Server,
-    /// The client sends each one
+    /// The client sends each work unit
     Client,
 }
 

@@ -17,22 +17,22 @@ use pgdyno_store::Store;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno show 12               the summary that `pgdyno run` printed, and what instruments saw
+  pgdyno show 12               the summary of `pgdyno run`, and instruments
   pgdyno show 12 --series 'pg.io*'             these series, with all their parts
   pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`
-  pgdyno show --experiment article-1           a row a point: median over repeats, percentiles
+  pgdyno show --experiment article-1           one row per point: median over repeats, percentiles
   pgdyno show --experiment calibrate-db1:5432  a calibration with its verdicts
 
-Experiments are listed by pgdyno ls --experiments.")]
+List experiments with pgdyno ls --experiments.")]
 pub struct ShowArgs {
     /// Its number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
     pub trial: Option<String>,
-    /// The points of an experiment instead: its name, or the first characters of its UUID
+    /// Show the points of an experiment: its name, or the first characters of its UUID
     #[arg(long, value_name = "EXPERIMENT", conflicts_with = "trial")]
     pub experiment: Option<String>,
-    /// Show these series only, * for anything in a name: all of their parts, also those that never
-    /// moved, and what they tell
+    /// Show only these series (* is a wildcard), with all of their parts, also those that never
+    /// changed
     #[arg(long, value_name = "NAME", conflicts_with = "experiment")]
     pub series: Vec<String>,
     /// For programs.
@@ -50,9 +50,12 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
         return experiment(args, &store, called);
     }
     let Some(called) = &args.trial else {
-        return Err(Failure::with(Exit::Usage, "what is to be shown?")
-            .hint("a trial by its number: pgdyno show 12; pgdyno ls lists them")
-            .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
+        return Err(Failure::with(
+            Exit::Usage,
+            "nothing to show: name a trial or an experiment",
+        )
+        .hint("a trial by its number: pgdyno show 12; pgdyno ls lists them")
+        .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
     };
     let trial = store.trial(called)?;
     let outcome = store.outcome(trial.number)?;

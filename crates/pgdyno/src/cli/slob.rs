@@ -32,15 +32,15 @@ const WIDTH: usize = 120;
 /// What can be asked.
 #[derive(Debug, Subcommand)]
 pub enum SlobVerb {
-    /// Where the caches end, and what a logical read costs on each level
+    /// Find the cache sizes and the cost of a logical read at each level
     #[command(long_about = "\
-Where the caches end, and what a logical read costs on each level. A table with one row per block is
-loaded once; the part of it that is read grows from a quarter of shared_buffers to beyond the memory
-of the server's host, as far as the disk has room. Shown for each size: logical reads a second, what
-of them shared_buffers did not have, what the device read, and the 99th percentile of a work unit.
+Find the cache sizes and the cost of a logical read at each level. A table with one row per block is
+loaded once; the part of it that is read grows from a quarter of shared_buffers to more than the memory
+of the server's host, if the disk has room. Shown for each size: logical reads per second, misses in
+shared_buffers, device reads, and the 99th percentile of a work unit.
 
-With --vary sessions or --vary reads the set stays within shared_buffers, and the sessions vary, or
-the share of reads among the statements.")]
+With --vary sessions or --vary reads the set stays within shared_buffers, and the number of sessions
+or the share of reads varies.")]
     Sweep(SweepArgs),
 }
 
@@ -48,7 +48,7 @@ the share of reads among the statements.")]
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno slob sweep --max-size 2GB                    a server of pgdyno's own, some minutes
+  pgdyno slob sweep --max-size 2GB                    a private server, some minutes
   pgdyno slob sweep --url postgresql://me@db1/bench   sizes by its shared_buffers and memory
   pgdyno slob sweep --vary sessions -c 1,2,4,8
   pgdyno slob sweep --vary reads -c 4
@@ -56,12 +56,12 @@ Examples:
 
 The method, and how to read the table: docs/slob.md")]
 pub struct SweepArgs {
-    /// What varies
+    /// What to vary
     #[arg(long, value_enum, default_value_t = VaryArg::Size)]
     pub vary: VaryArg,
 
-    /// The largest set: 512MB, 4GB [default: one and a half times the memory of the server's host,
-    /// at most half of what its disk has left]
+    /// The largest set: 512MB, 4GB [default: 1.5 times the memory of the server's host, at most
+    /// half of the free disk space]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_size: Option<u64>,
 
@@ -74,7 +74,7 @@ pub struct SweepArgs {
     #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive, default_value = "5s")]
     pub duration: Duration,
 
-    /// How long sessions work before, when all of the set has been read once
+    /// Warm-up, after the whole set has been read once
     #[arg(long, value_name = "TIME", value_parser = duration::parse_positive, default_value = "2s")]
     pub warmup: Duration,
 
@@ -87,14 +87,14 @@ pub struct SweepArgs {
     pub made: MadeArgs,
 }
 
-/// What varies.
+/// What to vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum VaryArg {
-    /// The part of the table that is read
+    /// The size of the part of the table that is read
     Size,
-    /// The sessions
+    /// The number of sessions
     Sessions,
-    /// How many of the statements are SELECTs; the others are UPDATEs
+    /// The share of SELECTs; the other statements are UPDATEs
     Reads,
 }
 

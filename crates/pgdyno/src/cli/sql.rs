@@ -15,7 +15,7 @@ Examples:
   pgdyno sql --csv \"SELECT * FROM timeline WHERE trial = 12\" > seconds.csv
   pgdyno sql \"SELECT sql FROM sqlite_schema\"    the tables and views
 
-The tables are described in docs/store.md. Nothing can be changed this way.")]
+The tables are described in docs/store.md. The query is read-only.")]
 pub struct SqlArgs {
     /// A query in SQLite's SQL
     #[arg(value_name = "SELECT")]

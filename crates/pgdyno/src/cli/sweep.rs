@@ -39,34 +39,33 @@ pub struct SweepArgs {
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// An experiment that pgdyno brings, sized to this host
+    /// A built-in experiment, sized to this host
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(presets::NAMES), conflicts_with = "file")]
     pub preset: Option<String>,
 
-    /// The experiment that a configuration of pgbench-tools describes; it is read, never executed
+    /// Convert a configuration of pgbench-tools; it is read, not executed
     #[arg(long, value_name = "CONFIG", conflicts_with_all = ["file", "preset"])]
     pub from_pgbench_tools: Option<PathBuf>,
 
-    /// Show the experiment as TOML and do nothing, to keep and change it
+    /// Print the experiment as TOML and exit
     #[arg(long, conflicts_with_all = ["dry_run", "resume", "json"])]
     pub print: bool,
 
-    /// Show the trials in their order and how long they will take, and do nothing; with --json
-    /// also for programs
+    /// Print the trials in order and how long they will take, and exit; works with --json
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Find out how much load keeps p99 within this limit (20ms), and where latency bends; the
-    /// experiment needs rates. Overrides its [capacity]
+    /// Find the highest load that keeps p99 within this limit (20ms), and the knee of the latency
+    /// curve; the experiment needs rates. Overrides [capacity]
     #[arg(long, value_name = "LIMIT", value_parser = duration::parse_positive)]
     pub slo: Option<Duration>,
 
-    /// Go on with an experiment that was interrupted: trials that are complete in the notebook, and
-    /// not excluded, are not run again
+    /// Continue an interrupted experiment: skip trials that are complete in the notebook and not
+    /// excluded
     #[arg(long)]
     pub resume: bool,
 
-    /// The results, a line of JSON a trial when it is over, or with --dry-run the plan.
+    /// The results, one line of JSON per trial when it is over, or with --dry-run the plan.
     #[command(flatten)]
     pub json: JsonArg,
 
@@ -98,29 +97,28 @@ An experiment:
   isolation = [\"read committed\", \"serializable\"]
   max_tries = [1, 10]
 
-  [settings]                      # of the server: by its sessions, or put back afterwards
+  [settings]                      # of the server; restored afterwards
   work_mem = [\"4MB\", \"64MB\"]
 
-What a trial can be given; each of them can be a list:
+Options of a trial; each can be a list:
 "
     .to_owned();
     for (name, help) in parameter::all() {
         text += &format!("  {name:<18} {help}\n");
     }
-    text += "\
-  params.NAME        one of the workload's parameters
+    text += "  params.NAME        one of the workload's parameters
   settings.NAME      one of the server's settings
 
 Examples:
-  pgdyno sweep --preset quick --print > mine.toml    something to begin with
+  pgdyno sweep --preset quick --print > mine.toml    an experiment to start from
   pgdyno sweep --preset capacity --slo 20ms          how much load keeps p99 within 20 ms
   pgdyno sweep mine.toml --dry-run                   which trials, how long
   pgdyno sweep mine.toml --url postgresql://me@db1/bench
   pgdyno sweep mine.toml --resume                    after Ctrl-C, kill -9, a power cut
-  pgdyno sweep mine.toml --json=mine.jsonl           a line of JSON a trial
+  pgdyno sweep mine.toml --json=mine.jsonl           one line of JSON per trial
   pgdyno sweep --from-pgbench-tools ~/pgbench-tools/config --dry-run
 
-All of it: docs/experiments.md";
+More: docs/experiments.md";
     text
 }
 

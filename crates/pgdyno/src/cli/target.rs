@@ -26,11 +26,11 @@ Examples:
   pgdyno target postgresql://root@db1:26257/bench --discover     all nodes of a cluster
   pgdyno target postgresql://me@db1,db2,db3/bench --json
 
-Several connections are made to each endpoint, and each is asked which node it has
-reached: a load balancer hides that. Isolation levels are read back in transactions
-that ask for them. Nothing is changed.")]
+pgdyno opens several connections to each endpoint and asks each which node it
+reached, because a load balancer hides that. Isolation levels are read back in
+transactions that request them. Nothing is changed.")]
 pub struct TargetVerbArgs {
-    /// Servers to look at, as for --url [default: as for pgdyno run]
+    /// Servers to describe, as with --url [default: as for pgdyno run]
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 

@@ -142,10 +142,10 @@ fn an_endpoint_is_scraped_beside_a_trial_and_kept_with_it() {
     let text = [
         "node.pages disk=a, 1/s",
         "longest transactions",
-        "not seen     scrape.gone: http://127.0.0.1:",
+        "not observed scrape.gone: http://127.0.0.1:",
         "remedy: curl",
         "of a core",
-        "observed     2 series by 2 instruments; gaps in scrape.gone",
+        "observed     2 series by 2 instruments\nnot observed scrape.gone: ",
     ];
     notebook.pgdyno(&["show", "1"]).expect(0, &text);
     let only = notebook

@@ -171,7 +171,7 @@ fn the_effective_distribution_is_told() {
     assert!((one - 2.0 / 1500.0).abs() < 1e-9, "{one}");
     assert!((hundred - 200.0 / 1500.0).abs() < 1e-9, "{hundred}");
     let text = db.pgdyno(&["--quiet", "run", "ycsb", "--no-store", "-t", "10"]);
-    text.expect(0, &["keys         hottest one ", "different ones"]);
+    text.expect(0, &["keys         hottest key ", "distinct keys"]);
 }
 
 #[test]

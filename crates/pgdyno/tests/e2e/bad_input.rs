@@ -132,7 +132,7 @@ fn what_a_script_finds_missing_is_told_in_the_servers_words() {
     // Going on after errors: each is counted, and the run is complete.
     let (_dir, path) = script("SELECT * FROM nothing_here;\n");
     db.pgdyno(&["run", &path, "-t", "5", "--continue-on-error"])
-        .expect(0, &["5 failed (100 %)", "5 by SQLSTATE 42P01"]);
+        .expect(0, &["failed       5 (100 %)", "5 by SQLSTATE 42P01"]);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn an_interrupt_ends_a_run_with_its_summary_and_its_server() {
         let ran = run.ended().expect(code, &["INTERRUPTED", "goodput"]);
         assert!(!ran.stdout.contains("(0 committed"), "{ran:?}");
         assert!(
-            ran.stdout.contains("0 failed (0 %)"),
+            ran.stdout.contains("failed       0 (0 %)"),
             "transactions end: {ran:?}"
         );
         assert_nothing_left(cache.path());

@@ -70,11 +70,11 @@ fn what_a_policy_cost_is_in_the_result_and_in_the_notebook() {
         0,
         &[
             "retry restart up to 10 tries, backoff exponential=2ms,3ms,none, no try after 10 s",
-            "retries      10 of 5 transactions (2.00 for each committed one)",
+            "retries      10 of 5 transactions (2.00 per committed one)",
             "thrown away  10 tries: ",
             "57.1 % of the statements (20)",
             "last try alone",
-            "serialization 10 tries by serialization failure [40001], 10 of them tried again\n    \
+            "serialization 10 tries by serialization failure [40001], 10 of them retried\n    \
              ERROR:  not now",
         ],
     );
@@ -178,7 +178,7 @@ fn the_servers_own_retries_come_from_a_packs_procedure() {
     };
     let result = run(&files.store(), &db, &[&pack("retries"), "-t", "6"]).expect(
         0,
-        &["by server    6 retries made by itself, as the transactions tell (1.00 for each committed"],
+        &["by server    6 retries made by the server, as counted by the scripts (1.00 per committed"],
     );
     assert!(!result.stdout.contains("\nretries "), "{}", result.stdout);
     let folder = pack("trys");

@@ -79,7 +79,13 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
         2,
         &["there is no experiment other", "pgdyno ls --experiments"],
     );
-    ran(&mut experiment.command(&["show"])).expect(2, &["what is to be shown?", "--experiment"]);
+    ran(&mut experiment.command(&["show"])).expect(
+        2,
+        &[
+            "nothing to show: name a trial or an experiment",
+            "--experiment",
+        ],
+    );
     let both = ["show", "1", "--experiment", "e"];
     ran(&mut experiment.command(&both)).expect(2, &["cannot be used with"]);
     let both = ["ls", "--experiments", "--tag", "x"];

@@ -173,7 +173,7 @@ fn gaps(observed: &Observed) -> String {
             (Some(from), Some(to)) => format!(" from {} to {}", seconds(from), seconds(to)),
         };
         let reason = one_line(&span.reason);
-        text += &format!("not seen     {name}{label}{when}: {reason}\n");
+        text += &format!("not observed {name}{label}{when}: {reason}\n");
         if let Some(remedy) = &span.remedy {
             text += &format!("             remedy: {}\n", one_line(remedy));
         }
@@ -199,36 +199,36 @@ fn cost(run: &Run, observed: &Observed) -> String {
     };
     let on_server = match observed.server_cpu_us {
         Some(us) => format!(
-            "; {} on the server's{}",
+            "; {} of CPU of the server{}",
             figures::time(us as f64),
             share(us)
         ),
         None => String::new(),
     };
     format!(
-        "observers    {} of CPU on this side{}{on_server}\n",
+        "observers    {} of CPU of pgdyno{}{on_server}\n",
         figures::time(cpu_us as f64),
         share(cpu_us)
     )
 }
 
-/// One line for the summary of a run: how much there is to see, and what is not.
+/// For the summary of a run: how many series there are, and which instruments have gaps, with the
+/// reason of the first gap of each.
 pub fn line(observed: &Observed) -> String {
     let series = observed.series.iter();
     let series = series.filter(|series| series.kind != Kind::BeforeAfter);
-    let mut blind: Vec<&str> = observed
-        .gaps
-        .iter()
-        .map(|span| span.instrument.as_str())
-        .collect();
-    blind.dedup();
-    let blind = match blind.is_empty() {
-        true => String::new(),
-        false => format!("; gaps in {}", blind.join(", ")),
-    };
     let instruments = figures::plural(observed.instruments.len() as u64, "instrument");
     let courses = figures::count(series.count() as u64);
-    format!("observed     {courses} series by {instruments}{blind}\n")
+    let mut text = format!("observed     {courses} series by {instruments}\n");
+    let mut last = None;
+    for span in &observed.gaps {
+        let name = one_line(&span.instrument);
+        if last.replace(name.clone()) == Some(name.clone()) {
+            continue;
+        }
+        text += &format!("not observed {name}: {}\n", one_line(&span.reason));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -385,9 +385,9 @@ mod tests {
             "     4.5  checkpoint      by time, for 0.6 s",
             "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: IO:WALSync 1.83",
             "       1.000 ms  from 11.5 to 11.5 s  client 1",
-            "not seen     pg.all (node 2) from 1.0 s on: refused",
+            "not observed pg.all (node 2) from 1.0 s on: refused",
             "             remedy: start it",
-            "observers    120 ms of CPU on this side, 1.0 % of a core",
+            "observers    120 ms of CPU of pgdyno, 1.0 % of a core",
         ] {
             let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
             let is_there = text.lines().any(|l| words(l) == words(line));

@@ -54,7 +54,7 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
         None => String::new(),
     };
     let device = it.device.known().map(|device| &device.name);
-    let device = device.map_or_else(String::new, |name| format!("{name}, for whomever"));
+    let device = device.map_or_else(String::new, |name| format!("{name} (all processes)"));
     let units = match it.units.as_slice() {
         [only] if only.count > 0 => Some(only.count as f64),
         _ => None,

@@ -351,7 +351,7 @@ mod tests {
         };
         let text = super::super::text(&results.document(), 110);
         assert!(
-            text.starts_with("\n4 clients, repeatable read (serializable was asked for)\n"),
+            text.starts_with("\n4 clients, repeatable read (serializable was requested)\n"),
             "{text}"
         );
     }

@@ -1,6 +1,6 @@
-//! `pgdyno calibrate`: is this infrastructure as fast as it should be? The simplest measurements
-//! first (a round trip, a durable commit, reads and updates by primary key at one client), each
-//! judged; then, when the baseline is met, where throughput stops growing.
+//! `pgdyno calibrate`: checks whether the infrastructure is as fast as expected: the simplest
+//! measurements first (a round trip, a durable commit, reads and updates by primary key at one
+//! client), each judged; then, when the baseline is met, where throughput stops growing.
 //!
 //! Every measurement is a trial of an experiment in the notebook, and everything that is said of a
 //! calibration is read from there: what was measured a minute ago and what was measured a year ago

@@ -149,7 +149,7 @@ pub struct OverTime {
     pub p99_high_us: Option<Vec<Option<f64>>>,
 }
 
-/// A figure of B beside A's.
+/// A figure of B vs. A's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Difference {
