@@ -47,7 +47,7 @@ pub fn count(
         let chance = recipe::Chance::new(&names);
         let statements = recipe::statements(Some(&script), &vars, &chance).map_err(Failure::new)?;
         let [query] = statements.as_slice() else {
-            return Err(Failure::new(format!("{place}: one query is wanted")));
+            return Err(Failure::new(format!("{place}: expected one query")));
         };
         let rows = admin::rows(session, query).map_err(|e| {
             trouble::server(&e, &format!("could not count {} ({place})", param.name))

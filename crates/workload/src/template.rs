@@ -71,7 +71,7 @@ enum Piece<'t> {
     Tag(&'t str, usize),
 }
 
-/// Why a list of pieces has come to its end: the tag there, if it is one that ends parts.
+/// Why a list of pieces has end: the tag there, if it is one that ends parts.
 type End<'t> = Option<(&'t str, usize)>;
 
 impl Made<'_> {
@@ -205,7 +205,7 @@ impl Made<'_> {
 
     fn named(&mut self, here: &str, name: &str, rest: &str) -> Result<(), String> {
         if !rest.trim().is_empty() {
-            return Err(format!("{here}: {{{{{name} …}}}}: there is no such word"));
+            return Err(format!("{here}: {{{{{name} …}}}}: unknown directive"));
         }
         if let Some(text) = self.context.define.get(name) {
             return self.text(&format!("{here}: {name}"), text);
@@ -213,7 +213,7 @@ impl Made<'_> {
         match self.values.get(name).cloned() {
             Some(value) => self.push(here, &value),
             None => Err(format!(
-                "{here}: {{{{{name}}}}}: there is no parameter and no [define] of this name"
+                "{here}: {{{{{name}}}}}: no parameter or [define] of this name"
             )),
         }
     }
@@ -234,7 +234,9 @@ pub fn range(
     values: &BTreeMap<String, String>,
 ) -> Result<(String, i64, i64), String> {
     let wrong = || {
-        format!("{here}: for {text}: NAME FROM TO is wanted, a bound with blanks in parentheses")
+        format!(
+            "{here}: for {text}: expected NAME FROM TO, with parentheses around a bound with blanks"
+        )
     };
     let (name, bounds) = text
         .trim()
@@ -321,10 +323,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, want) in [
-            (
-                "\n{{nothing}}",
-                "x.sql:2: {{nothing}}: there is no parameter",
-            ),
+            ("\n{{nothing}}", "x.sql:2: {{nothing}}: no parameter or"),
             ("{{if :n}}a", "x.sql:1: {{if}} without {{end}}"),
             ("{{for i 1 2}}a", "x.sql:1: {{for}} without {{end}}"),
             ("a\n{{end}}", "x.sql:2: {{end}} without a beginning"),
@@ -337,12 +336,12 @@ mod tests {
                 "{{for i 1 2}}a{{else}}b{{end}}",
                 "x.sql:1: {{else}} is not what may follow here",
             ),
-            ("{{for i 1}}a{{end}}", "NAME FROM TO is wanted"),
-            ("{{for 1i 1 2}}a{{end}}", "NAME FROM TO is wanted"),
+            ("{{for i 1}}a{{end}}", "expected NAME FROM TO"),
+            ("{{for 1i 1 2}}a{{end}}", "expected NAME FROM TO"),
             ("{{if :m = 1}}a{{end}}", "undefined variable \"m\""),
             ("{{if 1 +}}a{{end}}", "syntax error"),
             ("{{n", "x.sql:1: {{ without }}"),
-            ("{{n n}}", "{{n …}}: there is no such word"),
+            ("{{n n}}", "{{n …}}: unknown directive"),
             ("{{include b.sql}}", "there is no file \"b.sql\""),
             ("{{include self.sql}}", "in a circle"),
             ("{{round}}", "in a circle"),

@@ -22,7 +22,7 @@ pub struct Observed {
     pub gaps: Vec<ObservedGap>,
     /// What happened, in its order.
     pub events: Vec<ObservedEvent>,
-    /// What the server says it did, the dearest first.
+    /// What the server says it did, the most expensive first.
     pub statements: Vec<ObservedStatement>,
     /// By instrument: what else it found out.
     pub facts: BTreeMap<String, BTreeMap<String, Value>>,
@@ -39,7 +39,7 @@ pub struct ObservedBy {
     pub cpu_us: Option<u64>,
 }
 
-/// How the readings of a series are to be taken.
+/// How to interpret the readings of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -65,7 +65,7 @@ pub struct ObservedSeries {
     pub label: String,
     /// Its unit.
     pub unit: String,
-    /// How it is to be taken.
+    /// How to interpret it.
     pub kind: SeriesKind,
     /// When and what, in its order.
     pub samples: Vec<(i64, f64)>,
@@ -133,7 +133,7 @@ pub struct ObservedStatement {
     pub time_us: f64,
     /// Rows it gave or changed.
     pub rows: Option<u64>,
-    /// What else the server tells, by its own names.
+    /// What else the server reports, by its own names.
     pub details: BTreeMap<String, f64>,
 }
 

@@ -47,7 +47,7 @@ impl Load<'_> {
         let latencies: Option<Vec<f64>> = latencies.map(|us| us.map(|us| us as f64)).collect();
         latencies.ok_or_else(|| {
             format!(
-                "at {}/s too few transactions for p99, which takes {}: a longer duration gives them",
+                "at {}/s too few transactions for p99, which needs {}: use a longer duration",
                 text::rate(self.rate_per_s),
                 text::count(count_needed(PERCENTILE).unwrap_or(0)),
             )
@@ -126,10 +126,10 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "finding a capacity takes {RATES_MIN} rates or more of everything that is measured"
+        "a capacity needs at least {RATES_MIN} rates for each point"
     ))
     .hint("in [matrix]: rate = [\"20%\", \"40%\", \"60%\", \"80%\", \"100%\"]")
-    .hint("pgdyno sweep --preset capacity --print shows a whole experiment"))
+    .hint("for an example run pgdyno sweep --preset capacity --print"))
 }
 
 /// Trials to be added when all of the plan's are complete: rates between the last that keeps the
@@ -204,14 +204,14 @@ mod tests {
         assert_eq!(plan("rate = ['50%', '80%', 100]").unwrap(), 8);
         for few in ["", "rate = [1, 2]", "rate = ['max', '50%', 100]"] {
             let e = plan(few).unwrap_err().to_string();
-            assert!(e.contains("takes 3 rates or more"), "{few}: {e}");
+            assert!(e.contains("at least 3 rates"), "{few}: {e}");
         }
     }
 
     #[test]
     fn what_is_wrong_in_its_section_is_said_with_its_place() {
         for (section, want) in [
-            ("[capacity]", "e:2:1: capacity: there is no slo in it"),
+            ("[capacity]", "e:2:1: capacity: slo is missing"),
             ("capacity.slo = 'soon'", "slo: "),
             ("capacity.sol = '5ms'", "there are: slo"),
             ("capacity = 5", "capacity"),

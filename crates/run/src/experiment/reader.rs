@@ -45,13 +45,13 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         match key.get_ref().as_ref() {
             "name" => match value.as_str() {
                 Some(name) if !name.is_empty() => experiment.name = name.to_owned(),
-                _ => return Err(wrong("name: a text is wanted")),
+                _ => return Err(wrong("name: expected a string")),
             },
             "repeats" => match integer(value) {
                 Some(n) if (1..=REPEATS_MAX).contains(&n) => experiment.repeats = n as u32,
                 _ => {
                     return Err(wrong(&format!(
-                        "repeats: a whole number from 1 to {REPEATS_MAX} is wanted"
+                        "repeats: expected a whole number from 1 to {REPEATS_MAX}"
                     )));
                 }
             },
@@ -59,17 +59,17 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
                 let known = Order::WORDS.iter();
                 let order = known.clone().find(|(word, _)| value.as_str() == Some(word));
                 experiment.order = order.map(|(_, order)| *order).ok_or_else(|| {
-                    wrong("order: one of \"interleaved\", \"random\", \"sequential\" is wanted")
+                    wrong("order: expected \"interleaved\", \"random\" or \"sequential\"")
                 })?;
             }
             "seed" => {
-                let seed = integer(value).ok_or_else(|| wrong("seed: a whole number is wanted"))?;
+                let seed = integer(value).ok_or_else(|| wrong("seed: expected a whole number"))?;
                 experiment.seed = Some(seed);
             }
             "matrix" => {
                 let matrix = reader.table(value_at.clone(), "matrix", value)?;
                 if matrix.is_empty() {
-                    return Err(source.wrong(at, "matrix: there is nothing in it"));
+                    return Err(source.wrong(at, "matrix: it is empty"));
                 }
                 reader.parameters(matrix, &["params", "settings"], Lists::Only)?;
             }
@@ -106,7 +106,7 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         let end = source.text.len();
         return Err(source
             .wrong(end..end, "there is no workload")
-            .hint("name one: workload = \"tpcb\" (pgdyno pack list tells which there are)"));
+            .hint("name one: workload = \"tpcb\" (list them with pgdyno pack list)"));
     }
     Ok(experiment)
 }
@@ -139,7 +139,7 @@ struct Entry<'t, 'i> {
 }
 
 impl Reader<'_> {
-    /// Reads the parameters in a table. Keys in `others` are somebody else's to read.
+    /// Reads the parameters in a table. Keys in `others` are read elsewhere.
     fn parameters(
         &mut self,
         table: &DeTable<'_>,
@@ -156,10 +156,10 @@ impl Reader<'_> {
                     self.axes.push((entry.at.start, Axis(steps.collect())));
                 }
                 None if lists == Lists::Only => {
-                    let what = format!("{name}: a list is wanted here");
+                    let what = format!("{name}: a list is expected here");
                     let failure = self.source.wrong(entry.value.span(), &what);
                     return Err(failure.hint(format!(
-                        "a single value stands above the [matrix], or write [{name_in}]",
+                        "put a single value above [matrix], or write [{name_in}]",
                         name_in = &self.source.text[entry.value.span()]
                     )));
                 }
@@ -186,7 +186,8 @@ impl Reader<'_> {
                 }
                 Some(first) if steps.len() != values.len() => {
                     let what = format!(
-                        "{} has {} values, but {first} has {}: what goes together is as long",
+                        "{} has {} values, but {first} has {}: zipped lists must have the same \
+                         length",
                         entry.name,
                         values.len(),
                         steps.len()
@@ -200,7 +201,7 @@ impl Reader<'_> {
             }
         }
         if steps.is_empty() {
-            return Err(self.source.wrong(at, "zip: there is nothing in it"));
+            return Err(self.source.wrong(at, "zip: it is empty"));
         }
         self.axes.push((at.start, Axis(steps)));
         Ok(())
@@ -215,7 +216,7 @@ impl Reader<'_> {
             if let Some(name) = table.get(POINT_NAME) {
                 let text = name.get_ref().as_str().filter(|text| !text.is_empty());
                 let text =
-                    text.ok_or_else(|| self.source.wrong(name.span(), "name: a text is wanted"))?;
+                    text.ok_or_else(|| self.source.wrong(name.span(), "name: expected a string"))?;
                 step.push((POINT_NAME.to_owned(), Value::from(text)));
             }
             for entry in self.entries(table, &["params", "settings", POINT_NAME])? {
@@ -228,9 +229,7 @@ impl Reader<'_> {
                 step.push((entry.name, value));
             }
             if step.is_empty() {
-                return Err(self
-                    .source
-                    .wrong(at.clone(), "point: there is nothing in it"));
+                return Err(self.source.wrong(at.clone(), "point: it is empty"));
             }
             steps.push(step);
         }
@@ -254,7 +253,7 @@ impl Reader<'_> {
         let line = self.source.wrong(at.clone(), "").message;
         let line = line.split(": ").next().unwrap_or_default().to_owned();
         if empty {
-            return Err(self.source.wrong(at, "exclude: there is nothing in it"));
+            return Err(self.source.wrong(at, "exclude: it is empty"));
         }
         Ok(Exclude {
             values,
@@ -306,13 +305,11 @@ impl Reader<'_> {
     }
 
     fn unknown(&self, at: Range<usize>, name: &str, typed: &str, known: &[&str]) -> Failure {
-        let failure = self
-            .source
-            .wrong(at, &format!("there is no key \"{name}\""));
+        let failure = self.source.wrong(at, &format!("unknown key \"{name}\""));
         match nearest(typed, known.iter().copied()) {
             Some(word) => failure.hint(format!("did you mean \"{word}\"?")),
             None if typed == "scale" || typed == "fillfactor" => failure.hint(format!(
-                "a workload's parameters stand in [params]: params.{typed}"
+                "a workload's parameters go into [params]: params.{typed}"
             )),
             None => failure.hint(format!("there are: {}", known.join(", "))),
         }
@@ -330,7 +327,7 @@ impl Reader<'_> {
     fn list(&self, entry: &Entry<'_, '_>) -> Result<Vec<Value>, Failure> {
         let name = &entry.name;
         let Some(list) = entry.value.get_ref().as_array() else {
-            let what = format!("{name}: a list is wanted here");
+            let what = format!("{name}: a list is expected here");
             return Err(self.source.wrong(entry.value.span(), &what));
         };
         if list.is_empty() {
@@ -386,7 +383,7 @@ impl Reader<'_> {
         value: &'t DeValue<'i>,
     ) -> Result<&'t DeTable<'i>, Failure> {
         value.as_table().ok_or_else(|| {
-            let what = format!("{name}: a table is wanted, not {}", kind(value));
+            let what = format!("{name}: expected a table, not {}", kind(value));
             self.source.wrong(at, &what)
         })
     }
@@ -403,7 +400,7 @@ impl Reader<'_> {
             tables.collect::<Option<Vec<_>>>()
         });
         tables.ok_or_else(|| {
-            let what = format!("{name}: tables are wanted, each begun with [[{name}]]");
+            let what = format!("{name}: expected tables, each starting with [[{name}]]");
             self.source.wrong(at, &what)
         })
     }
@@ -466,7 +463,7 @@ mod tests {
             (
                 "workload = 'tpcb'\ncleints = 3",
                 &[
-                    "e.toml:2:1: there is no key \"cleints\"",
+                    "e.toml:2:1: unknown key \"cleints\"",
                     "did you mean \"clients\"?",
                     "^^^^^^^",
                 ],
@@ -476,7 +473,7 @@ mod tests {
             ("clients = []", &["e.toml:1:11: clients: the list is empty"]),
             (
                 "clients = [1, 'x']",
-                &["e.toml:1:15: clients: a whole number", "not \"x\""],
+                &["e.toml:1:15: clients: expected a whole number", "not \"x\""],
             ),
             (
                 "clients = 1\n[matrix]\nclients = [1]",
@@ -484,28 +481,28 @@ mod tests {
             ),
             (
                 "[matrix]\nclients = 1",
-                &["e.toml:2:11: clients: a list is wanted", "[1]"],
+                &["e.toml:2:11: clients: a list is expected", "[1]"],
             ),
-            ("[matrix]", &["nothing in it"]),
-            ("[matrix]\nrepeats = [1]", &["no key \"repeats\""]),
+            ("[matrix]", &["it is empty"]),
+            ("[matrix]\nrepeats = [1]", &["unknown key \"repeats\""]),
             (
                 "matrix = 1",
-                &["e.toml:1:10: matrix: a table is wanted, not a whole number"],
+                &["e.toml:1:10: matrix: expected a table, not a whole number"],
             ),
-            ("zip = 1", &["each begun with [[zip]]"]),
-            ("[[zip]]", &["nothing in it"]),
-            ("[[zip]]\nclients=1", &["a list is wanted"]),
+            ("zip = 1", &["each starting with [[zip]]"]),
+            ("[[zip]]", &["it is empty"]),
+            ("[[zip]]\nclients=1", &["a list is expected"]),
             (
                 "[[zip]]\nclients=[1, 2]\nthreads=[1]",
                 &["e.toml:3:9: threads has 1 values, but clients has 2"],
             ),
-            ("[[exclude]]", &["nothing in it"]),
+            ("[[exclude]]", &["it is empty"]),
             ("[[exclude]]\nclient = 1", &["did you mean \"clients\"?"]),
-            ("repeats = 0", &["repeats: a whole number from 1"]),
+            ("repeats = 0", &["repeats: expected a whole number from 1"]),
             ("order = 'sorted'", &["\"interleaved\", \"random\""]),
-            ("seed = 'x'", &["seed: a whole number"]),
-            ("name = 1", &["name: a text"]),
-            ("params = 1", &["params: a table is wanted"]),
+            ("seed = 'x'", &["seed: expected a whole number"]),
+            ("name = 1", &["name: expected a string"]),
+            ("params = 1", &["params: expected a table"]),
             ("[settings]\n'a b' = 1", &["\"a b\" is no name"]),
             (
                 "[hygiene]\nsetle = 1",
@@ -557,11 +554,11 @@ mod tests {
         ]);
         assert_eq!(e.axes[1], points);
         for (text, want) in [
-            ("[[point]]\nmix = ['a', 'b']", "mix: a text is wanted"),
+            ("[[point]]\nmix = ['a', 'b']", "mix: expected a text"),
             ("mix = 'a'\n[[point]]\nmix = 'b'", "mix is given twice"),
-            ("[[point]]\n", "point: there is nothing in it"),
-            ("[[point]]\nname = 1", "name: a text is wanted"),
-            ("[[zip]]\nname = ['a']", "there is no key \"name\""),
+            ("[[point]]\n", "point: it is empty"),
+            ("[[point]]\nname = 1", "name: expected a string"),
+            ("[[zip]]\nname = ['a']", "unknown key \"name\""),
         ] {
             let e = read_text(&format!("workload = 'tpcb'\n{text}")).unwrap_err();
             assert!(e.to_string().contains(want), "{e}");

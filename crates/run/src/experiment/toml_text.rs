@@ -103,7 +103,7 @@ pub fn time(
         (None, Some(seconds)) => seconds.to_string(),
         (None, None) => {
             let wanted = "a time such as 60, \"60s\" or \"500ms\"";
-            return Err(format!("{wanted} is wanted, not {}", kind(value)));
+            return Err(format!("expected {wanted}, not {}", kind(value)));
         }
     };
     parse(&text).map_err(|why| format!("\"{text}\": {why}"))

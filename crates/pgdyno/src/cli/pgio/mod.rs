@@ -81,11 +81,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
 
-    /// Where machines find the result.
+    /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 
@@ -94,7 +94,7 @@ pub struct RunArgs {
     pub no_store: bool,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &PgioVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     match verb {
         PgioVerb::Setup(args) => setup::open(args, verbosity),

@@ -35,7 +35,7 @@ impl Reader<'_> {
                     });
                     let names: Option<Vec<String>> = names.flatten();
                     hygiene.truncate = names.ok_or_else(|| {
-                        wrong("truncate: a list of table names is wanted".to_owned())
+                        wrong("truncate: expected a list of table names".to_owned())
                     })?;
                 }
                 "vacuum" => {
@@ -43,16 +43,14 @@ impl Reader<'_> {
                     let mut known = Vacuum::WORDS.into_iter();
                     let vacuum = known.find(|(known, _)| word == Some(*known));
                     (_, hygiene.vacuum) = vacuum.ok_or_else(|| {
-                        wrong(
-                            "vacuum: one of \"needed\", \"always\", \"never\" is wanted".to_owned(),
-                        )
+                        wrong("vacuum: expected \"needed\", \"always\" or \"never\"".to_owned())
                     })?;
                 }
                 "checkpoint" => {
                     hygiene.checkpoint = value
                         .get_ref()
                         .as_bool()
-                        .ok_or_else(|| wrong("checkpoint: true or false is wanted".to_owned()))?;
+                        .ok_or_else(|| wrong("checkpoint: expected true or false".to_owned()))?;
                 }
                 "checkpoint_timeout" => {
                     hygiene.checkpoint_timeout = time(duration::parse_positive)?
@@ -93,7 +91,7 @@ impl Reader<'_> {
             }
         }
         let slo = slo.ok_or_else(|| {
-            let failure = self.source.wrong(at, "capacity: there is no slo in it");
+            let failure = self.source.wrong(at, "capacity: slo is missing");
             failure.hint("the limit that p99 is to keep: slo = \"20ms\"")
         })?;
         Ok(Capacity { slo })
