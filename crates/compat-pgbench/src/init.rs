@@ -468,7 +468,7 @@ fn query_failed(text: &str, sql: &str) -> Failure {
     Failure::new(format!("query failed: {text}")).detail(format!("Query was: {sql}"))
 }
 
-/// Where a copy came to its end.
+/// Where a copy ended.
 enum Refused {
     /// Before any row.
     Start(Error),

@@ -100,7 +100,7 @@ fn surroundings() -> Surroundings {
         database: filled("PGDATABASE")
             .or_else(|| filled("PGUSER"))
             .or_else(os_user),
-        // Where the limit cannot be told, connecting says which client had no descriptor.
+        // Where the limit cannot be determined, connecting says which client had no descriptor.
         open_files_max: pgdyno_platform::limits::raise_open_files().unwrap_or(u64::MAX),
     }
 }

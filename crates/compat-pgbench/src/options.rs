@@ -25,7 +25,7 @@ use table::{BATCH_SIZE, LONG, SHORT};
 /// What the command line asks for.
 #[derive(Debug)]
 pub struct Asked {
-    /// Where the database is.
+    /// The server's options.
     pub target: Target,
     /// What is to be done there.
     pub job: Job,

@@ -13,7 +13,7 @@ pub enum Kind {
     Error,
     /// Something is not as it was asked for.
     Warning,
-    /// Worth knowing.
+    /// Informational.
     Info,
     /// What `--debug` asks for.
     Debug,

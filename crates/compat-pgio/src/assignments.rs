@@ -183,7 +183,7 @@ impl Reader<'_> {
             return Err("of variables only $NAME and ${NAME} are understood".to_owned());
         }
         let value = self.known.get(&name).ok_or_else(|| {
-            format!("${name} is not set before it (the environment is not looked at)")
+            format!("${name} is not set before it (environment variables are not used)")
         })?;
         text.push_str(value);
         Ok(())

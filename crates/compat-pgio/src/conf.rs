@@ -95,7 +95,7 @@ impl Conf {
     pub fn change(&mut self, setting: &str) -> Result<(), Failure> {
         let usage = |what: String| Failure::with(Exit::Usage, what);
         let Some((name, value)) = setting.split_once('=') else {
-            let text = format!("\"{setting}\" is no setting: NAME=VALUE is wanted");
+            let text = format!("\"{setting}\" is not a setting: expected NAME=VALUE");
             return Err(usage(text));
         };
         let assignment = Assignment {
@@ -162,7 +162,7 @@ impl Conf {
         let whole = |min: u64, max: u64| match value.parse::<u64>() {
             Ok(number) if (min..=max).contains(&number) => Ok(number),
             _ => Err(wrong(&format!(
-                "a whole number from {min} to {max} is wanted"
+                "expected a whole number from {min} to {max}"
             ))),
         };
         match name.as_str() {
@@ -182,7 +182,7 @@ impl Conf {
             "CREATE_BASE_TABLE" => match value.to_ascii_uppercase().as_str() {
                 "TRUE" => self.recreates = true,
                 "FALSE" => self.recreates = false,
-                _ => return Err(wrong("TRUE or FALSE is wanted")),
+                _ => return Err(wrong("expected TRUE or FALSE")),
             },
             _ => return Ok(false),
         }
@@ -244,10 +244,10 @@ impl Scale {
                 blocks,
             }),
             Some(blocks) => Err(format!(
-                "this is {blocks} blocks, and pgio wants {SCALE_MIN_BLOCKS} (8M) at least"
+                "this is {blocks} blocks; pgio needs at least {SCALE_MIN_BLOCKS} (8M)"
             )),
             None => {
-                Err("a number of blocks is wanted, or of bytes with M, G or T (256M)".to_owned())
+                Err("expected a number of blocks, or of bytes with M, G or T (256M)".to_owned())
             }
         }
     }
@@ -344,13 +344,10 @@ mod tests {
     fn values_that_a_parameter_does_not_take_are_named_with_their_place() {
         for (text, want) in [
             ("\nSCALE=8K", "c:2: SCALE=8K: a number of blocks"),
-            ("SCALE=1M", "this is 128 blocks, and pgio wants 1024"),
+            ("SCALE=1M", "this is 128 blocks; pgio needs at least 1024"),
             ("SCALE=99999T", "at most 4294967295 blocks"),
-            (
-                "SCALE=18446744073709551615T",
-                "a number of blocks is wanted",
-            ),
-            ("SCALE=", "a number of blocks is wanted"),
+            ("SCALE=18446744073709551615T", "expected a number of blocks"),
+            ("SCALE=", "expected a number of blocks"),
             ("UPDATE_PCT=101", "a whole number from 0 to 100"),
             ("RUN_TIME=1m", "a whole number from 1 to"),
             ("NUM_SCHEMAS=0", "from 1 to 8192"),

@@ -28,7 +28,7 @@ pub fn open(
 ) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
     if !args.out.is_dir() {
-        let text = format!("--out {}: there is no such directory", args.out.display());
+        let text = format!("--out {}: no such directory", args.out.display());
         return Err(Failure::with(Exit::Usage, text));
     }
     let json_to = args.json.open()?;
@@ -73,9 +73,7 @@ pub fn open(
         let its_lines = tail(&conf, ran.outcome.accounting.as_ref(), elapsed);
         write_answer(format_args!("{its_lines}\n"))?;
         if let (_, Some(why)) = verdict(recording) {
-            write_answer(format_args!(
-                "NOT VALID: {why}; the figures are not of the run that was asked for\n\n"
-            ))?;
+            write_answer(format_args!("NOT VALID: {why}; the run was incomplete\n\n"))?;
         }
     }
     ran.print(json_to, verbosity.quiet)?;

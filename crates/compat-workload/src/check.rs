@@ -111,14 +111,18 @@ impl Keys {
         let (missing, incomplete) = (text::count(missing), text::count(incomplete));
         let count = text::count(self.count);
         let mut failure = Failure::new(format!(
-            "of {count} rows that were loaded usertable misses {missing}, and {incomplete} have no value in some column"
+            "of {count} loaded rows {missing} are missing in usertable, and {incomplete} have \
+             no value in some column"
         ));
         if let Some((number, key)) = first {
             failure = failure.detail(format!("the first is key number {number}, {key}"));
         }
         Err(failure
             .detail(format!("it has {} rows", text::count(all)))
-            .hint("load it anew: workload init ycsb --drop; or say how it was loaded: --insert-count, --insert-start, --key-format"))
+            .hint(
+                "load it again: workload init ycsb --drop; or say how it was loaded: \
+                   --insert-count, --insert-start, --key-format",
+            ))
     }
 
     fn look(&self, session: &mut Session, from: u64, to: u64) -> Result<Seen, Failure> {
@@ -127,7 +131,8 @@ impl Keys {
         let filled = (0..self.fields).map(|field| format!(" AND field{field} IS NOT NULL"));
         let filled: String = filled.collect();
         let query = format!(
-            "SELECT count(*), count(CASE WHEN true{filled} THEN 1 END) FROM usertable WHERE ycsb_key IN ({})",
+            "SELECT count(*), count(CASE WHEN true{filled} THEN 1 END) FROM usertable WHERE \
+             ycsb_key IN ({})",
             keys.join(", ")
         );
         let rows = admin::rows(session, &query).map_err(|e| asking(&e))?;
@@ -160,7 +165,7 @@ impl Keys {
 }
 
 fn asking(error: &pgdyno_session::Error) -> Failure {
-    trouble::server(error, "could not ask for the rows of usertable")
+    trouble::server(error, "could not read the rows of usertable")
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub fn session(target: &Target) -> Result<(Session, Product), Failure> {
 }
 
 fn product(session: &mut Session) -> Result<Product, Failure> {
-    let ask = |e| trouble::server(&e, "could not ask the server for its version");
+    let ask = |e| trouble::server(&e, "could not read the server's version");
     Product::ask(session).map_err(ask)
 }
 
@@ -166,7 +166,7 @@ pub fn load(
         remark!("pgdyno: imported {table} ({elapsed_s:.1}s, {rows} rows)");
     }
     if matches!(loaded.how, How::LoadedBefore | How::MadeByOthers) {
-        remark!("pgdyno: the tables are there already; --drop loads them anew");
+        remark!("pgdyno: the tables exist already; --drop loads them again");
     }
     for text in loaded.means.iter().chain(&loaded.remarks) {
         remark!("pgdyno: note: {text}");

@@ -101,7 +101,7 @@ fn read(session: &mut Session, dialect: &Dialect) -> Fact<Counted> {
     }
 }
 
-/// A server that was started anew counts from zero; so much of it is then not known.
+/// A server that was restarted counts from zero; so much of it is then not known.
 fn add_grown(all: &mut Counted, before: &Counted, now: &Counted) {
     for (name, now) in now {
         let before = before.get(name).copied().unwrap_or(0);
@@ -145,7 +145,7 @@ mod tests {
         let mut all = Counted::new();
         add_grown(&mut all, &before, &now);
         add_grown(&mut all, &before, &now);
-        // This one was started anew.
+        // This one was restarted.
         add_grown(&mut all, &now, &before);
         let told = counters(all, crdb);
         assert_eq!(told.restarts, Some(52));

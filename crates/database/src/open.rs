@@ -44,7 +44,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             return Err(Failure::with(
                 Exit::Usage,
                 format!(
-                    "--pg-bindir, --pg-set and --pg-user are for a server of pgdyno's own, but {named} names another"
+                    "--pg-bindir, --pg-set and --pg-user configure the private server, but {named} selects another"
                 ),
             ));
         }
@@ -62,9 +62,10 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             if !wanted.own.is_empty() {
                 return Err(Failure::with(
                     Exit::Usage,
-                    "--pg-bindir, --pg-set and --pg-user cannot change the kept server, which runs already",
+                    "--pg-bindir, --pg-set and --pg-user cannot change the kept server, which \
+                     runs already",
                 )
-                .hint("stop it (pgdyno server stop), or start it anew with these options"));
+                .hint("stop it (pgdyno server stop) and start it with these options"));
             }
             let title = format!("PostgreSQL {}, kept by pgdyno server", running.version);
             let url = [running.address.url()];

@@ -17,11 +17,12 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "42501",
-        "the role lacks a privilege: ask for it (GRANT CREATE ON SCHEMA …), or connect as another role",
+        "the role lacks a privilege: ask for it (GRANT CREATE ON SCHEMA …), or connect as \
+         another role",
     ),
     (
         "25006",
-        "the server takes no writes (a standby, or default_transaction_read_only): name the primary",
+        "the server is read-only (a standby, or default_transaction_read_only): use the primary",
     ),
     (
         "3D000",

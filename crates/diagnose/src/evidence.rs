@@ -136,7 +136,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether sessions of the trial waited for a CPU before they could say that they are active: the
     /// CPUs of the server's host were all in use, and the server's processes used a good part of what
-    /// so many clients can use. What is outside of the server cannot be told from that waiting.
+    /// so many clients can use. What is outside of the server cannot be determined from that waiting.
     pub fn do_sessions_wait_for_cpus(&self) -> bool {
         let is_full = self
             .server_idle_share()

@@ -128,7 +128,8 @@ fn not_known(
             evidence.closing.iter().cloned().collect(),
         ),
         _ if evidence.stalls.as_ref().is_some_and(|s| s.is_frequent) => (
-            "What limited it is not known: checkpoints were so frequent that their cost cannot be separated"
+            "What limited it is not known: checkpoints were so frequent that their cost cannot \
+             be separated"
                 .to_owned(),
             vec!["make checkpoints less frequent: a larger `max_wal_size` and `checkpoint_timeout`".to_owned()],
         ),

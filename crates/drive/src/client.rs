@@ -395,7 +395,8 @@ impl Client {
             let told = self.vars.value(slot);
             let Ok(Value::Int(retries @ 0..)) = told else {
                 let text = format!(
-                    "aborted: the variable {} tells the server's retries and is no count of them",
+                    "aborted: the variable {} should hold the number of the server's retries, \
+                     but is not a count",
                     self.vars.name(slot)
                 );
                 return self.abort(cx, Failure::Script, &text);

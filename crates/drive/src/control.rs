@@ -60,7 +60,7 @@ impl Control {
         passed.is_err_and(|value| value & 1 == 1 && second > value >> 1)
     }
 
-    /// Whether somebody asked for an early end.
+    /// Whether an early end was requested.
     pub fn is_stopping(&self) -> bool {
         self.stop() > Stop::No
     }

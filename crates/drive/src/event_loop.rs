@@ -155,7 +155,7 @@ impl<'run, I: Io> Context<'run, I> {
         if self.is_over {
             return;
         }
-        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Message(Message { level, text }));
     }
 

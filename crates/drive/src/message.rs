@@ -7,7 +7,7 @@ pub enum Level {
     Trace,
     /// What a script's `debug()` or a notice of the server has to say; printed as it is.
     Debug,
-    /// Worth knowing when asked for (`--verbose-errors`).
+    /// Informational when asked for (`--verbose-errors`).
     Info,
     /// A client ended, or something it was told to do could not be done.
     Error,

@@ -47,7 +47,7 @@ pub enum DriveError {
     /// io_uring was asked for, and cannot be used.
     #[error("{0}")]
     NoUring(io::Error),
-    /// It makes no sense as it stands.
+    /// It is not valid.
     #[error("{0}")]
     Invalid(String),
 }
@@ -418,7 +418,8 @@ fn keep_event(events: &mut Vec<Event>, event: Event, live: &mut dyn Live) {
     }
 }
 
-/// Leaves out what nobody reached, unless an endpoint has nothing else; all threads have ended.
+/// Leaves out addresses that no client reached, unless an endpoint has no others; all threads have
+/// ended.
 fn keep_endpoints(recording: &mut Recording, places: &Places) {
     if let [only] = recording.endpoints.as_mut_slice() {
         let all = recording.measured.all();

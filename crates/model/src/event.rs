@@ -81,9 +81,9 @@ pub struct Finished<'a, O> {
 pub enum Notice {
     /// Figures may mean something else than they seem to.
     Warning(String),
-    /// Worth knowing.
+    /// Informational.
     Note(String),
-    /// Something was done that nobody asked for in this experiment.
+    /// Something was done that this experiment did not request.
     Done(String),
 }
 

@@ -32,7 +32,7 @@ mod tests {
         let mut text = String::new();
         for chapter in chapters() {
             write!(text, "\n### {}\n\n", chapter.title).unwrap();
-            text += "| Series | Unit | Kind | Source | What it tells |\n";
+            text += "| Series | Unit | Kind | Source | Meaning |\n";
             text += "| --- | --- | --- | --- | --- |\n";
             for row in chapter.rows {
                 let kind = row.kind.name().replace('_', " and ");
@@ -67,7 +67,7 @@ mod tests {
     fn every_series_is_listed_once_and_says_what_it_is() {
         let mut names = BTreeSet::new();
         for row in chapters().flat_map(|chapter| chapter.rows) {
-            assert!(names.insert(row.name), "{} is there twice", row.name);
+            assert!(names.insert(row.name), "{} is defined twice", row.name);
             assert!(row.name.contains('.'), "{} is of no group", row.name);
             assert!(
                 !row.source.is_empty() && !row.what.is_empty(),

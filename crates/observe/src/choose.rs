@@ -15,7 +15,7 @@ pub struct Scene<'a> {
     pub target: &'a Target,
     /// What it is, and in which version.
     pub product: &'a Product,
-    /// What the server said of itself.
+    /// What the server said about itself.
     pub facts: &'a Facts,
     /// Clients that will be at work.
     pub clients: usize,
@@ -106,7 +106,7 @@ impl Instrument for Missing {
             known => known,
         };
         Err(Gap::because(format!(
-            "there is no such instrument here; there are: {known}"
+            "unknown instrument; available: {known}"
         )))
     }
 

@@ -1,5 +1,5 @@
-//! `--metrics-listen`: a small HTTP server on a thread of its own, for a Prometheus that asks now and
-//! then. It answers one after the other, and gives nobody more than a moment.
+//! `--metrics-listen`: a small HTTP server on its own thread, for Prometheus to scrape. It answers
+//! one request at a time, each with a short timeout.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 /// Serves the board from now on; gives the address.
 ///
 /// # Errors
-/// Nobody can listen there.
+/// The address cannot be listened on.
 pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
@@ -26,7 +26,7 @@ pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketA
         .spawn(move || {
             for client in listener.incoming() {
                 match client {
-                    // Whoever hangs up has had enough.
+                    // A client that closes the connection needs no answer.
                     Ok(client) => drop(answer(client, &board)),
                     // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
                     Err(_) => thread::sleep(Duration::from_millis(100)),

@@ -1,5 +1,5 @@
-//! The running trial for others to see: what `--metrics-listen` gives to a Prometheus that asks.
-//! Counters go on from trial to trial, as long as pgdyno runs.
+//! Prometheus export: the metrics of the running trial that `--metrics-listen` serves. Counters
+//! continue from trial to trial, as long as pgdyno runs.
 //!
 //! Not for: the connection it goes over (`listen.rs`).
 
@@ -42,7 +42,7 @@ struct Reading {
     is_new: bool,
 }
 
-/// What is told of a script.
+/// Metrics of a script.
 #[derive(Debug, Default)]
 struct Script {
     counts: Counts,
@@ -133,7 +133,7 @@ impl<O> Observer<O> for &PrometheusExport {
 }
 
 impl Reading {
-    /// A place whose series is not told.
+    /// A placeholder whose series is not exported.
     fn none() -> Self {
         Self {
             series: Series::new("", ""),

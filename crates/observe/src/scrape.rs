@@ -258,7 +258,7 @@ impl Endpoint {
             return Err(Gap::because(format!("{origin}{path}: {text}")));
         }
         if taken == 0 {
-            let text = format!("{origin}{path}: no sample is as the filters want it, of {seen}");
+            let text = format!("{origin}{path}: none of {seen} samples match the filters");
             return Err(Gap::because(text));
         }
         if left_out > 0 {

@@ -13,7 +13,7 @@ use super::recorder::Recorder;
 use super::{Instrument, Instruments, Readings};
 use pgdyno_model::observed::{Batch, Gap};
 
-/// So often somebody looks whether the run is to stop before it has begun.
+/// How often it checks whether the run is to stop before it has begun.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Instruments at work. Dropped without [`Watch::end`], it leaves them to themselves.
@@ -64,7 +64,7 @@ struct Orders {
 enum Stop {
     /// Read a last time.
     Finish,
-    /// Nobody wants to know any more.
+    /// The receiver is gone.
     Abandon,
 }
 
@@ -175,7 +175,7 @@ impl Watch {
         self.collecting_us
     }
 
-    /// Takes what comes, until there is no time to wait for any more; it is told anew after each.
+    /// Takes what comes, until there is no time to wait for any more; it is told again after each.
     fn receive(&mut self, until: impl Fn(&[State]) -> Option<Instant>) {
         loop {
             let wait =
@@ -259,7 +259,7 @@ fn due(anchor: Instant, interval: Duration, last: Instant) -> Instant {
     anchor + interval * (past as u32).saturating_add(1)
 }
 
-/// The life of an instrument's thread. When nobody listens any more, it is over.
+/// The main function of an instrument's thread. It ends when the receiver is gone.
 fn work(
     number: usize,
     mut instrument: Box<dyn Instrument>,

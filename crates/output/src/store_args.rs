@@ -7,7 +7,7 @@ use clap::Args;
 use pgdyno_model::Failure;
 use pgdyno_store::{Store, place};
 
-/// Which store.
+/// The notebook's options.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StoreArgs {
     /// The notebook's file [default: $PGDYNO_STORE, else pgdyno/notebook.sqlite in $XDG_DATA_HOME

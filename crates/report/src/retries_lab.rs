@@ -223,7 +223,7 @@ impl Form {
         self.per_commit(self.retries + self.by_server())
     }
 
-    /// Retries that clients did not have to make: as the transactions tell, or as the server counts.
+    /// Retries that clients did not have to make: as the transactions report, or as the server counts.
     fn by_server(&self) -> u64 {
         let counted = self.server_restarts.unwrap_or(0);
         self.work.server_retries.max(counted)

@@ -54,7 +54,7 @@ pub fn not_begun(spec: &TrialSpec, target: Option<&Target>) -> TrialHeader {
         variables: BTreeMap::new(),
         target: target.map_or_else(String::new, |target| target.title.clone()),
         target_kind: target.map_or(TargetKind::Named, |target| target.kind),
-        facts: Facts::unknown("the trial ended before the server was asked"),
+        facts: Facts::unknown("the trial ended before it was read from the server"),
         host: Host::read(),
         notes: Vec::new(),
         command: command_line::of_process(),

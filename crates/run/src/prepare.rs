@@ -149,7 +149,7 @@ pub fn prepare(
             // How a session is told depends on the product.
             let mut session = target.connect_unless_interrupted(interrupts)?;
             let product = Product::ask(&mut session)
-                .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+                .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
             of_sessions(&mut session, &asked.settings)?;
             session.close();
             target.with_settings(product.dialect, &settings)
@@ -167,9 +167,9 @@ fn of_sessions(session: &mut Session, settings: &BTreeMap<String, String>) -> Re
     match ways.iter().find(|(_, way)| **way == Way::System) {
         None => Ok(()),
         Some((name, _)) => Err(Failure::new(format!(
-            "settings.{name} is a whole server's, and a single run changes no server"
+            "settings.{name} is a server setting, and a single run does not change the server"
         ))
-        .hint("run it as a sweep, which changes it and puts it back")),
+        .hint("run it as a sweep, which changes and restores it")),
     }
 }
 
@@ -197,7 +197,7 @@ pub fn prepare_on(
     };
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     // Before anything is loaded for it.
     retries::check(asked, &product)?;
     if let Some(pack) = workload.pack.clone() {

@@ -252,9 +252,8 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
         DriveError::Interrupted => Failure::with(Exit::Interrupted(130), error.to_string()),
         DriveError::EventLoop(_) => Failure::new(error.to_string())
             .hint("too many open files? raise the limit (ulimit -n), or use fewer clients"),
-        DriveError::NoUring(_) => {
-            Failure::new(error.to_string()).hint("--io=auto uses epoll where there is no io_uring")
-        }
+        DriveError::NoUring(_) => Failure::new(error.to_string())
+            .hint("--io=auto uses epoll if io_uring is not available"),
         DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),
     }
 }

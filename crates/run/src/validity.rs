@@ -35,7 +35,7 @@ pub struct Mismatch {
 /// What is known about a run once it is over. Each field that is empty leads to no note.
 #[derive(Debug, Default)]
 pub struct Situation<'a> {
-    /// What the server says of itself.
+    /// What the server says about itself.
     pub facts: Option<&'a Facts>,
     /// The isolation level asked for, by its name in SQL.
     pub isolation_asked: Option<&'a str>,
@@ -98,7 +98,8 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
                 expected.kind,
                 expected.mean,
             ),
-            "check for other sessions in this database, and whether the plan is the one that EXPLAIN showed",
+            "check for other sessions in this database, and whether the plan is the one that \
+             EXPLAIN showed",
         ));
     }
     if let Some(expected) = it.expected.known().filter(|e| !e.is_by_index()) {
@@ -142,7 +143,7 @@ fn mismatch(m: &Mismatch) -> Note {
         format!(
             "the scripts ran with :{variable} = {used}, but the tables were loaded with {loaded}"
         ),
-        "leave the value out, so that it is taken from the tables, or load the tables that you want",
+        "leave the value out, so that it is read from the tables, or load other tables",
     )
 }
 
@@ -155,7 +156,8 @@ fn client_bound(thread: &ThreadUse) -> Note {
         "client-bound",
         Severity::Serious,
         format!(
-            "pgdyno's busiest thread used a CPU for {} of the time and waited for one for {}{lag}: the figures show the client's limit, not the server's",
+            "pgdyno's busiest thread used a CPU for {} of the time and waited for one for \
+             {}{lag}: the figures show the client's limit, not the server's",
             text::roughly(thread.busy_share()),
             text::roughly(thread.waited_share())
         ),
@@ -171,7 +173,8 @@ fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
         "isolation-differs",
         Severity::Serious,
         format!(
-            "isolation level {asked} was requested, but transactions run at {in_effect}: the server or the script sets it"
+            "isolation level {asked} was requested, but transactions run at {in_effect}: the \
+             server or the script sets it"
         ),
         "treat the figures as those of the level in effect, or enable the requested level on the server",
     ))
@@ -214,7 +217,8 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
             "the warm-up reached its limit of {} {still}",
             text::about(Duration::from_micros(elapsed_us))
         ),
-        "use a longer limit (--warmup auto=5m); a load that the server cannot keep up with or a growing table never becomes steady",
+        "use a longer limit (--warmup auto=5m); a load that the server cannot keep up with or a \
+         growing table never becomes steady",
     )
 }
 
@@ -222,7 +226,9 @@ fn not_steady(course: &Steadiness) -> Option<Note> {
     let (code, remedy) = match course.verdict {
         SteadinessVerdict::Drifts => (
             DRIFTS,
-            "find what changes during the trial (pgdyno report, show --json): a cache that fills, a growing table, a checkpoint, another load; measure longer, or warm up until steady (--warmup auto)",
+            "find what changes during the trial (pgdyno report, show --json): a cache that \
+             fills, a growing table, a checkpoint, another load; measure longer, or warm up \
+             until steady (--warmup auto)",
         ),
         SteadinessVerdict::WarmUp => (
             WARMUP_MEASURED,
@@ -268,7 +274,8 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         notes.push(Note::new(
             "full-page-writes-off",
             severity,
-            "full_page_writes is off: the server writes less WAL after a checkpoint, and cannot repair a torn page"
+            "full_page_writes is off: the server writes less WAL after a checkpoint, and cannot \
+             repair a torn page"
                 .to_owned(),
             "set full_page_writes = on unless the file system writes pages atomically",
         ));
@@ -615,12 +622,12 @@ mod tests {
         for (busy, waited) in [(80, 0), (40, 40), (0, 50)] {
             let got = at(busy, waited);
             assert_eq!(got[0].code, "client-bound");
-            let shares = format!("for {busy} % of the time");
+            let shares = format!("used a CPU for {busy} % of the time");
             assert!(got[0].sentence.contains(&shares), "{}", got[0].sentence);
             assert!(
                 got[0]
                     .sentence
-                    .contains(&format!("for {waited} % it waited"))
+                    .contains(&format!("waited for one for {waited} %"))
             );
             assert!(got[0].sentence.contains("1.23 ms"));
         }

@@ -52,7 +52,7 @@ impl<'a> CopyIn<'a> {
             return match self.verdict(Some(range)) {
                 Err(error) => Err(error),
                 Ok(_) => Err(Error::Protocol(
-                    "the server ended the copy before its end".to_owned(),
+                    "the server ended the copy early".to_owned(),
                 )),
             };
         }

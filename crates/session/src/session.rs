@@ -304,7 +304,7 @@ impl Session {
         self.channel.description()
     }
 
-    /// Where the session stands: in no transaction, in one, or in a failed one.
+    /// Transaction status: idle, in a transaction, or in a failed one.
     pub fn transaction_status(&self) -> TransactionStatus {
         self.status
     }
@@ -562,7 +562,7 @@ impl Drop for Session {
         frontend::terminate(&mut farewell);
         if self.channel.seal(&farewell, &mut out).is_ok() {
             self.channel.close(&mut out);
-            // A full socket is closed without a word: nobody is to wait for that.
+            // A full socket is closed without Terminate, to avoid waiting.
             let _ = self.socket.write(&out);
         }
     }

@@ -59,7 +59,7 @@ impl Store {
         .map_err(failed)
     }
 
-    /// Ends a trial with what its seconds tell.
+    /// Ends a trial with totals computed from its seconds.
     pub(super) fn end_early(
         &mut self,
         number: i64,

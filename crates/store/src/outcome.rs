@@ -21,7 +21,7 @@ use pgdyno_model::notebook::BROKEN_INVARIANT;
 use pgdyno_model::observed::Observed;
 
 impl Store {
-    /// All that is stored of a trial. Of one that did not come to its end, figures that are only
+    /// All that is stored of a trial. Of one that did not end, figures that are only
     /// known then (statements, connections, threads) are empty.
     ///
     /// # Errors

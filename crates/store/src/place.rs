@@ -39,7 +39,7 @@ pub fn path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         env::var_os("HOME"),
     )
     .ok_or_else(|| {
-        Failure::new("there is no place for the store: HOME is not set")
+        Failure::new("no location for the notebook: HOME is not set")
             .hint("name a file: --store PATH, or PGDYNO_STORE in the environment")
     })
 }

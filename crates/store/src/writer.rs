@@ -120,7 +120,7 @@ impl TrialWriter {
         self.give_up(State::Failed, reason)
     }
 
-    /// Somebody stopped the trial before it came to anything.
+    /// The trial was interrupted before it had results.
     ///
     /// # Errors
     /// As [`TrialWriter::finish`].

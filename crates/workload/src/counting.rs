@@ -42,7 +42,7 @@ pub fn count(
         let chance = expression::Chance::new(&names);
         let made = statements::made(Some(&script), &vars, &chance).map_err(Failure::new)?;
         let [query] = made.as_slice() else {
-            return Err(Failure::new(format!("{place}: one query is wanted")));
+            return Err(Failure::new(format!("{place}: expected one query")));
         };
         let rows = admin::rows(session, query).map_err(|e| {
             trouble::server(&e, &format!("could not count {} ({place})", param.name))

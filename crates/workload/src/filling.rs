@@ -188,7 +188,7 @@ impl Job<'_> {
                         progress.rows(done);
                     }
                     Ok(Said::NoCopy(why)) => means.push(format!(
-                        "{}: by INSERT, since the server takes no COPY: {why}",
+                        "{}: by INSERT, because the server refused COPY: {why}",
                         table.name
                     )),
                     Ok(Said::NoConnection(place, why)) => {
@@ -282,7 +282,7 @@ impl Shared<'_> {
             let _ = admin::run(session, "ROLLBACK");
             let code = error.server().map_or("", |e| e.sqlstate());
             tries += 1;
-            // feature_not_supported, syntax_error: there is no such statement, or not here.
+            // feature_not_supported, syntax_error: no such statement, or not here.
             if matches!(code, "0A000" | "42601") && !by_insert {
                 if !self.by_insert.swap(true, Ordering::AcqRel) {
                     let why = error.server().map_or("", |e| e.message()).to_owned();
@@ -347,7 +347,7 @@ impl Shared<'_> {
                 }
             })?;
             if let Err(why) = made {
-                let _ = copy.abort("a row could not be made");
+                let _ = copy.abort("a row could not be generated");
                 return Err(Trouble::Other(Failure::new(why)));
             }
             if self.is_over.load(Ordering::Acquire) {

@@ -32,7 +32,7 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
         message,
     };
     if depth > MAX_DEPTH {
-        return Err(fail(path, "uses goes round in a circle".to_owned()));
+        return Err(fail(path, "uses is circular".to_owned()));
     }
     if !path.is_dir() {
         return Err(fail(path, "there is no such folder".to_owned()));
@@ -123,7 +123,7 @@ mod tests {
             ("a.sql", ""),
         ]);
         let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
-        assert!(e.contains("uses = \"tcpb\": there is no such pack"), "{e}");
+        assert!(e.contains("uses = \"tcpb\": unknown pack"), "{e}");
         let dir = folder(&[
             (
                 "pack.toml",

@@ -41,7 +41,7 @@ pub struct Request<'a> {
     pub pack: &'a Pack,
     /// What the user chose.
     pub params: &'a Params,
-    /// Drop pgdyno's own tables and load anew.
+    /// Drop pgdyno's own tables and load again.
     pub replace: bool,
     /// Tables that may be dropped whoever made them.
     pub drop_tables: &'a [String],
@@ -108,7 +108,7 @@ pub fn ensure_loaded(
     load(session, &request, watch)
 }
 
-/// As [`ensure_loaded`]; tables that pgdyno loaded with other parameters are loaded anew, those of
+/// As [`ensure_loaded`]; tables that pgdyno loaded with other parameters are loaded again, those of
 /// anybody else never.
 pub fn load_as_asked(
     session: &mut Session,
@@ -267,7 +267,7 @@ impl Seen {
             Some(mark) => mark.params.clone(),
             None if found.is_empty() => BTreeMap::new(),
             None => scale::recognised(session, dialect, pack)
-                .map_err(|e| trouble::server(&e, "could not tell how the tables were made"))?,
+                .map_err(|e| trouble::server(&e, "could not read how the tables were created"))?,
         };
         let mut all = params.or_defaults(pack);
         all.extend(values.clone());
@@ -304,8 +304,12 @@ fn check(
         // Dealt with above.
         State::Nothing | State::Interrupted => return Ok(None),
     };
-    let loaded = scale::of_pack(session, dialect, pack)
-        .map_err(|e| trouble::server(&e, "could not tell what the tables were loaded with"))?;
+    let loaded = scale::of_pack(session, dialect, pack).map_err(|e| {
+        trouble::server(
+            &e,
+            "could not read the parameters that the tables were loaded with",
+        )
+    })?;
     let mut variables = BTreeMap::new();
     for param in pack.params_on(dialect.name) {
         let recorded = seen.values.get(&param.name);
@@ -318,7 +322,7 @@ fn check(
                     p = param.name
                 ))
                 .hint(format!(
-                    "leave out --param {}={given} to run on what is there",
+                    "leave out --param {}={given} to run on the existing tables",
                     param.name
                 ))
                 .hint(way_to_drop(request, found)));
@@ -326,7 +330,7 @@ fn check(
             (Some(of_tables), _) => {
                 param.accept(of_tables).map_err(|why| {
                     Failure::new(format!(
-                        "the tables of {name} are there, but with {p} = {of_tables}: {why}",
+                        "the tables of {name} exist with {p} = {of_tables}: {why}",
                         p = param.name
                     ))
                     .hint(way_to_drop(request, found))
@@ -352,7 +356,7 @@ fn check(
             .map(|(name, value)| format!("{name} = {value}"));
         let seen: Vec<String> = seen.collect();
         there.remarks.push(format!(
-            "the tables of {name} were made by something else; what they tell of themselves: {}",
+            "the tables of {name} were not created by pgdyno; found: {}",
             seen.join(", ")
         ));
     }
@@ -415,7 +419,7 @@ fn way_to_drop(request: &Request<'_>, found: &[Found]) -> String {
         options += &format!(" --drop-tables {}", foreign.join(","));
     }
     format!(
-        "`pgdyno load {}{options}` drops what is there and loads anew",
+        "`pgdyno load {}{options}` drops the existing tables and loads again",
         request.pack.place
     )
 }
@@ -553,9 +557,7 @@ impl Load<'_, '_, '_, '_> {
     fn left_behind(&self, failure: Failure, reached: Reached, found: &[Found]) -> Failure {
         let what = match (reached, found.is_empty()) {
             (Reached::Created, _) => None,
-            (Reached::Dropped, false) => {
-                Some("the old tables are dropped, and there are no new ones")
-            }
+            (Reached::Dropped, false) => Some("the old tables are dropped and not replaced"),
             (Reached::Nothing, false) => Some("the tables are as they were: nothing was changed"),
             (_, true) => Some("no table was created"),
         };
@@ -564,15 +566,12 @@ impl Load<'_, '_, '_, '_> {
         }
         let tables: Vec<_> = self.tables.iter().map(|t| t.name.as_str()).collect();
         failure
-            .detail(format!(
-                "left behind, not complete: tables {}",
-                tables.join(", ")
-            ))
+            .detail(format!("incomplete tables left: {}", tables.join(", ")))
             .hint(format!(
                 "the next `pgdyno load {}` or run of it {}",
                 self.request.pack.place,
                 match self.resume {
-                    Some(_) => "with the same parameters goes on from there",
+                    Some(_) => "with the same parameters continues the load",
                     None => "drops them and starts again",
                 }
             ))
@@ -697,7 +696,7 @@ impl Load<'_, '_, '_, '_> {
         Ok(filled)
     }
 
-    /// Whether and from where a load that ends early can be gone on with; `None`: it begins anew.
+    /// Whether and from where a load that ends early can be gone on with; `None`: it starts again.
     fn resume(&mut self, recipe: &Recipe, found: &[Found]) -> Option<Resume> {
         // Rows that the product commits in the middle of a statement cannot be recorded with it.
         let commits_by_itself = matches!(self.facts().filling, Filling::Committing { .. });
@@ -927,7 +926,7 @@ impl Load<'_, '_, '_, '_> {
             })
             .map_err(filling)?;
             if let Err(why) = made {
-                let _ = copy.abort("a row could not be made");
+                let _ = copy.abort("a row could not be generated");
                 return Err(Failure::new(why));
             }
             self.watch.progress.rows(row);
@@ -994,6 +993,6 @@ impl Load<'_, '_, '_, '_> {
         Err(Failure::new(format!(
             "{table} has {counted} rows after the load, not {rows}"
         ))
-        .hint("something else changes the table; load into a database of its own"))
+        .hint("something else changes the table; use a separate database"))
     }
 }

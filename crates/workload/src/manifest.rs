@@ -342,7 +342,7 @@ fn check(m: &Manifest) -> Result<(), String> {
         ));
     }
     if m.summary.trim().is_empty() || m.summary.contains('\n') {
-        return Err("summary: one line is wanted".to_owned());
+        return Err("summary: expected one line".to_owned());
     }
     check_params(&m.params)?;
     check_scripts(m)?;
@@ -356,11 +356,7 @@ fn check(m: &Manifest) -> Result<(), String> {
         ));
     }
     if m.uses.is_none() && m.tables.is_empty() && (m.schema.is_some() || m.after_load.is_some()) {
-        return Err(
-            "schema: without a [[table]] nothing would be created; name each table that \
-             the schema makes"
-                .to_owned(),
-        );
+        return Err("schema: needs a [[table]] for each table that it creates".to_owned());
     }
     if !m.tables.is_empty() && m.schema.is_none() {
         return Err(
@@ -396,9 +392,7 @@ fn check_params(params: &[Param]) -> Result<(), String> {
             p.name.as_str(),
             "row" | "script" | "client_id" | "random_seed" | "default_seed"
         ) {
-            return Err(format!(
-                "{at}: name is taken: pgdyno itself sets this variable"
-            ));
+            return Err(format!("{at}: name is reserved: pgdyno sets this variable"));
         }
         check_dialects(&at, &p.only)?;
         if !p.one_of.is_empty() && !matches!(p.default, Scalar::Text(_)) {
@@ -447,7 +441,7 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
                 && !pgdyno_script::is_valid_name(name)
             {
                 return Err(format!(
-                    "script \"{}\": {key} = \"{name}\": a variable's name is wanted (letters, \
+                    "script \"{}\": {key} = \"{name}\": expected a variable name (letters, \
                      digits and _)",
                     s.name
                 ));
@@ -485,7 +479,7 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
         }
         if mix.weights.is_empty() && mix.params.is_empty() {
             return Err(format!(
-                "mix \"{}\": weights or params are wanted: without them it would be no mix of its own",
+                "mix \"{}\": weights or params are required",
                 mix.name
             ));
         }
@@ -627,7 +621,7 @@ fn no_duplicates<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result
             return Err(format!("{kind}: a name is empty"));
         }
         if !seen.insert(name) {
-            return Err(format!("{kind} \"{name}\" is there twice"));
+            return Err(format!("{kind} \"{name}\" is defined twice"));
         }
     }
     Ok(())
@@ -743,7 +737,7 @@ columns = [{ name = "x", value = ":row" }]
                 "name = \"s-c\"",
                 "not a variable's name",
             ),
-            ("name = \"scale\"", "name = \"client_id\"", "taken"),
+            ("name = \"scale\"", "name = \"client_id\"", "reserved"),
             ("default = 1", "default = 0", "at least 1"),
             (
                 "default = 1",

@@ -45,7 +45,7 @@ impl Pack {
         };
         let text = files
             .get(manifest::FILE_NAME)
-            .ok_or_else(|| fail("there is no such file, and every pack has one".to_owned()))?;
+            .ok_or_else(|| fail("no such file; every pack needs one".to_owned()))?;
         let manifest = manifest::parse(&file, text)?;
         let scripts = manifest.scripts.iter().map(|s| ("script", &s.file));
         let sql = [
@@ -400,7 +400,7 @@ impl Pack {
         let sum: f64 = drawn.iter().map(|(_, weight, _)| weight).sum();
         if drawn.is_empty() {
             return Err(format!(
-                "{place}: with these parameters every one is 0, so that there is nothing to run"
+                "{place}: with these parameters every one is 0, so there is nothing to run"
             ));
         }
         if drawn.iter().all(|(_, _, made)| !made) {
@@ -484,7 +484,8 @@ pub(super) mod tests {
             .to_string();
         assert_eq!(
             e,
-            "x/pack.toml: script: there is no file \"b.sql\" in the pack (there are: a.sql, pack.toml)"
+            "x/pack.toml: script: there is no file \"b.sql\" in the pack (there are: a.sql, \
+             pack.toml)"
         );
         let e = pack(&[("a.sql", "A")]).unwrap_err().to_string();
         assert!(e.contains("no such file"), "{e}");

@@ -53,7 +53,7 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
         let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
         if shipped::exists(name) || folder::exists(name) {
             return Err(if args.len() == 1 {
-                format!("{arg}: a pack takes no weight; weights are for script files")
+                format!("{arg}: a pack has no weight; weights are for script files")
             } else {
                 format!(
                     "{name} is a pack, and a pack runs by itself: copy it out (pgdyno pack show \
@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_said_with_the_way_out() {
         for (args, mix, want) in [
-            (&["tcpb"][..], None, "there are: "),
-            (&["tpcb@2"], None, "takes no weight"),
+            (&["tcpb"][..], None, "built-in packs: "),
+            (&["tpcb@2"], None, "has no weight"),
             (&["tpcb", "a.sql"], None, "runs by itself"),
             (&["a.sql"], Some("b"), "only packs have mixes"),
             (&["insert"], Some("b"), "no mixes"),

@@ -33,8 +33,7 @@ pub fn find(name: &str) -> Result<Pack, ManifestError> {
         return Err(ManifestError {
             file: name.to_owned(),
             message: format!(
-                "there is no such pack in pgdyno (there are: {}); name a folder of your own with \
-                 its path, such as ./{name}",
+                "unknown pack (built-in packs: {}); for a folder give its path, such as ./{name}",
                 manifest::list(names().into_iter())
             ),
         });

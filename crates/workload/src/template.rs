@@ -74,7 +74,7 @@ enum Piece<'t> {
     Tag(&'t str, usize),
 }
 
-/// Why a list of pieces has come to its end: the tag there, if it is one that ends parts.
+/// Why a list of pieces has end: the tag there, if it is one that ends parts.
 type End<'t> = Option<(&'t str, usize)>;
 
 impl Made<'_> {
@@ -239,7 +239,9 @@ pub fn range(
     values: &BTreeMap<String, String>,
 ) -> Result<(String, i64, i64), String> {
     let wrong = || {
-        format!("{here}: for {text}: NAME FROM TO is wanted, a bound with blanks in parentheses")
+        format!(
+            "{here}: for {text}: expected NAME FROM TO, with parentheses around a bound with blanks"
+        )
     };
     let (name, bounds) = text
         .trim()
@@ -326,10 +328,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, want) in [
-            (
-                "\n{{nothing}}",
-                "x.sql:2: {{nothing}}: there is no parameter",
-            ),
+            ("\n{{nothing}}", "x.sql:2: {{nothing}}: no parameter or"),
             ("{{if :n}}a", "x.sql:1: {{if}} without {{end}}"),
             ("{{for i 1 2}}a", "x.sql:1: {{for}} without {{end}}"),
             ("a\n{{end}}", "x.sql:2: {{end}} without a beginning"),
@@ -342,8 +341,8 @@ mod tests {
                 "{{for i 1 2}}a{{else}}b{{end}}",
                 "x.sql:1: {{else}} is not what may follow here",
             ),
-            ("{{for i 1}}a{{end}}", "NAME FROM TO is wanted"),
-            ("{{for 1i 1 2}}a{{end}}", "NAME FROM TO is wanted"),
+            ("{{for i 1}}a{{end}}", "expected NAME FROM TO"),
+            ("{{for 1i 1 2}}a{{end}}", "expected NAME FROM TO"),
             ("{{if :m = 1}}a{{end}}", "undefined variable \"m\""),
             ("{{if 1 +}}a{{end}}", "syntax error"),
             ("{{n", "x.sql:1: {{ without }}"),

@@ -33,7 +33,7 @@ pub const COCKROACHDB: Dialect = Dialect {
         no_partitions: Some(
             "it has no CREATE TABLE … PARTITION OF; it splits every table into ranges by itself",
         ),
-        no_tablespaces: Some("it has none; zone configurations say where rows lie"),
+        no_tablespaces: Some("not supported; zone configurations place rows"),
         // Captured: a syntax error. Documented later: taken with a notice, and logged all the same.
         no_unlogged: Some("every table of it is logged and replicated"),
         // Captured: with `/`, a decimal comes out and step G fails. Documented (v26.2): so it is still.

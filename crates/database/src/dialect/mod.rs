@@ -77,7 +77,7 @@ pub struct Dialect {
     pub has_grown: &'static str,
     /// Statement that empties a table; `{table}` is its name.
     pub truncate: &'static str,
-    /// Statement that does away with a table's dead rows and counts the others anew; `{table}` is
+    /// Statement that does away with a table's dead rows and counts the others again; `{table}` is
     /// its name. `None` where there is no such thing.
     pub vacuum: Option<&'static str>,
     /// Query that tells `f` when a table has not changed since the last of these; `{literal}` is its

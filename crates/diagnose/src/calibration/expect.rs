@@ -86,7 +86,7 @@ impl Expectations {
             "update" => self.update = range,
             "round-trip" => self.round_trip = Some(range),
             "commit" => self.commit = Some(range),
-            other => return Err(format!("there is no line {other}; lines are {NAMES}")),
+            other => return Err(format!("unknown line {other}; lines are {NAMES}")),
         }
         Ok(())
     }

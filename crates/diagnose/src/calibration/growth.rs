@@ -64,8 +64,7 @@ pub fn bend(steps: &[Step]) -> Result<Bend, String> {
     let measured: Vec<&Step> = steps.iter().filter(|step| step.p99_us.is_some()).collect();
     if measured.len() < 2 {
         return Err(
-            "p99 takes 1,000 transactions at two numbers of clients: give it more time (-T)"
-                .to_owned(),
+            "p99 needs 1,000 transactions at two numbers of clients: use a longer -T".to_owned(),
         );
     }
     let points: Vec<LoadPoint> = measured

@@ -170,7 +170,7 @@ fn of_server(grown: &Grown, commits: u64) -> (Option<f64>, Option<String>) {
         let text = format!("the server counted {counted}; this role may not have them timed");
         (None, Some(text))
     } else if !SYNCS_PER_COMMIT.contains(&per_commit) {
-        let text = format!("the server counted {counted}: they are not of these commits alone");
+        let text = format!("the server counted {counted}: including those of other sessions");
         (None, Some(text))
     } else {
         let each_us = sync_us as f64 / syncs as f64;
@@ -276,10 +276,10 @@ impl<'a> Judging<'a, '_> {
             Part::Client => format!("{of_median} are pgdyno's own CPU time"),
             Part::Sync => format!("{of_median} are waiting until it is durable; {without}"),
             Part::Commit => {
-                format!("{of_median} are what makes one changed row durable; {without}")
+                format!("{of_median} are the commit of one changed row; {without}")
             }
             Part::Server => {
-                format!("{of_median} are the server's own work, when all else is taken away")
+                format!("{of_median} are the server's own work, after subtracting the other parts")
             }
             Part::Tail => format!(
                 "half of them take {median} ms or less, as expected; the slowest raise the mean by \
@@ -300,21 +300,21 @@ impl<'a> Judging<'a, '_> {
             Part::Network => {
                 if let Some(way) = round_trip {
                     evidence.push(format!(
-                        "an empty query takes {} ms (median), of which pgdyno itself has {}",
+                        "an empty query takes {} ms (median), of which pgdyno uses {}",
                         ms(way.median_us()),
                         ms(way.client_us.min(way.median_us()))
                     ));
                 }
                 if self.facts.same_host == Fact::Known(true) {
                     evidence.push(
-                        "client and server share a host: what stands between them delays (a proxy), \
-                         or its CPUs are busy"
+                        "client and server share a host: a proxy between them delays, or the \
+                         host's CPUs are busy"
                             .to_owned(),
                     );
                 }
             }
             Part::Client => evidence.push(format!(
-                "its busiest thread had or wanted a CPU for {} of the time",
+                "its busiest thread used or waited for a CPU for {} of the time",
                 pgdyno_model::text::roughly(self.measured.client_share)
             )),
             Part::Tail => {
@@ -337,8 +337,8 @@ impl<'a> Judging<'a, '_> {
         let each = read as f64 / self.measured.transactions.max(1) as f64;
         Some(match each >= 0.01 {
             true => format!(
-                "{each:.2} blocks a transaction were not in shared_buffers, {read} of {}: the disk or \
-                 the system's cache was asked",
+                "{each:.2} blocks per transaction were not in shared_buffers, {read} of {}: they \
+                 came from the disk or the page cache",
                 read + hit
             ),
             false => {
@@ -489,7 +489,7 @@ mod tests {
         }
         for (timed, syncs, want) in [
             (true, 0, "fsync is off, or"),
-            (true, 4000, "not of these commits alone"),
+            (true, 4000, "including those of other sessions"),
             (false, 1000, "may not have them timed"),
         ] {
             c.commit.as_mut().unwrap().server_side = grown(timed, syncs, 5);
@@ -542,7 +542,7 @@ mod tests {
             cause.evidence.join("\n")
         };
         assert!(
-            counted(2500, 1500).contains("2.50 blocks a transaction were not in shared_buffers")
+            counted(2500, 1500).contains("2.50 blocks per transaction were not in shared_buffers")
         );
         assert!(counted(1, 4000).contains("CPU time"));
     }

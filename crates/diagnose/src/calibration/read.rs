@@ -77,7 +77,7 @@ impl Measured {
         self.latencies.mean_us().unwrap_or(0.0)
     }
 
-    /// The median in microseconds, of however few there are: what is told apart by it is a matter of
+    /// The median in microseconds, of however few there are: what is distinguished by it is a matter of
     /// milliseconds, and a few stalls of a busy host must not decide.
     pub fn median_us(&self) -> f64 {
         let histogram = self.latencies.histogram();
@@ -142,9 +142,8 @@ pub fn called(store: &dyn Notebook, name: &str) -> Result<Calibration, Failure> 
     let experiment = store.experiment(name)?;
     of_experiment(store, &experiment)?.ok_or_else(|| {
         let text = format!("experiment {name} is no calibration");
-        Failure::with(Exit::Usage, text).hint(
-            "pgdyno calibrate URL makes one; pgdyno ls --experiments shows those that there are",
-        )
+        Failure::with(Exit::Usage, text)
+            .hint("create one with pgdyno calibrate URL; list them with pgdyno ls --experiments")
     })
 }
 

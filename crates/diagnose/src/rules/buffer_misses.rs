@@ -132,8 +132,8 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
             "Buffer misses limited it: blocks were not in shared buffers, and came from the kernel’s \
              cache",
             vec![
-                "a larger `shared_buffers`, if the memory is there; `pgdyno slob sweep` shows what \
-                 each level costs"
+                "use a larger `shared_buffers`, if there is memory; `pgdyno slob sweep` shows \
+                 the cost of each cache level"
                     .to_owned(),
             ],
         ),

@@ -36,10 +36,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     Examined::Found(Found {
         share,
         figure: None,
-        sentence:
-            "Clock uncertainty limited it: reads met values too new to be told from later ones, \
-                   and were done again"
-                .to_owned(),
+        sentence: "Clock uncertainty limited it: reads met values within the clock uncertainty \
+             interval and were restarted"
+            .to_owned(),
         proofs: vec![
             Proof::new(
                 text::roughly(of_reasons),
@@ -48,8 +47,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("retries", "Retries"),
         ],
         remedies: vec![
-            "keep the nodes’ clocks closer together and tell the cluster so (`--max-offset`, \
-             `max_clock_skew_usec`), or read with follower reads"
+            "synchronise the nodes’ clocks better and lower `--max-offset` or \
+             `max_clock_skew_usec`, or use follower reads"
                 .to_owned(),
         ],
     })

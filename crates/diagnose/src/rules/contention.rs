@@ -33,9 +33,11 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
                 text::roughly(waiting),
                 match event {
                     Some((event, _)) => format!(
-                        "of the clients’ time their sessions waited for locks of each other, mostly in {event}"
+                        "of the clients’ time their sessions waited for locks of each other, \
+                         mostly in {event}"
                     ),
-                    None => "of the clients’ time their sessions waited for locks of each other".to_owned(),
+                    None => "of the clients’ time their sessions waited for locks of each other"
+                        .to_owned(),
                 },
             )
             .at("sessions", "What sessions were doing"),
@@ -76,16 +78,15 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             "Contention limited it: conflicting transactions had to be retried",
             vec![
                 "compare forms and retry policies on this server: `pgdyno lab retries`".to_owned(),
-                "take the rows’ locks early (`FOR UPDATE`), or spread the work over more rows"
-                    .to_owned(),
+                "lock rows early (`FOR UPDATE`), or spread the work over more rows".to_owned(),
             ],
         )
     } else {
         (
             "Contention limited it: sessions waited for each other’s locks",
             vec![
-                "spread the work over more rows, or make what holds the lock shorter: the statement \
-                 that locks last, nothing between it and COMMIT"
+                "spread the work over more rows, or hold the lock for less time: put the locking \
+                 statement last, directly before COMMIT"
                     .to_owned(),
             ],
         )

@@ -62,8 +62,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Nodes"),
         ],
         remedies: vec![
-            "split the tables, so that their leaders spread over all nodes, and look at what keeps \
-             leaders where they are"
+            "split the tables, so that their leaders spread over all nodes, and check what pins \
+             leaders to nodes"
                 .to_owned(),
         ],
     })

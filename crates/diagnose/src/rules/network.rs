@@ -60,8 +60,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             Proof::new(
                 text::time(statements * quickest_us),
                 format!(
-                    "of each transaction are round trips alone: {} statements, the quickest answer \
-                     {}",
+                    "of each transaction is round-trip time: {} statements, fastest answer {}",
                     text::some(statements),
                     text::time(quickest_us)
                 ),

@@ -2,7 +2,7 @@
 //! less than those without.
 //!
 //! Where checkpoints follow one upon the other there is nothing to compare with: what they cost is not
-//! told apart then, and neither is what shows as their cost, such as the log (`diagnose/mod.rs`).
+//! distinguished then, and neither is what shows as their cost, such as the log (`diagnose/mod.rs`).
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
@@ -82,7 +82,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .to_owned(),
         proofs,
         remedies: vec![
-            "let checkpoints come less often and spread them out: a larger `max_wal_size` and \
+            "make checkpoints less frequent and spread them out: a larger `max_wal_size` and \
              `checkpoint_timeout`, `checkpoint_completion_target = 0.9`"
                 .to_owned(),
         ],

@@ -176,7 +176,7 @@ impl Link {
     }
 
     /// Ends a statement that is not part of a pipeline: a message of the simple protocol is
-    /// answered with ReadyForQuery of itself, those of the extended protocol are not.
+    /// answered with ReadyForQuery by itself, those of the extended protocol are not.
     pub(super) fn end_statement(&mut self, mode: QueryMode) {
         match mode {
             QueryMode::Simple => self.awaited += 1,

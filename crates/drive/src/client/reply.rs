@@ -427,7 +427,7 @@ impl Client {
                 let Some(array) = value else { continue };
                 let mut told = Units::default();
                 if !told.add_told(array) {
-                    let text = format!("column \"{name}\" does not tell of work units");
+                    let text = format!("column \"{name}\" is not about work units");
                     return self.gset_error(cx, &text);
                 }
                 cx.recorder.units(self.script, *operation).merge(&told);

@@ -1,4 +1,4 @@
-//! Work units of a client: statements that are each one, and what the server tells of its own.
+//! Work units of a client: statements that are each one, and what the server reports of its own.
 //!
 //! A unit of a statement counts when its transaction is over: what is rolled back was no work. It
 //! lasts from the answer before (or from sending, when none was awaited) to its own; the last one

@@ -5,7 +5,7 @@ use std::fmt;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-/// The longest latency told apart: one hour. Longer ones count as this long in percentiles; the
+/// The longest latency distinguished: one hour. Longer ones count as this long in percentiles; the
 /// maximum and the sums stay exact.
 const LATENCY_US_MAX: u64 = 3_600_000_000;
 /// Significant decimal digits of a histogram's values.

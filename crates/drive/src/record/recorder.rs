@@ -367,7 +367,7 @@ impl Recorder {
         self.interval.clear();
         self.interval.start_ns = end - self.begin;
         self.interval.warmup = warmup;
-        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Interval(self.thread, ended));
     }
 

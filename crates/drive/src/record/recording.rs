@@ -266,7 +266,7 @@ pub struct ThreadUse {
     pub user_us: u64,
     /// CPU time in the kernel.
     pub system_us: u64,
-    /// Time in which it could have run and had no CPU; 0 where the kernel does not tell.
+    /// Time in which it could have run and had no CPU; 0 where the kernel does not report.
     pub waited_us: u64,
     /// How late the event loop was for a deadline, at worst.
     pub lag_max_us: u64,
@@ -325,7 +325,7 @@ pub enum End {
     /// It ran to its end.
     #[default]
     Complete,
-    /// Somebody stopped it.
+    /// It was interrupted.
     Interrupted,
     /// Every client had ended before its time.
     AllClientsAborted,

@@ -27,7 +27,7 @@ pub struct Accounting {
     pub cpus: Option<u64>,
     /// Counters of the buffer pool.
     pub buffers: Fact<BufferCounters>,
-    /// Reads of tables and indexes by who made them, where the server tells.
+    /// Reads of tables and indexes by who made them, where the server reports.
     pub io: Fact<Vec<IoRow>>,
     /// Bytes of log written.
     pub wal_bytes: Fact<u64>,

@@ -118,7 +118,7 @@ impl From<pgdyno_stats::Verdict> for Verdict {
 /// Something that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Differing {
-    /// Where it stands: `server.version`.
+    /// Its position: `server.version`.
     pub what: String,
     /// A's value; `–` where it has none.
     pub a: String,

@@ -45,7 +45,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// The one that tells most about a trial at this pace.
+    /// The most informative one for a trial at this rate.
     pub fn of_pace(rate: Option<f64>) -> Self {
         match rate {
             None => Self::Throughput,

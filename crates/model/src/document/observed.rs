@@ -24,7 +24,7 @@ pub struct Observed {
     pub gaps: Vec<ObservedGap>,
     /// What happened, in its order.
     pub events: Vec<ObservedEvent>,
-    /// What the server says it did, the dearest first.
+    /// What the server says it did, the most expensive first.
     pub statements: Vec<ObservedStatement>,
     /// By instrument: what else it found out.
     pub facts: BTreeMap<String, BTreeMap<String, Value>>,
@@ -105,7 +105,7 @@ pub struct ObservedStatement {
     pub time_us: f64,
     /// Rows it gave or changed.
     pub rows: Option<u64>,
-    /// What else the server tells, by its own names.
+    /// What else the server reports, by its own names.
     pub details: BTreeMap<String, f64>,
 }
 

@@ -316,7 +316,7 @@ pub struct ClientCpu {
     pub us_per_transaction: Option<f64>,
     /// How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known.
     pub io: Option<String>,
-    /// Where io_uring was looked for in vain: why.
+    /// Where io_uring was looked for without success: why.
     pub why_not_io_uring: Option<String>,
     /// By thread.
     pub threads: Vec<ClientThread>,
@@ -382,7 +382,7 @@ pub struct Stored {
     pub uuid: String,
     /// `complete`, `aborted`, …
     pub state: State,
-    /// Why it did not come to its end.
+    /// Why it did not end.
     pub reason: Option<String>,
     /// When it ended, UTC.
     pub ended: Option<String>,

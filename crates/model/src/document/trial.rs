@@ -21,7 +21,7 @@ pub struct Run {
     pub started: String,
     /// What was run.
     pub workload: Workload,
-    /// What was asked for.
+    /// The requested warm-up.
     pub trial: TrialSpec,
     /// Where the database was.
     pub target: Target,

@@ -277,7 +277,7 @@ fn written(name: &str, value: &Value) -> String {
             let seconds = number.as_f64().unwrap_or_default();
             Duration::try_from_secs_f64(seconds).map_or_else(|_| number.to_string(), time)
         }
-        // Of a workload's parameter the fraction tells what kind of number it is.
+        // For a workload's parameter the fraction decides the type of number.
         Value::Number(number) if is_number && !name.contains('.') => {
             let number = number.as_f64().unwrap_or_default();
             format!("{number}")

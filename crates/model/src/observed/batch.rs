@@ -16,7 +16,8 @@ pub struct Batch {
     pub samples: Vec<Sample>,
     /// Before and after; only in the last batch.
     pub totals: Vec<Total>,
-    /// What was not seen; a gap is told when it begins and, with the same number, when it is over.
+    /// What was not observed; a gap is reported when it begins and, with the same number, when it
+    /// ends.
     pub gaps: Vec<Span>,
     /// What happened.
     pub events: Vec<ObservedEvent>,
@@ -126,7 +127,7 @@ pub struct ServerStatement {
     pub time_us: f64,
     /// Rows it gave or changed.
     pub rows: Option<u64>,
-    /// What else the server tells, by its own names (`shared_blks_read`, `wal_bytes`).
+    /// What else the server reports, by its own names (`shared_blks_read`, `wal_bytes`).
     pub details: Vec<(String, f64)>,
 }
 

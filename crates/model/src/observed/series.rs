@@ -1,4 +1,4 @@
-//! What a figure is called, and how it is to be taken.
+//! What a figure is called, and how to interpret it.
 
 use std::borrow::Cow;
 
@@ -83,7 +83,7 @@ pub struct Row {
     pub kind: Kind,
     /// Where it is from, with versions: `pg_stat_wal.wal_bytes (14+)`.
     pub source: &'static str,
-    /// What it tells, and what its label is, in a clause.
+    /// What it means, and what its label is, in a clause.
     pub what: &'static str,
 }
 

@@ -125,7 +125,7 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub isolation: Option<Isolation>,
 
-    /// Settings of the server, by name. In a sweep; sessions are told those that a session can have.
+    /// Server settings by name, for sweeps. Session settings are set by the clients' sessions.
     #[arg(skip)]
     #[serde(deserialize_with = "serialized::settings::deserialize")]
     pub settings: BTreeMap<String, String>,
@@ -159,15 +159,15 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "BTreeMap<String, String>"))]
     pub params: Vec<String>,
 
-    /// What is observed meanwhile.
+    /// What is observed during the trial.
     #[command(flatten)]
     pub observe: ObserveSpec,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 
-    /// What only compatible commands ask for.
+    /// Options set only by compatible commands.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Compatible::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Compatible>"))]
@@ -197,7 +197,7 @@ impl TrialSpec {
         }
     }
 
-    /// When it ends of itself.
+    /// When the trial ends without an interruption.
     pub fn until(&self) -> Until {
         let counted = self.transactions.and_then(NonZeroU64::new);
         let timed = self.duration.unwrap_or(DURATION_DEFAULT);
@@ -244,7 +244,7 @@ impl TrialSpec {
         self.retry.check()
     }
 
-    /// What tells it from trials that put another load on a server: SHA-256 of the spec, without the
+    /// Identifies the load: SHA-256 of the spec, without the
     /// server, what is observed, and what has no part in the load. In hexadecimal.
     pub fn load_sha256(&self) -> String {
         let load = Self {
@@ -263,7 +263,7 @@ impl TrialSpec {
     }
 }
 
-/// A seed that nobody chose: from the clock, and short enough to be typed again. Results show it.
+/// A default seed from the clock, short enough to type again. Results show it.
 pub fn seed_from_clock() -> i64 {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -68,7 +68,7 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
     }
     text.parse()
-        .map_err(|_| "an address is written so: 127.0.0.1:9187, or a port alone".to_owned())
+        .map_err(|_| "an address is written as 127.0.0.1:9187, or only a port".to_owned())
 }
 
 /// Which instruments are asked for (`--observe`).
@@ -93,7 +93,7 @@ impl FromStr for Wish {
             [name] if name == "auto" => Ok(Self::Auto),
             [name] if name == "none" => Ok(Self::None),
             names if names.iter().any(|name| name == "auto" || name == "none") => {
-                Err("auto and none stand alone".to_owned())
+                Err("auto and none cannot be combined with names".to_owned())
             }
             names if names.iter().any(String::is_empty) => Err(
                 "auto, none, or names of instruments with commas between them: host,pg.io"

@@ -16,7 +16,7 @@ use crate::text::as_typed;
 pub struct TrialOption {
     /// As it is typed in an experiment file: `latency_limit`.
     pub name: String,
-    /// Where it stands in the serialized spec: `latency_limit_us`. Of the warm-up the name: it stands in
+    /// Its position in the serialized spec: `latency_limit_us`. Of the warm-up the name: it stands in
     /// two fields.
     pub key: String,
     /// As it is typed on the command line, without its hyphens; `None` for the workload, which stands
@@ -48,9 +48,9 @@ pub enum Takes {
 }
 
 impl TrialOption {
-    /// All of them, in the order of `--help`. The seed is the experiment's, the workload's parameters
-    /// and the server's settings have names of their own, and neither the target nor what is observed
-    /// is part of the load.
+    /// All options, in the order of `--help`. The seed is the experiment's, the workload's
+    /// parameters and the server's settings have names of their own, and neither the target nor
+    /// what is observed is part of the load.
     pub fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<TrialOption>> = OnceLock::new();
         ALL.get_or_init(|| {
@@ -202,7 +202,7 @@ impl TrialOption {
             Takes::Time => "a time such as 60, \"60s\" or \"500ms\"",
             Takes::Text => "a text",
         };
-        format!("{wanted} is wanted, not {value}")
+        format!("expected {wanted}, not {value}")
     }
 }
 
@@ -458,14 +458,14 @@ mod tests {
     fn a_value_that_is_refused_is_refused_with_what_is_taken() {
         for (name, value, want) in [
             ("clients", json!(0), "0 is not in 1..=100000"),
-            ("clients", json!("8"), "a whole number is wanted, not \"8\""),
-            ("clients", json!(1.5), "a whole number is wanted, not 1.5"),
+            ("clients", json!("8"), "expected a whole number, not \"8\""),
+            ("clients", json!(1.5), "expected a whole number, not 1.5"),
             ("duration", json!(0), "it must be longer than nothing"),
             ("duration", json!("1x"), "a duration is a number of seconds"),
             ("duration", json!(true), "a time such as 60"),
             ("query_mode", json!("fast"), "simple, extended, prepared"),
             ("warmup", json!("auto=1s"), "fewer than 10 s"),
-            ("connect", json!(1), "true or false is wanted, not 1"),
+            ("connect", json!(1), "expected true or false, not 1"),
             ("backoff", json!("linear"), "a backoff is none"),
             ("workload", json!([]), "a pack's name or folder"),
         ] {

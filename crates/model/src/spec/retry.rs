@@ -85,7 +85,7 @@ impl RetryPolicy {
     }
 
     /// Tries of a transaction, the first included; 0 sets no limit. With `none` nothing else counts:
-    /// in a sweep it stands beside policies to which the rest belongs.
+    /// in a sweep the other options belong to the other policies.
     pub fn tries(&self) -> u32 {
         match self.policy {
             Some(Policy::None) => 1,
@@ -123,7 +123,7 @@ impl RetryPolicy {
         }
     }
 
-    /// What a user who typed it should be told.
+    /// Checks the combination of options.
     ///
     /// # Errors
     /// Options that contradict each other.
@@ -135,20 +135,20 @@ impl RetryPolicy {
         };
         if self.policy == Some(Policy::None) && self.max_tries.is_some_and(|tries| tries != 1) {
             return Err(usage(
-                "--retry none is one try, and --max-tries asks for more: give one of them",
+                "--retry none allows one try, but --max-tries is larger: use only one of them",
             ));
         }
         let has_pauses = self.backoff.is_some_and(|pauses| pauses.0.is_some());
         if !retries && (has_pauses || self.retry_deadline.is_some()) {
             return Err(usage(
-                "--backoff and --retry-deadline are about retries, and there are none",
+                "--backoff and --retry-deadline need retries: add --retry or --max-tries",
             )
             .hint("add --retry restart, or another policy"));
         }
         if self.inject_retries && self.policy != Some(Policy::Savepoint) {
             return Err(usage(
-                "--inject-retries needs --retry savepoint: a transaction that begins again fails \
-                 again, and only one that goes back to the savepoint comes to its end",
+                "--inject-retries needs --retry savepoint: a transaction that restarts from \
+                 BEGIN fails again, only one that rolls back to the savepoint succeeds",
             ));
         }
         Ok(())

@@ -36,7 +36,7 @@ pub struct TargetSpec {
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub discover: Option<Discover>,
 
-    /// How a private server is to be.
+    /// Options of the private server.
     #[command(flatten)]
     #[serde(flatten)]
     pub own: OwnSpec,
@@ -89,7 +89,7 @@ impl FromStr for Discover {
     }
 }
 
-/// How a PostgreSQL of pgdyno's own is to be, wherever one is started.
+/// Options of a private PostgreSQL server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -110,7 +110,7 @@ pub struct OwnSpec {
 }
 
 impl OwnSpec {
-    /// Whether nothing was said about it.
+    /// Whether no option was given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! The nodes of a distributed database: what each tells of itself over HTTP, in Prometheus' text. Which
+//! The nodes of a distributed database: what each reports about itself over HTTP, in Prometheus' text. Which
 //! figures, under which names, the dialect knows (`crates/database/src/dialect/metrics`).
 
 mod histogram;

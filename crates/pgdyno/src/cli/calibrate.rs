@@ -95,7 +95,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "NAME|URL", num_args = 1.., conflicts_with_all = ["url", "discover"])]
     pub compare: Vec<String>,
 
-    /// Where machines find the result.
+    /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
 
@@ -111,7 +111,7 @@ pub struct CalibrateArgs {
     #[command(flatten)]
     pub observe: ObserveSpec,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }
@@ -169,7 +169,7 @@ impl CalibrateArgs {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let asked = args.asked(verbosity)?;
     let json_to = args.json.open()?;

@@ -68,12 +68,12 @@ pub struct CompareArgs {
     #[arg(long, requires = "html")]
     pub force: bool,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     let figures: Vec<Figure<'_>> = METRICS.iter().map(|metric| metric.figure).collect();
     let gate = args.fail_if.as_deref().map(|text| {
@@ -185,7 +185,7 @@ fn surroundings(store: &Store, pair: &Pair<'_>) -> Result<Vec<(String, String, S
 
 /// What a gate says of all points.
 struct Judged {
-    /// `None` when it cannot be told of one, and none fails.
+    /// `None` when it cannot be determined of one, and none fails.
     passes: Option<bool>,
     words: Vec<String>,
 }

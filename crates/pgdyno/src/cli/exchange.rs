@@ -25,7 +25,7 @@ pub struct ExportArgs {
     /// The file to write; it must not exist
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -75,7 +75,7 @@ pub struct ImportArgs {
     /// A notebook file, such as `pgdyno export` writes
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }

@@ -132,7 +132,7 @@ impl RetriesArgs {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let LabVerb::Retries(args) = verb;
     let made = args.lab()?.experiment();

@@ -52,16 +52,16 @@ pub struct LoadArgs {
     #[arg(long, value_enum, default_value_t = Method::Copy)]
     pub method: Method,
 
-    /// How the workload is to be.
+    /// Parameters of the workload.
     #[command(flatten)]
     pub workload: PackArgs,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let pack = resolve::pack(&args.pack).map_err(|e| Failure::new(e.to_string()))?;
     let usage = |e| Failure::with(Exit::Usage, e);
@@ -119,7 +119,7 @@ fn summary(name: &str, loaded: &Loaded) -> String {
         How::NoTables => format!("{name} needs no tables"),
         How::LoadedBefore => format!("{name} is already loaded{values}"),
         How::MadeByOthers => {
-            format!("{name}: the tables are there, not made by pgdyno, and fit{values}")
+            format!("{name}: using existing tables that pgdyno did not create{values}")
         }
         How::LoadedNow => {
             let rows: u64 = loaded.rows.iter().map(|(_, n)| n).sum();

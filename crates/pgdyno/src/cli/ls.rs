@@ -59,7 +59,7 @@ pub struct LsArgs {
     /// In what form.
     #[command(flatten)]
     pub rows: RowsArgs,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -85,7 +85,7 @@ fn since(text: &str) -> Result<String, String> {
     time.map(stamp).ok_or_else(wrong)
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let for_programs = args.rows.is_for_programs();

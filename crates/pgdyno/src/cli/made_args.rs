@@ -18,19 +18,19 @@ pub struct MadeArgs {
     #[arg(long, conflicts_with = "json")]
     pub print: bool,
 
-    /// Where machines find the result.
+    /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How the workload is to be.
+    /// Parameters of the workload.
     #[command(flatten)]
     pub pack: PackArgs,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }

@@ -27,7 +27,7 @@ pub struct NoteArgs {
     /// Remove the note
     #[arg(long, conflicts_with = "text")]
     pub clear: bool,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -62,7 +62,7 @@ pub struct TagArgs {
     /// Remove this tag
     #[arg(long, value_name = "TAG")]
     pub remove: Vec<String>,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -107,7 +107,7 @@ pub struct ExcludeArgs {
     /// Include it in results again
     #[arg(long)]
     pub include: bool,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -136,7 +136,7 @@ pub struct RmArgs {
     /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -161,7 +161,7 @@ pub fn rm(args: &RmArgs) -> Result<Exit, Failure> {
 
 fn agreed(store: &Store, numbers: &[i64]) -> Result<bool, Failure> {
     if !terminal::stdin_is_terminal() {
-        let text = "rm asks before it removes, and there is no terminal to ask at";
+        let text = "rm asks for confirmation, and there is no terminal";
         return Err(Failure::with(Exit::Usage, text).hint("say so: --yes"));
     }
     for number in numbers {

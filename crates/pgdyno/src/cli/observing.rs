@@ -31,10 +31,7 @@ pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<Asked, Fail
         let scrape: Scrape = address.secret().parse().map_err(wrong)?;
         scrape.check().map_err(wrong)?;
         if !names.insert(scrape.name().to_owned()) {
-            return Err(wrong(format!(
-                "there are two of the name {}",
-                scrape.name()
-            )));
+            return Err(wrong(format!("the name {} is used twice", scrape.name())));
         }
         scrapes.push(scrape);
     }

@@ -30,7 +30,7 @@ Examples:
     },
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &PackVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let text = match verb {
         PackVerb::List => list(verbosity.verbose > 0)?,

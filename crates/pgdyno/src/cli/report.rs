@@ -47,12 +47,12 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["output", "force", "without_trials"])]
     pub markdown: bool,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let subject = Subject::find(&store, &args.called)?;
@@ -168,7 +168,7 @@ impl Subject {
             ..Filter::default()
         })?;
         let Some(trial) = newest.into_iter().next() else {
-            let text = format!("there is no trial in {} yet", store.path().display());
+            let text = format!("no trials in {} yet", store.path().display());
             return Err(Failure::with(Exit::Usage, text)
                 .hint("measure something first: pgdyno run tpcb -T 10"));
         };

@@ -31,7 +31,7 @@ pub struct RerunArgs {
     pub target: TargetSpec,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let trial = args.result.store.existing()?.trial(&args.trial)?;
     let mut spec = trial.spec;

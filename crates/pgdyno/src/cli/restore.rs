@@ -38,7 +38,7 @@ struct Done {
     in_use: usize,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &RestoreArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let directory = settings::directory()?;

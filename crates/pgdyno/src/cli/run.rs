@@ -60,11 +60,11 @@ pub struct RunArgs {
 /// Where a trial's result goes.
 #[derive(Debug, Args)]
 pub struct ResultArgs {
-    /// Where machines find the result.
+    /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 
@@ -106,7 +106,7 @@ impl ResultArgs {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let mut spec = args.spec.clone();
     spec.check()?;

@@ -43,7 +43,7 @@ pub struct StartArgs {
     pub port: Option<u16>,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &ServerVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let cache = Cache::from_env().map_err(trouble::own_server)?;
     match verb {

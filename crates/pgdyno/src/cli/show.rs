@@ -38,12 +38,12 @@ pub struct ShowArgs {
     /// For programs.
     #[command(flatten)]
     pub json: JsonArg,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     if let Some(called) = &args.experiment {

@@ -128,7 +128,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let SlobVerb::Sweep(args) = verb;
     let json_to = args.made.json.open()?;
@@ -191,7 +191,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     json_to.write(&document)?;
     if !verbosity.quiet && target.kind != TargetKind::Own {
         pgdyno_output::remark!(
-            "pgdyno: note: the table stays for the next sweep: DROP TABLE {PREFIX}1 takes it away"
+            "pgdyno: note: the table stays for the next sweep; DROP TABLE {PREFIX}1 removes it"
         );
     }
     match ended.early {
@@ -204,7 +204,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
 /// What is known of the server.
 fn room(target: &Target) -> Result<Room, Failure> {
     let mut session = target.connect()?;
-    let ask = |e| trouble::server(&e, "could not ask the server how large it is");
+    let ask = |e| trouble::server(&e, "could not read the server's memory settings");
     let product = Product::ask(&mut session).map_err(ask)?;
     let buffers = product.dialect.storage.buffers.as_ref();
     let buffers = buffers.map_err(|why| {
@@ -217,7 +217,7 @@ fn room(target: &Target) -> Result<Room, Failure> {
     let host = Host::read();
     let directory = facts.data_directory.known().filter(|_| is_here);
     let Some(shared_buffers) = facts.shared_buffers_bytes.known() else {
-        return Err(Failure::new("the server does not tell its shared_buffers"));
+        return Err(Failure::new("the server does not show its shared_buffers"));
     };
     Ok(Room {
         shared_buffers: *shared_buffers,

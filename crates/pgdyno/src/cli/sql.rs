@@ -23,12 +23,12 @@ pub struct SqlArgs {
     /// In what form.
     #[command(flatten)]
     pub rows: RowsArgs,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &SqlArgs) -> Result<Exit, Failure> {
     let answer = args.store.existing()?.query(&args.query)?;
     let rows = answer.rows.iter();

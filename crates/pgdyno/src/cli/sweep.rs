@@ -122,7 +122,7 @@ More: docs/experiments.md";
     text
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let given = Given::of(args)?;
     for remark in &given.remarks {
@@ -178,13 +178,16 @@ impl Given {
             let preset = args.preset.as_deref();
             let preset = preset.and_then(|name| presets::preset(name, &Host::read()));
             let preset = preset.ok_or_else(|| {
-                Failure::with(Exit::Usage, "what is to be measured?")
-                    .hint("an experiment in TOML: pgdyno sweep FILE")
-                    .hint(format!(
-                        "or one that pgdyno brings: --preset {}",
-                        presets::NAMES.join("|")
-                    ))
-                    .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG")
+                Failure::with(
+                    Exit::Usage,
+                    "no experiment: give a file, --preset or --from-pgbench-tools",
+                )
+                .hint("an experiment in TOML: pgdyno sweep FILE")
+                .hint(format!(
+                    "or one that pgdyno brings: --preset {}",
+                    presets::NAMES.join("|")
+                ))
+                .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG")
             })?;
             (Definition::Made(preset), Vec::new())
         };
@@ -263,7 +266,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
             if begun.seed != plan.identity.seed {
                 if seed.is_some() {
                     return Err(Failure::new(format!(
-                        "{} was begun with seed {}, and the experiment now says {}",
+                        "{} was started with seed {}, but the experiment now has {}",
                         plan.identity.name, begun.seed, plan.identity.seed
                     )));
                 }
@@ -275,7 +278,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
         None => {
             if args.resume {
                 pgdyno_output::remark!(
-                    "pgdyno: note: there is no {} in {}: it begins",
+                    "pgdyno: note: no {} in {}: starting it",
                     plan.identity.name,
                     store.path().display()
                 );
@@ -332,7 +335,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
         return Ok(Exit::Ok);
     }
     let resume = format!(
-        "go on with what is not complete: pgdyno sweep {} --resume",
+        "continue with incomplete trials: pgdyno sweep {} --resume",
         again(args)
     );
     match ended.early {

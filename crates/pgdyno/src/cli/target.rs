@@ -42,7 +42,7 @@ pub struct TargetVerbArgs {
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }
@@ -66,7 +66,7 @@ struct Found {
     observables: Vec<Observable>,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let mut wanted = args.target.clone();
@@ -76,7 +76,7 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     let Some(target) = open::existing(&wanted)? else {
         return Err(Failure::new("nothing names a server")
             .hint("name one: pgdyno target URL, --url, PGHOST")
-            .hint("or start one of pgdyno's own: pgdyno server start"));
+            .hint("or start a private server: pgdyno server start"));
     };
     for warning in &target.warnings {
         pgdyno_output::remark!("pgdyno: warning: {warning}");
@@ -99,7 +99,7 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
     // Of no endpoint at all there is nothing to tell.
     let mut session = target.connect()?;
     let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let endpoints = target.endpoints.iter();
     let endpoints = endpoints.map(|endpoint| meet(endpoint, &product, connections));
     let endpoints = endpoints.collect();
@@ -203,7 +203,7 @@ fn met_lines(met: &Met) -> Vec<String> {
     for node in &met.nodes {
         let what = match node {
             Ok(Fact::Known(node)) => format!("node {node}"),
-            Ok(Fact::Unknown(why)) => format!("a node that does not say which: {why}"),
+            Ok(Fact::Unknown(why)) => format!("an unidentified node: {why}"),
             Err(why) => format!("nothing: {why}"),
         };
         match counted.iter_mut().find(|(known, _)| *known == what) {
@@ -265,7 +265,7 @@ fn met(found: &Found, node: &Node) -> usize {
 fn copies(facts: &Facts) -> String {
     match (&facts.replication_factor, &facts.nodes) {
         (Fact::Known(factor), Fact::Known(nodes)) if nodes.len() < *factor as usize => format!(
-            "{factor} are wanted of each row; with {} there are no more than that",
+            "{factor} replicas of each row are configured; {} allow no more than that",
             match nodes.len() {
                 1 => "1 node".to_owned(),
                 count => format!("{count} nodes"),
@@ -280,11 +280,11 @@ fn isolation_lines(found: &Found) -> Vec<String> {
     let mut lines = vec![format!("by default: {}", known(&found.facts.isolation))];
     for (level, in_effect) in &found.levels {
         let mark = match in_effect {
-            Fact::Known(is) if is != level.name() => "  (not what was asked for)",
+            Fact::Known(is) if is != level.name() => "  (not the requested level)",
             _ => "",
         };
         let asked = level.name();
-        lines.push(format!("{asked} asked for: {}{mark}", known(in_effect)));
+        lines.push(format!("{asked} requested: {}{mark}", known(in_effect)));
     }
     lines
 }

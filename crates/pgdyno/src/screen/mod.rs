@@ -243,7 +243,7 @@ impl<O> Observer<O> for Screen {
         }
         if self.events > MESSAGES_MAX {
             pgdyno_output::remark!(
-                "pgdyno: and {} more connections lost and made again",
+                "pgdyno: and {} more connections lost and restored",
                 self.events - MESSAGES_MAX
             );
         }

@@ -257,7 +257,7 @@ fn an_endpoint_over_https_is_let_in_and_its_secrets_are_nowhere() {
     }
     let gaps = document["observed"]["gaps"].to_string();
     assert!(
-        gaps.contains("scrape.none") && gaps.contains("it wants a login"),
+        gaps.contains("scrape.none") && gaps.contains("it requires a login"),
         "{gaps}"
     );
     let kept = std::fs::read(notebook.path()).unwrap();
@@ -345,8 +345,8 @@ fn what_cannot_be_observed_as_asked_is_told_before_anything_runs() {
     let token = "a=http://h,token_env=PGDYNO_NO_SUCH";
     run(&["--scrape", token]).expect(2, &["--scrape: token_env PGDYNO_NO_SUCH: "]);
     let twice = ["--scrape", "a=http://h", "--scrape", "a=http://i"];
-    run(&twice).expect(2, &["--scrape number 2: there are two of the name a"]);
-    run(&["--observe", "host,none"]).expect(2, &["auto and none stand alone"]);
+    run(&twice).expect(2, &["--scrape number 2: the name a is used twice"]);
+    run(&["--observe", "host,none"]).expect(2, &["auto and none cannot be combined with names"]);
     run(&["--metrics-listen", "db1"]).expect(2, &["127.0.0.1:9187"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap().to_string();

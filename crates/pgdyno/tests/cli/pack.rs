@@ -28,7 +28,10 @@ fn usage_errors_have_an_exit_code_of_their_own() {
         "--pg-set",
         "fsync=off",
     ]))
-    .expect(2, &["a server of pgdyno's own, but --url names another"]);
+    .expect(
+        2,
+        &["configure the private server, but --url selects another"],
+    );
 }
 
 #[test]

@@ -249,7 +249,7 @@ fn a_table_that_another_tool_made_is_recognised_or_refused() {
     let ran = run(&db, "c", &[], &["-t", "20"]).expect(
         0,
         &[
-            "made by something else",
+            "not created by pgdyno",
             "fieldlength = 7",
             "keyformat = go-ycsb",
             "recordcount = 2",
@@ -279,7 +279,10 @@ fn a_value_that_is_not_as_it_was_written_ends_the_run() {
         &["-t", "50"],
     )
     .expect(0, &[]);
-    db.sql("UPDATE usertable SET field3 = 'x' || substr(field3, 2) WHERE ycsb_key = 'user8517097267634966620'");
+    db.sql(
+        "UPDATE usertable SET field3 = 'x' || substr(field3, 2) WHERE ycsb_key = \
+            'user8517097267634966620'",
+    );
     run(
         &db,
         "c",
@@ -321,7 +324,7 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
         130,
         &[
             "was interrupted",
-            "with the same parameters goes on from there",
+            "with the same parameters continues the load",
         ],
     );
     let there: u64 = db.value("SELECT count(*) FROM usertable").parse().unwrap();
@@ -334,7 +337,8 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
         db.rows("SELECT 1 FROM pg_class WHERE relname LIKE 'pgdyno%'"),
         [""; 0]
     );
-    let key = "SELECT conname FROM pg_constraint WHERE conrelid = 'usertable'::regclass AND contype = 'p'";
+    let key = "SELECT conname FROM pg_constraint WHERE conrelid = 'usertable'::regclass AND \
+               contype = 'p'";
     assert_eq!(db.value(key), "usertable_pkey");
     load(&db, &params, &[]).expect(0, &[]);
 }

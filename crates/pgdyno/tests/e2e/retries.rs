@@ -184,12 +184,12 @@ fn the_servers_own_retries_come_from_a_packs_procedure() {
     let folder = pack("trys");
     run(&files.store(), &db, &[&folder, "-t", "1"]).expect(
         1,
-        &["the variable trys tells the server's retries and is no count of them"],
+        &["the variable trys should hold the number of the server's retries, but is not a count"],
     );
     let folder = pack("not a name");
     run(&files.store(), &db, &[&folder, "-t", "1"]).expect(
         1,
-        &["script \"call\": retries = \"not a name\": a variable's name is wanted"],
+        &["script \"call\": retries = \"not a name\": expected a variable name"],
     );
 }
 
@@ -208,7 +208,7 @@ fn what_cannot_be_done_here_is_refused_with_the_reason() {
         (
             &[&bare, "--retry", "savepoint"],
             1,
-            "this statement stands outside of it",
+            "this statement is outside of it",
         ),
         (
             &[&block, "--retry", "savepoint", "--inject-retries"],
@@ -223,7 +223,7 @@ fn what_cannot_be_done_here_is_refused_with_the_reason() {
         (
             &[&block, "--retry", "none", "--max-tries", "3"],
             2,
-            "--retry none is one try",
+            "--retry none allows one try",
         ),
         (
             &[&block, "--backoff", "exponential"],

@@ -18,7 +18,7 @@ fn rates_are_added_where_the_limit_is_broken_and_resuming_adds_no_more() {
     let texts = [
         "7 of 7 trials complete",
         "How much load keeps p99 within 500.000 ms",
-        "left out: at 10.0/s too few transactions for p99, which takes 1,000",
+        "left out: at 10.0/s too few transactions for p99, which needs 1,000",
         "measured at ",
         "no interval: it takes six repeats",
         "\nknee ",

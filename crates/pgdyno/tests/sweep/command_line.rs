@@ -51,7 +51,7 @@ fn what_is_wrong_is_said_with_its_place_before_anything_is_written() {
     let database = Database::new("sweep_wrong");
     let experiment = Experiment::new(&TWO.replace("clients", "cleints"), &database);
     let texts = [
-        "e.toml:4:1: there is no key \"cleints\"",
+        "e.toml:4:1: unknown key \"cleints\"",
         "^^^^^^^",
         "did you mean \"clients\"?",
     ];

@@ -162,7 +162,7 @@ fn a_load_that_yugabytedb_breaks_off_leaves_marked_tables() {
         1,
         &[
             "could not create the tables: no tablet server",
-            "left behind, not complete",
+            "incomplete tables left",
         ],
     );
     // What is there is marked, or the next load would not touch it.

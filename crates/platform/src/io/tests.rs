@@ -68,7 +68,7 @@ fn more_than_the_socket_holds_is_sent_in_order_and_received_whole(mut io: impl I
     io.open(7, connect_tcp(address, &TcpOptions::default()).unwrap())
         .unwrap();
     let sent: Vec<u8> = (0..8usize << 20).map(|i| (i % 251) as u8).collect();
-    // Sent before the connection stands: kept until it does.
+    // Sent before the connection is established: kept until then.
     io.send(7, &sent).unwrap();
     let mut got = Vec::new();
     until(&mut io, &mut buffer, |key, event, bytes| {

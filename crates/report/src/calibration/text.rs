@@ -220,7 +220,7 @@ fn clients_words(clients: u32) -> String {
     }
 }
 
-/// A system among others: those of one name are told apart by their UUIDs.
+/// A system among others: those of one name are distinguished by their UUIDs.
 pub fn label(c: &Calibration, systems: &[Calibration]) -> String {
     let name = one_line(&c.calibration);
     let mut others = systems.iter().filter(|o| o.uuid != c.uuid);

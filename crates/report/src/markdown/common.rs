@@ -59,6 +59,6 @@ fn notes(notes: &[PageNote]) -> String {
     let told: String = told.collect();
     match told.is_empty() {
         true => told,
-        false => format!("Before believing it:\n\n{told}\n"),
+        false => format!("Validity notes:\n\n{told}\n"),
     }
 }

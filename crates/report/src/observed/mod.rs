@@ -377,13 +377,16 @@ mod tests {
         let text = text(&document(&outcome()), &choice(&[]), 120);
         for line in [
             // Of the measured time alone: 2 to 12 thousand in a line that rises.
-            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     1.95 kB  6.84 kB  11.7 kB         +87.9 kB",
-            "pg.size t, bytes                                                             8 kB to 16 kB",
+            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     1.95 kB  6.84 kB  11.7 kB    \
+                  +87.9 kB",
+            "pg.size t, bytes                                                             8 kB \
+             to 16 kB",
             // One reading of eleven had it.
             "IO:WALSync                                 0.5  100 %",
             "UPDATE t                               4    2.000    0.008  100 %",
             "     4.5  checkpoint      by time, for 0.6 s",
-            "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: IO:WALSync 1.83",
+            "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: \
+             IO:WALSync 1.83",
             "       1.000 ms  from 11.5 to 11.5 s  client 1",
             "not observed pg.all (node 2) from 1.0 s on: refused",
             "             remedy: start it",

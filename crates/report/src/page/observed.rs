@@ -161,7 +161,7 @@ fn instruments(observed: &Observed) -> Vec<Instrument> {
     .collect()
 }
 
-/// The column that an instrument stands in, by the group that its name begins with.
+/// An instrument's column, by the group that its name begins with.
 fn side(observed: &Observed, name: &str) -> InstrumentOf {
     let group = name.split('.').next().unwrap_or_default();
     match group {

@@ -81,7 +81,7 @@ fn add_caches(document: &mut SlobSweep, results: &Results) {
     {
         let size = |blocks: &u64| bytes((blocks * results.room.block) as f64);
         sentences.push(format!(
-            "Sets from {} to {}: too few to tell where a cache ends.",
+            "Sets from {} to {}: too few to find a cache size.",
             size(least),
             size(most)
         ));

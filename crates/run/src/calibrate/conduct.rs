@@ -63,7 +63,7 @@ pub struct Asked {
 
 /// What it is carried out with.
 pub struct Means<'a> {
-    /// Where the database is.
+    /// The server's options.
     pub wanted: TargetSpec,
     /// Where trials are kept.
     pub notebook: &'a dyn Notebook,
@@ -83,7 +83,7 @@ pub struct Conducted {
     pub early: Option<Failure>,
 }
 
-/// Does it.
+/// Runs the calibration.
 ///
 /// # Errors
 /// The target cannot be opened, the store cannot be written. What goes wrong with a trial ends the
@@ -189,7 +189,7 @@ fn check_names(plan: &Plan, wanted: &TargetSpec) -> Result<(), Failure> {
 fn look(target: &Target, interrupts: &'static Interrupts) -> Result<(Server, Facts), Failure> {
     let mut session = target.connect_unless_interrupted(interrupts)?;
     let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let facts = facts::collect(&mut session);
     session.close();
     let probes = &product.dialect.probes;

@@ -31,10 +31,10 @@ pub fn check(points: &[Point]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "finding a capacity takes {RATES_MIN} rates or more of everything that is measured"
+        "a capacity needs at least {RATES_MIN} rates for each point"
     ))
     .hint("in [matrix]: rate = [\"20%\", \"40%\", \"60%\", \"80%\", \"100%\"]")
-    .hint("pgdyno sweep --preset capacity --print shows a whole experiment"))
+    .hint("for an example run pgdyno sweep --preset capacity --print"))
 }
 
 /// Trials to be added when all of a plan's points are complete: rates between the last that keeps
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(plan("rate = ['50%', '80%', 100]").unwrap(), 8);
         for few in ["", "rate = [1, 2]", "rate = ['max', '50%', 100]"] {
             let e = plan(few).unwrap_err().to_string();
-            assert!(e.contains("takes 3 rates or more"), "{few}: {e}");
+            assert!(e.contains("at least 3 rates"), "{few}: {e}");
         }
     }
 

@@ -34,7 +34,7 @@ pub fn check(experiment: &Experiment) -> Result<(), Failure> {
     let most = Experiment::REPEATS_MAX;
     if !(1..=most).contains(&experiment.repeats) {
         return Err(Failure::new(format!(
-            "repeats: a whole number from 1 to {most} is wanted"
+            "repeats: expected a whole number from 1 to {most}"
         )));
     }
     Ok(())
@@ -45,7 +45,7 @@ fn takes(name: &str, value: &Value) -> Result<(), Failure> {
     if name == POINT_NAME && value.is_string() {
         return Ok(());
     }
-    let kind = parameter::find(name).ok_or_else(|| wrong("there is no such parameter"))?;
+    let kind = parameter::find(name).ok_or_else(|| wrong("no such parameter"))?;
     kind.accept(value).map_err(|why| wrong(&why))?;
     Ok(())
 }
@@ -63,7 +63,7 @@ mod tests {
             (e().fix("clients", 0), "clients: 0 is not in 1..=100000"),
             (e().axis("duration", [1, 0]), "longer than nothing"),
             (e().fix("target", secret), "a password does not belong here"),
-            (e().fix("cleints", 1), "cleints: there is no such parameter"),
+            (e().fix("cleints", 1), "cleints: no such parameter"),
             (e().fix("clients", Value::Null), "clients: "),
             (
                 e().fix("clients", 1).axis("clients", [2]),
@@ -71,9 +71,12 @@ mod tests {
             ),
             (
                 e().exclude([("rate", vec![json!("x%")])]),
-                "rate: a positive number",
+                "rate: expected a positive number",
             ),
-            (e().repeats(0), "repeats: a whole number from 1 to 10000"),
+            (
+                e().repeats(0),
+                "repeats: expected a whole number from 1 to 10000",
+            ),
         ] {
             let failure = check(&wrong).unwrap_err().to_string();
             assert!(failure.contains(want), "{failure}");

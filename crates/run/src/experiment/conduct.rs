@@ -428,8 +428,8 @@ impl Sweep<'_> {
         let of_system = ways.iter().find(|(_, way)| **way == Way::System);
         if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
             return Err(Failure::new(format!(
-                "settings.{setting} is a whole server's: of {} endpoints it would be changed on one \
-                 alone",
+                "settings.{setting} is a server setting: with {} endpoints it would change on \
+                 only one",
                 target.endpoints.len()
             ))
             .hint("name one endpoint, or leave the setting out"));
@@ -492,7 +492,7 @@ fn look(
     name: &str,
 ) -> Result<(&'static Dialect, BTreeMap<String, Way>), Failure> {
     let product = Product::ask(session)
-        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let here = plan.points.iter().map(|planned| &planned.point);
     let here = here.filter(|point| point.target().unwrap_or_default() == name);
     let names: BTreeSet<String> = here

@@ -30,7 +30,7 @@ pub struct Learnt {
 pub struct Estimate {
     /// What can be told.
     pub time: Duration,
-    /// Trials that end by count, whose length cannot be told.
+    /// Trials that end by count, whose length cannot be determined.
     pub unknown: usize,
     /// Loads among it.
     pub loads: usize,
@@ -131,7 +131,7 @@ impl Estimate {
         }
         if self.unknown > 0 {
             text += &format!(
-                "; {} trials end by their transactions, which takes longer by an unknown time",
+                "; {} trials end by their transactions, which adds an unknown time",
                 self.unknown
             );
         }

@@ -117,7 +117,7 @@ fn repeats<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let most = Experiment::REPEATS_MAX;
     let number = u32::try_from(i64::deserialize(from)?).ok();
     let number = number.filter(|number| (1..=most).contains(number));
-    number.ok_or_else(|| Error::custom(format!("a whole number from 1 to {most} is wanted")))
+    number.ok_or_else(|| Error::custom(format!("expected a whole number from 1 to {most}")))
 }
 
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
@@ -155,7 +155,7 @@ fn parsed_time<'de, D: Deserializer<'de>>(
         Value::Number(number) => number.to_string(),
         other => {
             let wanted = "a time such as 60, \"60s\" or \"500ms\"";
-            return Err(Error::custom(format!("{wanted} is wanted, not {other}")));
+            return Err(Error::custom(format!("expected {wanted}, not {other}")));
         }
     };
     parse(&text).map_err(|why| Error::custom(format!("\"{text}\": {why}")))
@@ -209,7 +209,7 @@ fn way_out(key: &str) -> Option<&'static str> {
 /// A key that is not known.
 pub fn unknown(source: Source<'_>, at: Range<usize>, key: &str, known: &[&str]) -> Failure {
     let typed = key.rsplit('.').next().unwrap_or(key);
-    let failure = source.wrong(at, &format!("there is no key \"{key}\""));
+    let failure = source.wrong(at, &format!("unknown key \"{key}\""));
     failure.hint(
         match (way_out(typed), nearest(typed, known.iter().copied())) {
             (Some(way_out), _) => way_out.to_owned(),

@@ -146,7 +146,7 @@ impl<'a> Kept<'a> {
             return Err(Failure::new(format!(
                 "{name} in {place} is another experiment: its points, workloads or [reset] differ"
             ))
-            .hint("without --resume it is begun anew, beside what is there"));
+            .hint("without --resume a new experiment is started"));
         };
         let trials = notebook.trials(&Filter {
             experiment: Some(row.uuid.clone()),

@@ -102,7 +102,7 @@ impl Parameter {
     /// What it takes instead.
     pub fn accept(self, value: &Value) -> Result<Value, String> {
         let text = value.as_str();
-        let wrong = |wanted: &str| format!("{wanted} is wanted, not {value}");
+        let wrong = |wanted: &str| format!("expected {wanted}, not {value}");
         match self {
             Parameter::Option(option) => option.accept(value),
             Parameter::Rate(option) => match text {
@@ -197,14 +197,14 @@ mod tests {
             ("rate", "'0%'", "share of the maximum"),
             ("duration", "0", "longer than nothing"),
             ("duration", "'1x'", "a duration is a number of seconds"),
-            ("warmup", "'auto=1s'", "fewer than 10 s"),
+            ("warmup", "'auto=1s'", "10 s is the minimum"),
             ("warmup", "true", "a time such as"),
             ("duration", "true", "a time such as"),
             ("query_mode", "'fast'", "simple, extended, prepared"),
             ("connect", "1", "true or false"),
             ("retry", "'always'", "none, restart, savepoint"),
             ("backoff", "'linear'", "a backoff is none"),
-            ("backoff", "5", "a text is wanted, not 5"),
+            ("backoff", "5", "expected a text, not 5"),
             (
                 "target",
                 "'postgresql://me:secret@db/x'",

@@ -59,7 +59,7 @@ pub struct Tables {
     pub chosen: Params,
     /// The parameters among these that make the tables what they are.
     pub made_with: BTreeMap<String, String>,
-    /// Their rows when loaded anew.
+    /// Their rows when loaded again.
     pub rows: u64,
 }
 
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_said_before_anything_begins() {
         for (text, want) in [
-            ("workload = ['tpcb', 'tcpb']", "there are: "),
+            ("workload = ['tpcb', 'tcpb']", "built-in packs: "),
             ("workload = 'tpcb'\nmix = ['x']", "no mix \"x\""),
             (
                 "workload = 'tpcb'\nmix = 'batch'\nquery_mode = 'prepared'",

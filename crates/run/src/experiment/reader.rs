@@ -57,7 +57,7 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         let end = source.text.len();
         return Err(source
             .wrong(end..end, "there is no workload")
-            .hint("name one: workload = \"tpcb\" (pgdyno pack list tells which there are)"));
+            .hint("name one: workload = \"tpcb\" (list them with pgdyno pack list)"));
     }
     Ok(Experiment {
         name: sections.name.unwrap_or_else(|| default_name.to_owned()),
@@ -130,7 +130,7 @@ impl Reader<'_> {
                     }
                     Value::String(name) if !name.is_empty() => name.as_str().into(),
                     _ => {
-                        let wanted = "name: a text is wanted";
+                        let wanted = "name: expected a string";
                         return Err(self.source.wrong(entry.value.span(), wanted));
                     }
                 };
@@ -165,7 +165,7 @@ impl Reader<'_> {
     ) -> Result<&'t [Entry], Failure> {
         let entries = &table.get_ref().0;
         if entries.is_empty() {
-            let what = format!("{name}: there is nothing in it");
+            let what = format!("{name}: it is empty");
             return Err(self.source.wrong(table.span(), &what));
         }
         Ok(entries)
@@ -187,7 +187,7 @@ impl Reader<'_> {
         let Value::Array(values) = entry.value.get_ref() else {
             let failure = self
                 .source
-                .wrong(at, &format!("{name}: a list is wanted here"));
+                .wrong(at, &format!("{name}: a list is expected here"));
             return Err(failure.hint(format!(
                 "a single value stands at the top of the file, or write [{text}]"
             )));
@@ -227,7 +227,7 @@ impl Reader<'_> {
         };
         // NaN, a table or a date.
         if value.is_null() || value.is_object() {
-            let what = format!("{name}: a text, a number, true, false or a list is wanted");
+            let what = format!("{name}: expected a string, a number, true, false or a list");
             return Err(self.source.wrong(at, &what));
         }
         let accepted = parameter
@@ -318,7 +318,7 @@ mod tests {
             (
                 "workload = 'tpcb'\ncleints = 3",
                 &[
-                    "e.toml:2:1: there is no key \"cleints\"",
+                    "e.toml:2:1: unknown key \"cleints\"",
                     "did you mean \"clients\"?",
                     "^^^^^^^",
                 ],
@@ -328,7 +328,7 @@ mod tests {
             ("clients = []", &["e.toml:1:11: clients: the list is empty"]),
             (
                 "clients = [1, 'x']",
-                &["e.toml:1:15: clients: a whole number", "not \"x\""],
+                &["e.toml:1:15: clients: expected a whole number", "not \"x\""],
             ),
             (
                 "clients = 1\n[matrix]\nclients = [1]",
@@ -336,10 +336,10 @@ mod tests {
             ),
             (
                 "[matrix]\nclients = 1",
-                &["e.toml:2:11: clients: a list is wanted", "[1]"],
+                &["e.toml:2:11: clients: a list is expected", "[1]"],
             ),
-            ("[matrix]", &["nothing in it"]),
-            ("[matrix]\nrepeats = [1]", &["no key \"repeats\""]),
+            ("[matrix]", &["it is empty"]),
+            ("[matrix]\nrepeats = [1]", &["unknown key \"repeats\""]),
             (
                 "matrix = 1",
                 &["e.toml:1:10: matrix: invalid type: integer `1`, expected a table"],
@@ -354,12 +354,12 @@ mod tests {
                 &["point: invalid type: integer `1`, expected a table"],
             ),
             ("[[zip]]", &["nothing in it"]),
-            ("[[zip]]\nclients=1", &["a list is wanted"]),
+            ("[[zip]]\nclients=1", &["a list is expected"]),
             (
                 "[[zip]]\nclients=[1, 2]\nthreads=[1]",
                 &["e.toml:3:9: threads has 1 values, but clients has 2"],
             ),
-            ("[[exclude]]", &["nothing in it"]),
+            ("[[exclude]]", &["it is empty"]),
             ("[[exclude]]\nclient = 1", &["did you mean \"clients\"?"]),
             ("repeats = 0", &["repeats: a whole number from 1"]),
             (
@@ -410,7 +410,7 @@ mod tests {
             (
                 "workload = 'tpcb'\nhygiene.settle = 1",
                 &[
-                    "e.toml:2:1: there is no key \"hygiene\"",
+                    "e.toml:2:1: unknown key \"hygiene\"",
                     "[hygiene] is called [reset]",
                 ],
             ),
@@ -473,11 +473,11 @@ mod tests {
         ]);
         assert_eq!(e.axes[1], points);
         for (text, want) in [
-            ("[[point]]\nmix = ['a', 'b']", "mix: a text is wanted"),
+            ("[[point]]\nmix = ['a', 'b']", "mix: expected a text"),
             ("mix = 'a'\n[[point]]\nmix = 'b'", "mix is given twice"),
-            ("[[point]]\n", "point: there is nothing in it"),
-            ("[[point]]\nname = 1", "name: a text is wanted"),
-            ("[[zip]]\nname = ['a']", "there is no key \"name\""),
+            ("[[point]]\n", "point: it is empty"),
+            ("[[point]]\nname = 1", "name: expected a string"),
+            ("[[zip]]\nname = ['a']", "unknown key \"name\""),
         ] {
             let e = read_text(&format!("workload = 'tpcb'\n{text}")).unwrap_err();
             assert!(e.to_string().contains(want), "{e}");

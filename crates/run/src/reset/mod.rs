@@ -20,7 +20,7 @@ use pgdyno_workload::params::Params;
 use pgdyno_workload::state;
 use pgdyno_workload::stop::{Canceller, Stop};
 
-/// How long truncating and vacuuming may wait for somebody else's lock.
+/// How long truncating and vacuuming may wait for a lock of another session.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much longer than its own limit a statement may take before the connection is given up.
 const ANSWER_GRACE: Duration = Duration::from_secs(10);
@@ -129,7 +129,7 @@ impl Tidying<'_> {
         wanted: &Reset,
         written: &mut BTreeSet<String>,
     ) -> Result<(), Failure> {
-        let looking = |e| trouble::server(&e, "could not look at the server between two trials");
+        let looking = |e| trouble::server(&e, "could not check the server between two trials");
         let why = admin::value(self.session, self.dialect.takes_no_writes).map_err(looking)?;
         if why.is_some() {
             self.record.left_alone = why;
@@ -218,7 +218,7 @@ impl Tidying<'_> {
         let sql = sql.replace("{literal}", &quote_literal(table));
         let changed = admin::value(self.session, &sql);
         let changed =
-            changed.map_err(|e| trouble::server(&e, "could not ask for a table's changes"))?;
+            changed.map_err(|e| trouble::server(&e, "could not read a table's changes"))?;
         // A table that the server does not count is vacuumed to be safe.
         Ok(changed.as_deref() != Some("f"))
     }

@@ -25,7 +25,8 @@ pub fn cache_warming(observed: &Observed, from_us: i64) -> Option<Note> {
                 "cache-warming",
                 Severity::Warning,
                 format!(
-                    "the server's cache was still warming up: {} of the blocks missed it in the first third of the measured time, {} in the last",
+                    "the server's cache was still warming up: {} of the blocks missed it in the \
+                     first third of the measured time, {} in the last",
                     text::share(first),
                     text::share(last)
                 ),

@@ -48,7 +48,7 @@ pub struct Side {
 pub struct Changed {
     /// `setting`, `version`, `server`, `host`, `trial`.
     pub kind: &'static str,
-    /// Where it stands: `server.version`.
+    /// Its position: `server.version`.
     pub name: String,
     /// A's value; `–` where it has none.
     pub a: String,
