@@ -125,7 +125,7 @@ export type RuleState = "limit" | "second" | "ruled-out" | "not-applicable" | "n
 export type Note = {
   /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
   figures?: Array<string>;
-  /** A bold beginning; without it the sentence stands alone. */
+  /** A bold prefix, if there is one. */
   title?: string;
   /** From when on it holds, in microseconds on the trial's clock. */
   from_us?: number;
@@ -179,7 +179,7 @@ export type TrialData = {
   events: Array<Event>;
   /** The longest transactions. */
   worst: Array<Worst>;
-  /** What the server counted by statement, the dearest first. */
+  /** What the server counted by statement, the most expensive first. */
   server_statements: Array<ServerStatement>;
   /** What the storage layer did, where the workload is about that. */
   slob?: SlobTrial;
@@ -221,7 +221,7 @@ export type Run = {
   started: string;
   /** What was run. */
   workload: Workload;
-  /** What was asked for. */
+  /** The requested warm-up. */
   trial: TrialSpec;
   /** Where the database was. */
   target: Target;
@@ -320,7 +320,7 @@ export type TrialSpec = {
    * level the server uses [default: the server's]
    */
   isolation: string | null;
-  /** Settings of the server, by name. In a sweep; sessions are told those that a session can have. */
+  /** Server settings by name, for sweeps. Session settings are set by the clients' sessions. */
   settings: { [key in string]: string };
   /** Open a new connection for each transaction */
   connection_per_transaction: boolean;
@@ -339,11 +339,11 @@ export type TrialSpec = {
    * Others are read from the loaded tables or have their defaults
    */
   params: { [key in string]: string };
-  /** What is observed meanwhile. */
+  /** What is observed during the trial. */
   observe: ObserveSpec;
-  /** Where the database is. */
+  /** The server's options. */
   target: TargetSpec;
-  /** What only compatible commands ask for. */
+  /** Options set only by compatible commands. */
   compatible?: Compatible;
   warmup_s: number;
   warmup_detected: boolean;
@@ -527,13 +527,13 @@ export type Fact<T> = T | {
   unknown: string
 };
 
-/** A node of a cluster, as the cluster tells of it. */
+/** A node of a cluster, as the cluster reports it. */
 export type ClusterNode = {
   /** Its number, where nodes have one. */
   id: string | null;
   /** `host:port` for clients. */
   address: string;
-  /** Where it stands. */
+  /** Its position. */
   locality: string | null;
   /** What it runs. */
   version: string | null;
@@ -684,7 +684,7 @@ export type Work = {
   backoff_us: number;
   /** Transactions that failed with an error that might be tried again, and were not any more. */
   given_up: number;
-  /** Retries that the server made itself, as committed transactions tell. */
+  /** Retries that the server made itself, as committed transactions report. */
   server_retries: number;
 };
 
@@ -789,7 +789,7 @@ export type Accounted = {
   cpus: number | null;
   /** Counters of the buffer pool. */
   buffers: Fact<BufferCounters>;
-  /** Reads of tables and indexes by who made them, where the server tells. */
+  /** Reads of tables and indexes by who made them, where the server reports. */
   io: Fact<Array<IoRow>>;
   /** Bytes of log written. */
   wal_bytes: Fact<number>;
@@ -1079,7 +1079,7 @@ export type ClientCpu = {
   us_per_transaction: number | null;
   /** How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known. */
   io: string | null;
-  /** Where io_uring was looked for in vain: why. */
+  /** Where io_uring was looked for without success: why. */
   why_not_io_uring: string | null;
   /** By thread. */
   threads: Array<ClientThread>;
@@ -1127,7 +1127,7 @@ export type Stored = {
   uuid: string;
   /** `complete`, `aborted`, … */
   state: State;
-  /** Why it did not come to its end. */
+  /** Why it did not end. */
   reason: string | null;
   /** When it ended, UTC. */
   ended: string | null;
@@ -1308,13 +1308,13 @@ export type Instrument = {
   name: string;
   /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
   source: string;
-  /** The column that it stands in. */
+  /** Its column. */
   of: InstrumentOf;
   /** What it did not see. */
   gaps: Array<Gap>;
 };
 
-/** The column that an instrument stands in. */
+/** An instrument's column. */
 export type InstrumentOf = "server" | "host" | "client" | "other";
 
 /** What an instrument did not see. */
@@ -1343,9 +1343,9 @@ export type Series = {
   label: string;
   /** `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty. */
   unit: string;
-  /** How it is to be taken. */
+  /** How to interpret it. */
   kind: SeriesKind;
-  /** What it tells, in a clause, where the instrument says. */
+  /** What it means, in a clause, if the instrument describes it. */
   what?: string;
   /** Index in `clocks_us`; missing: read before and after only. */
   clock?: number;
@@ -1359,7 +1359,7 @@ export type Series = {
   resets?: number | null;
 };
 
-/** How the readings of a series are to be taken. */
+/** How to interpret the readings of a series. */
 export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
 
 /** Average active sessions by what they waited for. */
@@ -1396,7 +1396,7 @@ export type Event = {
   text: string;
   /** The instrument that saw it. */
   source?: string;
-  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
+  /** For a checkpoint: start of its sync phase, after `at_us`. No instrument reports it yet. */
   sync_after_us?: number;
   /** How long that took. */
   sync_us?: number;
@@ -1444,7 +1444,7 @@ export type ServerStatement = {
   time_us: number;
   /** Rows it gave or changed. */
   rows: number | null;
-  /** What else the server tells, by its own names. */
+  /** What else the server reports, by its own names. */
   details: { [key in string]: number };
 };
 
@@ -1486,7 +1486,7 @@ export type Setting = {
   default: string | null;
   /** Where it is set. */
   from: string | null;
-  /** Whether it stands here though it is the default. No verdict names any yet. */
+  /** Whether it is listed although it is the default. No verdict names any yet. */
   named_by_verdict?: boolean;
 };
 
@@ -1743,7 +1743,7 @@ export type Capacity = {
 export type Ladder = {
   /** The point without its rate. */
   point: unknown;
-  /** What tells it from the others, for people. */
+  /** What distinguishes it from the others, as text. */
   title: string;
   /** By rate, the lowest first. */
   loads: Array<Load>;
@@ -1806,7 +1806,7 @@ export type RetriesLab = {
   pgdyno: string;
   /** True: a first look. */
   exploratory: boolean;
-  /** The workload's name; `null`: no trial came to its end. So with `variables`, `trial` and `target`. */
+  /** The workload's name; `null`: no trial ended. So with `variables`, `trial` and `target`. */
   workload: string | null;
   /** What its clients started with. */
   variables: { [key in string]: string } | null;
@@ -1816,7 +1816,7 @@ export type RetriesLab = {
   target: LabTarget | null;
   /** One for each number of clients, isolation level, policy. */
   points: Array<LabPoint>;
-  /** What is to be said of all points. */
+  /** Remarks on all points. */
   says: Array<string>;
 };
 
@@ -1854,7 +1854,7 @@ export type LabPoint = {
 export type LabForm = {
   /** Its name. */
   form: string;
-  /** `null`: no trial came to its end. */
+  /** `null`: no trial ended. */
   goodput_per_s: LabGoodput | null;
   /** Of all repeats, from the start of each transaction's first try. */
   service: Latencies;
@@ -1868,7 +1868,7 @@ export type LabForm = {
   given_up: number;
   /** Retries by clients. */
   retries: number;
-  /** Retries by the server, as transactions tell or as it counts. */
+  /** Retries by the server, as transactions report or as it counts. */
   server_retries: number;
   /** `null`: nothing was committed. */
   retries_per_commit: number | null;
@@ -1962,7 +1962,7 @@ export type CalibrationLine = {
   parts: { [key in string]: number };
   /** Of a miss. */
   cause: Cause | null;
-  /** Why the figure may be worth less than it seems. */
+  /** Why the figure is doubtful. */
   doubts: Array<string>;
   /** What the server counted. */
   server_side: Fact<Grown>;
@@ -1982,7 +1982,7 @@ export type Range = {
 /** What came of an expectation. */
 export type LineVerdict = "met" | "better" | "missed";
 
-/** Why an expectation was missed, as far as that can be told. */
+/** The likely cause of a missed expectation. */
 export type Cause = {
   /** The greatest part. */
   part: Part;
@@ -2304,7 +2304,7 @@ export type ComparedStatement = {
 export type Changed = {
   /** `setting`, `version`, `server`, `host`, `trial`. */
   kind: string;
-  /** Where it stands: `server.version`. */
+  /** Its position: `server.version`. */
   name: string;
   /** A's value; `–` where it has none. */
   a: string;
