@@ -144,7 +144,10 @@ fn init_makes_the_database_and_check_finds_what_is_missing() {
     db.sql(&format!(
         "UPDATE usertable SET field3 = NULL WHERE ycsb_key = '{key}'"
     ));
-    workload("check", &[]).expect(1, &["0 are missing in usertable, and 1 have no value in some column"]);
+    workload("check", &[]).expect(
+        1,
+        &["0 are missing in usertable, and 1 have no value in some column"],
+    );
     db.sql(&format!("DELETE FROM usertable WHERE ycsb_key = '{key}'"));
     workload("check", &[]).expect(
         1,
