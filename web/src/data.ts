@@ -1343,9 +1343,9 @@ export type Series = {
   label: string;
   /** `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty. */
   unit: string;
-  /** How it is to be taken. */
+  /** How to interpret it. */
   kind: SeriesKind;
-  /** What it tells, in a clause, where the instrument says. */
+  /** What it means, in a clause, if the instrument describes it. */
   what?: string;
   /** Index in `clocks_us`; missing: read before and after only. */
   clock?: number;
@@ -1359,7 +1359,7 @@ export type Series = {
   resets?: number | null;
 };
 
-/** How the readings of a series are to be taken. */
+/** How to interpret the readings of a series. */
 export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
 
 /** Average active sessions by what they waited for. */

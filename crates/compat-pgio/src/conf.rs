@@ -327,7 +327,7 @@ mod tests {
         conf.change("SCALE=16384").unwrap();
         assert_eq!(conf.scale.blocks, 16_384);
         for (setting, want) in [
-            ("SCALE", "\"SCALE\" is no setting"),
+            ("SCALE", "\"SCALE\" is not a setting"),
             ("SCALES=1", "SCALES is none of pgio's settings"),
             ("SCALE=1", "SCALE=1: this is 1 blocks"),
             (
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn values_that_a_parameter_does_not_take_are_named_with_their_place() {
         for (text, want) in [
-            ("\nSCALE=8K", "c:2: SCALE=8K: a number of blocks"),
+            ("\nSCALE=8K", "c:2: SCALE=8K: expected a number of blocks"),
             ("SCALE=1M", "this is 128 blocks; pgio needs at least 1024"),
             ("SCALE=99999T", "at most 4294967295 blocks"),
             ("SCALE=18446744073709551615T", "expected a number of blocks"),

@@ -158,7 +158,7 @@ mod tests {
         let mut missing = of(&"hots".parse().unwrap(), here()).remove(0);
         let gap = missing.begin(&mut Readings::default()).unwrap_err();
         assert!(
-            gap.reason.ends_with("there are: host.disk, pg.io, pg.wal"),
+            gap.reason.ends_with("available: host.disk, pg.io, pg.wal"),
             "{gap:?}"
         );
         for wrong in ["", "host,", "auto,host", "host,none"] {

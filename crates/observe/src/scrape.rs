@@ -425,7 +425,10 @@ mod tests {
             (format!("n=http://{closed}"), "refused"),
             (format!("n={html}"), "no text of Prometheus: 1 lines"),
             (format!("n={empty}"), "no samples"),
-            (format!("n={other},down"), "as the filters want it, of 1"),
+            (
+                format!("n={other},down"),
+                "none of 1 samples match the filters",
+            ),
         ] {
             let mut bench = Bench::new(parsed(&spec).endpoint());
             bench.begin().unwrap();

@@ -132,7 +132,7 @@ mod tests {
             ("a.sql", ""),
         ]);
         let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
-        assert!(e.contains("circle"), "{e}");
+        assert!(e.contains("circular"), "{e}");
         let dir = folder(&[]);
         fs::write(dir.path().join("a.sql"), b"\xff\xfe").unwrap();
         let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();

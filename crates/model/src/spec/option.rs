@@ -464,7 +464,7 @@ mod tests {
             ("duration", json!("1x"), "a duration is a number of seconds"),
             ("duration", json!(true), "a time such as 60"),
             ("query_mode", json!("fast"), "simple, extended, prepared"),
-            ("warmup", json!("auto=1s"), "fewer than 10 s"),
+            ("warmup", json!("auto=1s"), "10 s is the minimum"),
             ("connect", json!(1), "expected true or false, not 1"),
             ("backoff", json!("linear"), "a backoff is none"),
             ("workload", json!([]), "a pack's name or folder"),

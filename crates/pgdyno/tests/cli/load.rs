@@ -65,7 +65,7 @@ fn tpcb_is_what_pgbench_i_makes() {
     assert_eq!(ours.value("SELECT count(*) FROM pgbench_history"), "30");
     theirs.pgdyno(&["load", "select-only"]).expect(
         0,
-        &["not made by pgdyno, and fit (fillfactor = 90, foreign_keys = false, scale = 2)"],
+        &["that pgdyno did not create (fillfactor = 90, foreign_keys = false, scale = 2)"],
     );
 }
 

@@ -386,7 +386,7 @@ fn rows_travel_by_insert_where_that_is_asked_for_or_copy_is_refused() {
         0,
         &[
             "700 rows",
-            "guarded: by INSERT, since the server takes no COPY",
+            "guarded: by INSERT, because the server refused COPY",
         ],
     );
     let row = "SELECT t FROM guarded WHERE n = 700";

@@ -316,7 +316,7 @@ fn target_tells_what_is_there_and_which_node_each_connection_met() {
             "3 connections met node Unix socket, port {}",
             server.address().port
         ),
-        "nodes        PostgreSQL is one server",
+        "nodes        PostgreSQL has no list of cluster nodes",
         "isolation    by default: read committed",
         "read uncommitted asked for: read committed  (not the requested level)",
         "serializable asked for: serializable",
@@ -381,5 +381,5 @@ fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
         "--discover=http://x:1",
         "--no-store",
     ]))
-    .expect(1, &["no list of nodes over HTTP for PostgreSQL"]);
+    .expect(1, &["cannot discover nodes over HTTP for PostgreSQL"]);
 }

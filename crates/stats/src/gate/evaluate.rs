@@ -235,6 +235,6 @@ mod tests {
         let compared = compare(&zero, &zero, &CompareOptions::default()).unwrap();
         let (outcome, tested) = gate.evaluate(|_| Some(&compared));
         assert_eq!(outcome, Outcome::CannotTell);
-        assert!(tested[0].evidence.contains("no share"));
+        assert!(tested[0].evidence.contains("no relative change"));
     }
 }

@@ -320,7 +320,7 @@ mod tests {
             ("p50 > +5% and", 13, "begins with a figure"),
             ("p98 > +5%", 0, "unknown figure \"p98\"; known: p50"),
             ("p50 +5%", 4, "> or <"),
-            ("p50 >= +5%", 5, "alone"),
+            ("p50 >= +5%", 5, "exactly on the limit"),
             ("p50 > ", 6, "a threshold"),
             ("p50 > +x", 6, "a threshold"),
             ("p50 > 1.2.3ms", 6, "a threshold"),

@@ -144,14 +144,17 @@ fn init_makes_the_database_and_check_finds_what_is_missing() {
     db.sql(&format!(
         "UPDATE usertable SET field3 = NULL WHERE ycsb_key = '{key}'"
     ));
-    workload("check", &[]).expect(1, &["misses 0, and 1 have no value in some column"]);
+    workload("check", &[]).expect(
+        1,
+        &["0 are missing in usertable, and 1 have no value in some column"],
+    );
     db.sql(&format!("DELETE FROM usertable WHERE ycsb_key = '{key}'"));
     workload("check", &[]).expect(
         1,
         &[
             "Error: of 700 loaded rows 1 are missing in usertable, and 0 have no value",
             "DETAIL: the first is key number 1, user15449794709565471098",
-            "HINT: load it anew",
+            "HINT: load it again",
         ],
     );
     workload(
