@@ -195,9 +195,9 @@ pub fn measure(
     let control = Control::default();
     let mut screen = Screen::new(verbosity.screen());
     let mut observers = Observers::new([keep.observer(), &mut screen]);
-    let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
+    let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, interrupted_before);
     let outcome = trial.run(prepared, &control, &mut observers);
-    drop(brake);
+    drop(ends_on_interrupt);
     match outcome {
         Ok(outcome) => {
             let number = keep.finish(&outcome);

@@ -59,7 +59,7 @@ fn of(mut trial: Trial, outcome: &Outcome, row: &TrialRow, siblings: Vec<Sibling
         statements: statements::of_scripts(recording),
         commits_by_try: None,
         counters_sentence: None,
-        books: None,
+        balance: None,
         instruments: watched.instruments,
         clocks_us: watched.clocks_us,
         series: watched.series,
