@@ -166,7 +166,7 @@ export type TrialData = {
   /** A sentence on the client's counters beside the server's. Not made yet. */
   counters_sentence?: string;
   /** What the database holds beside what was counted. Not asked for yet. */
-  books?: Books;
+  balance?: Balance;
   /** What was looked through. */
   instruments: Array<Instrument>;
   /** Times of samples, shared by series. */
@@ -236,7 +236,7 @@ export type Run = {
   /** The warm-up's, apart from all others. */
   warmup: Warmup | null;
   /** What the draws came to, where scripts say which row they are about. */
-  touched: Touched | null;
+  key_skew: KeySkew | null;
   /** What the storage layer did, where the workload is about that. */
   accounting: Accounted | null;
   /** Of throughput, and with a rate of response time. */
@@ -764,7 +764,7 @@ export type EndedBy = "steady" | "limit" | "trial";
 export type Figure = "throughput" | "response_time";
 
 /** What the draws came to. */
-export type Touched = {
+export type KeySkew = {
   /** Draws that were made. */
   draws: number;
   /** Whether the run made more than were replayed. */
@@ -1295,7 +1295,7 @@ export type StatementWait = {
 };
 
 /** What the database holds beside what was counted, such as rows of pgbench_history. */
-export type Books = {
+export type Balance = {
   /** `null`: that cannot be said. */
   balanced: boolean | null;
   /** In a sentence. */
@@ -1343,9 +1343,9 @@ export type Series = {
   label: string;
   /** `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty. */
   unit: string;
-  /** How to interpret it. */
+  /** How it is to be taken. */
   kind: SeriesKind;
-  /** What it means, in a clause, if the instrument describes it. */
+  /** What it tells, in a clause, where the instrument says. */
   what?: string;
   /** Index in `clocks_us`; missing: read before and after only. */
   clock?: number;
@@ -1359,7 +1359,7 @@ export type Series = {
   resets?: number | null;
 };
 
-/** How to interpret the readings of a series. */
+/** How the readings of a series are to be taken. */
 export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
 
 /** Average active sessions by what they waited for. */

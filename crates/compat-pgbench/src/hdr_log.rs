@@ -12,8 +12,8 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use pgdyno_drive::record::Interval;
 
+use super::messages::Stop;
 use super::progress::latencies;
-use super::say::Stop;
 
 /// The log of a run.
 pub struct HdrLog {

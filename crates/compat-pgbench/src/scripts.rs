@@ -4,7 +4,7 @@
 use pgdyno_script::{Names, Script};
 
 use super::flavour::Flavour;
-use super::say::Stop;
+use super::messages::Stop;
 use pgdyno_workload::mix::MAX_SCRIPTS;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{script_files, shipped};
@@ -133,7 +133,7 @@ impl Scripts {
 mod tests {
     use super::*;
     use crate::flavour::{PGBENCH, YSQL_BENCH};
-    use crate::say::{Kind, Line};
+    use crate::messages::{Kind, Line};
 
     #[test]
     fn a_builtin_is_named_by_any_prefix_that_only_it_has() {

@@ -8,13 +8,13 @@ use pgdyno_model::Observer;
 
 use super::hdr_log::HdrLog;
 use super::log_files::LogFiles;
+use super::messages::{Kind, Messages, write_all};
 use super::progress::Progress;
-use super::say::{Kind, Say, write_all};
 
 /// Watches a run.
 pub struct Watch<'a> {
     /// Where messages go.
-    pub say: &'a Say,
+    pub say: &'a Messages,
     /// `-P`
     pub progress: Option<Progress>,
     /// `-l`

@@ -42,7 +42,7 @@ pub fn open(
         let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
         (rows, shared_buffers.ok().flatten())
     };
-    let observe = pgdyno_observe::Asked::default();
+    let observe = pgdyno_observe::ObserveOptions::default();
     let spec = TrialSpec {
         params: params(&conf, rows),
         target: wanted,

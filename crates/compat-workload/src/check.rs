@@ -7,7 +7,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::KeyFormat;
 use pgdyno_session::{Session, quote_literal};
 
-use super::{Asked, tables};
+use super::{WorkloadOptions, tables};
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::remark;
@@ -20,13 +20,13 @@ const KEYS_A_QUERY: u64 = 500;
 ///
 /// # Errors
 /// What is missing, or stands in the way.
-pub fn open(asked: &Asked) -> Result<u8, Failure> {
+pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
-    let target = tables::target(asked.place.urls())?;
+    let target = tables::target(options.place.urls())?;
     let (mut session, product) = tables::session(&target)?;
     tables::must_be_there(&mut session, &product)?;
     // Nothing is loaded here: what is there is compared with what was asked for.
-    let (loaded, how) = tables::as_loaded(asked, &target, &mut session, &product)?;
+    let (loaded, how) = tables::as_loaded(options, &target, &mut session, &product)?;
     let mut keys = Keys::of(&loaded).ok_or_else(|| {
         Failure::new("it is not known how usertable was loaded")
             .hint("say it: --insert-count, --insert-start, --key-format")

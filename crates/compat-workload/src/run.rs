@@ -4,7 +4,7 @@ use super::format::Printer;
 use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
-use super::{Asked, YCSB, tables};
+use super::{WorkloadOptions, YCSB, tables};
 use pgdyno_report::{documents, retries};
 use pgdyno_run::header;
 use pgdyno_run::prepare::prepare;
@@ -18,8 +18,8 @@ use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 ///
 /// # Errors
 /// What stands in the way, and the first error of an operation unless errors are tolerated.
-pub fn open(asked: &Asked) -> Result<u8, Failure> {
-    let run = options::run(&asked.parsed).map_err(Failure::new)?;
+pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
+    let run = options::run(&options.parsed).map_err(Failure::new)?;
     let histograms = match &run.histograms {
         Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
         None => None,
@@ -27,19 +27,19 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let params = {
-        let target = tables::target(asked.place.urls())?;
+        let target = tables::target(options.place.urls())?;
         let (mut session, product) = if run.init {
-            let (mut session, product) = tables::session_in_new(asked, &target)?;
-            tables::load(asked, &target, &mut session, &product, interrupts)?;
+            let (mut session, product) = tables::session_in_new(options, &target)?;
+            tables::load(options, &target, &mut session, &product, interrupts)?;
             (session, product)
         } else {
             tables::session(&target)?
         };
         tables::must_be_there(&mut session, &product)?;
         session.close();
-        tables::params(asked, &product, &tables::pack()?)
+        tables::params(options, &product, &tables::pack()?)
     };
-    let trial = trial(asked, params, &run);
+    let trial = trial(options, params, &run);
     let prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
     let names = prepared
         .scripts
@@ -86,15 +86,15 @@ fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<Str
         .or((clients.aborted > 0).then(aborted))
 }
 
-fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
+fn trial(options: &WorkloadOptions, params: Vec<String>, run: &Run) -> Trial {
     let observe = match run.store {
-        Some(_) => pgdyno_observe::Asked::auto(),
-        None => pgdyno_observe::Asked::default(),
+        Some(_) => pgdyno_observe::ObserveOptions::auto(),
+        None => pgdyno_observe::ObserveOptions::default(),
     };
-    let urls = asked.place.urls().into_iter();
+    let urls = options.place.urls().into_iter();
     let spec = TrialSpec {
         workload: vec![YCSB.to_owned()],
-        mix: Some(asked.workload.mix.clone()),
+        mix: Some(options.workload.mix.clone()),
         params,
         target: TargetSpec {
             urls: urls.map(Address::from).collect(),

@@ -17,7 +17,7 @@ pub(crate) enum Stop {
     Now,
 }
 
-/// The brake of one run: cheap to clone, usable from any thread.
+/// How one run is told to end: cheap to clone, usable from any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Inner>);
 

@@ -14,11 +14,11 @@ const TALK_LIMIT: Duration = Duration::from_secs(1);
 /// A longer question is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
-/// Serves the board from now on; gives the address.
+/// Serves it from now on; gives the address.
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
+pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
     thread::Builder::new()
@@ -27,7 +27,7 @@ pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketA
             for client in listener.incoming() {
                 match client {
                     // A client that closes the connection needs no answer.
-                    Ok(client) => drop(answer(client, &board)),
+                    Ok(client) => drop(answer(client, &export)),
                     // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
@@ -36,7 +36,7 @@ pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketA
     Ok(at)
 }
 
-fn answer(mut client: TcpStream, board: &PrometheusExport) -> io::Result<()> {
+fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
     client.set_write_timeout(Some(TALK_LIMIT))?;
     let Some(request) = request(&mut client)? else {
         return Ok(());
@@ -45,7 +45,7 @@ fn answer(mut client: TcpStream, board: &PrometheusExport) -> io::Result<()> {
     let (method, path) = (words.next(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
     let (status, body) = match (method, path) {
-        (Some("GET"), "/metrics") => ("200 OK", board.text()),
+        (Some("GET"), "/metrics") => ("200 OK", export.text()),
         (Some("GET"), "/") => ("200 OK", "pgdyno: /metrics\n".to_owned()),
         (Some("GET"), _) => ("404 Not Found", "there is only /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn a_prometheus_gets_the_trial_and_others_get_nothing_for_long() {
-        let board = Arc::<PrometheusExport>::default();
-        let watched = Arc::clone(&board);
+        let export = Arc::<PrometheusExport>::default();
+        let watched = Arc::clone(&export);
         let trial: &mut dyn Observer<()> = &mut &*watched;
         trial.starting(&title("a\"b\\c\nd", "one"));
         trial.begun(SystemTime::now());
-        let at = serve(Arc::clone(&board), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let at = serve(Arc::clone(&export), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let origin = Origin::parse(&format!("http://{at}")).unwrap();
         let text = origin.get("/metrics?x=1", None, http::LIMIT).unwrap();
         let mut samples = prometheus::samples(&text);
@@ -123,8 +123,8 @@ mod tests {
         assert!(talk(at, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
         drop(silent);
         trial.ended(Err(&DriveError::Interrupted));
-        assert!(board.text().contains("pgdyno_trial_running 0\n"));
-        let taken = serve(board, at).unwrap_err();
+        assert!(export.text().contains("pgdyno_trial_running 0\n"));
+        let taken = serve(export, at).unwrap_err();
         assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
     }
 }

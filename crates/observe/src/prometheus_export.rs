@@ -371,22 +371,22 @@ pub(crate) mod tests {
 
     #[test]
     fn counters_go_on_from_trial_to_trial() {
-        let board = PrometheusExport::default();
-        let trial: &mut dyn Observer<()> = &mut &board;
+        let export = PrometheusExport::default();
+        let trial: &mut dyn Observer<()> = &mut &export;
         for _ in 0..2 {
             trial.starting(&title("tpcb", "tpcb"));
             assert!(
-                !board.text().contains("pgdyno_trial_info"),
+                !export.text().contains("pgdyno_trial_info"),
                 "it only connects"
             );
             trial.begun(SystemTime::now());
-            assert!(board.text().contains("pgdyno_trial_info"));
+            assert!(export.text().contains("pgdyno_trial_info"));
             trial.second(&second(100, 2000));
             trial.second(&second(50, 1000));
             trial.ended(Err(&DriveError::Interrupted));
-            assert!(!board.text().contains("pgdyno_trial_info"));
+            assert!(!export.text().contains("pgdyno_trial_info"));
         }
-        let text = board.text();
+        let text = export.text();
         for line in [
             "pgdyno_transactions_total{script=\"tpcb\",outcome=\"committed\"} 300",
             "pgdyno_service_seconds_sum{script=\"tpcb\"} 0.5",
@@ -405,8 +405,8 @@ pub(crate) mod tests {
 
     #[test]
     fn what_instruments_read_last_is_told() {
-        let board = PrometheusExport::default();
-        let trial: &mut dyn Observer<()> = &mut &board;
+        let export = PrometheusExport::default();
+        let trial: &mut dyn Observer<()> = &mut &export;
         let new = |number, label: &str, kind| NewSeries {
             number,
             instrument: 0,
@@ -424,12 +424,12 @@ pub(crate) mod tests {
             ..Batch::default()
         });
         let line = |label| format!("{{series=\"pg.waits\",label=\"{label}\",unit=\"sessions\"}}");
-        assert!(board.text().contains(&format!("{} 2\n", line("IO"))));
+        assert!(export.text().contains(&format!("{} 2\n", line("IO"))));
         trial.observed(&Batch {
             samples: vec![sample(1, 6.0)],
             ..Batch::default()
         });
-        let text = board.text();
+        let text = export.text();
         assert!(text.contains(&format!("{} 6\n", line("all"))), "{text}");
         assert!(!text.contains(&line("IO")), "it has gone: {text}");
     }

@@ -9,8 +9,8 @@ use super::latency_table::{cells as latency_cells, heading as heading_of_latenci
 use super::table::Table;
 use super::{accounting, observed, retries, units, verdict};
 use pgdyno_model::document::{
-    Counts, End, EndedBy, Endpoint, Figures, Phase, Run, ScriptStatements, Steadiness,
-    SteadinessVerdict, Touched, Trial,
+    Counts, End, EndedBy, Endpoint, Figures, KeySkew, Phase, Run, ScriptStatements, Steadiness,
+    SteadinessVerdict, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
@@ -28,7 +28,7 @@ pub fn text(trial: &Trial, width: usize) -> String {
         latencies(&run.measured, width),
         endpoints(run, width),
         accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
-        run.touched.as_ref().map_or_else(String::new, touched),
+        run.key_skew.as_ref().map_or_else(String::new, key_skew),
         failures(&run.measured.all.counts),
         retries::text(run),
         statements(&run.statements, width),
@@ -48,19 +48,19 @@ pub fn text(trial: &Trial, width: usize) -> String {
 }
 
 /// What the draws came to.
-fn touched(touched: &Touched) -> String {
+fn key_skew(key_skew: &KeySkew) -> String {
     format!(
         "keys         hottest key {}, hottest 100 {} of {}{} requests; {} distinct keys\n             \
          (computed from the run's scripts and seed, without the server)\n",
-        figures::share(touched.hottest_share),
-        figures::share(touched.hottest_100_share),
-        if touched.is_sample {
+        figures::share(key_skew.hottest_share),
+        figures::share(key_skew.hottest_100_share),
+        if key_skew.is_sample {
             "a sample of "
         } else {
             ""
         },
-        figures::count(touched.draws),
-        figures::count(touched.distinct),
+        figures::count(key_skew.draws),
+        figures::count(key_skew.distinct),
     )
 }
 

@@ -29,7 +29,7 @@ pub struct Trial {
     /// What it is, with nothing left open ([`TrialSpec::resolved`]).
     pub spec: TrialSpec,
     /// What is observed beside it.
-    pub observe: pgdyno_observe::Asked,
+    pub observe: pgdyno_observe::ObserveOptions,
 }
 
 impl Trial {
@@ -88,16 +88,16 @@ impl Trial {
             lags: &lags,
         });
         let mut watch = warmup::Watch::new(&self.spec, control);
-        let mut board = self.observe.board.as_deref();
+        let mut export = self.observe.prometheus_export.as_deref();
         // The warm-up's end is found first, so that no other observer delays it. Then come those of
         // the caller: the notebook before the screen. The lags of a second are left for their
         // instrument when all others have seen it.
-        let observers = Observers::new([&mut watch, observer, &mut board, &mut lags]);
+        let observers = Observers::new([&mut watch, observer, &mut export, &mut lags]);
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
         let (recording, observed) = emitter.run(&drive, control)?;
         let warmup_ended = watch.ended(&recording.measured);
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
-        let touched = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
+        let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -112,7 +112,7 @@ impl Trial {
             server_counters: Fact::Unknown("not requested".to_owned()),
             host,
             recording,
-            touched,
+            key_skew,
             accounting: None,
             warmup_ended,
             observed,

@@ -43,8 +43,8 @@ impl Store {
             if let Some(it) = &outcome.accounting {
                 accounting::write(connection, number, it)?;
             }
-            if let Some(touched) = &outcome.touched {
-                key_skew::write(connection, number, touched)?;
+            if let Some(key_skew) = &outcome.key_skew {
+                key_skew::write(connection, number, key_skew)?;
             }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;

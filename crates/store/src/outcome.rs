@@ -61,7 +61,7 @@ impl Store {
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
         let warmup_ended = warmup::read(&self.connection, number)?;
-        let touched = key_skew::read(&self.connection, number)?;
+        let key_skew = key_skew::read(&self.connection, number)?;
         let accounting = accounting::read(&self.connection, number)?;
         let observed = observed::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
@@ -69,7 +69,7 @@ impl Store {
             .connection
             .query_row(sql, [number], |row| outcome(row, recording))?;
         Ok(Outcome {
-            touched,
+            key_skew,
             accounting,
             warmup_ended,
             observed,
@@ -268,7 +268,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
         },
         host: json(row, "host")?,
         recording,
-        touched: None,
+        key_skew: None,
         accounting: None,
         warmup_ended: None,
         observed: Observed::default(),

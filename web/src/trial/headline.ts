@@ -1,4 +1,4 @@
-/** How much: the headline figures of a trial, and the books below them. */
+/** How much: the headline figures of a trial, and the accounting below them. */
 
 import type { Sibling, TrialData } from '../data';
 import { count, DASH, many, partOf, percent, rate, shortCount, significant, time, timeText } from '../pure/format';
@@ -75,7 +75,7 @@ export const isPartial = (data: TrialData): boolean => {
 };
 
 /** Started = committed + failed + skipped + unknown, and what the database holds. */
-export function books(data: TrialData): HTMLElement {
+export function accounting(data: TrialData): HTMLElement {
   const { measured } = data.run;
   const parts: [number, string][] = [
     [measured.committed, 'committed'],
@@ -85,10 +85,10 @@ export function books(data: TrialData): HTMLElement {
   ];
   const started = parts.reduce((sum, [n]) => sum + n, 0);
   const term = (n: number, word: string): Child => h('span', {}, h('strong', {}, count(n)), `\u00a0${word}`);
-  const held = data.books;
+  const held = data.balance;
   return h(
     'p',
-    { class: 'books' },
+    { class: 'accounting' },
     h('span', {}, term(started, 'started'), ...parts.flatMap(([n, word], i) => [h('span', { class: 'op' }, i === 0 ? ' = ' : ' + '), term(n, word)])),
     held !== undefined && h('span', { class: held.balanced === true ? 'balanced' : held.balanced === false ? 'unbalanced' : 'unproved' }, held.sentence),
   );

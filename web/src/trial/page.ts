@@ -7,7 +7,7 @@ import { namePage } from '../chart/figure';
 import { h, svg } from '../page/dom';
 import { assemble, notesBlock, rules, section, titleBlock, verdictBlock, type Section } from '../page/shell';
 import { distribution } from './distribution';
-import { banner, books, trialHeadlines } from './headline';
+import { banner, accounting, trialHeadlines } from './headline';
 import { instruments } from './instruments';
 import { Model } from './model';
 import { repeatIt, settings } from './settings';
@@ -25,7 +25,7 @@ export function trialPage(data: TrialData, back: { title: string } | null = null
   const id = data.run.stored === undefined ? '' : `trial ${data.run.stored.uuid}`;
   const top: Section = { id: 'verdict', link: 'Verdict', element: verdictBlock(data.verdict, rules(data.verdict), bus) };
   const up = back === null ? null : h('p', { class: 'back' }, h('a', { href: '#trial' }, `Back to ${back.title}`));
-  assemble(data, [up, titleBlock(data), banner(data)], [top, { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, bus), trialHeadlines(data), books(data)) }, ...sections], bus, id);
+  assemble(data, [up, titleBlock(data), banner(data)], [top, { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, bus), trialHeadlines(data), accounting(data)) }, ...sections], bus, id);
 }
 
 /** Colours of the heat map, from one to the most. */

@@ -65,7 +65,7 @@ impl Figure {
 /// What the draws came to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Touched {
+pub struct KeySkew {
     /// Draws that were made.
     pub draws: u64,
     /// Whether the run made more than were replayed.

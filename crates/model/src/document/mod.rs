@@ -45,7 +45,7 @@ pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use facts::{Facts, Node, Reached, TargetKind};
 pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};
-pub use found::{EndedBy, Figure, ServerCounters, Touched, WarmupEnd};
+pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};
 pub use histogram::{Histogram, Packed};
 pub use latency::Latency;
 pub use observed::{

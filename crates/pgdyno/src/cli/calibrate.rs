@@ -21,7 +21,7 @@ use pgdyno_output::StoreArgs;
 use pgdyno_output::Verbosity;
 use pgdyno_output::write_answer;
 use pgdyno_report::calibration;
-use pgdyno_run::calibrate::conduct::{self, Asked, GoOn, Means};
+use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
 use pgdyno_store::Store;
 
 /// What to calibrate, and what to expect.
@@ -125,7 +125,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CalibrateArgs {
-    fn asked(&self, verbosity: Verbosity) -> Result<Asked, Failure> {
+    fn options(&self, verbosity: Verbosity) -> Result<CalibrateOptions, Failure> {
         let mut expectations = Expectations::default();
         for text in &self.expect {
             expectations
@@ -142,7 +142,7 @@ impl CalibrateArgs {
                 "--name: a name has at least one letter",
             ));
         }
-        Ok(Asked {
+        Ok(CalibrateOptions {
             observe: observing(&self.observe, verbosity)?,
             name: self.name.clone(),
             duration: self.duration,
@@ -171,10 +171,10 @@ impl CalibrateArgs {
 
 /// Runs the command.
 pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let asked = args.asked(verbosity)?;
+    let options = args.options(verbosity)?;
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
-        let (systems, exit) = compare(args, verbosity, &asked)?;
+        let (systems, exit) = compare(args, verbosity, &options)?;
         let document = calibration::systems(&systems);
         if !args.json.replaces_text() {
             let text = calibration::systems_text(&document.systems);
@@ -183,7 +183,7 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         json_to.write(&document)?;
         return Ok(exit);
     }
-    let (calibration, early) = calibrate(args, verbosity, &asked, args.wanted())?;
+    let (calibration, early) = calibrate(args, verbosity, &options, args.wanted())?;
     let document = calibration::document(&calibration);
     let is_met = document.baseline.map(|baseline| baseline == Baseline::Met);
     if let Some(failure) = early {
@@ -201,7 +201,7 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     if !verbosity.quiet {
         let uuid: String = calibration.experiment.uuid.chars().take(8).collect();
         pgdyno_output::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");
-        if is_met == Some(false) && asked.go_on == GoOn::WhenMet {
+        if is_met == Some(false) && options.go_on == GoOn::WhenMet {
             pgdyno_output::remark!(
                 "pgdyno: note: more clients are not tried before the baseline is met; --anyway tries"
             );
@@ -241,13 +241,13 @@ impl Observer<Outcome> for Titles {
 fn calibrate(
     args: &CalibrateArgs,
     verbosity: Verbosity,
-    asked: &Asked,
+    options: &CalibrateOptions,
     wanted: TargetSpec,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
     let store = args.store.open()?;
     let mut screen = Screen::new(verbosity);
     let conducted = conduct::conduct(
-        asked,
+        options,
         Means {
             wanted,
             notebook: &store,
@@ -264,7 +264,7 @@ fn calibrate(
 fn compare(
     args: &CalibrateArgs,
     verbosity: Verbosity,
-    asked: &Asked,
+    options: &CalibrateOptions,
 ) -> Result<(Vec<Calibration>, Exit), Failure> {
     // A name that is mistyped is told before minutes are spent on a URL.
     let is_url = |called: &str| called.contains("://") || called.contains('=');
@@ -285,7 +285,7 @@ fn compare(
             own: args.target.own.clone(),
             ..TargetSpec::at(called.as_str())
         };
-        let (calibration, early) = calibrate(args, verbosity, asked, wanted)?;
+        let (calibration, early) = calibrate(args, verbosity, options, wanted)?;
         if let Some(failure) = early {
             return Err(failure);
         }

@@ -8,14 +8,14 @@ use pgdyno_model::{Exit, Failure};
 
 use pgdyno_database::locate::Device;
 use pgdyno_observe::scrape::Scrape;
-use pgdyno_observe::{Asked, listen, prometheus_export};
+use pgdyno_observe::{ObserveOptions, listen, prometheus_export};
 use pgdyno_output::Verbosity;
 
 /// The same as a trial takes it; from here on others can see it.
 ///
 /// # Errors
 /// Something cannot be observed as it was asked for, or the address cannot be listened at.
-pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<Asked, Failure> {
+pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<ObserveOptions, Failure> {
     let mut names = BTreeSet::new();
     let mut scrapes = Vec::new();
     for (index, address) in spec.scrape.iter().enumerate() {
@@ -38,23 +38,23 @@ pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<Asked, Fail
     for name in &spec.disk {
         Device::named(name).map_err(|why| Failure::with(Exit::Usage, format!("--disk: {why}")))?;
     }
-    let board = match spec.metrics_listen {
+    let export = match spec.metrics_listen {
         None => None,
         Some(at) => {
-            let board = Arc::<prometheus_export::PrometheusExport>::default();
-            let at = listen::serve(Arc::clone(&board), at).map_err(|e| {
+            let export = Arc::<prometheus_export::PrometheusExport>::default();
+            let at = listen::serve(Arc::clone(&export), at).map_err(|e| {
                 Failure::new(format!("--metrics-listen: cannot listen at {at}: {e}"))
                     .hint("another port, or end what listens there")
             })?;
             if !verbosity.quiet {
                 pgdyno_output::remark!("pgdyno: metrics at http://{at}/metrics");
             }
-            Some(board)
+            Some(export)
         }
     };
-    Ok(Asked {
+    Ok(ObserveOptions {
         spec: spec.clone(),
         scrapes,
-        board,
+        prometheus_export: export,
     })
 }

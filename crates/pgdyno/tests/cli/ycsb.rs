@@ -100,11 +100,11 @@ fn all_mixes_run_and_what_they_insert_is_found() {
             inserted.to_string(),
             "{mix}"
         );
-        let touched = &d["touched"];
-        assert_eq!(touched["is_sample"], false);
+        let key_skew = &d["key_skew"];
+        assert_eq!(key_skew["is_sample"], false);
         assert!(
-            touched["distinct"].as_u64().unwrap() > 1,
-            "{mix}: {touched}"
+            key_skew["distinct"].as_u64().unwrap() > 1,
+            "{mix}: {key_skew}"
         );
         inserted += committed(&d, "insert");
     }
@@ -158,9 +158,9 @@ fn the_effective_distribution_is_told() {
     .expect(0, &[]);
     let hottest = |params: &[&str]| {
         let ran = run(&db, "c", params, &["-t", "1500"]).expect(0, &[]);
-        let touched = &document(&ran)["touched"];
-        assert_eq!(touched["draws"], 1500);
-        let share = |name: &str| touched[name].as_f64().unwrap();
+        let key_skew = &document(&ran)["key_skew"];
+        assert_eq!(key_skew["draws"], 1500);
+        let share = |name: &str| key_skew[name].as_f64().unwrap();
         (share("hottest_share"), share("hottest_100_share"))
     };
     // Scrambled over 10^10 items: the first rank gets 3.78 %, whatever the number of rows.

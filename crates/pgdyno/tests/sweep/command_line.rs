@@ -1,4 +1,4 @@
-//! The door itself: what it prints, what it refuses.
+//! The command itself: what it prints, what it refuses.
 
 use crate::support::Database;
 use crate::written::Experiment;

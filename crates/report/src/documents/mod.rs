@@ -64,7 +64,7 @@ pub fn run(outcome: &Outcome) -> Run {
             phase: Phase::of(recording, warmup),
             detected: outcome.warmup_ended,
         }),
-        touched: outcome.touched,
+        key_skew: outcome.key_skew,
         accounting: outcome.accounting.as_ref().map(Accounted::from),
         steadiness: Steadiness::all(recording),
         reasons: recording.reasons.iter().map(Reason::from).collect(),

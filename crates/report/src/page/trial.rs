@@ -67,7 +67,7 @@ fn of(
         statements: statements::of_scripts(recording),
         commits_by_try: None,
         counters_sentence: None,
-        books: None,
+        balance: None,
         instruments: watched.instruments,
         clocks_us: watched.clocks_us,
         series: watched.series,

@@ -42,11 +42,11 @@ pub enum GoOn {
     Never,
 }
 
-/// What is asked for.
+/// What to calibrate, and how.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct CalibrateOptions {
     /// What is observed beside trials.
-    pub observe: pgdyno_observe::Asked,
+    pub observe: pgdyno_observe::ObserveOptions,
     /// What the experiment is called; named after the target when nothing is said.
     pub name: Option<String>,
     /// How long reads and updates are measured at one client.
@@ -88,7 +88,7 @@ pub struct Conducted {
 /// # Errors
 /// The target cannot be opened, the store cannot be written. What goes wrong with a trial ends the
 /// calibration early instead: what was measured before is there to be shown.
-pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
+pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted, Failure> {
     // What can be wrong without a server is said before one is started.
     let of_any = Server {
         probes: &POSTGRESQL.probes,
@@ -96,7 +96,7 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         may_time: false,
     };
     check_names(
-        &asked.plan("calibrate", &of_any, &means.wanted)?,
+        &options.plan("calibrate", &of_any, &means.wanted)?,
         &means.wanted,
     )?;
     let progress = means.progress;
@@ -105,15 +105,15 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         progress.warning(warning);
     }
     let (server, facts) = look(&target, means.interrupts)?;
-    let name = asked.name.clone().unwrap_or_else(|| named_after(&target));
-    let mut plan = asked.plan(&name, &server, &means.wanted)?;
-    plan.identity.definition["calibration"] = asked.to_json(&server, &facts);
+    let name = options.name.clone().unwrap_or_else(|| named_after(&target));
+    let mut plan = options.plan(&name, &server, &means.wanted)?;
+    plan.identity.definition["calibration"] = options.to_json(&server, &facts);
     let notebook = Kept::begin(means.notebook, &plan.identity)?;
     let mut calibration = Calibration {
-        asked,
+        options,
         notebook: means.notebook,
         plan: &plan,
-        growth: within(asked.growth, &facts),
+        growth: within(options.growth, &facts),
         target: target.clone(),
         server,
         counters: None,
@@ -127,7 +127,7 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         RunnersMeans {
             wanted: means.wanted,
             target: Some(target.clone()),
-            observe: asked.observe.clone(),
+            observe: options.observe.clone(),
             journals: &journals,
             progress,
             observer: &mut Observers::new([means.observer, &mut steps]),
@@ -143,7 +143,7 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
     })
 }
 
-impl Asked {
+impl CalibrateOptions {
     fn plan(&self, name: &str, server: &Server, wanted: &TargetSpec) -> Result<Plan, Failure> {
         let experiment = measure::experiment(name, self.duration, &self.params, server);
         Plan::new(experiment, wanted, seed_from_clock())
@@ -241,7 +241,7 @@ fn within(growth: Growth, facts: &Facts) -> Growth {
 }
 
 struct Calibration<'a> {
-    asked: &'a Asked,
+    options: &'a CalibrateOptions,
     notebook: &'a dyn Notebook,
     plan: &'a Plan,
     growth: Growth,
@@ -269,7 +269,7 @@ impl Study for Calibration<'_> {
         let Some(calibration) = read::of_experiment(self.notebook, &experiment)? else {
             return Ok(Vec::new());
         };
-        let goes_on = match self.asked.go_on {
+        let goes_on = match self.options.go_on {
             GoOn::Anyway => true,
             GoOn::WhenMet => Judged::of(&calibration).is_met() == Some(true),
             GoOn::Never => false,
@@ -277,9 +277,9 @@ impl Study for Calibration<'_> {
         let clients = self.growth.next(&calibration.steps).filter(|_| goes_on);
         let baseline = self.plan.slots.last();
         let next = clients.zip(baseline).map(|(clients, baseline)| {
-            let Asked {
+            let CalibrateOptions {
                 duration, params, ..
-            } = self.asked;
+            } = self.options;
             let own = measure::point(Measure::Clients(clients), *duration, params, &self.server);
             let mut values = self.plan.experiment.fixed.clone();
             values.extend(own);

@@ -42,7 +42,7 @@ pub struct Means<'a> {
     /// The same where it is open already.
     pub target: Option<Target>,
     /// What is observed beside trials.
-    pub observe: pgdyno_observe::Asked,
+    pub observe: pgdyno_observe::ObserveOptions,
     /// Where journals of settings go.
     pub journals: &'a Path,
     /// Who is told the steps before a trial, loads among them.
@@ -277,14 +277,14 @@ impl Sweep<'_> {
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
         self.means.study.before(&planned, &prepared);
-        let brake = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen);
+        let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen);
         // The notebook first: what is seen is kept already.
         let mut observers = Observers::new([
             &mut *writer as &mut dyn Observer<Outcome>,
             self.means.observer,
         ]);
         let outcome = trial.run(&prepared, &control, &mut observers);
-        drop(brake);
+        drop(ends_on_interrupt);
         if let Some((kind, text)) = self.means.study.after() {
             writer.keep_event(kind, 0, &text.to_string());
         }

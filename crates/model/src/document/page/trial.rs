@@ -38,7 +38,7 @@ pub struct TrialPage {
     /// What the database holds beside what was counted. Not asked for yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
-    pub books: Option<Books>,
+    pub balance: Option<Balance>,
     /// What was looked through.
     pub instruments: Vec<Instrument>,
     /// Times of samples, shared by series.
@@ -79,7 +79,7 @@ pub struct TrialPage {
 /// What the database holds beside what was counted, such as rows of pgbench_history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Books {
+pub struct Balance {
     /// `null`: that cannot be said.
     pub balanced: Option<bool>,
     /// In a sentence.

@@ -16,7 +16,7 @@ use output::read;
 /// What cockroach 19.1 printed in 20 s of mix B.
 const CAPTURED: &str = include_str!("captured-19.1.txt");
 
-/// A database with a URL as this door takes it, named by `--db`.
+/// A database with a URL as this command takes it, named by `--db`.
 struct Place {
     db: Database,
     name: &'static str,

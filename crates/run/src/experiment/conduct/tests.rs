@@ -81,7 +81,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
         Means {
             wanted,
             target: None,
-            observe: pgdyno_observe::Asked::default(),
+            observe: pgdyno_observe::ObserveOptions::default(),
             journals: folder.path(),
             progress: &mut Silent,
             observer: written,

@@ -1,4 +1,4 @@
-//! What somebody wants to be observed during a trial.
+//! What is to be observed during a trial.
 
 use std::sync::Arc;
 
@@ -8,29 +8,29 @@ use pgdyno_model::spec::ObserveSpec;
 
 use super::{Instruments, Scene, choose};
 
-/// What to observe, and who else is to see it.
+/// What to observe, and where else to show it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ObserveOptions {
     /// As it was asked for.
     pub spec: ObserveSpec,
     /// Endpoints to scrape.
     pub scrapes: Vec<Scrape>,
-    /// Where the running trial is shown to others.
-    pub board: Option<Arc<PrometheusExport>>,
+    /// Where Prometheus reads the running trial.
+    pub prometheus_export: Option<Arc<PrometheusExport>>,
 }
 
-/// Nothing, and nobody.
-impl Default for Asked {
+/// Nothing is observed, and nothing exported.
+impl Default for ObserveOptions {
     fn default() -> Self {
         Self {
             spec: ObserveSpec::none(),
             scrapes: Vec::new(),
-            board: None,
+            prometheus_export: None,
         }
     }
 }
 
-impl Asked {
+impl ObserveOptions {
     /// All that there is for the trial's target and this host.
     pub fn auto() -> Self {
         Self {

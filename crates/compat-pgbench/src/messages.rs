@@ -134,14 +134,14 @@ impl Colors {
 
 /// Says things on standard error.
 #[derive(Debug, Clone)]
-pub struct Say {
+pub struct Messages {
     program: String,
     colors: Colors,
     /// Whether `--debug` was given.
     pub debug: bool,
 }
 
-impl Say {
+impl Messages {
     /// For a program of this name, with the environment's colours.
     pub fn new(program: &str) -> Self {
         let var = |name| std::env::var(name).ok();
@@ -220,8 +220,8 @@ pub fn write_all(text: &str) {
 mod tests {
     use super::*;
 
-    fn say(how: Option<&str>, which: Option<&str>) -> Say {
-        Say {
+    fn say(how: Option<&str>, which: Option<&str>) -> Messages {
+        Messages {
             program: "pgbench".to_owned(),
             colors: Colors::new(how, which, false),
             debug: false,
