@@ -23,6 +23,7 @@ use pgdyno_workload::contention::FewRows;
 use pgdyno_workload::loader::{self, Watch};
 use pgdyno_workload::mix::WeightedScript;
 use pgdyno_workload::needs::Needs;
+use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::resolve::{self, Workload};
 use pgdyno_workload::{contention, params, procedures, refusal, scale, sql_words};
@@ -94,6 +95,37 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
         names,
         given,
     })
+}
+
+impl Checked {
+    /// Makes it as this product needs it.
+    ///
+    /// # Errors
+    /// It cannot be run there, or its parameters do not go together with the tables that are there.
+    fn suit(
+        &mut self,
+        session: &mut Session,
+        product: &Product,
+        asked: &TrialSpec,
+    ) -> Result<(), Failure> {
+        if let Some(pack) = self.workload.pack.clone() {
+            let name = product.dialect.name;
+            self.chosen = std::mem::take(&mut self.chosen).on(&pack, name);
+            let values = with_clients(&self.chosen.or_defaults(&pack), asked);
+            if self.workload.make(&values).map_err(Failure::new)? {
+                (self.scripts, self.names) = compiled(&self.workload, asked)?;
+            }
+            if refusal::needs_tables(&pack) {
+                let values = loader::known(session, &pack, &self.chosen)?;
+                let values = with_clients(&values, asked);
+                refuse(&self.workload, Some(name), &self.chosen, &values)?;
+            }
+        }
+        match self.workload.needs.refused_by(product) {
+            Some(why) => Err(Failure::new(why)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A pack's scripts and rules also see how many clients there are, unless it has a parameter of this
@@ -176,18 +208,11 @@ fn of_sessions(session: &mut Session, settings: &BTreeMap<String, String>) -> Re
 /// The same, on a target that is open already and whose sessions have the settings asked for.
 pub fn prepare_on(
     target: Target,
-    checked: Checked,
+    mut checked: Checked,
     asked: &TrialSpec,
     progress: &mut dyn Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
-    let Checked {
-        mut workload,
-        mut chosen,
-        mut scripts,
-        mut names,
-        given,
-    } = checked;
     // Before tables are loaded, which may take long.
     let reached = if target.endpoints.len() > 1 {
         let may_miss = asked.errors.reconnect;
@@ -200,72 +225,28 @@ pub fn prepare_on(
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     // Before anything is loaded for it.
     retries::check(asked, &product)?;
-    if let Some(pack) = workload.pack.clone() {
-        chosen = chosen.on(&pack, product.dialect.name);
-        let values = with_clients(&chosen.or_defaults(&pack), asked);
-        if workload.make(&values).map_err(Failure::new)? {
-            (scripts, names) = compiled(&workload, asked)?;
-        }
-        if refusal::needs_tables(&pack) {
-            let values = loader::known(&mut session, &pack, &chosen)?;
-            let values = with_clients(&values, asked);
-            refuse(&workload, Some(product.dialect.name), &chosen, &values)?;
-        }
-    }
-    if let Some(why) = workload.needs.refused_by(&product) {
-        return Err(Failure::new(why));
-    }
-    let mut mismatches = Vec::new();
-    let variables = match &workload.pack {
+    checked.suit(&mut session, &product, asked)?;
+    let Checked {
+        mut workload,
+        chosen,
+        mut scripts,
+        mut names,
+        given,
+    } = checked;
+    let (variables, mismatches) = match &workload.pack {
         Some(pack) => {
-            let mut watch = Watch {
-                endpoints: &target.endpoints,
-                progress,
-                interrupts: Some(interrupts),
-            };
-            let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
-                .map_err(|failure| target.explain(failure))?;
-            for means in &loaded.means {
-                progress.step(&format!("note: loaded: {means}"));
-            }
-            for remark in &loaded.remarks {
-                progress.warning(remark);
-            }
-            procedures::ensure(
-                &mut session,
-                product.dialect,
-                pack,
-                &workload.needs.procedures,
-                &loaded.variables,
-            )?;
-            loaded.variables
+            let needed = &workload.needs.procedures;
+            let variables = loaded(&target, &mut session, (pack, &chosen), progress, interrupts)?;
+            procedures::ensure(&mut session, product.dialect, pack, needed, &variables)?;
+            (variables, Vec::new())
         }
-        None => {
-            let mut variables = scale::of_scripts(&mut session, &workload.scripts);
-            for (variable, used) in given {
-                if let Some(loaded) = variables.get(&variable)
-                    && !scale::same(loaded, &used)
-                {
-                    let (variable, used) = (variable.clone(), used.clone());
-                    mismatches.push(Mismatch {
-                        variable,
-                        used,
-                        loaded: loaded.clone(),
-                    });
-                }
-                variables.insert(variable, used);
-            }
-            variables
-        }
+        None => of_scripts(&mut session, &workload.scripts, given),
     };
     let mut target = target;
     if let Some(pack) = &workload.pack {
-        let name = product.dialect.name;
-        let settings = pack.session_settings(name, &variables);
+        let settings = pack.session_settings(product.dialect.name, &variables);
         let settings = settings.map_err(Failure::new)?;
         target = target.with_settings(product.dialect, &settings);
-    }
-    if workload.pack.is_some() {
         // The tables may have been made with other parameters than nobody's choice.
         let values = with_clients(&variables, asked);
         refuse(&workload, Some(product.dialect.name), &chosen, &values)?;
@@ -300,6 +281,52 @@ pub fn prepare_on(
         mismatches,
         clients: asked.clients() as usize,
     })
+}
+
+/// Fills a pack's tables where that is wanting; gives the variables that go with them.
+fn loaded(
+    target: &Target,
+    session: &mut Session,
+    (pack, chosen): (&Pack, &Params),
+    progress: &mut dyn Progress,
+    interrupts: &'static Interrupts,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress,
+        interrupts: Some(interrupts),
+    };
+    let loaded = loader::ensure_loaded(session, pack, chosen, &mut watch)
+        .map_err(|failure| target.explain(failure))?;
+    for means in &loaded.means {
+        progress.step(&format!("note: loaded: {means}"));
+    }
+    for remark in &loaded.remarks {
+        progress.warning(remark);
+    }
+    Ok(loaded.variables)
+}
+
+/// The variables of script files: what their tables say, and over it what was given, with where the
+/// two differ.
+fn of_scripts(
+    session: &mut Session,
+    scripts: &[WeightedScript],
+    given: BTreeMap<String, String>,
+) -> (BTreeMap<String, String>, Vec<Mismatch>) {
+    let mut variables = scale::of_scripts(session, scripts);
+    let mut mismatches = Vec::new();
+    for (variable, used) in given {
+        let loaded = variables.insert(variable.clone(), used.clone());
+        if let Some(loaded) = loaded.filter(|loaded| !scale::same(loaded, &used)) {
+            mismatches.push(Mismatch {
+                variable,
+                used,
+                loaded,
+            });
+        }
+    }
+    (variables, mismatches)
 }
 
 /// Statements that begin transactions as those of the scripts begin.

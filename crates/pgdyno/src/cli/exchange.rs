@@ -6,8 +6,7 @@ use clap::Args;
 
 use pgdyno_model::notebook::Filter;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::StoreArgs;
-use pgdyno_output::Verbosity;
+use pgdyno_output::{StoreArgs, Verbosity};
 use pgdyno_store::{Copied, Store};
 
 /// What goes where.

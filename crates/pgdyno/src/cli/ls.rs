@@ -7,14 +7,12 @@ use pgdyno_platform::terminal;
 use serde_json::Value;
 
 use super::rows_args::RowsArgs;
-use pgdyno_output::StoreArgs;
-use pgdyno_output::Verbosity;
 
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::spec::duration;
 use pgdyno_model::stamp::stamp;
 use pgdyno_model::{Exit, Failure, State, text};
-use pgdyno_output::write_answer;
+use pgdyno_output::{StoreArgs, Verbosity, write_answer};
 use pgdyno_report::table::{Table, one_line};
 use pgdyno_store::Store;
 

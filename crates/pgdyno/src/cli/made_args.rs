@@ -4,8 +4,7 @@ use clap::Args;
 
 use super::pack_args::PackArgs;
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_output::JsonArg;
-use pgdyno_output::StoreArgs;
+use pgdyno_output::{JsonArg, StoreArgs};
 
 /// What can be said of an experiment that pgdyno makes, whatever it asks.
 #[derive(Debug, Args)]

@@ -6,8 +6,7 @@ use clap::Args;
 use pgdyno_platform::terminal;
 
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::StoreArgs;
-use pgdyno_output::{answer, write_remark};
+use pgdyno_output::{StoreArgs, answer, write_remark};
 use pgdyno_store::Store;
 
 /// A note.

@@ -6,8 +6,7 @@ use std::{fs, io};
 use clap::Subcommand;
 
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::Verbosity;
-use pgdyno_output::write_answer;
+use pgdyno_output::{Verbosity, write_answer};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::{resolve, shipped};
 

@@ -9,8 +9,7 @@ use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::observed::Rows;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
-use pgdyno_output::StoreArgs;
-use pgdyno_output::{answer, write_answer};
+use pgdyno_output::{StoreArgs, answer, write_answer};
 use pgdyno_report::{markdown, page};
 use pgdyno_store::Store;
 

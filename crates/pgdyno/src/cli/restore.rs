@@ -4,9 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::JsonArg;
-use pgdyno_output::Verbosity;
-use pgdyno_output::answer;
+use pgdyno_output::{JsonArg, Verbosity, answer};
 use pgdyno_run::settings;
 
 /// Which server.

@@ -6,8 +6,7 @@ use pgdyno_server::{Cache, Listen, kept};
 use pgdyno_database::{own, trouble};
 use pgdyno_model::spec::OwnSpec;
 use pgdyno_model::{Exit, Failure, Progress};
-use pgdyno_output::Verbosity;
-use pgdyno_output::answer;
+use pgdyno_output::{Verbosity, answer};
 
 /// What can be done with the kept server.
 #[derive(Debug, Subcommand)]

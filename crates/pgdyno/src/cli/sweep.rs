@@ -18,10 +18,7 @@ use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
-use pgdyno_output::StoreArgs;
-use pgdyno_output::Verbosity;
-use pgdyno_output::{self, JsonArg};
-use pgdyno_output::{answer, write_answer};
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity, answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
@@ -257,34 +254,13 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
-    let begun = match args.resume {
-        true => Kept::resume(&store, &plan.identity)?,
+    let notebook = match args.resume {
+        true => resumed(&store, &mut plan, (&wanted, seed))?,
         false => None,
     };
-    let notebook = match begun {
-        Some(begun) => {
-            if begun.seed != plan.identity.seed {
-                if seed.is_some() {
-                    return Err(Failure::new(format!(
-                        "{} was started with seed {}, but the experiment now has {}",
-                        plan.identity.name, begun.seed, plan.identity.seed
-                    )));
-                }
-                // Nobody chose one: the order is the one it was begun with.
-                plan = Plan::new(plan.experiment, &wanted, begun.seed)?;
-            }
-            begun.notebook
-        }
-        None => {
-            if args.resume {
-                pgdyno_output::remark!(
-                    "pgdyno: note: no {} in {}: starting it",
-                    plan.identity.name,
-                    store.path().display()
-                );
-            }
-            Kept::begin(&store, &plan.identity)?
-        }
+    let notebook = match notebook {
+        Some(notebook) => notebook,
+        None => Kept::begin(&store, &plan.identity)?,
     };
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
@@ -323,13 +299,13 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     if let Some(asked) = plan.experiment.capacity
         && ended.complete > 0
     {
-        let results = notebook.results()?;
         let points = plan.points.iter().map(|planned| &planned.point);
-        let found = capacity::document(points, &plan.varied, asked.slo_us(), &results);
+        let trials = notebook.results()?;
+        let capacity = capacity::document(points, &plan.varied, asked.slo_us(), &trials);
         if !args.json.replaces_text() {
-            write_answer(format_args!("\n{}", capacity::text(&found)))?;
+            write_answer(format_args!("\n{}", capacity::text(&capacity)))?;
         }
-        documents.to.write(|| SweepCapacity { capacity: found })?;
+        documents.to.write(|| SweepCapacity { capacity })?;
     }
     if ended.complete == trials {
         return Ok(Exit::Ok);
@@ -342,6 +318,34 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
         Some(failure) => Err(failure.hint(resume)),
         None => Err(Failure::new(format!("{} trials failed", ended.failed)).hint(resume)),
     }
+}
+
+/// The experiment that is to be gone on with, in the order in which it was begun; `None` where it was
+/// not. With the target, and the seed where one was typed.
+fn resumed<'a>(
+    store: &'a Store,
+    plan: &mut Plan,
+    (wanted, seed): (&TargetSpec, Option<i64>),
+) -> Result<Option<Kept<'a>>, Failure> {
+    let Some(begun) = Kept::resume(store, &plan.identity)? else {
+        pgdyno_output::remark!(
+            "pgdyno: note: no {} in {}: starting it",
+            plan.identity.name,
+            store.path().display()
+        );
+        return Ok(None);
+    };
+    if begun.seed != plan.identity.seed {
+        if seed.is_some() {
+            return Err(Failure::new(format!(
+                "{} was started with seed {}, but the experiment now has {}",
+                plan.identity.name, begun.seed, plan.identity.seed
+            )));
+        }
+        // Nobody chose one: the order is the one it was begun with.
+        *plan = Plan::new(plan.experiment.clone(), wanted, begun.seed)?;
+    }
+    Ok(Some(begun.notebook))
 }
 
 /// Writes each trial that is over, for programs.

@@ -10,9 +10,7 @@ use pgdyno_model::document::target::Observable;
 use pgdyno_model::document::{Facts, Node, target as document};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
-use pgdyno_output::JsonArg;
-use pgdyno_output::Verbosity;
-use pgdyno_output::write_answer;
+use pgdyno_output::{JsonArg, Verbosity, write_answer};
 use pgdyno_report::table::Table;
 
 /// Grows when a field of the document changes its meaning or goes.

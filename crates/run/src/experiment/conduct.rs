@@ -12,7 +12,7 @@ use pgdyno_session::Session;
 use super::capacity;
 use super::estimate::{Learnt, LoadedTables, estimate};
 use super::notebook::{Circumstances, Kept, state_after};
-use super::plan::Plan;
+use super::plan::{Plan, Tables};
 use super::schedule::{Key, Slot};
 use super::study::Study;
 use crate::interrupt::EndOnInterrupt;
@@ -24,12 +24,14 @@ use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
+use pgdyno_model::experiment::Reset;
 use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::verdict;
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
-use pgdyno_workload::loader::{self, How, Watch};
+use pgdyno_workload::loader::{self, How, Loaded, Watch};
+use pgdyno_workload::pack::Pack;
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
 const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the same maximum: it could \
@@ -331,28 +333,12 @@ impl Sweep<'_> {
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
-            let mut watch = Watch {
-                endpoints: &place.target.endpoints,
-                progress: &mut *self.means.progress,
-                interrupts: Some(interrupts),
-            };
-            let load = match self.means.study.keeps_tables() {
-                true => loader::ensure_loaded,
-                false => loader::load_as_asked,
-            };
-            let loaded = load(&mut session, &tables.pack, &tables.chosen, &mut watch)?;
+            let loaded = place.load(&mut session, tables, &mut self.means)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();
                 self.learnt.loaded(rows, load_s);
                 before.loaded = Some((rows, load_s));
-                for means in &loaded.means {
-                    let text = format!("loaded: {means}");
-                    self.means.observer.notice(&Notice::Note(text));
-                }
-                for table in tables.made.tables() {
-                    place.written.remove(&table.name);
-                }
             }
             let key = (name, tables.pack.tables_pack().name().to_owned());
             self.loaded.0.insert(key, loaded.variables);
@@ -360,21 +346,9 @@ impl Sweep<'_> {
 
         let pack = planned.tables.as_ref().map(|tables| &tables.made);
         let wanted = &self.plan.experiment.reset;
-        let record = reset::tidy(
-            &mut session,
-            place.dialect,
-            pack,
-            wanted,
-            &mut place.written,
-            (interrupts, self.interrupts_seen),
-        )?;
-        for gap in record.gaps() {
-            self.means.observer.notice(&Notice::Warning(gap));
-        }
-        if let Some(why) = &record.left_alone {
-            let text = format!("nothing was tidied up: {why}");
-            self.means.observer.notice(&Notice::Note(text));
-        }
+        let limits = (interrupts, self.interrupts_seen);
+        let observer = &mut *self.means.observer;
+        let record = place.tidy(&mut session, pack, wanted, limits, observer)?;
         before.reset = Some(record);
         session.close();
 
@@ -474,6 +448,56 @@ impl Sweep<'_> {
 }
 
 impl Place {
+    /// The tables of a trial.
+    fn load(
+        &mut self,
+        session: &mut Session,
+        tables: &Tables,
+        means: &mut Means<'_>,
+    ) -> Result<Loaded, Failure> {
+        let mut watch = Watch {
+            endpoints: &self.target.endpoints,
+            progress: &mut *means.progress,
+            interrupts: Some(means.interrupts),
+        };
+        let load = match means.study.keeps_tables() {
+            true => loader::ensure_loaded,
+            false => loader::load_as_asked,
+        };
+        let loaded = load(session, &tables.pack, &tables.chosen, &mut watch)?;
+        if loaded.how == How::LoadedNow {
+            for way in &loaded.means {
+                let text = format!("loaded: {way}");
+                means.observer.notice(&Notice::Note(text));
+            }
+            for table in tables.made.tables() {
+                self.written.remove(&table.name);
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// What happens between trials; what could not be done is told.
+    fn tidy(
+        &mut self,
+        session: &mut Session,
+        pack: Option<&Pack>,
+        wanted: &Reset,
+        limits: (&'static Interrupts, u32),
+        observer: &mut dyn Observer<Outcome>,
+    ) -> Result<reset::Record, Failure> {
+        let written = &mut self.written;
+        let record = reset::tidy(session, self.dialect, pack, wanted, written, limits)?;
+        for gap in record.gaps() {
+            observer.notice(&Notice::Warning(gap));
+        }
+        if let Some(why) = &record.left_alone {
+            let text = format!("nothing was tidied up: {why}");
+            observer.notice(&Notice::Note(text));
+        }
+        Ok(record)
+    }
+
     /// Settings of the trial's sessions, and those of the whole server.
     fn split(
         &self,
