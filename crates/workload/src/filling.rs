@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -136,7 +136,7 @@ impl Job<'_> {
         let all = ranges(table.rows, rows.unwrap_or(RANGE_ROWS));
         let (there, ranges): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|r| recorded.contains(&r.start));
-        let mut done: u64 = there.iter().map(|r| r.end - r.start).sum();
+        let done: u64 = there.iter().map(|r| r.end - r.start).sum();
         if done > 0 {
             means.push(format!(
                 "{}: {} of {} rows were there from an interrupted load",
@@ -165,7 +165,11 @@ impl Job<'_> {
         if nodes > 1 {
             means.push(format!("filled through {nodes} nodes at once"));
         }
-        let (mut failure, mut unreachable) = (None, None);
+        let mut collected = Collected {
+            done,
+            failure: None,
+            unreachable: None,
+        };
         thread::scope(|scope| {
             let (sender, inbox) = channel();
             for number in 0..workers {
@@ -181,35 +185,64 @@ impl Job<'_> {
                 });
             }
             drop(sender);
-            loop {
-                match inbox.recv_timeout(LOOK_INTERVAL) {
-                    Ok(Said::Rows(rows)) => {
-                        done += rows;
-                        progress.rows(done);
-                    }
-                    Ok(Said::NoCopy(why)) => means.push(format!(
-                        "{}: by INSERT, because the server refused COPY: {why}",
-                        table.name
-                    )),
-                    Ok(Said::NoConnection(place, why)) => {
-                        let note = format!("not filled through {place}: {}", why.message);
-                        if !means.contains(&note) {
-                            means.push(note);
-                        }
-                        unreachable.get_or_insert(why);
-                    }
-                    Ok(Said::Failed(first)) => drop(failure.get_or_insert(first)),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if self.stop.asked() {
-                    shared.is_over.store(true, Ordering::Release);
-                }
-            }
+            collected.all(&inbox, &shared, &table.name, progress, means);
         });
-        match failure.or(unreachable.filter(|_| done < table.rows)) {
+        collected.result(table.rows, self.stop)
+    }
+}
+
+/// What the workers of a filling have said so far.
+struct Collected {
+    /// Rows that are in.
+    done: u64,
+    /// The first that any worker met.
+    failure: Option<Failure>,
+    /// Why the first place that could not be reached could not.
+    unreachable: Option<Failure>,
+}
+
+impl Collected {
+    /// Listens until all workers have ended, and tells them when to.
+    fn all(
+        &mut self,
+        inbox: &Receiver<Said>,
+        shared: &Shared<'_>,
+        table: &str,
+        progress: &mut dyn Progress,
+        means: &mut Vec<String>,
+    ) {
+        loop {
+            match inbox.recv_timeout(LOOK_INTERVAL) {
+                Ok(Said::Rows(rows)) => {
+                    self.done += rows;
+                    progress.rows(self.done);
+                }
+                Ok(Said::NoCopy(why)) => means.push(format!(
+                    "{table}: by INSERT, since the server takes no COPY: {why}"
+                )),
+                Ok(Said::NoConnection(place, why)) => {
+                    let note = format!("not filled through {place}: {}", why.message);
+                    if !means.contains(&note) {
+                        means.push(note);
+                    }
+                    self.unreachable.get_or_insert(why);
+                }
+                Ok(Said::Failed(first)) => drop(self.failure.get_or_insert(first)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if shared.job.stop.asked() {
+                shared.is_over.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    /// How the filling of so many rows went.
+    fn result(self, rows: u64, stop: Stop) -> Result<(), Failure> {
+        let missed = self.unreachable.filter(|_| self.done < rows);
+        match self.failure.or(missed) {
             Some(failure) => Err(failure),
-            None if self.stop.asked() => Err(Failure::new("interrupted")),
+            None if stop.asked() => Err(Failure::new("interrupted")),
             None => Ok(()),
         }
     }

@@ -227,6 +227,7 @@ impl Pack {
                     made.each = None;
                     made.name = made_text(&column.name)?;
                     made.value = column.value.as_deref().map(made_text).transpose()?;
+                    made.text = column.text.as_deref().map(made_text).transpose()?;
                     table.columns.push(made);
                 }
             }

@@ -8,6 +8,7 @@ use pgdyno_script::{Expr, Names, Script, Slot, Value, Vars, fnv1a_bytes, write_i
 use pgdyno_session::{quote_ident, quote_literal};
 
 use super::expression::{self, Chance, evaluate};
+use super::manifest::Table;
 use super::pack::Pack;
 use super::{statements, table_params};
 
@@ -93,27 +94,10 @@ impl Recipe {
         };
         let schema = parse_file(&pack.manifest.schema)?;
         let after_load = parse_file(&pack.manifest.after_load)?;
-        let mut expressions = Vec::new();
+        let mut compiled = Vec::new();
         for table in &tables {
-            let Some(rows) = &table.rows else { continue };
-            let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
-            let rows = expression::parse(&format!("{place}: rows"), rows, &mut names)?;
-            let mut columns = Vec::new();
-            for column in &table.columns {
-                let maker = match (&column.value, &column.text) {
-                    (Some(value), _) => {
-                        let place = format!("{place}: column \"{}\": value", column.name);
-                        maker(&place, value, &mut names)?
-                    }
-                    (None, text) => {
-                        Maker::Constant(Constant::Text(text.clone().unwrap_or_default()))
-                    }
-                };
-                columns.push((column.name.clone(), maker));
-            }
-            expressions.push((table, place, rows, columns));
+            compiled.extend(Compiled::new(pack, table, &mut names)?);
         }
-
         let of_tables = table_params::of(pack);
         let row = names.intern("row");
         let mut vars = Vars::new(&names);
@@ -127,32 +111,27 @@ impl Recipe {
                 params.insert(name.clone(), value.clone());
             }
         }
-        let mut tables = Vec::new();
-        for (table, place, rows, columns) in expressions {
-            let mut chance = Chance::new(&names);
-            let rows = match evaluate(&rows, &mut vars, &mut chance) {
-                Ok(Value::Int(rows)) if rows >= 0 => rows as u64,
-                Ok(other) => return Err(format!("{place}: rows: {other} is not a number of rows")),
-                Err(e) => return Err(format!("{place}: rows: {e}")),
-            };
-            let columns = columns.into_iter().map(|(name, maker)| Column {
+        let made = compiled.into_iter().map(|table| {
+            let columns = table.columns.into_iter().map(|(name, maker)| Column {
                 // A parameter of the same name is what a variable of that name is.
                 variable: names.get(&name).filter(|_| !values.contains_key(&name)),
                 name,
                 maker,
             });
-            tables.push(TableRows {
-                name: table.name.clone(),
-                rows,
-                by_ranges: table.by_ranges,
-                place,
+            let mut chance = Chance::new(&names);
+            Ok(TableRows {
+                name: table.of.name.clone(),
+                rows: number_of_rows(&table.place, &table.rows, &mut vars, &mut chance)?,
+                by_ranges: table.of.by_ranges,
                 columns: columns.collect(),
-                seed: fnv1a_bytes(table.name.as_bytes()),
+                place: table.place,
+                seed: fnv1a_bytes(table.of.name.as_bytes()),
                 vars: vars.clone(),
                 row,
                 chance,
-            });
-        }
+            })
+        });
+        let tables = made.collect::<Result<Vec<_>, String>>()?;
         Ok(Recipe {
             schema,
             after_load,
@@ -171,6 +150,59 @@ impl Recipe {
     /// The statements that run when the rows are in.
     pub fn after_load(&self) -> Result<Vec<String>, String> {
         statements::made(self.after_load.as_ref(), &self.vars, &self.chance)
+    }
+}
+
+/// A table's expressions, before the values of variables are known.
+struct Compiled<'t> {
+    of: &'t Table,
+    place: String,
+    rows: Expr,
+    columns: Vec<(String, Maker)>,
+}
+
+impl<'t> Compiled<'t> {
+    /// `None` for a table that starts empty.
+    fn new(
+        pack: &Pack,
+        table: &'t Table,
+        names: &mut Names,
+    ) -> Result<Option<Compiled<'t>>, String> {
+        let Some(rows) = &table.rows else {
+            return Ok(None);
+        };
+        let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
+        let rows = expression::parse(&format!("{place}: rows"), rows, names)?;
+        let mut columns = Vec::new();
+        for column in &table.columns {
+            let maker = match (&column.value, &column.text) {
+                (Some(value), _) => {
+                    let place = format!("{place}: column \"{}\": value", column.name);
+                    maker(&place, value, names)?
+                }
+                (None, text) => Maker::Constant(Constant::Text(text.clone().unwrap_or_default())),
+            };
+            columns.push((column.name.clone(), maker));
+        }
+        Ok(Some(Compiled {
+            of: table,
+            place,
+            rows,
+            columns,
+        }))
+    }
+}
+
+fn number_of_rows(
+    place: &str,
+    rows: &Expr,
+    vars: &mut Vars,
+    chance: &mut Chance,
+) -> Result<u64, String> {
+    match evaluate(rows, vars, chance) {
+        Ok(Value::Int(rows)) if rows >= 0 => Ok(rows as u64),
+        Ok(other) => Err(format!("{place}: rows: {other} is not a number of rows")),
+        Err(e) => Err(format!("{place}: rows: {e}")),
     }
 }
 

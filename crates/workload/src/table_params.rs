@@ -25,6 +25,7 @@ pub fn of(pack: &Pack) -> BTreeSet<String> {
                 Some(&column.name),
                 column.each.as_ref(),
                 column.value.as_ref(),
+                column.text.as_ref(),
             ];
             texts.extend(of_column.into_iter().flatten().map(String::as_str));
         }

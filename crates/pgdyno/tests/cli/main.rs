@@ -16,6 +16,7 @@ mod lab;
 mod load;
 mod observe;
 mod observe_host;
+mod own_pack;
 mod pack;
 mod pgbench;
 mod pgio;
