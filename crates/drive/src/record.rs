@@ -5,6 +5,7 @@
 //! measured time.
 
 mod endpoint;
+mod histogram;
 mod interval;
 mod lag;
 mod latencies;
@@ -18,6 +19,7 @@ mod work;
 mod worst;
 
 pub use endpoint::{EndpointRecord, Event, EventKind};
+pub use histogram::{Bucket, Histogram};
 pub use interval::{Interval, LoopLags, ScriptInterval};
 pub use lag::Lags;
 pub use latencies::{Latencies, Packed};
