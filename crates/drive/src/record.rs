@@ -5,6 +5,7 @@
 //! measured time.
 
 mod endpoint;
+pub(crate) mod executions;
 mod histogram;
 mod interval;
 mod lag;
@@ -19,6 +20,7 @@ mod work;
 mod worst;
 
 pub use endpoint::{EndpointRecord, Event, EventKind};
+pub(crate) use executions::{Execution, Executions, HowEnded};
 pub use histogram::{Bucket, Histogram};
 pub use interval::{Interval, LoopLags, ScriptInterval};
 pub use lag::Lags;
