@@ -9,6 +9,10 @@ use pgdyno_workload::mix::MAX_SCRIPTS;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{script_files, shipped};
 
+/// pgbench takes scripts of any length; here one that has no end is an error before it has all of the
+/// memory.
+const SCRIPT_MIB_MAX: u64 = 128;
+
 /// A built-in script.
 struct Builtin {
     name: &'static str,
@@ -104,10 +108,10 @@ impl Scripts {
     /// `-f FILE[@W]`.
     ///
     /// # Errors
-    /// The file cannot be read, there is a mistake in it, or its weight is malformed.
+    /// The file cannot be read or has no end, there is a mistake in it, or its weight is malformed.
     pub fn add_file(&mut self, option: &str) -> Result<(), Stop> {
         let (file, weight) = script_files::split_weight(option).map_err(Stop::fatal)?;
-        let text = script_files::text(file).map_err(Stop::fatal)?;
+        let text = script_files::text(file, SCRIPT_MIB_MAX).map_err(Stop::fatal)?;
         self.add(file, &text, weight)
     }
 

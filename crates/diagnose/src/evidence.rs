@@ -203,8 +203,8 @@ impl<'a> Evidence<'a> {
         let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
         let sql = statements.filter(|(statement, _)| statement.is_sql);
         let least = sql.filter_map(|(_, totals)| {
-            let histogram = totals.latencies.histogram()?;
-            (!histogram.is_empty()).then(|| histogram.min() as f64)
+            let least_us = totals.latencies.histogram().min_us()?;
+            Some(least_us as f64)
         });
         least.reduce(f64::min)
     }

@@ -16,7 +16,8 @@ use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
 use crate::record::{
-    ClientUnits, Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
+    ClientUnits, Event as Happened, EventKind, Execution, Finished, Interval, LoggedTransaction,
+    Recorder,
 };
 use crate::run::DriveError;
 use crate::schedule::Schedule;
@@ -39,6 +40,8 @@ pub(crate) enum Report {
     Interval(usize, Box<Interval>),
     /// Transactions of this thread have ended, in this order.
     Logged(usize, Vec<LoggedTransaction>),
+    /// Commands were executed on this thread.
+    Executed(usize, Vec<Execution>),
     /// A client of this thread has ended before its time, and ends the run.
     ClientAborted(usize),
     /// A script found an invariant broken, which ends the run: where, and what it says.

@@ -18,11 +18,10 @@ use crate::drive::{Drive, Setup as Variable, operations};
 use crate::event_loop::{self, Report, Setup, ThreadEnd};
 use crate::message::{Level, Message};
 use crate::places::Places;
-use crate::program::Program;
 use crate::record::{
-    ClientsEnd, Connections, End, EndpointRecord, Event, Interval, LoggedTransaction, Outages,
-    Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse,
-    TransactionLog, order_worst, reasons,
+    ClientsEnd, Connections, End, EndpointRecord, Event, Execution, Executions, Interval,
+    LoggedTransaction, Outages, Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second,
+    StatementTotals, ThreadUse, TransactionLog, executions, order_worst, reasons,
 };
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
@@ -119,18 +118,17 @@ impl Drive {
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
                 let (recycle_log, recycled_log) = channel();
+                let (recycle_executions, recycled_executions) = channel();
                 let (start, go) = channel();
-                let programs: Vec<&Program> =
-                    self.scripts.iter().map(|script| &*script.program).collect();
                 let recorder = Recorder::new(
                     index,
-                    &programs,
-                    places.count(),
+                    (self.scripts.len(), places.count()),
                     (self.rate.is_some(), self.max_tries != 1),
                     self.latency_limit.map(|limit| limit.as_micros() as u64),
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
                     }),
+                    Executions::new(recycled_executions),
                     (reports.clone(), recycled),
                 );
                 let schedule = self
@@ -163,6 +161,7 @@ impl Drive {
                     start,
                     recycle,
                     recycle_log,
+                    recycle_executions,
                     progress: 0,
                 });
             }
@@ -230,6 +229,7 @@ struct Link {
     start: Sender<Nanos>,
     recycle: Sender<Box<Interval>>,
     recycle_log: Sender<Vec<LoggedTransaction>>,
+    recycle_executions: Sender<Vec<Execution>>,
     /// Up to when this thread has reported, in nanoseconds since the run began.
     progress: Nanos,
 }
@@ -291,6 +291,12 @@ impl Collector<'_> {
                     transactions.clear();
                     // A thread that has ended needs no more memory.
                     let _ = links[thread].recycle_log.send(transactions);
+                }
+                Report::Executed(thread, mut batch) => {
+                    executions::add_up(&mut recording.statements, &batch);
+                    batch.clear();
+                    // A thread that has ended needs no more memory.
+                    let _ = links[thread].recycle_executions.send(batch);
                 }
                 Report::ClientAborted(thread) => {
                     recording.end = End::ClientAborted { thread };
@@ -403,10 +409,6 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     recording.threads.push(end.finished.used);
     let endpoints = recording.endpoints.iter_mut();
     for (mine, theirs) in endpoints.zip(&end.finished.endpoints) {
-        mine.merge(theirs);
-    }
-    let mine = recording.statements.iter_mut().flatten();
-    for (mine, theirs) in mine.zip(end.finished.statements.iter().flatten()) {
         mine.merge(theirs);
     }
 }

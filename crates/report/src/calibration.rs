@@ -68,8 +68,7 @@ fn line(line: &Line<'_>) -> CalibrationLine {
 
 /// The least of all, to three digits.
 fn min_us(latencies: &Latencies) -> Option<u64> {
-    let histogram = latencies.histogram().filter(|all| !all.is_empty());
-    histogram.map(|all| all.min())
+    latencies.histogram().min_us()
 }
 
 fn concurrency(c: &read::Calibration) -> Concurrency {

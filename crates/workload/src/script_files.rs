@@ -6,6 +6,9 @@ use std::io::{self, Read};
 
 use super::mix::{MAX_SCRIPTS, WeightedScript};
 
+/// Scripts of the native commands may be so long: some 100,000 statements.
+pub const SCRIPT_MIB_MAX: u64 = 16;
+
 /// Reads `FILE[@WEIGHT]` arguments in their order.
 pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
     if args.len() > MAX_SCRIPTS {
@@ -15,7 +18,11 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
         .iter()
         .map(|arg| {
             let (file, weight) = split_weight(arg)?;
-            Ok(WeightedScript::plain(file, text(file)?, weight))
+            Ok(WeightedScript::plain(
+                file,
+                text(file, SCRIPT_MIB_MAX)?,
+                weight,
+            ))
         })
         .collect::<Result<Vec<_>, String>>()?;
     if scripts.iter().all(|s| s.weight == 0) {
@@ -41,19 +48,28 @@ pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
     }
 }
 
-/// The text of a script file, or of standard input for `-`.
+/// The text of a script file of at most so many MiB, or of standard input for `-`.
 ///
 /// # Errors
-/// It cannot be read, or is not UTF-8.
-pub fn text(file: &str) -> Result<String, String> {
+/// It cannot be read, is longer (a device or a pipe may have no end), or is not UTF-8.
+pub fn text(file: &str, mib_max: u64) -> Result<String, String> {
+    let bytes_max = mib_max << 20;
     let unreadable = |e| format!("could not read file \"{file}\": {}", reason(&e));
     let mut bytes = Vec::new();
     if file == "-" {
-        io::stdin().read_to_end(&mut bytes).map_err(unreadable)?;
+        let mut stdin = io::stdin().take(bytes_max + 1);
+        stdin.read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
-        let mut opened = fs::File::open(file)
+        let opened = fs::File::open(file)
             .map_err(|e| format!("could not open file \"{file}\": {}", reason(&e)))?;
-        opened.read_to_end(&mut bytes).map_err(unreadable)?;
+        let mut limited = opened.take(bytes_max + 1);
+        limited.read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    if bytes.len() as u64 > bytes_max {
+        return Err(format!(
+            "could not read file \"{file}\": it is longer than {mib_max} MiB, the most that a script \
+             may have; split it into several scripts"
+        ));
     }
     String::from_utf8(bytes).map_err(|e| {
         format!(
@@ -121,6 +137,23 @@ mod tests {
         fs::write(a, b"SELECT \xff").unwrap();
         let e = read(&[a.to_owned()]).unwrap_err();
         assert!(e.ends_with("byte 8 is not UTF-8"), "{e}");
+    }
+
+    #[test]
+    fn a_script_without_end_is_refused() {
+        let e = read(&["/dev/zero".to_owned()]).unwrap_err();
+        assert_eq!(
+            e,
+            "could not read file \"/dev/zero\": it is longer than 16 MiB, the most that a script may \
+             have; split it into several scripts"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.sql");
+        fs::write(&file, vec![b' '; 1 << 20]).unwrap();
+        let file = file.to_str().unwrap();
+        assert_eq!(text(file, 1).unwrap().len(), 1 << 20);
+        fs::write(file, vec![b' '; (1 << 20) + 1]).unwrap();
+        assert!(text(file, 1).unwrap_err().contains("longer than 1 MiB"));
     }
 
     #[test]

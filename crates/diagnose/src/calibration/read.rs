@@ -80,9 +80,8 @@ impl Measured {
     /// The median in microseconds, of however few there are: what is distinguished by it is a matter of
     /// milliseconds, and a few stalls of a busy host must not decide.
     pub fn median_us(&self) -> f64 {
-        let histogram = self.latencies.histogram();
-        let median = histogram.map_or(0, |all| all.value_at_quantile(0.5));
-        median.min(self.latencies.max_us()) as f64
+        let median = self.latencies.histogram().quantile_us(0.5);
+        median.unwrap_or(0).min(self.latencies.max_us()) as f64
     }
 }
 

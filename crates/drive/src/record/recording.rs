@@ -216,15 +216,6 @@ pub struct StatementTotals {
     pub aborts: u64,
 }
 
-impl StatementTotals {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.latencies.merge(&other.latencies);
-        self.retries += other.retries;
-        self.failures += other.failures;
-        self.aborts += other.aborts;
-    }
-}
-
 /// How long connecting took.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
