@@ -433,6 +433,16 @@ export type TargetSpec = {
    * in SQL, or of a node's HTTP port (CockroachDB: --discover=http://HOST:8080)
    */
   discover: string | null;
+  /**
+   * How long the server may stay silent when it owes pgdyno itself the answer to a query; 0: any
+   * time. Statements that change or maintain something may take their time [default: 30s]
+   */
+  silence_timeout_s?: number;
+  /**
+   * How long pgdyno's own statements wait for a lock; not those of the workload
+   * [default: the server's lock_timeout]
+   */
+  lock_timeout_s?: number;
   /** Where the PostgreSQL server's programs are, for a server of pgdyno's own */
   pg_bindir: string | null;
   /** Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB */

@@ -12,4 +12,5 @@ pub mod open;
 pub mod own;
 pub mod reach;
 pub mod trouble;
+pub mod waiting;
 pub mod words;

@@ -83,7 +83,7 @@ fn read_all(reader: &mut Reader, prepared: &Prepared, control: &Control) {
             return;
         }
         // It only saves time: the warm-up follows in any case.
-        if admin::run(session, &statement).is_err() {
+        if admin::run(session.unhurried(), &statement).is_err() {
             return;
         }
     }

@@ -24,7 +24,7 @@ use super::params::Params;
 use super::recipe::{Form, Recipe, TableRows};
 use super::spread::Spread;
 use super::state::{self, Found, State};
-use super::stop::{Canceller, Stop};
+use super::stop::Stop;
 use super::{counting, scale};
 use pgdyno_database::dialect::{Dialect, Filling, Product, TableFacts};
 use pgdyno_database::open::Endpoint;
@@ -517,14 +517,13 @@ impl Load<'_, '_, '_, '_> {
             .map_err(Failure::new)?;
         let create = recipe.schema().map_err(Failure::new)?;
         let after_load = recipe.after_load().map_err(Failure::new)?;
-        let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
         let mut reached = Reached::Nothing;
         self.resume = self.resume(&recipe, found);
         let result = self
             .settings(&recipe)
             .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
-        drop(canceller);
         self.watch.progress.table_ends();
+        self.session.clean_up();
         if result.is_err() {
             // Leave no transaction open; on a lost connection there is none.
             let _ = self.sql("ROLLBACK");
@@ -950,7 +949,7 @@ impl Load<'_, '_, '_, '_> {
         };
         let query = query.replace("{table}", table);
         let query = query.replace("{literal}", &quote_literal(table));
-        let counted = admin::rows(self.session, &query)
+        let counted = admin::rows(self.session.unhurried(), &query)
             .map_err(|e| trouble::server(&e, &format!("could not count the blocks of {table}")))?;
         let mut numbers = counted.into_iter().flatten().flatten();
         let (others, blocks) = (numbers.next(), numbers.next());
@@ -989,7 +988,8 @@ impl Load<'_, '_, '_, '_> {
 
     /// The rows must be there, all of them.
     fn count(&mut self, table: &str, rows: u64) -> Result<(), Failure> {
-        let counted = admin::value(self.session, &format!("SELECT count(*) FROM {table}"))
+        let all = format!("SELECT count(*) FROM {table}");
+        let counted = admin::value(self.session.unhurried(), &all)
             .map_err(|e| trouble::server(&e, &format!("could not count the rows of {table}")))?
             .unwrap_or_default();
         if counted == rows.to_string() {

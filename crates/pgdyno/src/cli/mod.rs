@@ -29,6 +29,7 @@ mod trials_arg;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use pgdyno_database::waiting;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
 
@@ -192,6 +193,9 @@ Examples:
 
 /// Does what the command line says.
 pub fn open(cli: Cli) -> Result<Exit, Failure> {
+    if !cli.verbosity.quiet {
+        waiting::say_with(|what| pgdyno_output::remark!("pgdyno: {what}"));
+    }
     match cli.verb {
         Verb::Run(args) => run::open(&args, cli.verbosity),
         Verb::Sweep(args) => sweep::open(&args, cli.verbosity),

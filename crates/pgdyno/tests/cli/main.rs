@@ -25,5 +25,6 @@ mod spec;
 mod store;
 mod store_verbs;
 mod support;
+mod waiting;
 mod workload;
 mod ycsb;

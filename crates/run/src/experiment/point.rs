@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_model::experiment::POINT_NAME;
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::{OwnSpec, TargetSpec};
 use pgdyno_model::{Failure, TrialSpec};
 use serde_json::{Map, Value, json};
 
@@ -193,8 +193,9 @@ impl Point {
         let spec = TrialSpec {
             target: match self.target() {
                 Some(url) => TargetSpec {
-                    discover: target.discover,
-                    ..TargetSpec::at(url)
+                    urls: vec![url.into()],
+                    own: OwnSpec::default(),
+                    ..target
                 },
                 None => target,
             },

@@ -35,7 +35,7 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let interrupted_before = interrupts.count();
     let (rows, shared_buffers) = {
         let target = super::connected(&wanted)?;
-        let mut session = target.connect_unless_interrupted(interrupts)?;
+        let mut session = target.connect()?;
         let rows = loaded_rows(&mut session, &conf)?;
         let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
         (rows, shared_buffers.ok().flatten())
