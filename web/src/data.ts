@@ -433,6 +433,16 @@ export type TargetSpec = {
    * port (CockroachDB: --discover=http://HOST:8080)
    */
   discover: string | null;
+  /**
+   * How long the server may stay silent before it answers a query of pgdyno itself; 0: no limit.
+   * Statements that change or maintain something have no limit [default: 30s]
+   */
+  silence_timeout_s?: number;
+  /**
+   * How long pgdyno's own statements wait for a lock; not those of the workload
+   * [default: the server's lock_timeout]
+   */
+  lock_timeout_s?: number;
   /** Directory of PostgreSQL's programs, for a private server */
   pg_bindir: string | null;
   /** Setting of the private server (repeatable), such as shared_buffers=1GB */

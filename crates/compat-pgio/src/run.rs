@@ -37,7 +37,7 @@ pub fn open(
     let interrupted_before = interrupts.count();
     let (rows, shared_buffers) = {
         let target = super::connected(&wanted)?;
-        let mut session = target.connect_unless_interrupted(interrupts)?;
+        let mut session = target.connect()?;
         let rows = loaded_rows(&mut session, &conf)?;
         let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
         (rows, shared_buffers.ok().flatten())

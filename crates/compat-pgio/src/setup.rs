@@ -21,7 +21,7 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let usage = |e| Failure::with(Exit::Usage, e);
     let params = Params::parse(&pack, None, &given).map_err(usage)?;
     let interrupts = interrupts()?;
-    let mut session = target.connect_unless_interrupted(interrupts)?;
+    let mut session = target.connect()?;
     let mut progress = verbosity.progress();
     let mut watch = Watch {
         endpoints: &target.endpoints,

@@ -98,7 +98,7 @@ impl Keys {
             from = to;
         }
         let all = "SELECT count(*) FROM usertable";
-        let all = admin::value(session, all).map_err(|e| asking(&e))?;
+        let all = admin::value(session.unhurried(), all).map_err(|e| asking(&e))?;
         let all: u64 = all.and_then(|count| count.parse().ok()).unwrap_or(0);
         if missing + incomplete == 0 {
             let (count, more) = (

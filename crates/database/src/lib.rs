@@ -13,4 +13,5 @@ pub mod own;
 pub mod reach;
 mod target;
 pub mod trouble;
+pub mod waiting;
 pub mod words;

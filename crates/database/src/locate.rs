@@ -144,7 +144,7 @@ fn place(endpoint: &Endpoint, dialect: &Dialect) -> Place {
 
 /// The server tells which of its processes serves the session.
 fn by_session(endpoint: &Endpoint, dialect: &Dialect, query: &str, proc: &Proc) -> Place {
-    let mut session = match Session::connect(&endpoint.candidates, Some(CONNECT_LIMIT)) {
+    let mut session = match endpoint.connect() {
         Ok(session) => session,
         Err(e) => return Place::Unclear(one_line(&e.to_string())),
     };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pgdyno_server::{Cache, Listen, Server, Step, kept};
 use pgdyno_session::{ConnInfo, Env, Given, names_a_target, resolve};
 
+use super::waiting::Limits;
 use super::{discover, own, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::TargetSpec;
@@ -123,11 +124,14 @@ fn by_urls(
 }
 
 /// The same target, or all nodes of its cluster if that is wanted.
-fn discovered(target: Target, info: &ConnInfo, wanted: &TargetSpec) -> Result<Target, Failure> {
-    match &wanted.discover {
-        None => Ok(target),
-        Some(how) => discover::all_nodes(&target, info, how),
+fn discovered(mut target: Target, info: &ConnInfo, wanted: &TargetSpec) -> Result<Target, Failure> {
+    let limits = Limits::of(wanted);
+    target.limit(limits);
+    if let Some(how) = &wanted.discover {
+        target = discover::all_nodes(&target, info, how)?;
+        target.limit(limits);
     }
+    Ok(target)
 }
 
 #[cfg(test)]

@@ -4,17 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
-use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_server::Server;
 use pgdyno_session::{ConnInfo, ConnInfoError, Error, Session};
 use pgdyno_wire::Candidate;
 
 use super::dialect::{AtStart, Dialect};
 use super::trouble;
+use super::waiting::Limits;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Exit, Failure};
 
@@ -28,6 +26,8 @@ pub struct Endpoint {
     pub name: String,
     /// Every attempt worth making, in order; never empty.
     pub candidates: Vec<Candidate>,
+    /// How long statements wait there.
+    pub limits: Limits,
 }
 
 impl Endpoint {
@@ -42,15 +42,30 @@ impl Endpoint {
             // There is always one.
             name: found.list[0].place(),
             candidates: found.list,
+            limits: Limits::default(),
         })
     }
 
-    /// An administrative session.
+    /// An administrative session. Interrupts end what it waits for.
     ///
     /// # Errors
-    /// Nothing of it can be reached.
+    /// Nothing of it can be reached, or an interrupt came.
     pub fn connect(&self) -> Result<Session, Error> {
-        Session::connect(&self.candidates, Some(CONNECT_LIMIT))
+        let patience = self.limits.patience();
+        let mut session = Session::connect_with(&self.candidates, Some(CONNECT_LIMIT), patience)?;
+        self.limits.tell(&mut session)?;
+        Ok(session)
+    }
+
+    /// The same endpoint, where no attempt to connect takes longer than that, and no answer.
+    pub fn within(&self, limit: Duration) -> Endpoint {
+        let mut quickly = self.clone();
+        for candidate in &mut quickly.candidates {
+            let given = candidate.connect_timeout.unwrap_or(limit);
+            candidate.connect_timeout = Some(given.min(limit));
+        }
+        quickly.limits.silence = Some(limit);
+        quickly
     }
 }
 
@@ -60,6 +75,7 @@ fn connect_any(endpoints: &[Endpoint]) -> Result<Session, Error> {
     for endpoint in endpoints {
         match endpoint.connect() {
             Ok(session) => return Ok(session),
+            Err(interrupted @ Error::Interrupted { .. }) => return Err(interrupted),
             Err(e) => {
                 first.get_or_insert(e);
             }
@@ -168,6 +184,13 @@ impl Target {
         })
     }
 
+    /// How long statements wait at each endpoint.
+    pub(super) fn limit(&mut self, limits: Limits) {
+        for endpoint in &mut self.endpoints {
+            endpoint.limits = limits;
+        }
+    }
+
     /// The same target, with these settings for each of its sessions.
     pub fn with_settings(&self, dialect: &Dialect, settings: &BTreeMap<String, String>) -> Target {
         let mut target = self.clone();
@@ -208,49 +231,18 @@ impl Target {
         target
     }
 
-    /// An administrative session.
+    /// An administrative session. Interrupts end what it waits for.
+    ///
+    /// # Errors
+    /// No endpoint can be reached, or an interrupt came.
     pub fn connect(&self) -> Result<Session, Failure> {
-        connect_any(&self.endpoints).map_err(|e| trouble::connect(&e, self.kind))
-    }
-
-    /// The same, unless an interrupt comes first: a host that does not answer must not hold up
-    /// Ctrl-C for [`CONNECT_LIMIT`].
-    pub fn connect_unless_interrupted(
-        &self,
-        interrupts: &'static Interrupts,
-    ) -> Result<Session, Failure> {
-        let endpoints = self.endpoints.clone();
-        let connected = self.unless_interrupted(interrupts, move || connect_any(&endpoints))?;
-        connected.map_err(|e| trouble::connect(&e, self.kind))
-    }
-
-    /// What connecting comes to, unless an interrupt comes first.
-    pub fn unless_interrupted<T: Send + 'static>(
-        &self,
-        interrupts: &'static Interrupts,
-        connect: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Failure> {
-        let (sender, receiver) = mpsc::channel();
-        let seen = interrupts.count();
-        // When interrupted it is left behind, to end with the process.
-        thread::spawn(move || {
-            // Nobody listens any more when interrupted.
-            let _ = sender.send(connect());
-        });
-        loop {
-            match receiver.recv_timeout(Duration::from_millis(50)) {
-                Ok(connected) => return Ok(connected),
-                Err(RecvTimeoutError::Timeout) if interrupts.count() > seen => {
-                    let code = interrupts.exit_code().unwrap_or(130);
-                    let text = format!("interrupted while connecting to {}", self.title);
-                    return Err(Failure::with(Exit::Interrupted(code), text));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Failure::new("connecting ended without a result"));
-                }
+        connect_any(&self.endpoints).map_err(|e| match e {
+            Error::Interrupted { exit_code, .. } => {
+                let text = format!("interrupted while connecting to {}", self.title);
+                Failure::with(Exit::Interrupted(exit_code), text)
             }
-        }
+            e => trouble::connect(&e, self.kind),
+        })
     }
 
     /// The same failure; when the connection to an own server was lost, with what the server said

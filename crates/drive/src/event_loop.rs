@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use pgdyno_platform::io::{Event, Io};
 use pgdyno_script::Prng;
+use pgdyno_session::CancelHandle;
 
 use crate::client::{Client, Wait};
 use crate::clock::{Clock, Nanos, nanos};
@@ -58,6 +59,8 @@ pub(crate) struct ThreadEnd {
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
     pub(crate) by_client: Vec<ClientUnits>,
+    /// Cancel the statements that were given up.
+    pub(crate) cancels: Vec<CancelHandle>,
     /// The event loop itself broke.
     pub(crate) error: Option<std::io::Error>,
 }
@@ -98,6 +101,8 @@ pub(crate) struct Context<'run, I> {
     pub(crate) sealed: Vec<u8>,
     /// Decrypted bytes that are being read.
     pub(crate) opened: Vec<u8>,
+    /// Cancel the statements that were given up; empty until then.
+    pub(crate) cancels: Vec<CancelHandle>,
     choose: Prng,
     weights: u64,
     stop: Stop,
@@ -242,6 +247,7 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, io: I) {
         deadlines: Deadlines::for_clients(clients.len()),
         sealed: Vec::new(),
         opened: Vec::new(),
+        cancels: Vec::new(),
         choose,
         weights: drive.scripts.iter().map(|script| script.weight).sum(),
         stop: Stop::No,
@@ -444,6 +450,7 @@ impl<I: Io> EventLoop<'_, I> {
                 .iter()
                 .filter(|client| client.is_disconnected)
                 .count(),
+            cancels: std::mem::take(&mut self.cx.cancels),
             by_client: clients.iter().filter_map(Client::work_units).collect(),
             error,
             at: self.cx.now,

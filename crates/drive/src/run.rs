@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_platform::io::{Sockets, Used};
 use pgdyno_script::{Counters, Draws, Seeds, Vars};
+use pgdyno_session::CancelHandle;
 
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, micros, nanos};
@@ -25,6 +27,11 @@ use crate::record::{
 };
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
+
+/// How long it may take to have statements cancelled that were given up.
+const CANCEL_MAX: Duration = Duration::from_secs(1);
+/// So many of them are cancelled at the same time.
+const CANCELLERS_MAX: usize = 16;
 
 /// Why there is nothing to show for a run.
 #[derive(Debug, thiserror::Error)]
@@ -268,6 +275,7 @@ impl Collector<'_> {
             ..
         } = self;
         let mut open = BTreeMap::new();
+        let mut cancels = Vec::new();
         live.ready();
         // From here on time counts.
         recording.started = SystemTime::now();
@@ -305,7 +313,8 @@ impl Collector<'_> {
                     recording.end = End::InvariantBroken;
                     recording.broken_invariant.get_or_insert(text);
                 }
-                Report::Finished(thread, end) => {
+                Report::Finished(thread, mut end) => {
+                    cancels.append(&mut end.cancels);
                     links[thread].progress = Nanos::MAX;
                     live.thread_ended(thread, micros(end.at.saturating_sub(begin)));
                     finish_thread(&mut recording, *end, live);
@@ -330,6 +339,7 @@ impl Collector<'_> {
                 links[thread].recycle(interval);
             }
         }
+        cancel(cancels);
         order_worst(&mut recording.worst);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
@@ -367,6 +377,25 @@ impl Collector<'_> {
         };
         failure.map_or(Ok(initial_us), Err)
     }
+}
+
+/// Cancels statements on the server, several at a time and no longer than [`CANCEL_MAX`]: whether it
+/// gets there is beyond what can be done about it.
+fn cancel(statements: Vec<CancelHandle>) {
+    let until = Instant::now() + CANCEL_MAX;
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..statements.len().min(CANCELLERS_MAX) {
+            scope.spawn(|| {
+                while let Some(statement) = statements.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() || statement.cancel_within(left).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
 }
 
 /// Adds a thread's interval to those of the same time.

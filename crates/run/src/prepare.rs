@@ -179,7 +179,7 @@ pub fn prepare(
         true => target,
         false => {
             // How a session is told depends on the product.
-            let mut session = target.connect_unless_interrupted(interrupts)?;
+            let mut session = target.connect()?;
             let product = Product::ask(&mut session)
                 .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
             of_sessions(&mut session, &asked.settings)?;
@@ -213,14 +213,15 @@ pub fn prepare_on(
     progress: &mut dyn Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
+    let interrupts_before = interrupts.count();
     // Before tables are loaded, which may take long.
     let reached = if target.endpoints.len() > 1 {
         let may_miss = asked.errors.reconnect;
-        reach::each_endpoint(&target, may_miss, interrupts)?
+        reach::each_endpoint(&target, may_miss)?
     } else {
         Vec::new()
     };
-    let mut session = target.connect_unless_interrupted(interrupts)?;
+    let mut session = target.connect()?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     // Before anything is loaded for it.
@@ -267,6 +268,12 @@ pub fn prepare_on(
         _ => reached,
     };
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients() as usize);
+    // What could not be asked any more is only unknown.
+    if interrupts.count() > interrupts_before {
+        let code = interrupts.exit_code().unwrap_or(130);
+        let text = "interrupted before the trial began";
+        return Err(Failure::with(Exit::Interrupted(code), text));
+    }
     Ok(Prepared {
         target,
         workload,

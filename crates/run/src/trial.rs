@@ -20,8 +20,9 @@ use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec}
 use pgdyno_observe::Scene;
 use pgdyno_observe::host::ThreadLags;
 
-/// How long transactions in flight may take to finish when a run is ended early.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long transactions in flight may take to finish when a run is ended early; then they are
+/// cancelled.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// One run: what it is, and what watches it.
 #[derive(Debug, Clone)]
@@ -48,7 +49,7 @@ impl Trial {
             before_warmup::run(prepared, control)?;
         }
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
-        let measured = match account::is_due(prepared) {
+        let measured = match account::is_due(prepared) && !control.is_stopping() {
             true => account::of(prepared, control, observer, |observer| {
                 self.measure(prepared, control, observer)
             }),
@@ -249,7 +250,10 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
                 _ => failure,
             }
         }
-        DriveError::Interrupted => Failure::with(Exit::Interrupted(130), error.to_string()),
+        DriveError::Interrupted => {
+            let code = crate::interrupts().ok().and_then(|i| i.exit_code());
+            Failure::with(Exit::Interrupted(code.unwrap_or(130)), error.to_string())
+        }
         DriveError::EventLoop(_) => Failure::new(error.to_string())
             .hint("too many open files? raise the limit (ulimit -n), or use fewer clients"),
         DriveError::NoUring(_) => Failure::new(error.to_string())

@@ -46,6 +46,7 @@ impl<'a> CopyIn<'a> {
         if self.over {
             return Err(Error::Usage("the copy has failed already".to_owned()));
         }
+        self.session.heed_interrupts()?;
         // The server reports an error while rows are still being sent: there is no use in sending
         // the rest.
         if let Some(range) = self.session.answer_is_here()? {
@@ -85,8 +86,10 @@ impl<'a> CopyIn<'a> {
         if self.over {
             return Ok(());
         }
+        self.session.is_given_up();
         self.session.send(|out| frontend::copy_fail(out, reason))?;
         match self.verdict(None) {
+            Err(Error::Interrupted { said: Some(_), .. }) => Ok(()),
             // 57014, query_canceled, is how the server confirms it.
             Err(Error::Server(error)) if error.sqlstate() == "57014" => Ok(()),
             Err(error) => Err(error),
@@ -120,7 +123,7 @@ impl<'a> CopyIn<'a> {
                     };
                 }
                 Message::ErrorResponse(fields) => {
-                    let error = Error::Server(Box::new(ServerError::new(fields)));
+                    let error = self.session.refused(ServerError::new(fields));
                     failed.get_or_insert(error);
                 }
                 Message::CommandComplete(complete) => rows = complete.rows().unwrap_or(rows),

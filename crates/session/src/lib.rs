@@ -9,6 +9,7 @@ pub mod conninfo;
 mod copy;
 mod env;
 mod error;
+mod patience;
 mod quote;
 mod session;
 mod socket;
@@ -17,5 +18,6 @@ pub use conninfo::{Candidates, ConnInfo, ConnInfoError, Given, names_a_target, r
 pub use copy::CopyIn;
 pub use env::Env;
 pub use error::Error;
+pub use patience::{Patience, Slow, Watcher, Watching};
 pub use quote::{quote_ident, quote_literal};
 pub use session::{CancelHandle, Column, Outcome, Session};

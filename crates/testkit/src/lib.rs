@@ -1,5 +1,5 @@
-//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy and a delaying one,
-//! skips that are counted. For tests only: what goes wrong here panics, with the reason.
+//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, a delaying one and one
+//! that stalls, skips that are counted. For tests only: what goes wrong here panics, with the reason.
 //!
 //! ```no_run
 //! // In a test: a server that all tests of this process share …
@@ -19,6 +19,7 @@ mod messages;
 mod postgres;
 mod proxy;
 mod skips;
+mod stalling;
 mod stock;
 mod tools;
 mod versions;
@@ -30,6 +31,7 @@ pub use messages::{Connection, Kind, Message};
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
 pub use proxy::{RecordingProxy, Upstream};
 pub use skips::record_skip;
+pub use stalling::{Passes, StallingProxy};
 pub use stock::{stock_bindir, stock_pgbench};
 pub use tools::tools_dir;
 pub use versions::{MAJORS, installation_of, postgres_of, postgres_of_with};

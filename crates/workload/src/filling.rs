@@ -14,9 +14,10 @@ use pgdyno_platform::host;
 use pgdyno_session::{Error, Session, quote_literal};
 
 use super::recipe::{Form, TableRows};
-use super::stop::{Canceller, Stop};
+use super::stop::Stop;
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_database::open::Endpoint;
+use pgdyno_database::waiting::Limits;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Failure, Progress, text};
@@ -155,6 +156,7 @@ impl Job<'_> {
         let own = [Endpoint {
             name: String::new(),
             candidates: vec![session.candidate().clone()],
+            limits: Limits::default(),
         }];
         let places = match self.endpoints {
             [] => &own,
@@ -273,7 +275,6 @@ impl Shared<'_> {
                 return Ok(());
             }
         };
-        let canceller = Canceller::start(session.cancel_handle(), self.job.stop, |_| {});
         for setting in self.job.product.load_settings() {
             // The load's own session has told what became of it.
             let _ = admin::run(
@@ -290,7 +291,6 @@ impl Shared<'_> {
             // The collector outlives its workers.
             let _ = sender.send(Said::Rows(range.end - range.start));
         }
-        drop(canceller);
         session.close();
         Ok(())
     }

@@ -102,6 +102,8 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
     settings_at_start: AtStart::Parameters,
     lock_timeout: None,
+    // Sessions have no processes.
+    waits_for: None,
     lacks: &[
         // Captured: "unimplemented at or near "update"" in 19.1. Documented (SELECT FOR UPDATE,
         // v20.1): new in 20.1.

@@ -93,6 +93,9 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// Query for what the session of process `{pid}` waits for, such as `a lock on t held by pid 1`;
+    /// NULL or no row when it waits for no lock. `None` where nobody tells.
+    pub waits_for: Option<&'static str>,
     /// What workloads may need and it does not have.
     pub lacks: &'static [Lack],
     /// What it tells about its cluster.

@@ -185,6 +185,7 @@ impl Client {
                 cx.now = cx.clock.now();
                 let (endpoint, is_before_run) = (attempt.endpoint, attempt.is_before_run);
                 let failures = std::mem::take(&mut attempt.failures);
+                self.candidate = attempt.candidate;
                 self.place = cx.places.number(endpoint, attempt.candidate);
                 let latency = cx.now.saturating_sub(attempt.begun);
                 cx.recorder.connected(self.place, latency);

@@ -5,8 +5,9 @@ use std::io;
 
 use pgdyno_platform::io::{Io, Key};
 use pgdyno_script::Vars;
+use pgdyno_session::CancelHandle;
 use pgdyno_wire::backend::TransactionStatus;
-use pgdyno_wire::{Channel, Established, frontend};
+use pgdyno_wire::{Candidate, Channel, Established, frontend};
 
 use crate::drive::QueryMode;
 use crate::program::{Prepare, Statement};
@@ -25,6 +26,8 @@ pub(super) fn broken(error: &io::Error, doing: &str) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct Link {
     channel: Channel,
+    /// Process and key for a request to cancel.
+    cancel: (i32, Vec<u8>),
     /// Messages gathered and not yet sent.
     batch: Vec<u8>,
     /// The beginning of a message whose end has not arrived.
@@ -52,6 +55,7 @@ impl Link {
     pub(super) fn new(established: Established) -> Self {
         Self {
             channel: established.channel,
+            cancel: (established.backend_pid, established.cancel_key),
             batch: Vec::new(),
             partial: established.leftover,
             status: TransactionStatus::Idle,
@@ -64,6 +68,12 @@ impl Link {
             may_commit: false,
             may_be_committing: false,
         }
+    }
+
+    /// What cancels the statement that the server executes on this connection, made to this
+    /// candidate.
+    pub(super) fn cancel_handle(&self, candidate: &Candidate) -> CancelHandle {
+        CancelHandle::new(candidate, !self.channel.is_plain(), self.cancel.clone())
     }
 
     pub(super) fn status(&self) -> TransactionStatus {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::POINT_NAME;
-use crate::spec::TargetSpec;
+use crate::spec::{OwnSpec, TargetSpec};
 use crate::{Failure, TrialSpec};
 
 /// The rate of a closed loop.
@@ -195,8 +195,9 @@ impl Point {
         let spec = TrialSpec {
             target: match self.target() {
                 Some(url) => TargetSpec {
-                    discover: target.discover,
-                    ..TargetSpec::at(url)
+                    urls: vec![url.into()],
+                    own: OwnSpec::default(),
+                    ..target
                 },
                 None => target,
             },

@@ -301,6 +301,12 @@ impl TrialSpec {
             }
             None => {}
         }
+        for (name, limit) in [
+            ("silence-timeout", self.target.silence_timeout),
+            ("lock-timeout", self.target.lock_timeout),
+        ] {
+            words.extend(limit.map(|limit| format!("--{name}={}", as_typed(limit))));
+        }
         let own = &self.target.own;
         let folder = own.pg_bindir.iter();
         words.extend(folder.map(|folder| format!("--pg-bindir={}", folder.display())));
@@ -428,6 +434,8 @@ mod tests {
             "--url=host=h password=s3cret",
             "--pg-bindir=/x",
             "--pg-user=u",
+            "--silence-timeout=5s",
+            "--lock-timeout=250ms",
         ];
         let spec = typed(&words.map(str::to_owned));
         let kept = serde_json::to_string(&spec).unwrap();

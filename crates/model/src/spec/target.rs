@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::secret::Address;
+use super::{duration, serialized};
 
 /// Where the database is. With none of these and none of PGHOST, PGHOSTADDR, PGPORT and PGSERVICE
 /// set, pgdyno uses the server kept by `pgdyno server start`, or starts one of its own.
@@ -35,6 +37,28 @@ pub struct TargetSpec {
     )]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub discover: Option<Discover>,
+
+    /// How long the server may stay silent before it answers a query of pgdyno itself; 0: no limit.
+    /// Statements that change or maintain something have no limit [default: 30s]
+    #[arg(long, id = "silence_timeout_s", value_name = "TIME", value_parser = duration::parse)]
+    #[serde(
+        rename = "silence_timeout_s",
+        with = "serialized::s",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
+    pub silence_timeout: Option<Duration>,
+
+    /// How long pgdyno's own statements wait for a lock; not those of the workload
+    /// [default: the server's lock_timeout]
+    #[arg(long, id = "lock_timeout_s", value_name = "TIME", value_parser = duration::parse)]
+    #[serde(
+        rename = "lock_timeout_s",
+        with = "serialized::s",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
+    pub lock_timeout: Option<Duration>,
 
     /// Options of the private server.
     #[command(flatten)]

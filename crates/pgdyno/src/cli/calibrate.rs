@@ -279,8 +279,8 @@ fn compare(
             continue;
         }
         let wanted = TargetSpec {
-            own: args.target.own.clone(),
-            ..TargetSpec::at(called.as_str())
+            urls: vec![called.as_str().into()],
+            ..args.target.clone()
         };
         let (calibration, early) = calibrate(args, verbosity, options, wanted)?;
         if let Some(failure) = early {

@@ -27,6 +27,8 @@ mod trials_arg;
 
 use clap::{Args, Parser, Subcommand};
 
+use pgdyno_database::waiting;
+
 use crate::screen::Screen;
 use pgdyno_model::{Exit, Failure, exit};
 use pgdyno_output::Verbosity;
@@ -152,6 +154,9 @@ Examples:
 
 /// Does what the command line says.
 pub fn open(cli: Cli) -> Result<Exit, Failure> {
+    if !cli.verbosity.quiet {
+        waiting::say_with(|what| pgdyno_output::remark!("pgdyno: {what}"));
+    }
     match cli.verb {
         Verb::Run(args) => run::open(&args, cli.verbosity),
         Verb::Sweep(args) => sweep::open(&args, cli.verbosity),

@@ -53,6 +53,8 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
     TargetSpec {
         urls: own.urls,
         discover: typed.discover.clone().or(own.discover),
+        silence_timeout: typed.silence_timeout.or(own.silence_timeout),
+        lock_timeout: typed.lock_timeout.or(own.lock_timeout),
         own: match typed.own.is_empty() {
             true => own.own,
             false => typed.own.clone(),

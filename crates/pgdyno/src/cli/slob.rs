@@ -15,7 +15,7 @@ use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
-use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
+use pgdyno_model::spec::{OwnSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
 use pgdyno_output::{Verbosity, write_answer};
 use pgdyno_report::slob_sweep::{self, Results};
@@ -138,7 +138,11 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         verbosity.progress().step(&step.to_string())
     })?;
     let wanted = match target.kind {
-        TargetKind::Own => TargetSpec::at(target.address.clone()),
+        TargetKind::Own => TargetSpec {
+            urls: vec![target.address.clone().into()],
+            own: OwnSpec::default(),
+            ..wanted
+        },
         TargetKind::Named | TargetKind::Kept => wanted,
     };
     let room = room(&target)?;

@@ -1,13 +1,13 @@
 //! `pgdyno target`: what is there, what is different about it, and what can be seen of it.
 
 use clap::Args;
-use pgdyno_session::Session;
+use pgdyno_session::{Error, Session};
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, trouble, words};
 use pgdyno_model::document::target::Observable;
-use pgdyno_model::document::{Facts, Node, target as document};
+use pgdyno_model::document::{Facts, Node, TargetKind, target as document};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
 use pgdyno_output::{JsonArg, Verbosity, write_answer};
@@ -80,8 +80,14 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
         pgdyno_output::remark!("pgdyno: warning: {warning}");
     }
     let interrupts = pgdyno_run::interrupts()?;
-    let (way, connections) = (target.clone(), args.connections);
-    let found = target.unless_interrupted(interrupts, move || look(&way, connections))??;
+    let interrupts_before = interrupts.count();
+    let found = look(&target, args.connections)?;
+    // What could not be asked any more is only unknown.
+    if interrupts.count() > interrupts_before {
+        let code = interrupts.exit_code().unwrap_or(130);
+        let text = format!("interrupted while looking at {}", target.title);
+        return Err(Failure::with(Exit::Interrupted(code), text));
+    }
     if !args.json.replaces_text() {
         write_answer(format_args!("{}", text(&found)))?;
     }
@@ -100,7 +106,7 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let endpoints = target.endpoints.iter();
     let endpoints = endpoints.map(|endpoint| meet(endpoint, &product, connections));
-    let endpoints = endpoints.collect();
+    let endpoints = endpoints.collect::<Result<_, _>>()?;
     let default = ["BEGIN".to_owned()];
     let facts = facts::of_cluster(
         facts::collect(&mut session),
@@ -128,8 +134,16 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
 }
 
 /// All connections stand before the first is asked, so that a load balancer deals them.
-fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Met {
-    let sessions: Vec<_> = (0..connections).map(|_| endpoint.connect()).collect();
+fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Result<Met, Failure> {
+    let mut sessions = Vec::new();
+    for _ in 0..connections {
+        match endpoint.connect() {
+            Err(e @ Error::Interrupted { .. }) => {
+                return Err(trouble::connect(&e, TargetKind::Named));
+            }
+            session => sessions.push(session),
+        }
+    }
     let ask = |mut session: Session| {
         let node = cluster::this_node(&mut session, product.dialect);
         session.close();
@@ -139,10 +153,10 @@ fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Met {
         Ok(session) => Ok(ask(session)),
         Err(e) => Err(one_line(&e.to_string())),
     });
-    Met {
+    Ok(Met {
         endpoint: endpoint.name.clone(),
         nodes: nodes.collect(),
-    }
+    })
 }
 
 fn one_line(text: &str) -> String {

@@ -26,5 +26,6 @@ mod spec;
 mod store;
 mod store_verbs;
 mod support;
+mod waiting;
 mod workload;
 mod ycsb;

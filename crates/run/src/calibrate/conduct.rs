@@ -187,11 +187,17 @@ fn check_names(plan: &Plan, wanted: &TargetSpec) -> Result<(), Failure> {
 
 /// What the experiment depends on.
 fn look(target: &Target, interrupts: &'static Interrupts) -> Result<(Server, Facts), Failure> {
-    let mut session = target.connect_unless_interrupted(interrupts)?;
+    let interrupts_before = interrupts.count();
+    let mut session = target.connect()?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let facts = facts::collect(&mut session);
     session.close();
+    if interrupts.count() > interrupts_before {
+        let code = interrupts.exit_code().unwrap_or(130);
+        let text = "interrupted while looking at the server";
+        return Err(Failure::with(Exit::Interrupted(code), text));
+    }
     let probes = &product.dialect.probes;
     let may_time = probes.timing.is_some_and(|(name, value)| {
         let timing = [(name.to_owned(), value.to_owned())].into();

@@ -319,7 +319,7 @@ impl Sweep<'_> {
         let Some(place) = self.places.get_mut(&name) else {
             return Err(Failure::new("the target is not open"));
         };
-        let mut session = place.target.connect_unless_interrupted(interrupts)?;
+        let mut session = place.target.connect()?;
 
         let (of_session, of_system) = place.split(slot.point.settings());
         place
@@ -393,7 +393,7 @@ impl Sweep<'_> {
                 .observer
                 .notice(&Notice::Warning(warning.clone()));
         }
-        let mut session = target.connect_unless_interrupted(self.means.interrupts)?;
+        let mut session = target.connect()?;
         for restored in settings::put_back_for(self.means.journals, &target, &mut session)? {
             let text = format!("a sweep that died had left settings changed: {restored}");
             self.means.observer.notice(&Notice::Done(text));

@@ -18,7 +18,7 @@ use pgdyno_model::{Exit, Failure};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::state;
-use pgdyno_workload::stop::{Canceller, Stop};
+use pgdyno_workload::stop::Stop;
 
 /// How long truncating and vacuuming may wait for a lock of another session.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -79,7 +79,6 @@ pub fn tidy(
 ) -> Result<Record, Failure> {
     let began = Instant::now();
     let stop = Stop::new(Some(interrupts));
-    let canceller = Canceller::start(session.cancel_handle(), stop, |_| {});
     let mut tidying = Tidying {
         session,
         dialect,
@@ -87,7 +86,6 @@ pub fn tidy(
         record: Record::default(),
     };
     let result = tidying.all(pack, wanted, written);
-    drop(canceller);
     let mut record = tidying.record;
     if interrupts.count() > seen {
         return Err(interrupted(interrupts));

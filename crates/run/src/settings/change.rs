@@ -193,6 +193,8 @@ impl Changes {
         }
         let hint = "what was not put back: pgdyno restore";
         let mut session = self.target.connect().map_err(|e| e.hint(hint))?;
+        // Often the server is given up just then.
+        session.set_answer_timeout(Some(RELOAD_TIMEOUT));
         put_back(&mut session, &self.found).map_err(|e| e.hint(hint))?;
         self.found.clear();
         self.in_effect.clear();

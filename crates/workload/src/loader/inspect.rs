@@ -15,7 +15,7 @@ impl Load<'_, '_, '_, '_> {
         };
         let query = query.replace("{table}", table);
         let query = query.replace("{literal}", &quote_literal(table));
-        let counted = admin::rows(self.session, &query)
+        let counted = admin::rows(self.session.unhurried(), &query)
             .map_err(|e| trouble::server(&e, &format!("could not count the blocks of {table}")))?;
         let mut numbers = counted.into_iter().flatten().flatten();
         let (others, blocks) = (numbers.next(), numbers.next());
@@ -67,9 +67,12 @@ impl Load<'_, '_, '_, '_> {
 
     /// The rows must be there, all of them.
     pub(super) fn count(&mut self, table: &str, rows: u64) -> Result<(), Failure> {
-        let counted = admin::value(self.session, &format!("SELECT count(*) FROM {table}"))
-            .map_err(|e| trouble::server(&e, &format!("could not count the rows of {table}")))?
-            .unwrap_or_default();
+        let counted = admin::value(
+            self.session.unhurried(),
+            &format!("SELECT count(*) FROM {table}"),
+        )
+        .map_err(|e| trouble::server(&e, &format!("could not count the rows of {table}")))?
+        .unwrap_or_default();
         if counted == rows.to_string() {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use crate::mark::{self, Mark};
 use crate::recipe::Recipe;
 use crate::spread::Spread;
 use crate::state::Found;
-use crate::stop::{Canceller, Stop};
+use crate::stop::Stop;
 use pgdyno_database::dialect::{Product, TableFacts};
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Exit, Failure};
@@ -62,14 +62,13 @@ impl Load<'_, '_, '_, '_> {
             .map_err(Failure::new)?;
         let create = recipe.schema().map_err(Failure::new)?;
         let after_load = recipe.after_load().map_err(Failure::new)?;
-        let canceller = Canceller::start(self.session.cancel_handle(), self.stop, |_| {});
         let mut reached = Reached::Nothing;
         self.resume = self.resume(&recipe, found);
         let result = self
             .settings(&recipe)
             .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
-        drop(canceller);
         self.watch.progress.table_ends();
+        self.session.clean_up();
         if result.is_err() {
             // Leave no transaction open; on a lost connection there is none.
             let _ = self.sql("ROLLBACK");
