@@ -18,4 +18,6 @@ pub use copy::CopyIn;
 pub use env::Env;
 pub use error::Error;
 pub use quote::{quote_ident, quote_literal};
-pub use session::{CancelHandle, Column, Outcome, Session};
+pub use session::{
+    CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, SETTINGS_MAX, Session,
+};

@@ -72,16 +72,16 @@ impl Socket {
     }
 
     /// Waits until it can be read or, if `write` asks, written. Past the deadline the error is
-    /// `TimedOut`.
+    /// `TimedOut`, also when there is more to read: a peer may send for ever.
     pub(crate) fn wait(&self, write: bool, deadline: Option<Instant>) -> io::Result<Ready> {
         loop {
             let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Err(ErrorKind::TimedOut.into());
+            }
             let ready = self.poll(write, left)?;
             if ready.readable || ready.writable {
                 return Ok(ready);
-            }
-            if left == Some(Duration::ZERO) {
-                return Err(ErrorKind::TimedOut.into());
             }
         }
     }
