@@ -6,7 +6,7 @@ use pgdyno_session::{Env, Error, Given, Session, resolve};
 use pgdyno_wire::ConnectErrorKind;
 
 use super::options;
-use super::say::{Say, Stop, write_all};
+use super::say::{Say, Stop, theirs, write_all};
 use pgdyno_database::open::Target;
 use pgdyno_model::document::TargetKind;
 
@@ -34,7 +34,9 @@ pub fn open(asked: &options::Target, say: &Say) -> Result<(Target, Session), Sto
         let target = Target::of(&info, TargetKind::Named).map_err(refused)?;
         match Session::connect(&target.endpoints[0].candidates, None) {
             Ok(mut session) => {
-                session.on_notice(|notice| write_all(&format!("{}\n", notice.libpq_notice_text())));
+                session.on_notice(|notice| {
+                    write_all(&theirs(&format!("{}\n", notice.libpq_notice_text())))
+                });
                 return Ok((target, session));
             }
             Err(error) if wants_password(&error) && !has_asked => {
