@@ -29,7 +29,7 @@ use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::{self, Trial};
 
-use pgdyno_output::{Keep, write_answer};
+use pgdyno_output::{Keep, write_promised};
 use pgdyno_workload::mix::WeightedScript;
 
 /// pgbench's exit code when a client has ended before its time.
@@ -51,7 +51,7 @@ pub fn run(
     };
     let (target, mut session) = connect::open(target, say)
         .map_err(|stop| stop.and(Kind::Error, "could not create connection for setup"))?;
-    write_answer(format_args!("{}\n", version_line(&session, flavour)))?;
+    write_promised(format_args!("{}\n", version_line(&session, flavour)))?;
     say.told(Kind::Debug, &debug_line(&session, &options));
     let tables = if options.uses_builtin {
         let tables = table_info::read(&mut session, flavour)?;
@@ -133,7 +133,7 @@ pub fn run(
         tables,
         recording,
     };
-    write_answer(format_args!("{}", report.text()))?;
+    write_promised(format_args!("{}", report.text()))?;
     json_to.write(&documents::whole(&outcome))?;
     for error in watch.take_errors() {
         say.told(Kind::Error, &error);

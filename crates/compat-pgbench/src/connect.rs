@@ -5,7 +5,7 @@ use pgdyno_platform::terminal;
 use pgdyno_session::{Env, Error, Given, Session, resolve};
 use pgdyno_wire::ConnectErrorKind;
 
-use super::messages::{Messages, Stop, write_all};
+use super::messages::{Messages, Stop, theirs, write_all};
 use super::options;
 use pgdyno_database::open::Target;
 use pgdyno_model::document::TargetKind;
@@ -34,7 +34,9 @@ pub fn open(options: &options::Target, say: &Messages) -> Result<(Target, Sessio
         let target = Target::of(&info, TargetKind::Named).map_err(refused)?;
         match Session::connect(&target.endpoints[0].candidates, None) {
             Ok(mut session) => {
-                session.on_notice(|notice| write_all(&format!("{}\n", notice.libpq_notice_text())));
+                session.on_notice(|notice| {
+                    write_all(&theirs(&format!("{}\n", notice.libpq_notice_text())))
+                });
                 return Ok((target, session));
             }
             Err(error) if wants_password(&error) && !has_asked => {

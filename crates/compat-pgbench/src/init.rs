@@ -23,6 +23,7 @@ use pgdyno_model::{Exit, Failure};
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
 use pgdyno_workload::stop::Stop;
 
+use crate::messages::theirs;
 pub use pgdyno_workload::pgbench_tables::{PartitionMethod, Tables};
 use progress::Progress;
 
@@ -432,7 +433,7 @@ impl Init<'_, '_, '_> {
 
     fn print_notices(&mut self) {
         for notice in self.session.take_notices() {
-            self.screen.line(&notice.libpq_notice_text());
+            self.screen.line(&theirs(&notice.libpq_notice_text()));
         }
     }
 

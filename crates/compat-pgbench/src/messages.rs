@@ -1,10 +1,11 @@
 //! Messages on standard error as PostgreSQL's own programs write them: `pgbench: error: …`, with
 //! PG_COLOR and PG_COLORS. (Facts: PostgreSQL's `src/common/logging.c`.)
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::{self, Write as _};
 
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, text};
 
 /// What kind of line it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,14 +168,14 @@ impl Messages {
         if kind == Kind::Debug && !self.debug {
             return;
         }
-        write_all(&self.line(kind, text));
+        write_all(&self.line(kind, &theirs(text)));
     }
 
     /// Says why the program ends.
     pub fn stop(&self, stop: &Stop) {
         for line in &stop.lines {
             match line {
-                Line::Raw(text) => write_all(text),
+                Line::Raw(text) => write_all(&theirs(text)),
                 Line::Told(kind, text) => self.told(*kind, text),
             }
         }
@@ -207,6 +208,14 @@ fn painted(line: &mut String, color: &Option<String>, text: &str) {
         // Writing to a string does not fail.
         Some(color) => drop(write!(line, "\x1b[{color}m{text}\x1b[0m")),
         None => line.push_str(text),
+    }
+}
+
+/// Text that may be the server's: as pgbench prints it, but for what a terminal would obey.
+pub fn theirs(text: &str) -> Cow<'_, str> {
+    match pgdyno_platform::terminal::stderr_is_terminal() {
+        true => text::shown(text),
+        false => Cow::Borrowed(text),
     }
 }
 

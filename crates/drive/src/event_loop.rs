@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use pgdyno_platform::io::{Event, Io};
 use pgdyno_script::Prng;
 use pgdyno_session::CancelHandle;
+use pgdyno_wire::ServerError;
 
 use crate::client::{Client, Wait};
 use crate::clock::{Clock, Nanos, nanos};
@@ -28,6 +29,13 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// So many clients of a thread connect at the same time before a run: more would only overflow the
 /// server's queue.
 const CONNECTING_MAX: usize = 32;
+
+/// After so many events it is looked whether a deadline has come or the run is to stop: a server may
+/// send faster than it is read, for ever.
+const EVENTS_MAX: usize = 1024;
+/// Bytes of notices that a thread passes on; beyond them notices are counted. A server may send them
+/// for ever.
+pub const NOTICE_BYTES_MAX: usize = 1 << 20;
 
 /// What a thread tells the collector.
 pub(crate) enum Report {
@@ -110,6 +118,10 @@ pub(crate) struct Context<'run, I> {
     /// A client's end has ended the run: nothing more is said.
     is_over: bool,
     reports: Sender<Report>,
+    /// Bytes of notices that are still passed on.
+    notice_bytes: usize,
+    /// Notices that were not.
+    notices_unsaid: u64,
     connected: usize,
     connect_error: Option<DriveError>,
 }
@@ -165,6 +177,34 @@ impl<'run, I: Io> Context<'run, I> {
         }
         // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Message(Message { level, text }));
+    }
+
+    /// Passes a notice of the server on, as long as there are not too many.
+    pub(crate) fn notice(&mut self, notice: impl FnOnce() -> ServerError) {
+        if self.notice_bytes == 0 {
+            self.notices_unsaid += 1;
+            return;
+        }
+        let text = notice().libpq_notice_text();
+        match self.notice_bytes.checked_sub(text.len()) {
+            Some(left) => {
+                self.notice_bytes = left;
+                self.say(Level::Notice, text);
+            }
+            None => (self.notice_bytes, self.notices_unsaid) = (0, 1),
+        }
+    }
+
+    /// Says how many notices were not passed on.
+    fn tell_unsaid(&self) {
+        if self.notices_unsaid > 0 {
+            let text = format!(
+                "{} notices of the server are not shown: those before had {NOTICE_BYTES_MAX} bytes; \
+                 client_min_messages keeps the server from sending them",
+                self.notices_unsaid
+            );
+            self.say(Level::Notice, text);
+        }
     }
 
     /// Tells what has happened to a connection.
@@ -254,6 +294,8 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, io: I) {
         control: control.clone(),
         is_over: false,
         reports: reports.clone(),
+        notice_bytes: NOTICE_BYTES_MAX,
+        notices_unsaid: 0,
         connected: 0,
         connect_error: None,
     };
@@ -373,7 +415,10 @@ impl<I: Io> EventLoop<'_, I> {
         self.cx.io.wait(clock.monotonic_ns(self.cx.now), deadline)?;
         // The clock is read for each event as it is: the first one stands for the batch.
         let mut handed_over = None;
-        while let Some((key, event)) = self.cx.io.next(&mut self.buffer) {
+        for _ in 0..EVENTS_MAX {
+            let Some((key, event)) = self.cx.io.next(&mut self.buffer) else {
+                break;
+            };
             self.cx.now = self.cx.clock.now();
             let since = *handed_over.get_or_insert(self.cx.now);
             self.cx.recorder.attended(self.cx.now - since);
@@ -444,6 +489,7 @@ impl<I: Io> EventLoop<'_, I> {
         clients
             .iter_mut()
             .for_each(|client| client.disconnect(&mut self.cx));
+        self.cx.tell_unsaid();
         let end = ThreadEnd {
             aborted,
             disconnected: clients

@@ -13,6 +13,7 @@ use pgdyno_drive::record::{Counts, Interval, Latencies, Recording, ScriptInterva
 use pgdyno_model::Observer;
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::{Batch, Kind, Series};
+use pgdyno_model::text;
 
 /// Percentiles of the last second.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -335,7 +336,7 @@ impl Page {
 }
 
 fn escaped(value: &str) -> String {
-    value
+    text::shown(value)
         .replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")

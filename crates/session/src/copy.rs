@@ -61,6 +61,7 @@ impl<'a> CopyIn<'a> {
             session, buffer, ..
         } = self;
         session.send(|out| frontend::copy_data(out, buffer))?;
+        session.request_goes_on();
         buffer.clear();
         Ok(())
     }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_wire::backend::{self, Frame, Message, TransactionStatus};
+use pgdyno_wire::answer::{Answer, Due};
+use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus};
+use pgdyno_wire::limits::TEXT_BYTES_MAX;
 use pgdyno_wire::{
     Candidate, Channel, ConnectError, Connecting, Encryption, Established, Login, Notice,
     ServerError, frontend, next_candidate,
@@ -20,6 +22,13 @@ use crate::socket::{Ready, Socket};
 const READ_BYTES: usize = 64 * 1024;
 /// How long a cancel request may take.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Bytes of a result that is kept, and of what has arrived and is not yet taken.
+pub const RESULT_BYTES_MAX: usize = 256 << 20;
+/// Notices that are kept for [`Session::take_notices`] or given to a handler; further ones are dropped.
+pub const NOTICES_MAX: usize = 1000;
+/// Settings that a server may report.
+pub const SETTINGS_MAX: usize = 1000;
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +67,10 @@ pub struct Session {
     parameters: Vec<(String, String)>,
     cancel: (i32, Vec<u8>),
     status: TransactionStatus,
+    answer: Answer,
     notices: Vec<Notice>,
+    /// Notices that came since they were last taken.
+    notices_seen: usize,
     notice_handler: Option<NoticeHandler>,
     answer_timeout: Option<Duration>,
     patience: Patience,
@@ -141,7 +153,9 @@ impl Session {
             parameters: established.parameters,
             cancel: (established.backend_pid, established.cancel_key),
             status: TransactionStatus::Idle,
+            answer: Answer::default(),
             notices: established.notices,
+            notices_seen: 0,
             notice_handler: None,
             answer_timeout: None,
             patience: Patience::default(),
@@ -176,6 +190,7 @@ impl Session {
         frontend::execute(&mut messages, "", 0);
         frontend::sync(&mut messages);
         self.begin(sql)?;
+        self.expect_silence()?;
         self.send(|out| out.append(&mut messages))?;
         self.outcomes()
             .map(|mut outcomes| outcomes.pop().unwrap_or_default())
@@ -186,12 +201,18 @@ impl Session {
         let mut outcomes = Vec::new();
         let mut current = Outcome::default();
         let mut failed: Option<Error> = None;
+        let mut bytes = 0;
         loop {
             let range = match self.next_message() {
                 Ok(range) => range,
                 // What the server said before it hung up tells more than that it did.
                 Err(lost) => return Err(failed.unwrap_or(lost)),
             };
+            bytes += range.len();
+            if bytes > RESULT_BYTES_MAX {
+                self.broken = true;
+                return Err(too_large());
+            }
             match self.parse(&range)? {
                 Message::ParseComplete | Message::BindComplete | Message::NoData => {}
                 Message::ReadyForQuery(status) => {
@@ -344,12 +365,14 @@ impl Session {
         self.broken
     }
 
-    /// The notices that arrived since the last call. None while a handler takes them.
+    /// The notices that arrived since the last call, at most [`NOTICES_MAX`]. None while a handler
+    /// takes them.
     pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.notices_seen = 0;
         std::mem::take(&mut self.notices)
     }
 
-    /// Has every further notice given to `handler` instead of being collected.
+    /// Has further notices, at most [`NOTICES_MAX`], given to `handler` instead of being collected.
     pub fn on_notice(&mut self, handler: impl FnMut(&Notice) + Send + 'static) {
         self.notice_handler = Some(Box::new(handler));
     }
@@ -393,6 +416,7 @@ impl Session {
 
     fn start_query(&mut self, sql: &str) -> Result<(), Error> {
         self.begin(sql)?;
+        self.expect_silence()?;
         self.send(|out| frontend::query(out, sql.as_bytes()))
     }
 
@@ -456,6 +480,24 @@ impl Session {
                 self.broken = true;
                 self.statement = None;
                 Err(Error::interrupted(exit_code))
+            }
+        }
+    }
+
+    /// An answer that is here before it is asked for is none to what is asked next.
+    fn expect_silence(&mut self) -> Result<(), Error> {
+        use backend::tag::{
+            ERROR_RESPONSE, NOTICE_RESPONSE, NOTIFICATION_RESPONSE, PARAMETER_STATUS,
+        };
+        match self.inbox.get(self.taken) {
+            None
+            | Some(&ERROR_RESPONSE)
+            | Some(&NOTICE_RESPONSE)
+            | Some(&NOTIFICATION_RESPONSE)
+            | Some(&PARAMETER_STATUS) => Ok(()),
+            Some(&tag) => {
+                self.broken = true;
+                Err(ProtocolError::Unasked { tag }.into())
             }
         }
     }
@@ -587,14 +629,10 @@ impl Session {
 
     /// The error that the server sent before it closed the connection.
     fn last_words(&mut self) -> Option<Error> {
-        while self.read_available().is_ok() {
-            self.socket
-                .wait(
-                    false,
-                    Instant::now().checked_add(Duration::from_secs(1)),
-                    self.brake,
-                )
-                .ok()?;
+        let deadline = Instant::now().checked_add(Duration::from_secs(1));
+        let limit = self.inbox.len() + TEXT_BYTES_MAX;
+        while self.inbox.len() < limit && self.read_available().is_ok() {
+            self.socket.wait(false, deadline, self.brake).ok()?;
         }
         loop {
             let frame = backend::split(&self.inbox[self.taken..]).ok()??;
@@ -658,6 +696,10 @@ impl Session {
                 Ok(None) => {
                     self.inbox.drain(..self.taken);
                     self.taken = 0;
+                    if self.inbox.len() + backend::missing(&self.inbox) > RESULT_BYTES_MAX {
+                        self.broken = true;
+                        return Err(too_large());
+                    }
                     return Ok(None);
                 }
                 Err(error) => {
@@ -666,6 +708,14 @@ impl Session {
                 }
             };
             let range = start..start + frame.len;
+            let checked = match frame.tag {
+                backend::tag::READY_FOR_QUERY => self.answer.ready(Due::Executed),
+                _ => self.answer.take(&frame),
+            };
+            if let Err(error) = checked {
+                self.broken = true;
+                return Err(error.into());
+            }
             self.taken = range.end;
             match frame.tag {
                 backend::tag::NOTICE_RESPONSE
@@ -679,7 +729,11 @@ impl Session {
     fn take_asynchronous(&mut self, range: &Range<usize>) -> Result<(), Error> {
         match self.parse(range)? {
             Message::NoticeResponse(fields) => {
+                if self.notices_seen == NOTICES_MAX {
+                    return Ok(());
+                }
                 let notice = Notice::new(fields);
+                self.notices_seen += 1;
                 match &mut self.notice_handler {
                     Some(handler) => handler(&notice),
                     None => self.notices.push(notice),
@@ -688,9 +742,19 @@ impl Session {
             Message::ParameterStatus { name, value } => {
                 let name = String::from_utf8_lossy(name).into_owned();
                 let value = String::from_utf8_lossy(value).into_owned();
+                let known = self.parameters.len();
                 match self.parameters.iter_mut().find(|(n, _)| *n == name) {
                     Some((_, old)) => *old = value,
-                    None => self.parameters.push((name, value)),
+                    None if known < SETTINGS_MAX => {
+                        self.parameters.push((name, value));
+                    }
+                    None => {
+                        self.broken = true;
+                        return Err(Error::Protocol(format!(
+                            "the server reports more than {SETTINGS_MAX} settings, which is the \
+                             limit: is this a server of PostgreSQL's protocol?"
+                        )));
+                    }
                 }
             }
             _ => {}
@@ -717,6 +781,11 @@ impl Session {
         ))
     }
 
+    /// More of the present request was sent.
+    pub(crate) fn request_goes_on(&mut self) {
+        self.answer.goes_on();
+    }
+
     /// The server has answered to the end, and stands so.
     pub(crate) fn set_status(&mut self, status: TransactionStatus) {
         self.status = status;
@@ -732,6 +801,13 @@ impl Session {
         }
         self.buffered_message()
     }
+}
+
+fn too_large() -> Error {
+    Error::Protocol(format!(
+        "the server's answer has more than {RESULT_BYTES_MAX} bytes, which is the limit of what is kept: \
+         ask for fewer rows"
+    ))
 }
 
 fn usage(text: &str) -> Error {

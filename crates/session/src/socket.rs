@@ -82,7 +82,8 @@ impl Socket {
     }
 
     /// Waits until it can be read or, if `write` asks, written. Past the deadline the error is
-    /// `TimedOut`, at an interrupt `Interrupted`.
+    /// `TimedOut`, also when there is more to read: a peer may send for ever. At an interrupt it is
+    /// `Interrupted`.
     pub(crate) fn wait(
         &self,
         write: bool,
@@ -93,14 +94,14 @@ impl Socket {
             if brake.pulled().is_some() {
                 return Err(ErrorKind::Interrupted.into());
             }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(ErrorKind::TimedOut.into());
+            }
             let (interrupts, look_again) = brake.watch();
             let until = [deadline, look_again].into_iter().flatten().min();
             let ready = self.poll_until(write, until, interrupts)?;
             if ready.readable || ready.writable {
                 return Ok(ready);
-            }
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(ErrorKind::TimedOut.into());
             }
         }
     }

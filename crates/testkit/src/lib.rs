@@ -1,5 +1,5 @@
-//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, a delaying one and one
-//! that stalls, skips that are counted. For tests only: what goes wrong here panics, with the reason.
+//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy and a delaying one, a
+//! hostile server, skips that are counted. For tests only: what goes wrong here panics, with the reason.
 //!
 //! ```no_run
 //! // In a test: a server that all tests of this process share …
@@ -14,6 +14,7 @@
 
 mod closed;
 mod delay;
+pub mod hostile;
 mod https;
 mod messages;
 mod postgres;
@@ -26,6 +27,7 @@ mod versions;
 
 pub use closed::closed_address;
 pub use delay::DelayingProxy;
+pub use hostile::HostileServer;
 pub use https::HttpsServer;
 pub use messages::{Connection, Kind, Message};
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};

@@ -10,7 +10,6 @@ use super::{Client, State, Wait};
 use crate::clock::{Nanos, nanos};
 use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
-use crate::message::Level;
 use crate::places::endpoint_at;
 use crate::run::DriveError;
 
@@ -191,7 +190,7 @@ impl Client {
                 cx.recorder.connected(self.place, latency);
                 let moved = self.arrive(cx, endpoint).then_some(failures);
                 for notice in &established.notices {
-                    cx.say(Level::Debug, notice.libpq_notice_text());
+                    cx.notice(|| notice.clone());
                 }
                 self.units.booked.backend_pid = established.backend_pid;
                 self.link = Some(Link::new(established));

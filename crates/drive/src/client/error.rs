@@ -124,7 +124,7 @@ impl Client {
         if self.reply.is_copying {
             // To pgbench's client library it is a remark about the end of COPY.
             let text = ServerError::new(error).libpq_text(None);
-            cx.say(Level::Debug, text);
+            cx.say(Level::Notice, text);
             return self.end_aborted(cx, Failure::Script);
         }
         let query = self.reply.queries();

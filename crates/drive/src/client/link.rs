@@ -6,6 +6,7 @@ use std::io;
 use pgdyno_platform::io::{Io, Key};
 use pgdyno_script::Vars;
 use pgdyno_session::CancelHandle;
+use pgdyno_wire::answer::Due;
 use pgdyno_wire::backend::TransactionStatus;
 use pgdyno_wire::{Candidate, Channel, Established, frontend};
 
@@ -154,6 +155,24 @@ impl Link {
     /// Whether the next ReadyForQuery answers a Sync of the present pipeline.
     pub(super) fn answers_sync(&self) -> bool {
         self.answered < self.pipeline.len()
+    }
+
+    /// Whether the server has something to answer.
+    pub(super) fn is_asked(&self) -> bool {
+        self.awaited > 0 || self.answers_sync()
+    }
+
+    /// What must have come before the next ReadyForQuery.
+    pub(super) fn due(&self) -> Due {
+        if !self.preparing.is_empty() {
+            return Due::Parsed;
+        }
+        match self.pipeline.get(self.answered) {
+            // All statements of the pipeline before this Sync have been answered, or one has not.
+            Some(None) => Due::Nothing,
+            Some(Some(_)) => Due::Failed,
+            None => Due::Executed,
+        }
     }
 
     /// How many ReadyForQuery messages are still to come.

@@ -87,6 +87,11 @@ impl Client {
         }
     }
 
+    /// Whether what is being answered is a unit.
+    pub(super) fn is_unit<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        self.unit_operation(cx).is_some()
+    }
+
     /// A row has come: of a unit, its first column tells how many rows it found.
     pub(super) fn unit_row<I: Io>(&mut self, cx: &Context<'_, I>, frame: &Frame<'_>) {
         if self.unit_operation(cx).is_none() {

@@ -2,6 +2,7 @@
 //! line a second elsewhere. It goes to standard error; the result does not.
 
 pub mod experiment;
+mod said;
 mod view;
 
 use std::time::{Duration, SystemTime};
@@ -16,11 +17,11 @@ use pgdyno_model::{Observer, text as figures};
 use pgdyno_output::Verbosity;
 use pgdyno_platform::terminal;
 
+use self::said::Said;
 use self::view::View;
 
-/// After so many messages of clients the rest is only counted: a thousand clients that lose their
-/// server all say the same.
-const MESSAGES_MAX: u64 = 20;
+/// After so many events of connections the rest is only counted.
+const EVENTS_MAX: u64 = 20;
 
 /// Where a terminal does not say how wide it is.
 const WIDTH_DEFAULT: usize = 80;
@@ -72,7 +73,10 @@ pub struct Screen {
     view: View,
     is_measuring: bool,
     transactions: u64,
-    messages: u64,
+    /// Errors of clients.
+    errors: Said,
+    /// Notices of the server.
+    notices: Said,
     /// What happened to connections.
     events: u64,
 }
@@ -98,7 +102,8 @@ impl Screen {
             view: View::default(),
             is_measuring: false,
             transactions: 0,
-            messages: 0,
+            errors: Said::default(),
+            notices: Said::default(),
             events: 0,
         }
     }
@@ -116,7 +121,9 @@ fn message(view: &View) -> String {
     // The last column makes some terminals begin a new line.
     let width = terminal::width().map_or(WIDTH_DEFAULT, |width| usize::from(width) - 1);
     let lines = view.lines(width).into_iter();
-    lines.map(|line| format!("\n{line}")).collect()
+    lines
+        .map(|line| format!("\n{}", figures::shown(&line)))
+        .collect()
 }
 
 impl<O> Observer<O> for Screen {
@@ -212,7 +219,7 @@ impl<O> Observer<O> for Screen {
 
     fn event(&mut self, event: &Event) {
         self.events += 1;
-        if self.events <= MESSAGES_MAX && self.form != Form::Quiet {
+        if self.events <= EVENTS_MAX && self.form != Form::Quiet {
             self.print(&format!("pgdyno: {}", event.text));
         }
     }
@@ -221,9 +228,13 @@ impl<O> Observer<O> for Screen {
         match message.level {
             Level::Trace | Level::Debug => self.print(&message.text),
             Level::Info => self.print(&format!("pgdyno: {}", message.text)),
+            Level::Notice => {
+                if self.notices.is_new(&message.text) {
+                    self.print(&message.text);
+                }
+            }
             Level::Error => {
-                self.messages += 1;
-                if self.messages <= MESSAGES_MAX {
+                if self.errors.is_new(&message.text) {
                     self.print(&format!("pgdyno: error: {}", message.text));
                 }
             }
@@ -235,16 +246,16 @@ impl<O> Observer<O> for Screen {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
-        if self.messages > MESSAGES_MAX {
-            pgdyno_output::remark!(
-                "pgdyno: error: and {} more messages of clients",
-                self.messages - MESSAGES_MAX
-            );
+        for line in self.errors.rest("messages of clients") {
+            pgdyno_output::remark!("pgdyno: error: {line}");
         }
-        if self.events > MESSAGES_MAX {
+        for line in self.notices.rest("notices of the server") {
+            pgdyno_output::remark!("pgdyno: {line}");
+        }
+        if self.events > EVENTS_MAX {
             pgdyno_output::remark!(
                 "pgdyno: and {} more connections lost and restored",
-                self.events - MESSAGES_MAX
+                self.events - EVENTS_MAX
             );
         }
     }

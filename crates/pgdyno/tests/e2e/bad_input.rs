@@ -116,10 +116,10 @@ fn what_a_script_finds_missing_is_told_in_the_servers_words() {
         1,
         &[
             "relation \"nothing_here\" does not exist",
-            "client 0",
-            "client 1",
+            "client ",
             "script 0",
             "command 1",
+            "pgdyno: error: 1 more: script 0 aborted",
             "ABORTED",
             "42P01",
         ],

@@ -6,6 +6,7 @@ mod bad_input;
 mod child;
 mod endpoints;
 mod figures;
+mod hostile;
 mod hosts;
 mod language;
 mod retries;

@@ -247,7 +247,8 @@ impl Io for Uring {
             self.is_enabled = true;
         }
         self.queue()?;
-        let waited = if deadline_ns.is_some_and(|at| at <= now_ns) {
+        let has_more = self.rest.is_some();
+        let waited = if has_more || deadline_ns.is_some_and(|at| at <= now_ns) {
             let no_time = Timespec::new();
             let arguments = SubmitArgs::new().timespec(&no_time);
             self.ring.submitter().submit_with_args(1, &arguments)
