@@ -169,6 +169,9 @@ mod tests {
         assert!(why.starts_with("tpcb: tablets=9 is for tables"), "{why}");
         assert!(needs_tables(&pack, "yugabytedb"));
         assert!(!needs_tables(&pack, "postgresql"), "has no tablets");
-        assert!(!needs_tables(&shipped::find("probe").unwrap(), "postgresql"));
+        assert!(!needs_tables(
+            &shipped::find("probe").unwrap(),
+            "postgresql"
+        ));
     }
 }
