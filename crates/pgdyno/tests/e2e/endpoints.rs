@@ -322,7 +322,7 @@ fn target_tells_what_is_there_and_which_node_each_connection_met() {
         "serializable requested: serializable",
         "differently  nothing",
         "can be seen  ",
-        "add it to shared_preload_libraries",
+        "shared_preload_libraries = 'pg_stat_statements'",
     ];
     ran(&mut pgdyno(&args)).expect(0, &texts);
     let ran = ran(&mut pgdyno(&[
