@@ -1,7 +1,7 @@
 //! What pgio prints, line by line, and the file that it writes for each session: for eyes and
 //! scripts that know them.
 //!
-//! Not for: honest figures, which come after these lines (`report::storage`).
+//! Not for: honest figures, which come after these lines (`report::accounting`).
 
 use std::time::Duration;
 

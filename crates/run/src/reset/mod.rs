@@ -2,7 +2,7 @@
 //! workload grew is emptied, dead rows are vacuumed, a checkpoint is made, things settle. What was
 //! done, and what could not be done, is recorded; none of it waits for ever.
 //!
-//! Not for: loading (`workload::loader`), settings of the server (`plan::settings`).
+//! Not for: loading (`workload::loader`), settings of the server (`crate::settings`).
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
