@@ -1001,6 +1001,13 @@ export type Outages = {
   unended: number;
   /** Attempts to connect during all of them. */
   attempts: number;
+  /** The share of their time that clients were without a connection while it was measured, 0 to 1. */
+  share: number | null;
+  /**
+   * Committed transactions a second of the time that clients were connected: goodput, divided by
+   * the rest of the share.
+   */
+  connected_goodput_per_s: number | null;
 };
 
 /** A server that clients connected to. */

@@ -12,7 +12,7 @@ pub enum Exit {
     Failed,
     /// The command line is wrong.
     Usage,
-    /// The server could not be reached, refused the connection, or was lost.
+    /// The server could not be reached, refused the connection, or was lost and had not come back.
     Connection,
     /// Ended by Ctrl-C (130) or SIGTERM (143), with what was measured until then reported.
     Interrupted(u8),
@@ -24,7 +24,7 @@ Exit codes:
   0    it did what was asked
   1    the run, or what it was given, failed
   2    the command line is wrong
-  3    the server could not be reached, refused the connection, or was lost
+  3    the server could not be reached, refused the connection, or was lost and had not come back
   130  interrupted by Ctrl-C (143: by SIGTERM); what was measured is reported first";
 
 impl Exit {

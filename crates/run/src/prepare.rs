@@ -384,6 +384,9 @@ impl Prepared {
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
             threads: recording.map_or(&[], |r| &r.threads),
+            lost_server: recording
+                .filter(|r| r.outages.unended > 0)
+                .map(|r| (r.outages.unended, r.outage_share().unwrap_or_default())),
             courses: &recording.map(steady::courses).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,

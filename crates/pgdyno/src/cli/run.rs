@@ -148,7 +148,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
     let keep = args.keep(&trial.spec, &prepared);
     let since = (interrupts, interrupted_before);
     let (outcome, number) = measure(trial, &prepared, keep, verbosity, since)?;
-    if outcome.recording.clients.disconnected > 0
+    if outcome.recording.has_lost_server()
         && let Some(words) = prepared.target.last_words()
     {
         pgdyno_output::remark!("pgdyno: the server's last words:\n{words}");
@@ -215,7 +215,7 @@ pub fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
     let recording = &outcome.recording;
     if recording.end == End::Interrupted {
         Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
-    } else if recording.clients.disconnected > 0 {
+    } else if recording.has_lost_server() {
         Exit::Connection
     } else if recording.clients.aborted > 0 {
         Exit::Failed

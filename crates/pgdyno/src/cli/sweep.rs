@@ -339,7 +339,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     );
     match ended.early {
         Some(failure) => Err(failure.hint(resume)),
-        None => Err(Failure::new(format!("{} trials failed", ended.failed)).hint(resume)),
+        None => Err(ended.of_failed().hint(resume)),
     }
 }
 

@@ -7,7 +7,7 @@ mod view;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_drive::record::{Event, Interval, Recording};
+use pgdyno_drive::record::{Event, EventKind, Interval, Recording};
 use pgdyno_drive::{DriveError, Level, Message, Until};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Batch;
@@ -74,6 +74,8 @@ pub struct Screen {
     messages: u64,
     /// What happened to connections.
     events: u64,
+    /// Of those that were not shown: connections lost, and made again.
+    unshown: (u64, u64),
 }
 
 impl Screen {
@@ -88,6 +90,7 @@ impl Screen {
             transactions: 0,
             messages: 0,
             events: 0,
+            unshown: (0, 0),
         }
     }
 
@@ -200,7 +203,13 @@ impl<O> Observer<O> for Screen {
 
     fn event(&mut self, event: &Event) {
         self.events += 1;
-        if self.events <= MESSAGES_MAX && self.form != Form::Quiet {
+        if self.events > MESSAGES_MAX {
+            let (lost, again) = &mut self.unshown;
+            match event.kind {
+                EventKind::Outage => *lost += 1,
+                EventKind::Reconnected | EventKind::Moved => *again += 1,
+            }
+        } else if self.form != Form::Quiet {
             self.print(&format!("pgdyno: {}", event.text));
         }
     }
@@ -230,9 +239,11 @@ impl<O> Observer<O> for Screen {
             );
         }
         if self.events > MESSAGES_MAX {
+            let (lost, again) = self.unshown;
             pgdyno_output::remark!(
-                "pgdyno: and {} more connections lost and made again",
-                self.events - MESSAGES_MAX
+                "pgdyno: not shown: {} lost, {} made again",
+                figures::plural(lost, "connection"),
+                figures::count(again)
             );
         }
     }

@@ -14,6 +14,7 @@ mod engine;
 mod forms;
 mod lab;
 mod load;
+mod lost_server;
 mod observe;
 mod observe_host;
 mod pack;

@@ -66,8 +66,21 @@ pub struct Ended {
     pub failed: usize,
     /// How many there are, with those that the first ones asked for.
     pub trials: usize,
+    /// Whether trials among them failed because the server was lost.
+    pub lost_server: bool,
     /// Why it ended early.
     pub early: Option<Failure>,
+}
+
+impl Ended {
+    /// What trials that failed come to for the shell.
+    pub fn of_failed(&self) -> Failure {
+        let exit = match self.lost_server {
+            false => Exit::Failed,
+            true => Exit::Connection,
+        };
+        Failure::with(exit, format!("{} trials failed", self.failed))
+    }
 }
 
 /// Carries out what is not complete.
@@ -203,6 +216,9 @@ impl Sweep<'_> {
                 }
                 (State::Failed, result) => {
                     ended.failed += 1;
+                    ended.lost_server |= result
+                        .as_ref()
+                        .is_ok_and(|ran| ran.outcome.recording.has_lost_server());
                     // Nothing that follows can go better without the server.
                     if let Err(failure) = result
                         && failure.exit == Exit::Connection
