@@ -28,7 +28,7 @@ pub mod testing;
 mod watch;
 
 pub use asked::Asked;
-pub use choose::{Instruments, Scene, choose};
+pub use choose::{Instruments, Scene, Unknown, check, choose};
 
 pub use instrument::Instrument;
 pub use readings::Readings;

@@ -1,5 +1,6 @@
-//! `--metrics-listen`: a small HTTP server on a thread of its own, for a Prometheus that asks now and
-//! then. It answers one after the other, and gives nobody more than a moment.
+//! `--metrics-listen`: a small HTTP server for a Prometheus that asks now and then. Each question has a
+//! thread of its own and no more than a moment, so that one who is slow or silent keeps nobody waiting;
+//! only so many are answered at a time.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,6 +12,8 @@ use super::prometheus_export::PrometheusExport;
 
 /// How long a question may take to come, and an answer to go.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
+/// So many are answered at a time; others are told to come back.
+const CLIENTS_MAX: usize = 16;
 /// A longer question is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
@@ -24,10 +27,23 @@ pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketA
     thread::Builder::new()
         .name("metrics".to_owned())
         .spawn(move || {
+            // One reference to it for each that is being answered, and this one.
+            let places = Arc::new(());
             for client in listener.incoming() {
                 match client {
-                    // Whoever hangs up has had enough.
-                    Ok(client) => drop(answer(client, &board)),
+                    Ok(client) if Arc::strong_count(&places) <= CLIENTS_MAX => {
+                        let (board, place) = (Arc::clone(&board), Arc::clone(&places));
+                        let answering = move || {
+                            // Whoever hangs up has had enough.
+                            let _ = answer(client, &board);
+                            drop(place);
+                        };
+                        // Without a thread there is no answer, and the next one may have one again.
+                        let _ = thread::Builder::new()
+                            .name("metrics".to_owned())
+                            .spawn(answering);
+                    }
+                    Ok(client) => drop(refuse(client)),
                     // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
@@ -36,8 +52,16 @@ pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketA
     Ok(at)
 }
 
+/// Too many ask at a time. It waits for nothing: the answer is so short that the kernel takes it.
+fn refuse(mut client: TcpStream) -> io::Result<()> {
+    client.set_nonblocking(true)?;
+    client.write_all(
+        b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
+          Connection: close\r\n\r\n",
+    )
+}
+
 fn answer(mut client: TcpStream, board: &PrometheusExport) -> io::Result<()> {
-    client.set_write_timeout(Some(TALK_LIMIT))?;
     let Some(request) = request(&mut client)? else {
         return Ok(());
     };
@@ -55,8 +79,22 @@ fn answer(mut client: TcpStream, board: &PrometheusExport) -> io::Result<()> {
          Content-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    client.write_all(head.as_bytes())?;
-    client.write_all(body.as_bytes())
+    send(&mut client, (head + &body).as_bytes())
+}
+
+/// Writes all of it, within the time that an answer may take, however slowly it is read.
+fn send(client: &mut TcpStream, mut answer: &[u8]) -> io::Result<()> {
+    let deadline = Instant::now() + TALK_LIMIT;
+    while !answer.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        client.set_write_timeout(Some(left))?;
+        let written = client.write(answer)?;
+        answer = &answer[written..];
+    }
+    Ok(())
 }
 
 /// The question up to the empty line; `None` when it does not come, or has no end.
@@ -97,6 +135,38 @@ mod tests {
         answer
     }
 
+    fn anywhere() -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], 0))
+    }
+
+    #[test]
+    fn those_who_say_nothing_keep_nobody_waiting_and_are_hung_up_on() {
+        let at = serve(Arc::default(), anywhere()).unwrap();
+        let ask = || talk(at, "GET / HTTP/1.0\r\n\r\n");
+        let connect = |_| TcpStream::connect(at).unwrap();
+        let mut silent: Vec<TcpStream> = (1..CLIENTS_MAX).map(connect).collect();
+        let began = Instant::now();
+        assert!(ask().starts_with("HTTP/1.1 200 "));
+        assert!(began.elapsed() < TALK_LIMIT, "{:?}", began.elapsed());
+        // There is a limit, and whoever comes beyond it is told at once. Which ones those are depends
+        // on who was hung up on in the meantime.
+        let more: Vec<TcpStream> = (0..CLIENTS_MAX).map(connect).collect();
+        let refused = more.into_iter().filter_map(|mut one| {
+            let mut answer = String::new();
+            one.read_to_string(&mut answer).ok().map(|_| answer)
+        });
+        assert!(
+            refused
+                .into_iter()
+                .any(|answer| answer.starts_with("HTTP/1.1 503 ")),
+            "nobody is refused"
+        );
+        for one in &mut silent {
+            assert_eq!(one.read(&mut [0]).unwrap(), 0, "hung up on");
+        }
+        assert!(ask().starts_with("HTTP/1.1 200 "));
+    }
+
     #[test]
     fn a_prometheus_gets_the_trial_and_others_get_nothing_for_long() {
         let board = Arc::<PrometheusExport>::default();
@@ -104,7 +174,7 @@ mod tests {
         let trial: &mut dyn Observer<()> = &mut &*watched;
         trial.starting(&title("a\"b\\c\nd", "one"));
         trial.begun(SystemTime::now());
-        let at = serve(Arc::clone(&board), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let at = serve(Arc::clone(&board), anywhere()).unwrap();
         let origin = Origin::parse(&format!("http://{at}")).unwrap();
         let text = origin.get("/metrics?x=1", None, http::LIMIT).unwrap();
         let mut samples = prometheus::samples(&text);
@@ -118,10 +188,6 @@ mod tests {
         assert!(talk(at, "GET /x HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
         assert!(talk(at, "POST /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 405 "));
         assert_eq!(talk(at, &"x".repeat(2 * REQUEST_BYTES_MAX)), "");
-        // One that says nothing is hung up on, and the next is answered.
-        let silent = TcpStream::connect(at).unwrap();
-        assert!(talk(at, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
-        drop(silent);
         trial.ended(Err(&DriveError::Interrupted));
         assert!(board.text().contains("pgdyno_trial_running 0\n"));
         let taken = serve(board, at).unwrap_err();

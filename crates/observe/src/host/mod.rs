@@ -23,6 +23,15 @@ use super::catalog::Chapter;
 use super::{Instrument, Scene};
 use pgdyno_model::observed::{Gap, Row};
 
+/// The names of its instruments.
+pub const INSTRUMENTS: &[&str] = &[
+    "client",
+    "host.cpu",
+    "host.disk",
+    "host.memory",
+    "host.network",
+];
+
 /// What its instruments give.
 pub const CHAPTERS: [Chapter; 6] = [
     chapter("This host: CPUs", cpu::ROWS),

@@ -10,6 +10,7 @@ use super::Verbosity;
 use pgdyno_database::locate::Device;
 use pgdyno_observe::scrape::Scrape;
 use pgdyno_observe::{Asked, listen, prometheus_export};
+use pgdyno_run::experiment::suggest::nearest;
 
 /// The same as a trial takes it; from here on others can see it.
 ///
@@ -37,6 +38,27 @@ pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<Asked, Fail
             )));
         }
         scrapes.push(scrape);
+    }
+    for scrape in &scrapes {
+        // One that answers late or with an error may do better while the trial runs; where nobody
+        // listens, the address is wrong.
+        scrape.reach().map_err(|why| {
+            Failure::new(format!("--scrape {}: {why}", scrape.name()))
+                .hint("start what is to be scraped, or leave it out")
+        })?;
+    }
+    if let Err(unknown) = pgdyno_observe::check(&spec.instruments) {
+        let text = format!(
+            "--observe: there is no instrument or group {}",
+            unknown.name
+        );
+        let failure = Failure::with(Exit::Usage, text);
+        let known = unknown.known.iter().map(String::as_str);
+        return Err(match nearest(&unknown.name, known) {
+            Some(word) => failure.hint(format!("did you mean {word}?")),
+            None => failure,
+        }
+        .hint(format!("there are: {}", unknown.known.join(", "))));
     }
     for name in &spec.disk {
         Device::named(name).map_err(|why| Failure::with(Exit::Usage, format!("--disk: {why}")))?;

@@ -20,7 +20,7 @@ pub mod retries_lab;
 pub mod schedule;
 pub mod slob_sweep;
 pub mod study;
-mod suggest;
+pub mod suggest;
 #[cfg(test)]
 pub mod testing;
 pub mod toml_text;
