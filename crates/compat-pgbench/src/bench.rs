@@ -29,7 +29,7 @@ use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::{self, Trial};
 
-use pgdyno_output::{Keep, write_answer};
+use pgdyno_output::{Keep, rescued, write_answer};
 use pgdyno_workload::mix::WeightedScript;
 
 /// pgbench's exit code when a client has ended before its time.
@@ -48,6 +48,10 @@ pub fn run(
     let json_to = match &asked.json {
         Some(path) => Sink::create(path)?,
         None => Sink::None,
+    };
+    let keep = match &asked.store {
+        Some(path) => Keep::open(path.as_deref())?,
+        None => Keep::nothing(),
     };
     let (target, mut session) = connect::open(target, say)
         .map_err(|stop| stop.and(Kind::Error, "could not create connection for setup"))?;
@@ -102,10 +106,7 @@ pub fn run(
     };
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
-    let mut keep = match &asked.store {
-        Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
-        None => Keep::nothing(),
-    };
+    let mut keep = keep.begin(&header::header(&trial.spec, &prepared))?;
     let brake = EndOnInterrupt::on(&control, interrupts, interrupts.count());
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);
@@ -120,7 +121,7 @@ pub fn run(
             return Err(refused(&error, &prepared));
         }
     };
-    keep.finish(&outcome);
+    let kept = keep.finish(&outcome);
     let recording = &outcome.recording;
     if let End::ClientAborted { thread } = recording.end {
         let text = format!("Run was aborted due to an error in thread {thread}");
@@ -145,6 +146,9 @@ pub fn run(
             Kind::Error,
             "Run was aborted; the above results are incomplete.",
         );
+    }
+    if let Err(failure) = kept {
+        return Err(rescued(failure, &documents::whole(&outcome)).into());
     }
     Ok(exit_code(
         recording.end,

@@ -15,7 +15,7 @@ use pgdyno_run::trial::Trial;
 
 use pgdyno_model::spec::{Address, TargetSpec};
 use pgdyno_model::{Failure, Observers, Outcome, TrialSpec, text};
-use pgdyno_output::{Keep, Loading, remark, write_answer};
+use pgdyno_output::{Keep, Loading, remark, rescued, write_answer};
 
 /// Does it; gives the exit code.
 ///
@@ -26,6 +26,10 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
     let histograms = match &run.histograms {
         Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
         None => None,
+    };
+    let keep = match &run.store {
+        Some(path) => Keep::open(path.as_deref())?,
+        None => Keep::nothing(),
     };
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
@@ -56,10 +60,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         run.tolerates_errors,
     );
     let control = Control::default();
-    let mut keep = match &run.store {
-        Some(path) => Keep::begin(path.as_deref(), &header::header(&trial.spec, &prepared)),
-        None => Keep::nothing(),
-    };
+    let mut keep = keep.begin(&header::header(&trial.spec, &prepared))?;
     let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.run(&prepared, &control, &mut observers);
@@ -71,7 +72,7 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
             return Err(failure);
         }
     };
-    let number = keep.finish(&outcome);
+    let kept = keep.finish(&outcome);
     write_answer(format_args!("{}", watch.finish()))?;
     for line in remarks(&outcome) {
         remark!("pgdyno: {line}");
@@ -79,8 +80,10 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
     if let Some(error) = watch.take_error() {
         remark!("{error}");
     }
-    if let Some(number) = number {
-        remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
+    match kept {
+        Ok(Some(number)) => remark!("pgdyno: kept as trial {number} (pgdyno show {number})"),
+        Ok(None) => {}
+        Err(failure) => return Err(rescued(failure, &documents::whole(&outcome))),
     }
     match what_went_wrong(&outcome, watch.first_error) {
         Some(error) => Err(Failure::new(error)),

@@ -6,6 +6,7 @@
 mod json;
 mod keep;
 mod loading;
+mod rescue;
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -13,6 +14,7 @@ use std::io::{self, ErrorKind, Write};
 pub use json::{JsonArg, Lines, Sink, sorted};
 pub use keep::Keep;
 pub use loading::Loading;
+pub use rescue::rescued;
 
 use pgdyno_model::Failure;
 

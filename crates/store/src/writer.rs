@@ -97,8 +97,14 @@ impl TrialWriter {
     /// written.
     pub fn finish(mut self, outcome: &Outcome) -> Result<(), Failure> {
         let mut desk = self.close()?;
-        desk.flush(true)?;
-        desk.store.end(desk.number, outcome)
+        let written = desk.flush(true);
+        let written = written.and_then(|()| desk.store.end(desk.number, outcome));
+        written.inspect_err(|failure| {
+            // A reason takes less room than a result. Where there is none for it either, the next
+            // pgdyno finds a trial whose process has gone.
+            let reason = format!("its end could not be kept: {}", failure.message);
+            let _ = desk.store.end_early(desk.number, State::Aborted, &reason);
+        })
     }
 
     /// The trial came to nothing, because of this.

@@ -16,7 +16,7 @@ use super::store_args::StoreArgs;
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
 use pgdyno_output::JsonArg;
-use pgdyno_output::{Keep, write_answer};
+use pgdyno_output::{Keep, rescued, write_answer};
 use pgdyno_report::{documents, summary};
 use pgdyno_run::header;
 use pgdyno_run::interrupt::EndOnInterrupt;
@@ -101,16 +101,12 @@ fn tag(text: &str) -> Result<String, String> {
 }
 
 impl ResultArgs {
-    fn keep(&self, spec: &TrialSpec, prepared: &Prepared) -> Keep {
-        if self.no_store {
-            return Keep::nothing();
-        }
-        let header = TrialHeader {
+    fn header(&self, spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
+        TrialHeader {
             tags: self.tag.clone(),
             note: self.note.clone(),
             ..header::header(spec, prepared)
-        };
-        Keep::begin(self.store.store.as_deref(), &header)
+        }
     }
 }
 
@@ -137,6 +133,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         observe: observing(&spec.observe, verbosity)?,
         spec: spec.resolved(),
     };
+    let keep = args.store.keep(args.no_store)?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
@@ -145,9 +142,9 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         trial.spec.target.urls = vec![prepared.target.address.clone().into()];
     }
     trial.spec.workload = whole_paths(trial.spec.workload);
-    let keep = args.keep(&trial.spec, &prepared);
+    let keep = keep.begin(&args.header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
-    let (outcome, number) = measure(trial, &prepared, keep, verbosity, since)?;
+    let (outcome, kept) = measure(trial, &prepared, keep, verbosity, since)?;
     if outcome.recording.has_lost_server()
         && let Some(words) = prepared.target.last_words()
     {
@@ -160,10 +157,35 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         ))?;
     }
     json_to.write(&documents::whole(&outcome))?;
-    if let Some(number) = number.filter(|_| !verbosity.quiet) {
-        pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
+    ended(&outcome, kept, verbosity, interrupts)
+}
+
+/// The last words of a trial whose result is told: where it is kept, and what it comes to for the shell.
+///
+/// # Errors
+/// It is not kept, though it was to be.
+pub fn ended(
+    outcome: &Outcome,
+    kept: Result<Option<i64>, Failure>,
+    verbosity: Verbosity,
+    interrupts: &Interrupts,
+) -> Result<Exit, Failure> {
+    let exit = exit(outcome, interrupts);
+    match kept {
+        Ok(number) => {
+            if let Some(number) = number.filter(|_| !verbosity.quiet) {
+                pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
+            }
+            Ok(exit)
+        }
+        Err(failure) => {
+            let failure = rescued(failure, &documents::whole(outcome));
+            Err(match exit {
+                Exit::Ok => failure,
+                exit => Failure { exit, ..failure },
+            })
+        }
     }
-    Ok(exit(&outcome, interrupts))
 }
 
 /// Scripts and folders by paths that lead there from anywhere, their weights behind them.
@@ -180,8 +202,8 @@ fn whole_paths(workload: Vec<String>) -> Vec<String> {
     workload.into_iter().map(whole).collect()
 }
 
-/// Runs what was prepared, shown while it goes on, and kept; gives the number that it is kept by.
-/// Interrupts beyond the number that had come before it was prepared end it.
+/// Runs what was prepared, shown while it goes on, and kept; gives the number that it is kept by, or
+/// why it is not. Interrupts beyond the number that had come before it was prepared end it.
 ///
 /// # Errors
 /// As [`Trial::run`]; why it came to nothing is kept then.
@@ -191,7 +213,7 @@ pub fn measure(
     mut keep: Keep,
     verbosity: Verbosity,
     (interrupts, interrupted_before): (&'static Interrupts, u32),
-) -> Result<(Outcome, Option<i64>), Failure> {
+) -> Result<(Outcome, Result<Option<i64>, Failure>), Failure> {
     let control = Control::default();
     let mut screen = Screen::new(verbosity.screen());
     let mut observers = Observers::new([keep.observer(), &mut screen]);
@@ -200,8 +222,8 @@ pub fn measure(
     drop(brake);
     match outcome {
         Ok(outcome) => {
-            let number = keep.finish(&outcome);
-            Ok((outcome, number))
+            let kept = keep.finish(&outcome);
+            Ok((outcome, kept))
         }
         Err(failure) => {
             keep.end_with(&failure);
@@ -211,7 +233,7 @@ pub fn measure(
 }
 
 /// What a trial that was run comes to for the shell.
-pub fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
+fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
     let recording = &outcome.recording;
     if recording.end == End::Interrupted {
         Exit::Interrupted(interrupts.exit_code().unwrap_or(130))

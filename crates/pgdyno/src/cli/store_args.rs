@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use pgdyno_model::Failure;
+use pgdyno_output::Keep;
 use pgdyno_store::{Store, place};
 
 /// Which store.
@@ -23,6 +24,18 @@ impl StoreArgs {
     /// There is none, or it cannot be used.
     pub fn existing(&self) -> Result<Store, Failure> {
         Store::existing(&place::path(self.store.as_deref())?)
+    }
+
+    /// Where a run is kept, unless it is not to be.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub fn keep(&self, no_store: bool) -> Result<Keep, Failure> {
+        match no_store {
+            true => Ok(Keep::nothing()),
+            false => Keep::open(self.store.as_deref())
+                .map_err(|failure| failure.hint("or keep nothing: --no-store")),
+        }
     }
 
     /// The store, made when there is none.

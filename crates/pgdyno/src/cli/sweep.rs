@@ -255,7 +255,9 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
+    let observe = observing(&args.observe, verbosity)?;
     let store = args.store.open()?;
+    store.check_writable()?;
     let begun = match args.resume {
         true => Kept::resume(&store, &plan.identity)?,
         false => None,
@@ -296,7 +298,6 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     };
     let mut screen = Screen::new(verbosity.screen());
     let mut lines = Lines::with_results(verbosity.screen(), args.json.replaces_text());
-    let observe = observing(&args.observe, verbosity)?;
     let ended = conduct::conduct(
         &plan,
         Means {

@@ -12,6 +12,7 @@ mod child;
 mod compare;
 mod engine;
 mod forms;
+mod full_disk;
 mod lab;
 mod load;
 mod lost_server;

@@ -16,7 +16,7 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
 use pgdyno_model::notebook::verdict;
-use pgdyno_output::{Keep, write_answer};
+use pgdyno_output::write_answer;
 use pgdyno_report::{documents, summary};
 use pgdyno_run::header;
 use pgdyno_run::interrupts;
@@ -30,6 +30,7 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         return Err(Failure::with(Exit::Usage, text));
     }
     let json_to = args.json.open()?;
+    let keep = args.store.keep(args.no_store)?;
     let wanted = super::wanted(&conf)?;
     let interrupts = interrupts()?;
     let interrupted_before = interrupts.count();
@@ -60,15 +61,9 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         let head = lines::head(&conf, &shared_buffers, OffsetDateTime::now_utc());
         write_answer(format_args!("{head}"))?;
     }
-    let keep = match args.no_store {
-        true => Keep::nothing(),
-        false => Keep::begin(
-            args.store.store.as_deref(),
-            &header::header(&trial.spec, &prepared),
-        ),
-    };
+    let keep = keep.begin(&header::header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
-    let (outcome, number) = run::measure(trial, &prepared, keep, verbosity, since)?;
+    let (outcome, kept) = run::measure(trial, &prepared, keep, verbosity, since)?;
     let recording = &outcome.recording;
     write_sessions(&args.out, &conf, recording)?;
     if is_text {
@@ -86,10 +81,7 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         ))?;
     }
     json_to.write(&documents::whole(&outcome))?;
-    if let Some(number) = number.filter(|_| !verbosity.quiet) {
-        pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
-    }
-    Ok(run::exit(&outcome, interrupts))
+    run::ended(&outcome, kept, verbosity, interrupts)
 }
 
 /// The rows of the first table; a run may touch fewer.
