@@ -292,6 +292,11 @@ export type TrialSpec = {
   /** One of the workload's mixes, instead of its scripts' own weights */
   mix: string | null;
   /**
+   * Let scripts run programs on this host (\shell, \setshell): whatever they name, as the user
+   * that runs pgdyno
+   */
+  allow_shell: boolean;
+  /**
    * Clients that run at the same time, each on a connection of its own
    * [default: 1]
    */

@@ -14,6 +14,7 @@ pub mod prepare;
 pub mod reset;
 pub mod retries;
 pub mod settings;
+mod shell;
 pub mod steady;
 pub mod trial;
 pub mod validity;

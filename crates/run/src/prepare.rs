@@ -17,6 +17,7 @@ use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
 use pgdyno_model::document::{EndedBy, Facts, WarmupEnd};
 use pgdyno_model::observed::Observed;
+use pgdyno_model::spec::secret;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
 use pgdyno_workload::contention::FewRows;
 use pgdyno_workload::loader::{self, Watch};
@@ -108,7 +109,8 @@ fn with_clients(values: &BTreeMap<String, String>, asked: &TrialSpec) -> BTreeMa
 fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Names), Failure> {
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
-    trial::compile(&workload.scripts, mode, asked.retry.retry())
+    let retry = asked.retry.retry();
+    trial::compile(&workload.scripts, mode, retry, asked.allow_shell)
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -311,6 +313,14 @@ fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
 }
 
 impl Prepared {
+    /// The variables as they may be kept and shown.
+    pub fn variables_kept(&self) -> BTreeMap<String, String> {
+        let variables = self.variables.iter();
+        variables
+            .map(|(name, value)| (name.clone(), secret::kept(name, value).to_owned()))
+            .collect()
+    }
+
     /// How statements travel.
     pub fn query_mode(&self) -> QueryMode {
         let first = self.scripts.first();

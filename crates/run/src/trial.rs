@@ -11,7 +11,7 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, key_skew, warmup};
+use super::{account, key_skew, shell, warmup};
 use pgdyno_database::counters;
 use pgdyno_database::dialect::RESTART_SAVEPOINT;
 use pgdyno_database::open::Target;
@@ -103,7 +103,7 @@ impl Trial {
                 .pack
                 .as_ref()
                 .map(|pack| pack.content_hash()),
-            variables: prepared.variables.clone().into_iter().collect(),
+            variables: prepared.variables_kept().into_iter().collect(),
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
@@ -237,18 +237,22 @@ impl Trial {
 /// Makes the scripts ready to be run, with the names of their variables.
 ///
 /// # Errors
-/// A script with an error, told with its file, or one that cannot be sent in this mode or retried in
-/// this way.
+/// A script with an error, told with its file, one that cannot be sent in this mode or retried in
+/// this way, or one that runs programs though it may not.
 pub fn compile(
     scripts: &[WeightedScript],
     mode: QueryMode,
     retry: Retry,
+    allows_shell: bool,
 ) -> Result<(Vec<Script>, Names), Failure> {
     let mut names = Names::new();
     let mut parsed = Vec::new();
     for script in scripts {
         let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
         let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
+        if !allows_shell {
+            shell::refuse(&text, &script.file)?;
+        }
         // Mistakes are told by file, results by name.
         text.name.clone_from(&script.name);
         parsed.push((text, u64::from(script.weight)));

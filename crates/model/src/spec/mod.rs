@@ -62,6 +62,11 @@ pub struct TrialSpec {
     #[arg(long, value_name = "NAME")]
     pub mix: Option<String>,
 
+    /// Let scripts run programs on this host (\shell, \setshell): whatever they name, as the user
+    /// that runs pgdyno
+    #[arg(long)]
+    pub allow_shell: bool,
+
     /// Clients that run at the same time, each on a connection of its own
     /// [default: 1]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=100_000))]

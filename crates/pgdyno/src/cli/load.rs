@@ -5,7 +5,7 @@ use clap::Args;
 use super::Verbosity;
 use super::pack_args::PackArgs;
 use pgdyno_database::open;
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::{TargetSpec, secret};
 use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::answer;
 use pgdyno_workload::filling::{Connections, Method};
@@ -108,7 +108,7 @@ fn summary(name: &str, loaded: &Loaded) -> String {
     let values: Vec<_> = loaded
         .variables
         .iter()
-        .map(|(k, v)| format!("{k} = {v}"))
+        .map(|(k, v)| format!("{k} = {}", secret::kept(k, v)))
         .collect();
     let values = if values.is_empty() {
         String::new()

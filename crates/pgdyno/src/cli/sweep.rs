@@ -66,6 +66,10 @@ pub struct SweepArgs {
     #[arg(long)]
     pub resume: bool,
 
+    /// Let the experiment say allow_shell: its scripts then run programs on this host
+    #[arg(long)]
+    pub allow_shell: bool,
+
     /// The results, a line of JSON a trial when it is over, or with --dry-run the plan.
     #[command(flatten)]
     pub json: JsonArg,
@@ -249,6 +253,15 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
 
 fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
+    if experiment.gives("allow_shell") && !args.allow_shell {
+        let text = format!(
+            "{} lets its scripts run programs on this host (allow_shell)",
+            experiment.name
+        );
+        return Err(
+            Failure::new(text).hint("if it is to be trusted, say so: pgdyno sweep --allow-shell")
+        );
+    }
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
     let mut plan = Plan::new(experiment, &wanted, seed.unwrap_or_else(seed_from_clock))?;

@@ -116,7 +116,7 @@ fn drive(url: &str, text: &str) -> Drive {
         must_find: false,
         touches: None,
     };
-    let (scripts, names) = compile(&[script], QueryMode::Simple, Retry::default()).unwrap();
+    let (scripts, names) = compile(&[script], QueryMode::Simple, Retry::default(), false).unwrap();
     let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     let endpoints = target.endpoints.iter();
     Drive {

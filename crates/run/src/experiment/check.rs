@@ -32,6 +32,13 @@ pub fn check(experiment: &Experiment) -> Result<(), Failure> {
     for (name, value) in experiment.fixed.iter().chain(steps).chain(excludes) {
         takes(name, value)?;
     }
+    if let Some(name) = experiment.varied_secret() {
+        let text =
+            format!("{name} has several values, and they look like secrets, which are not kept");
+        return Err(Failure::new(text).hint(
+            "give it one value, or vary something else and choose the secret in the script",
+        ));
+    }
     let most = Experiment::REPEATS_MAX;
     if !(1..=most).contains(&experiment.repeats) {
         return Err(Failure::new(format!(

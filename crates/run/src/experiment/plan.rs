@@ -213,7 +213,7 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     hash.update(all.join("\n"));
     hash.update(json!(experiment.hygiene).to_string());
     let mut definition = json!({
-        "toml": experiment.clone().seed(Some(seed)).to_toml(),
+        "toml": experiment.clone().seed(Some(seed)).without_secrets().to_toml(),
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
         "repeats": experiment.repeats,
         "order": experiment.order.word(),

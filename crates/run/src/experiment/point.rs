@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_model::experiment::POINT_NAME;
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::{TargetSpec, secret};
 use pgdyno_model::{Failure, TrialSpec};
 use serde_json::{Map, Value, json};
 
 use super::parameter::{self, MAX};
+
+/// The workload's parameters among those of a point.
+const PARAMS: &str = "params";
 
 /// Values by parameter; those of the workload and the server as `params.NAME`, `settings.NAME`.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,9 +88,17 @@ impl Point {
         self.to_json().to_string()
     }
 
-    /// For records: nested as in the file.
+    /// For records: nested as in the file, without secrets.
     pub fn to_json(&self) -> Value {
-        Value::Object(self.nested())
+        let mut nested = self.nested();
+        if let Some(Value::Object(params)) = nested.get_mut(PARAMS) {
+            for (name, value) in params {
+                if secret::is_secret_name(name) {
+                    *value = json!(secret::MASK);
+                }
+            }
+        }
+        Value::Object(nested)
     }
 
     fn nested(&self) -> Map<String, Value> {
