@@ -8,9 +8,9 @@ use std::process::ExitCode;
 pub enum Exit {
     /// It did what was asked.
     Ok,
-    /// The run, or what it was given, failed.
+    /// The run failed, or something that it was given (a script, a pack, a file) has a mistake.
     Failed,
-    /// The command line is wrong.
+    /// The command line is wrong, or names what is not there.
     Usage,
     /// The server could not be reached, refused the connection, or was lost and had not come back.
     Connection,
@@ -22,8 +22,8 @@ pub enum Exit {
 pub const HELP: &str = "\
 Exit codes:
   0    it did what was asked
-  1    the run, or what it was given, failed
-  2    the command line is wrong
+  1    the run failed, or something that it was given has a mistake
+  2    the command line is wrong, or names what is not there
   3    the server could not be reached, refused the connection, or was lost and had not come back
   130  interrupted by Ctrl-C (143: by SIGTERM); what was measured is reported first";
 

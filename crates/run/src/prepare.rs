@@ -69,7 +69,7 @@ pub struct Checked {
 /// A workload that is not there, a script with a mistake, a parameter that the pack does not have.
 pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let mix = asked.mix.as_deref();
-    let mut workload = resolve::workload(&asked.workload, mix).map_err(Failure::new)?;
+    let mut workload = resolve::workload(&asked.workload, mix)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
@@ -83,7 +83,9 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     };
     if let Some(pack) = &workload.pack {
         let values = with_clients(&chosen.or_defaults(pack), asked);
-        workload.make(&values).map_err(usage)?;
+        // What is not to be drawn is a matter of the parameters; what cannot be made, of the pack.
+        pack.needs(mix, &values).map_err(usage)?;
+        workload.make(&values).map_err(Failure::new)?;
         refuse(&workload, None, &values)?;
     }
     let (scripts, names) = compiled(&workload, asked)?;

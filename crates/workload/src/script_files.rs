@@ -5,29 +5,35 @@ use std::fs;
 use std::io::{self, Read};
 
 use super::mix::{MAX_SCRIPTS, WeightedScript};
+use pgdyno_model::{Exit, Failure};
 
 /// Reads `FILE[@WEIGHT]` arguments in their order.
-pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
+///
+/// # Errors
+/// A file that cannot be read or a weight that is none ([`Exit::Usage`]); a file that is no text.
+pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
+    let usage = |text| Failure::with(Exit::Usage, text);
     if args.len() > MAX_SCRIPTS {
-        return Err(format!("at most {MAX_SCRIPTS} SQL scripts are allowed"));
+        let text = format!("at most {MAX_SCRIPTS} SQL scripts are allowed");
+        return Err(usage(text));
     }
     let scripts = args
         .iter()
         .map(|arg| {
-            let (file, weight) = split_weight(arg)?;
+            let (file, weight) = split_weight(arg).map_err(usage)?;
             Ok(WeightedScript {
                 name: file.to_owned(),
                 file: file.to_owned(),
-                text: text(file)?,
+                text: utf8(file, bytes(file).map_err(usage)?).map_err(Failure::new)?,
                 weight,
                 retries: None,
                 must_find: false,
                 touches: None,
             })
         })
-        .collect::<Result<Vec<_>, String>>()?;
+        .collect::<Result<Vec<_>, Failure>>()?;
     if scripts.iter().all(|s| s.weight == 0) {
-        return Err("total script weight must not be zero".to_owned());
+        return Err(usage("total script weight must not be zero".to_owned()));
     }
     Ok(scripts)
 }
@@ -54,6 +60,10 @@ pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
 /// # Errors
 /// It cannot be read, or is not UTF-8.
 pub fn text(file: &str) -> Result<String, String> {
+    utf8(file, bytes(file)?)
+}
+
+fn bytes(file: &str) -> Result<Vec<u8>, String> {
     let unreadable = |e| format!("could not read file \"{file}\": {}", reason(&e));
     let mut bytes = Vec::new();
     if file == "-" {
@@ -63,6 +73,10 @@ pub fn text(file: &str) -> Result<String, String> {
             .map_err(|e| format!("could not open file \"{file}\": {}", reason(&e)))?;
         opened.read_to_end(&mut bytes).map_err(unreadable)?;
     }
+    Ok(bytes)
+}
+
+fn utf8(file: &str, bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|e| {
         format!(
             "could not read file \"{file}\": byte {} is not UTF-8",
@@ -119,22 +133,25 @@ mod tests {
         assert_eq!((got[0].weight, got[1].weight), (2, 1));
         assert_eq!(got[0].text, "SELECT 1;");
         assert_eq!(
-            read(&[format!("{a}@0")]).unwrap_err(),
+            read(&[format!("{a}@0")]).unwrap_err().message,
             "total script weight must not be zero"
         );
         assert_eq!(
-            read(&vec![a.to_owned(); 129]).unwrap_err(),
+            read(&vec![a.to_owned(); 129]).unwrap_err().message,
             "at most 128 SQL scripts are allowed"
         );
         fs::write(a, b"SELECT \xff").unwrap();
         let e = read(&[a.to_owned()]).unwrap_err();
-        assert!(e.ends_with("byte 8 is not UTF-8"), "{e}");
+        assert!(e.message.ends_with("byte 8 is not UTF-8"), "{e}");
+        assert_eq!(e.exit, Exit::Failed);
     }
 
     #[test]
     fn a_missing_file_is_named() {
+        let e = read(&["/nowhere.sql@2".to_owned()]).unwrap_err();
+        assert_eq!(e.exit, Exit::Usage);
         assert_eq!(
-            read(&["/nowhere.sql@2".to_owned()]).unwrap_err(),
+            e.message,
             "could not open file \"/nowhere.sql\": No such file or directory"
         );
     }

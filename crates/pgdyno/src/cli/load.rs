@@ -63,7 +63,7 @@ pub struct LoadArgs {
 
 /// Does it.
 pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let pack = resolve::pack(&args.pack).map_err(|e| Failure::new(e.to_string()))?;
+    let pack = resolve::typed_pack(&args.pack)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let mix = args.mix.as_deref();
     mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;

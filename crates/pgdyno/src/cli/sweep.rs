@@ -25,7 +25,7 @@ use pgdyno_output::{answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
-use pgdyno_run::experiment::plan::Plan;
+use pgdyno_run::experiment::plan::{Plan, check_target};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::toml_text::Source;
 use pgdyno_run::experiment::{parameter, pgbench_tools, presets, reader};
@@ -143,7 +143,7 @@ pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     if args.dry_run {
         let seed = experiment.seed.unwrap_or_else(seed_from_clock);
-        let plan = Plan::new(experiment, &args.target, seed)?;
+        let plan = planned(args, experiment, seed)?;
         return dry_run(args, &plan);
     }
     sweep(args, verbosity, experiment)
@@ -223,6 +223,21 @@ impl Given {
     }
 }
 
+/// The plan. What no trial takes is a mistake of the experiment's file where there is one, as all that
+/// stands in it, and of the command line where there is none.
+fn planned(args: &SweepArgs, experiment: Experiment, seed: i64) -> Result<Plan, Failure> {
+    check_target(&experiment, &args.target)?;
+    let plan = Plan::new(experiment, &args.target, seed);
+    plan.map_err(|failure| match (failure.exit, &args.file) {
+        (Exit::Usage, Some(file)) => Failure {
+            exit: Exit::Failed,
+            message: format!("{}: {}", file.display(), failure.message),
+            ..failure
+        },
+        _ => failure,
+    })
+}
+
 /// Where a file is, for the paths in it.
 fn folder(path: &Path) -> PathBuf {
     path.parent().map(Path::to_owned).unwrap_or_default()
@@ -264,7 +279,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     }
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
-    let mut plan = Plan::new(experiment, &wanted, seed.unwrap_or_else(seed_from_clock))?;
+    let mut plan = planned(args, experiment, seed.unwrap_or_else(seed_from_clock))?;
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
@@ -285,7 +300,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
                     )));
                 }
                 // Nobody chose one: the order is the one it was begun with.
-                plan = Plan::new(plan.experiment, &wanted, begun.seed)?;
+                plan = planned(args, plan.experiment, begun.seed)?;
             }
             begun.notebook
         }

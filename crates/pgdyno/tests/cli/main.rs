@@ -11,6 +11,7 @@ mod calibrate;
 mod child;
 mod compare;
 mod engine;
+mod exit_codes;
 mod forms;
 mod full_disk;
 mod lab;

@@ -63,6 +63,21 @@ pub struct Tables {
     pub rows: u64,
 }
 
+/// Refuses a target beside one of the experiment's own.
+///
+/// # Errors
+/// Both are there.
+pub fn check_target(experiment: &Experiment, wanted: &TargetSpec) -> Result<(), Failure> {
+    match experiment.gives("target") && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
+        false => Ok(()),
+        true => Err(Failure::with(
+            Exit::Usage,
+            "the experiment names its target itself: leave out --url and the options of a server of \
+             pgdyno's own",
+        )),
+    }
+}
+
 impl Plan {
     /// Makes the plan. `wanted` is the target of points that name none.
     ///
@@ -70,6 +85,7 @@ impl Plan {
     /// A point that cannot be run, whatever the server.
     pub fn new(experiment: Experiment, wanted: &TargetSpec, seed: i64) -> Result<Plan, Failure> {
         check(&experiment)?;
+        check_target(&experiment, wanted)?;
         let mut points = Vec::new();
         for point in matrix::points(&experiment)? {
             points.push(plan(point, wanted)?);
@@ -134,13 +150,6 @@ impl Plan {
 fn plan(point: Point, wanted: &TargetSpec) -> Result<Planned, Failure> {
     let spec = point.spec(wanted.clone(), None, 0)?;
     spec.check()?;
-    if point.target().is_some() && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
-        return Err(Failure::with(
-            Exit::Usage,
-            "the experiment names its target itself: leave out --url and the options of a server of \
-             pgdyno's own",
-        ));
-    }
     let checked = prepare::check(&spec)?;
     let scripts = &checked.workload.scripts;
     let writes = scripts.iter().any(|s| sql_words::writes(&s.text));
