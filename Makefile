@@ -5,8 +5,8 @@ test: ## formatting, lints and all tests; fetches what the tests need
 	@scripts/test
 
 .PHONY: test-long
-test-long: ## the verdict on ten limits made on purpose: minutes, on a machine that nobody else uses
-	@cargo test -p pgdyno --test verdict -- --ignored --nocapture
+test-long: ## what takes minutes, on a machine that nobody else uses; PART=verdict: ten limits made on purpose, PART=memory: ten minutes at a rate
+	@scripts/test-long $(PART)
 
 .PHONY: bench
 bench: ## pgdyno beside its peers in turn, and its report with a long trial; writes bench/RESULTS.md, bench/PAGE.md (bench/README.md tells how to read them)

@@ -55,11 +55,11 @@ test('headlines are the figures of the notebook', async () => {
     }
     exactly((await headline(page, 'Failed')).value, trial.failed, 'failed');
     same((await headline(page, 'Retries')).value, trial.retries / trial.committed, 'retries per commit');
-    const books = await page.locator('.books').innerText();
+    const accounting = await page.locator('.accounting').innerText();
     for (const word of ['committed', 'failed', 'skipped', 'unknown']) {
-      exactly(new RegExp(`([\\d,]+)\\s${word}`).exec(books)[1], trial[word], word);
+      exactly(new RegExp(`([\\d,]+)\\s${word}`).exec(accounting)[1], trial[word], word);
     }
-    exactly(/([\d,]+)\sstarted/.exec(books)[1], trial.committed + trial.failed + trial.skipped + trial.unknown, 'started');
+    exactly(/([\d,]+)\sstarted/.exec(accounting)[1], trial.committed + trial.failed + trial.skipped + trial.unknown, 'started');
   });
 });
 

@@ -125,7 +125,7 @@ export type RuleState = "limit" | "second" | "ruled-out" | "not-applicable" | "n
 export type Note = {
   /** Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client. */
   figures?: Array<string>;
-  /** A bold beginning; without it the sentence stands alone. */
+  /** A bold prefix, if there is one. */
   title?: string;
   /** From when on it holds, in microseconds on the trial's clock. */
   from_us?: number;
@@ -166,7 +166,7 @@ export type TrialData = {
   /** A sentence on the client's counters beside the server's. Not made yet. */
   counters_sentence?: string;
   /** What the database holds beside what was counted. Not asked for yet. */
-  books?: Books;
+  balance?: Balance;
   /** What was looked through. */
   instruments: Array<Instrument>;
   /** Times of samples, shared by series. */
@@ -179,7 +179,7 @@ export type TrialData = {
   events: Array<Event>;
   /** The longest transactions. */
   worst: Array<Worst>;
-  /** What the server counted by statement, the dearest first. */
+  /** What the server counted by statement, the most expensive first. */
   server_statements: Array<ServerStatement>;
   /** What the storage layer did, where the workload is about that. */
   slob?: SlobTrial;
@@ -221,7 +221,7 @@ export type Run = {
   started: string;
   /** What was run. */
   workload: Workload;
-  /** What was asked for. */
+  /** The requested warm-up. */
   trial: TrialSpec;
   /** Where the database was. */
   target: Target;
@@ -236,7 +236,7 @@ export type Run = {
   /** The warm-up's, apart from all others. */
   warmup: Warmup | null;
   /** What the draws came to, where scripts say which row they are about. */
-  touched: Touched | null;
+  key_skew: KeySkew | null;
   /** What the storage layer did, where the workload is about that. */
   accounting: Accounted | null;
   /** Of throughput, and with a rate of response time. */
@@ -289,89 +289,86 @@ export type TrialSpec = {
   workload: Array<string>;
   /** For script files of a sweep: the pack whose tables they run on. */
   tables: string | null;
-  /** One of the workload's mixes, instead of its scripts' own weights */
+  /** Use one of the workload's mixes instead of its scripts' weights */
   mix: string | null;
-  /**
-   * Let scripts run programs on this host (\shell, \setshell): whatever they name, as the user
-   * that runs pgdyno
-   */
+  /** Let scripts run any program on this host as the current user (\shell, \setshell) */
   allow_shell: boolean;
   /**
-   * Clients that run at the same time, each on a connection of its own
+   * Concurrent clients, each with its own connection
    * [default: 1]
    */
   clients: number | null;
-  /** Threads that drive them [default: one a CPU, at most one a client] */
+  /** Threads that drive the clients [default: one per CPU, at most one per client] */
   threads: number | null;
   /** How long to measure: 60, 60s, 2m [default: 10s] */
   duration_s: number | null;
-  /** Transactions of each client, instead of a duration */
+  /** Transactions per client, instead of a duration */
   transactions_per_client: number | null;
   /**
-   * Transactions a second over all clients, started by a Poisson schedule whether or not the
-   * server keeps up (open loop); latency is then measured from the schedule too
+   * Target rate in transactions per second over all clients (open loop): transactions start on a
+   * Poisson schedule whether or not the server keeps up; latency is also measured from the
+   * scheduled start
    */
   rate_per_s: number | null;
   /**
-   * Count transactions that take longer as late; with a rate, skip those that are so late
+   * Count slower transactions as late; with --rate, skip transactions that are already this late
    * before they start
    */
   latency_limit_us: number | null;
-  /** How statements travel [default: simple, unless the workload needs another] */
+  /** Protocol for sending statements [default: simple, unless the workload needs another] */
   query_mode: string | null;
   /**
-   * The isolation level of the transactions, unless a script says its own; what comes of it is
-   * read back from the server [default: the server's]
+   * Isolation level of the transactions, unless a script sets its own; pgdyno reads back which
+   * level the server uses [default: the server's]
    */
   isolation: string | null;
-  /** Settings of the server, by name. In a sweep; sessions are told those that a session can have. */
+  /** Server settings by name, for sweeps. Session settings are set by the clients' sessions. */
   settings: { [key in string]: string };
-  /** A new connection for each transaction */
+  /** Open a new connection for each transaction */
   connection_per_transaction: boolean;
   /**
-   * How pgdyno waits for its sockets: io_uring where the kernel allows it, else epoll, or one of
-   * them at any rate. PGDYNO_IO says it where this does not
+   * How pgdyno waits for sockets. auto: io_uring where the kernel allows it, else epoll.
+   * PGDYNO_IO sets it too
    */
   io: string;
   /**
-   * Where the random numbers come from: the same seed gives the same transactions
+   * Seed of the random numbers: the same seed gives the same transactions
    * [default: from the clock]
    */
   seed: number | null;
   /**
-   * Sets one of the workload's parameters (repeatable), such as scale=100; `pgdyno pack list`
-   * tells them. What is left out is taken from the loaded tables, or else the default
+   * Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list` shows them.
+   * Others are read from the loaded tables or have their defaults
    */
   params: { [key in string]: string };
-  /** What is observed meanwhile. */
+  /** What is observed during the trial. */
   observe: ObserveSpec;
-  /** Where the database is. */
+  /** The server's options. */
   target: TargetSpec;
-  /** What only compatible commands ask for. */
+  /** Options set only by compatible commands. */
   compatible?: Compatible;
   warmup_s: number;
   warmup_detected: boolean;
   /**
-   * What to do after a serialization failure, a deadlock, and what else this server wants to be
-   * tried again [default: none; restart with --max-tries]
+   * What to do after a serialization failure, a deadlock or another error that this server says
+   * to retry [default: none; restart with --max-tries]
    */
   retry: string | null;
   /**
-   * Tries of a transaction, the first included; 0: as many as it takes [default: 10 with
+   * Maximum tries per transaction, including the first; 0: no limit [default: 10 with
    * --retry, else 1]
    */
   max_tries: number | null;
   /**
-   * Pauses between tries: none, or exponential=BASE,CAP,JITTER; exponential alone is
-   * exponential=1ms,1s,full. Jitter: none, equal (half to all of the pause), full (nothing to
-   * all of it)
+   * Pauses between tries: none, or exponential=BASE,CAP,JITTER; exponential alone means
+   * exponential=1ms,1s,full. Jitter: none, equal (50 to 100 % of the pause), full (0 to 100 %)
    */
   backoff: string | null;
-  /** Begin no further try so long after a transaction's first one began */
+  /** Start no new try this long after the first try of the transaction started */
   retry_deadline_us: number | null;
   /**
-   * Have the server fail statements that it would not, so that the policy can be seen at work
-   * (CockroachDB from 22.1 on, with --retry savepoint)
+   * Make the server inject retry errors, to test the retry policy (CockroachDB 22.1 or later,
+   * with --retry savepoint)
    */
   inject_retries: boolean;
   /** Keep the client running after an error that is not retried; count the transaction as failed */
@@ -379,11 +376,11 @@ export type TrialSpec = {
   /** Print every error, including retried ones */
   verbose_errors: boolean;
   /**
-   * Connect again when a connection is lost, or cannot be made: to the same endpoint, else to
-   * the others in turn. Without it the client ends
+   * Reconnect when a connection is lost or cannot be made: to the same endpoint, else to the
+   * others in turn. Without it the client ends
    */
   reconnect: boolean;
-  /** End the whole run at once when a client ends before its time */
+  /** Stop the run when a client ends early because of an error */
   exit_on_abort: boolean;
   /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */
   trusts_commit: boolean;
@@ -396,27 +393,27 @@ export type TrialSpec = {
 /** What is observed while clients are at work: docs/instruments.md. */
 export type ObserveSpec = {
   /**
-   * What to read once a second while clients are at work: auto (all that the server and this
-   * host have), none, or instruments or groups of them by name (pg,host.disk). What cannot be
-   * seen costs nothing and is told with its reason
+   * What to read once a second while clients run: auto (everything available on the server and
+   * this host), none, or names of instruments or groups (pg,host.disk). What is not available is
+   * listed with the reason
    */
   instruments: string;
   /**
-   * Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
-   * under the server's data, when that is on this host]
+   * Observe this disk of this host, such as nvme0n1 (repeatable) [default: the disk of the
+   * server's data directory, if it is on this host]
    */
   disk: Array<string>;
   /**
-   * Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
-   * node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
-   * labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. A login stands in the URL,
-   * https://USER:PASSWORD@HOST/PATH, or is a bearer token: token_file=PATH or token_env=NAME
-   * beside the filters
+   * Also read a Prometheus endpoint once a second, such as node_exporter on the server's host:
+   * node=http://db1:9100/metrics. Filters are metric names, with * as wildcard, and label
+   * values: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. Log in with
+   * https://USER:PASSWORD@HOST/PATH, or with a bearer token by adding token_file=PATH or
+   * token_env=NAME to the filters
    */
   scrape: Array<string>;
   /**
-   * Serve the running trial to a Prometheus: http://ADDR/metrics. A port alone is on this host
-   * only [default: no]
+   * Serve metrics of the running trial for Prometheus at http://ADDR/metrics. A port alone
+   * listens on 127.0.0.1 only [default: off]
    */
   metrics_listen: string | null;
 };
@@ -427,22 +424,32 @@ export type ObserveSpec = {
  */
 export type TargetSpec = {
   /**
-   * Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; what it leaves
-   * open comes from the PG* environment, as with psql. Without a target in either, pgdyno uses
-   * its kept server or starts one for this run. Several times, or with a list of hosts: clients
-   * are dealt over all of them, client i to endpoint i modulo their number
+   * Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; missing parts come
+   * from the PG* environment variables, as with psql. Without either, pgdyno uses the server of
+   * `pgdyno server start` or starts one for this run. Repeated, or with a list of hosts: clients
+   * are spread over all of them, client i to endpoint i modulo their number
    */
   url: Array<string>;
   /**
-   * Use all nodes of the cluster that the server belongs to as endpoints: asked of the server
-   * in SQL, or of a node's HTTP port (CockroachDB: --discover=http://HOST:8080)
+   * Use all nodes of the server's cluster as endpoints, found by SQL or through a node's HTTP
+   * port (CockroachDB: --discover=http://HOST:8080)
    */
   discover: string | null;
-  /** Where the PostgreSQL server's programs are, for a server of pgdyno's own */
+  /**
+   * How long the server may stay silent before it answers a query of pgdyno itself; 0: no limit.
+   * Statements that change or maintain something have no limit [default: 30s]
+   */
+  silence_timeout_s?: number;
+  /**
+   * How long pgdyno's own statements wait for a lock; not those of the workload
+   * [default: the server's lock_timeout]
+   */
+  lock_timeout_s?: number;
+  /** Directory of PostgreSQL's programs, for a private server */
   pg_bindir: string | null;
-  /** Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB */
+  /** Setting of the private server (repeatable), such as shared_buffers=1GB */
   pg_set: Array<string>;
-  /** Unprivileged system user that runs a server of pgdyno's own when pgdyno is root */
+  /** Unprivileged system user that runs the private server when pgdyno runs as root */
   pg_user: string | null;
 };
 
@@ -532,13 +539,13 @@ export type Fact<T> = T | {
   unknown: string
 };
 
-/** A node of a cluster, as the cluster tells of it. */
+/** A node of a cluster, as the cluster reports it. */
 export type ClusterNode = {
   /** Its number, where nodes have one. */
   id: string | null;
   /** `host:port` for clients. */
   address: string;
-  /** Where it stands. */
+  /** Its position. */
   locality: string | null;
   /** What it runs. */
   version: string | null;
@@ -689,7 +696,7 @@ export type Work = {
   backoff_us: number;
   /** Transactions that failed with an error that might be tried again, and were not any more. */
   given_up: number;
-  /** Retries that the server made itself, as committed transactions tell. */
+  /** Retries that the server made itself, as committed transactions report. */
   server_retries: number;
 };
 
@@ -769,7 +776,7 @@ export type EndedBy = "steady" | "limit" | "trial";
 export type Figure = "throughput" | "response_time";
 
 /** What the draws came to. */
-export type Touched = {
+export type KeySkew = {
   /** Draws that were made. */
   draws: number;
   /** Whether the run made more than were replayed. */
@@ -794,11 +801,11 @@ export type Accounted = {
   cpus: number | null;
   /** Counters of the buffer pool. */
   buffers: Fact<BufferCounters>;
-  /** Reads of tables and indexes by who made them, where the server tells. */
+  /** Reads of tables and indexes by who made them, where the server reports. */
   io: Fact<Array<IoRow>>;
   /** Bytes of log written. */
   wal_bytes: Fact<number>;
-  /** What the device under the server's files did, for whomever. */
+  /** What the device under the server's files did (all processes). */
   device: Fact<DeviceUse>;
   /** CPU time of all the server's processes, in microseconds. */
   cpu_us: Fact<number>;
@@ -1091,7 +1098,7 @@ export type ClientCpu = {
   us_per_transaction: number | null;
   /** How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known. */
   io: string | null;
-  /** Where io_uring was looked for in vain: why. */
+  /** Where io_uring was looked for without success: why. */
   why_not_io_uring: string | null;
   /** By thread. */
   threads: Array<ClientThread>;
@@ -1139,7 +1146,7 @@ export type Stored = {
   uuid: string;
   /** `complete`, `aborted`, … */
   state: State;
-  /** Why it did not come to its end. */
+  /** Why it did not end. */
   reason: string | null;
   /** When it ended, UTC. */
   ended: string | null;
@@ -1307,7 +1314,7 @@ export type StatementWait = {
 };
 
 /** What the database holds beside what was counted, such as rows of pgbench_history. */
-export type Books = {
+export type Balance = {
   /** `null`: that cannot be said. */
   balanced: boolean | null;
   /** In a sentence. */
@@ -1320,13 +1327,13 @@ export type Instrument = {
   name: string;
   /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
   source: string;
-  /** The column that it stands in. */
+  /** Its column. */
   of: InstrumentOf;
   /** What it did not see. */
   gaps: Array<Gap>;
 };
 
-/** The column that an instrument stands in. */
+/** An instrument's column. */
 export type InstrumentOf = "server" | "host" | "client" | "other";
 
 /** What an instrument did not see. */
@@ -1408,7 +1415,7 @@ export type Event = {
   text: string;
   /** The instrument that saw it. */
   source?: string;
-  /** Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet. */
+  /** For a checkpoint: start of its sync phase, after `at_us`. No instrument reports it yet. */
   sync_after_us?: number;
   /** How long that took. */
   sync_us?: number;
@@ -1456,7 +1463,7 @@ export type ServerStatement = {
   time_us: number;
   /** Rows it gave or changed. */
   rows: number | null;
-  /** What else the server tells, by its own names. */
+  /** What else the server reports, by its own names. */
   details: { [key in string]: number };
 };
 
@@ -1498,7 +1505,7 @@ export type Setting = {
   default: string | null;
   /** Where it is set. */
   from: string | null;
-  /** Whether it stands here though it is the default. No verdict names any yet. */
+  /** Whether it is listed although it is the default. No verdict names any yet. */
   named_by_verdict?: boolean;
 };
 
@@ -1755,7 +1762,7 @@ export type Capacity = {
 export type Ladder = {
   /** The point without its rate. */
   point: unknown;
-  /** What tells it from the others, for people. */
+  /** What distinguishes it from the others, as text. */
   title: string;
   /** By rate, the lowest first. */
   loads: Array<Load>;
@@ -1818,7 +1825,7 @@ export type RetriesLab = {
   pgdyno: string;
   /** True: a first look. */
   exploratory: boolean;
-  /** The workload's name; `null`: no trial came to its end. So with `variables`, `trial` and `target`. */
+  /** The workload's name; `null`: no trial ended. So with `variables`, `trial` and `target`. */
   workload: string | null;
   /** What its clients started with. */
   variables: { [key in string]: string } | null;
@@ -1828,7 +1835,7 @@ export type RetriesLab = {
   target: LabTarget | null;
   /** One for each number of clients, isolation level, policy. */
   points: Array<LabPoint>;
-  /** What is to be said of all points. */
+  /** Remarks on all points. */
   says: Array<string>;
 };
 
@@ -1866,7 +1873,7 @@ export type LabPoint = {
 export type LabForm = {
   /** Its name. */
   form: string;
-  /** `null`: no trial came to its end. */
+  /** `null`: no trial ended. */
   goodput_per_s: LabGoodput | null;
   /** Of all repeats, from the start of each transaction's first try. */
   service: Latencies;
@@ -1880,7 +1887,7 @@ export type LabForm = {
   given_up: number;
   /** Retries by clients. */
   retries: number;
-  /** Retries by the server, as transactions tell or as it counts. */
+  /** Retries by the server, as transactions report or as it counts. */
   server_retries: number;
   /** `null`: nothing was committed. */
   retries_per_commit: number | null;
@@ -1974,7 +1981,7 @@ export type CalibrationLine = {
   parts: { [key in string]: number };
   /** Of a miss. */
   cause: Cause | null;
-  /** Why the figure may be worth less than it seems. */
+  /** Why the figure is doubtful. */
   doubts: Array<string>;
   /** What the server counted. */
   server_side: Fact<Grown>;
@@ -1994,7 +2001,7 @@ export type Range = {
 /** What came of an expectation. */
 export type LineVerdict = "met" | "better" | "missed";
 
-/** Why an expectation was missed, as far as that can be told. */
+/** The likely cause of a missed expectation. */
 export type Cause = {
   /** The greatest part. */
   part: Part;
@@ -2253,7 +2260,7 @@ export type OverTime = {
   p99_high_us?: Array<number | null>;
 };
 
-/** A figure of B beside A's. */
+/** A figure of B vs. A's. */
 export type Difference = {
   /** `goodput`, `p50`, `p99.9`. */
   figure: string;
@@ -2316,7 +2323,7 @@ export type ComparedStatement = {
 export type Changed = {
   /** `setting`, `version`, `server`, `host`, `trial`. */
   kind: string;
-  /** Where it stands: `server.version`. */
+  /** Its position: `server.version`. */
   name: string;
   /** A's value; `–` where it has none. */
   a: string;

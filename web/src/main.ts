@@ -57,11 +57,11 @@ function start(): void {
   try {
     data = JSON.parse(text) as Data | null;
   } catch {
-    fail('This report cannot be read', 'Its data are cut off or damaged. Write it again: pgdyno report.');
+    fail('This report cannot be read', 'Its data is truncated or damaged. Write it again: pgdyno report.');
     return;
   }
   if (data === null) {
-    fail('No data', 'This is the empty page that pgdyno puts its reports into.');
+    fail('No data', 'This is the empty template of pgdyno’s reports.');
     return;
   }
   if (data.format !== FORMAT) {

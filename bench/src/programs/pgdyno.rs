@@ -1,4 +1,4 @@
-//! pgdyno itself, by its native door and with its defaults.
+//! pgdyno itself, by `pgdyno run` and with its defaults.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -15,10 +15,10 @@ use super::connect;
 use super::flavour::{Flavour, PG_VERSION, PG_VERSION_NUM};
 use super::hdr_log::HdrLog;
 use super::log_files::LogFiles;
+use super::messages::{Kind, Messages, Stop, write_all};
 use super::options::{self, Bench};
 use super::progress::Progress;
 use super::report::Report;
-use super::say::{Kind, Say, Stop, write_all};
 use super::table_info::{self, TableInfo};
 use super::watch::Watch;
 use pgdyno_database::dialect::Product;
@@ -29,7 +29,7 @@ use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::{self, Trial};
 
-use pgdyno_output::{Keep, rescued, write_answer};
+use pgdyno_output::{Keep, rescued, write_promised};
 use pgdyno_workload::mix::WeightedScript;
 
 /// pgbench's exit code when a client has ended before its time.
@@ -41,25 +41,22 @@ const ABORTED: u8 = 2;
 /// What ends it before the run, in pgbench's words.
 pub fn run(
     target: &options::Target,
-    asked: Bench,
+    options: Bench,
     flavour: &'static Flavour,
-    say: &Say,
+    say: &Messages,
 ) -> Result<u8, Stop> {
-    let json_to = match &asked.json {
+    let json_to = match &options.json {
         Some(path) => Sink::create(path)?,
         None => Sink::None,
     };
-    let keep = match &asked.store {
-        Some(path) => Keep::open(path.as_deref())?,
-        None => Keep::nothing(),
-    };
+    let keep = Keep::open(options.store.as_ref().map(Option::as_deref))?;
     let (target, mut session) = connect::open(target, say)
         .map_err(|stop| stop.and(Kind::Error, "could not create connection for setup"))?;
-    write_answer(format_args!("{}\n", version_line(&session, flavour)))?;
-    say.told(Kind::Debug, &debug_line(&session, &asked));
-    let tables = if asked.uses_builtin {
+    write_promised(format_args!("{}\n", version_line(&session, flavour)))?;
+    say.told(Kind::Debug, &debug_line(&session, &options));
+    let tables = if options.uses_builtin {
         let tables = table_info::read(&mut session, flavour)?;
-        if asked.scale.is_some() {
+        if options.scale.is_some() {
             let prefix = flavour.prefix;
             let text = format!(
                 "scale option ignored, using count from {prefix}_branches table ({})",
@@ -70,35 +67,35 @@ pub fn run(
         tables
     } else {
         TableInfo {
-            scale: asked.scale.unwrap_or(1) as i32,
+            scale: options.scale.unwrap_or(1) as i32,
             partitions: None,
         }
     };
-    if !asked.no_vacuum {
-        vacuum(&mut session, asked.vacuum_all, flavour, say);
+    if !options.no_vacuum {
+        vacuum(&mut session, options.vacuum_all, flavour, say);
     }
-    let trial = to_trial(&asked, flavour, say);
+    let trial = to_trial(&options, flavour, say);
     let max_tries = trial.spec.retry.tries();
-    let scripts: Vec<WeightedScript> = weighted(&asked);
+    let scripts: Vec<WeightedScript> = weighted(&options);
     let names: Vec<String> = scripts.iter().map(|script| script.name.clone()).collect();
     // The run itself needs none of what is asked of the server for the document and the store.
-    let wants_facts = asked.json.is_some() || asked.store.is_some();
+    let wants_facts = options.json.is_some() || options.store.is_some();
     let prepared = Prepared::of_scripts(
         target,
         scripts,
-        (asked.scripts.clone(), asked.names.clone()),
-        variables(&asked, tables),
+        (options.scripts.clone(), options.names.clone()),
+        variables(&options, tables),
         wants_facts.then_some(&mut session),
-        asked.clients as usize,
+        options.clients as usize,
     );
     session.close();
-    let log = asked.log.as_ref();
-    let hdr_log = asked.hdr_log.as_deref();
+    let log = options.log.as_ref();
+    let hdr_log = options.hdr_log.as_deref();
     let mut watch = Watch {
         say,
-        progress: Progress::new(&asked, max_tries),
+        progress: Progress::new(&options, max_tries),
         logs: log
-            .map(|log| LogFiles::create(log, &asked, max_tries))
+            .map(|log| LogFiles::create(log, &options, max_tries))
             .transpose()?,
         hdr_log: hdr_log
             .map(|path| HdrLog::create(path, &names))
@@ -106,11 +103,11 @@ pub fn run(
     };
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
-    let mut keep = keep.begin(&header::header(&trial.spec, &prepared))?;
-    let brake = EndOnInterrupt::on(&control, interrupts, interrupts.count());
+    let mut keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, interrupts.count());
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);
-    drop(brake);
+    drop(ends_on_interrupt);
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -131,12 +128,12 @@ pub fn run(
         });
     }
     let report = Report {
-        asked: &asked,
+        options: &options,
         max_tries,
         tables,
         recording,
     };
-    write_answer(format_args!("{}", report.text()))?;
+    write_promised(format_args!("{}", report.text()))?;
     json_to.write(&documents::whole(&outcome))?;
     for error in watch.take_errors() {
         say.told(Kind::Error, &error);
@@ -189,7 +186,7 @@ fn version_num(version: &str) -> String {
     (major * 10_000 + minor).to_string()
 }
 
-fn debug_line(session: &Session, asked: &Bench) -> String {
+fn debug_line(session: &Session, options: &Bench) -> String {
     let candidate = session.candidate();
     let port = match &candidate.addr {
         Addr::Tcp(address) => address.port().to_string(),
@@ -201,20 +198,20 @@ fn debug_line(session: &Session, asked: &Bench) -> String {
             .into_owned(),
     };
 
-    let (what, number) = match asked.duration_s {
-        0 => ("nxacts", asked.transactions),
+    let (what, number) = match options.duration_s {
+        0 => ("nxacts", options.transactions),
         duration_s => ("duration", duration_s),
     };
     format!(
         "pghost: {} pgport: {} nclients: {} {what}: {number} dbName: {}",
         candidate.host,
         port,
-        asked.clients,
+        options.clients,
         candidate.login.database()
     )
 }
 
-fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &Say) {
+fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &Messages) {
     let can_vacuum = Product::presumed(session).dialect.vacuum.is_some();
     let mut attempt = |sql: &str| {
         let sql = flavour.renamed(sql);
@@ -238,66 +235,63 @@ fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &S
     }
 }
 
-fn weighted(asked: &Bench) -> Vec<WeightedScript> {
+fn weighted(options: &Bench) -> Vec<WeightedScript> {
     let script = |(script, text): (&pgdyno_drive::Script, &String)| {
-        let name = script.program.script().name.clone();
-        WeightedScript {
-            file: name.clone(),
-            name,
-            text: text.clone(),
-            weight: script.weight as u32,
-            retries: None,
-            must_find: false,
-            touches: None,
-        }
+        let name = &script.program.script().name;
+        WeightedScript::plain(name, text.clone(), script.weight as u32)
     };
-    asked.scripts.iter().zip(&asked.texts).map(script).collect()
-}
-
-/// `:scale`, unless `-D` says otherwise. What else every client has, the engine knows.
-fn variables(asked: &Bench, tables: TableInfo) -> BTreeMap<String, String> {
-    let scale = ("scale".to_owned(), tables.scale.to_string());
-    std::iter::once(scale)
-        .chain(asked.defined.clone())
+    options
+        .scripts
+        .iter()
+        .zip(&options.texts)
+        .map(script)
         .collect()
 }
 
-fn to_trial(asked: &Bench, flavour: &Flavour, say: &Say) -> Trial {
-    let is_one_try = asked.max_tries == 0 && flavour.zero_tries_is_one;
-    let limit_us = asked.latency_limit_us;
-    let observe = match asked.store {
-        Some(_) => pgdyno_observe::Asked::auto(),
-        None => pgdyno_observe::Asked::default(),
+/// `:scale`, unless `-D` says otherwise. What else every client has, the engine knows.
+fn variables(options: &Bench, tables: TableInfo) -> BTreeMap<String, String> {
+    let scale = ("scale".to_owned(), tables.scale.to_string());
+    std::iter::once(scale)
+        .chain(options.defined.clone())
+        .collect()
+}
+
+fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
+    let is_one_try = options.max_tries == 0 && flavour.zero_tries_is_one;
+    let limit_us = options.latency_limit_us;
+    let observe = match options.store {
+        Some(_) => pgdyno_observe::ObserveOptions::auto(),
+        None => pgdyno_observe::ObserveOptions::default(),
     };
-    let transactions = u64::from(asked.transactions);
+    let transactions = u64::from(options.transactions);
     let spec = TrialSpec {
-        clients: Some(asked.clients),
-        threads: Some(asked.threads),
+        clients: Some(options.clients),
+        threads: Some(options.threads),
         transactions: (transactions > 0).then_some(transactions),
-        duration: Some(Duration::from_secs(asked.duration_s.into())),
-        warmup: Warmup::Given(asked.warmup),
-        rate: asked.rate,
+        duration: Some(Duration::from_secs(options.duration_s.into())),
+        warmup: Warmup::Given(options.warmup),
+        rate: options.rate,
         latency_limit: (limit_us > 0).then(|| Duration::from_micros(limit_us)),
         retry: RetryPolicy {
-            max_tries: Some(if is_one_try { 1 } else { asked.max_tries }),
+            max_tries: Some(if is_one_try { 1 } else { options.max_tries }),
             ..RetryPolicy::default()
         },
         errors: ErrorPolicy {
-            continue_on_error: asked.continue_on_error,
-            verbose_errors: asked.verbose_errors,
-            reconnect: asked.reconnect,
-            exit_on_abort: asked.exit_on_abort,
+            continue_on_error: options.continue_on_error,
+            verbose_errors: options.verbose_errors,
+            reconnect: options.reconnect,
+            exit_on_abort: options.exit_on_abort,
             trusts_commit: true,
             ends_on_last_try: flavour.ends_on_last_try,
             forgets_failures_at_end: true,
         },
-        query_mode: Some(asked.query_mode),
-        connection_per_transaction: asked.connect,
-        seed: Some(asked.seed as i64),
+        query_mode: Some(options.query_mode),
+        connection_per_transaction: options.connect,
+        seed: Some(options.seed as i64),
         observe: observe.spec.clone(),
         compatible: Compatible {
-            log_share: asked.log.as_ref().map(|log| log.sampling.unwrap_or(1.0)),
-            times_every_command: asked.report_per_command,
+            log_share: options.log.as_ref().map(|log| log.sampling.unwrap_or(1.0)),
+            times_every_command: options.report_per_command,
             debug: say.debug,
             transactions_per_client_max: None,
         },

@@ -1,7 +1,7 @@
 //! Numbers as C's library reads them, because pgbench's options are read with it: `atoi` and
 //! `atof` take what looks like a number from the beginning and ignore the rest.
 
-use super::say::Stop;
+use super::messages::Stop;
 
 /// C's white space.
 fn is_space(byte: u8) -> bool {
@@ -86,7 +86,7 @@ pub fn option_int(text: &str, name: &str, min: i32, max: i32) -> Result<i32, Sto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::say::{Kind, Line};
+    use crate::messages::{Kind, Line};
 
     #[test]
     fn what_looks_like_a_number_is_one() {

@@ -5,8 +5,8 @@ use pgdyno_platform::terminal;
 use pgdyno_session::{Env, Error, Given, Session, resolve};
 use pgdyno_wire::ConnectErrorKind;
 
+use super::messages::{Messages, Stop, theirs, write_all};
 use super::options;
-use super::say::{Say, Stop, write_all};
 use pgdyno_database::open::Target;
 use pgdyno_model::document::TargetKind;
 
@@ -14,12 +14,12 @@ use pgdyno_model::document::TargetKind;
 ///
 /// # Errors
 /// Why not, in libpq's words.
-pub fn open(asked: &options::Target, say: &Say) -> Result<(Target, Session), Stop> {
+pub fn open(options: &options::Target, say: &Messages) -> Result<(Target, Session), Stop> {
     let given = Given {
-        target: asked.database.clone(),
-        host: asked.host.clone(),
-        port: asked.port.clone(),
-        user: asked.user.clone(),
+        target: options.database.clone(),
+        host: options.host.clone(),
+        port: options.port.clone(),
+        user: options.user.clone(),
         password: None,
         fallback_application_name: Some(say.program().to_owned()),
     };
@@ -34,7 +34,9 @@ pub fn open(asked: &options::Target, say: &Say) -> Result<(Target, Session), Sto
         let target = Target::of(&info, TargetKind::Named).map_err(refused)?;
         match Session::connect(&target.endpoints[0].candidates, None) {
             Ok(mut session) => {
-                session.on_notice(|notice| write_all(&format!("{}\n", notice.libpq_notice_text())));
+                session.on_notice(|notice| {
+                    write_all(&theirs(&format!("{}\n", notice.libpq_notice_text())))
+                });
                 return Ok((target, session));
             }
             Err(error) if wants_password(&error) && !has_asked => {

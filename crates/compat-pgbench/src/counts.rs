@@ -1,4 +1,4 @@
-//! What pgbench counts, from what the engine books.
+//! What pgbench counts, from what the engine counts.
 
 use pgdyno_drive::record::{Counts, Failure, Outcome};
 

@@ -12,8 +12,8 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use pgdyno_drive::record::Interval;
 
+use super::messages::Stop;
 use super::progress::latencies;
-use super::say::Stop;
 
 /// The log of a run.
 pub struct HdrLog {
@@ -87,12 +87,13 @@ impl HdrLog {
         let start = Duration::from_secs_f64(interval.start_s());
         let length = Duration::from_secs_f64(interval.length_s());
         for (index, script) in interval.scripts.iter().enumerate() {
-            let Some(histogram) = latencies(script).histogram() else {
+            let histogram = latencies(script).histogram();
+            if histogram.is_empty() {
                 continue;
-            };
+            }
             let tag = self.tags.get(index).and_then(|tag| Tag::new(tag));
             writer
-                .write_histogram(histogram, start, length, tag)
+                .write_histogram(&histogram.dense(), start, length, tag)
                 .map_err(|error| format!("{error:?}"))?;
         }
         Ok(())

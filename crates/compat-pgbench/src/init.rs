@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::terminal;
-use pgdyno_session::{Error, Session};
+use pgdyno_session::{Error, Patience, Session};
 
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
-use pgdyno_workload::stop::{Canceller, Stop};
+use pgdyno_workload::stop::Stop;
 
+use crate::messages::theirs;
 pub use pgdyno_workload::pgbench_tables::{PartitionMethod, Tables};
 use progress::Progress;
 
@@ -114,11 +115,14 @@ fn run_on(
         )));
     }
     let stop = Stop::new(interrupts);
-    let tell = |sent: &Result<(), Error>| match sent {
-        Ok(()) => pgdyno_output::remark!("Cancel request sent"),
-        Err(error) => pgdyno_output::remark!("Could not send cancel request: {error}"),
-    };
-    let canceller = Canceller::start(session.cancel_handle(), stop, tell);
+    session.set_patience(Patience {
+        interrupts,
+        on_cancel: Some(|sent| match sent {
+            Ok(()) => pgdyno_output::remark!("Cancel request sent"),
+            Err(error) => pgdyno_output::remark!("Could not send cancel request: {error}"),
+        }),
+        ..Patience::default()
+    });
     Init {
         session,
         options,
@@ -126,7 +130,6 @@ fn run_on(
         schema,
         screen,
         stop,
-        canceller: Some(canceller),
     }
     .steps()
     .map_err(|failure| match stop.exit_code() {
@@ -164,8 +167,6 @@ struct Init<'s, 'o, 'p> {
     schema: Schema<'o>,
     screen: Screen<'p>,
     stop: Stop,
-    /// None once something has failed.
-    canceller: Option<Canceller>,
 }
 
 impl Init<'_, '_, '_> {
@@ -365,17 +366,13 @@ impl Init<'_, '_, '_> {
             return Err(self.interrupted(&sql));
         }
         match self.send(&sql, fill, rows, telling) {
-            Ok(()) if self.stop.asked() => {
-                self.canceller = None;
-                Err(Failure::new("PQendcopy failed"))
-            }
+            Ok(()) if self.stop.asked() => Err(Failure::new("PQendcopy failed")),
             Ok(()) => Ok(()),
             Err(Refused::Start(error)) => {
                 let text = self.failed(&error, Some(&sql));
                 Err(Failure::new(format!("unexpected copy in result: {text}")))
             }
             Err(Refused::Rows(_)) if self.session.is_broken() => {
-                self.canceller = None;
                 Err(Failure::new("PQputline failed"))
             }
             Err(Refused::Rows(error) | Refused::End(error)) => {
@@ -436,7 +433,7 @@ impl Init<'_, '_, '_> {
 
     fn print_notices(&mut self) {
         for notice in self.session.take_notices() {
-            self.screen.line(&notice.libpq_notice_text());
+            self.screen.line(&theirs(&notice.libpq_notice_text()));
         }
     }
 
@@ -447,19 +444,17 @@ impl Init<'_, '_, '_> {
 
     /// The interrupt came between two statements: as if it had come in the one that is due.
     fn interrupted(&mut self, sql: &str) -> Failure {
-        self.canceller = None;
         query_failed("ERROR:  canceling statement due to user request", sql)
     }
 
-    /// libpq's text for an error. What is said about a cancel request stands before it.
+    /// libpq's text for an error.
     fn failed(&mut self, error: &Error, sql: Option<&str>) -> String {
-        self.canceller = None;
-        match error {
-            Error::Server(server) if self.session.is_broken() => {
+        match error.server() {
+            Some(server) if self.session.is_broken() => {
                 format!("{}\n{}", server.libpq_text(sql), Error::closed())
             }
-            Error::Server(server) => server.libpq_text(sql),
-            other => other.to_string(),
+            Some(server) => server.libpq_text(sql),
+            None => error.to_string(),
         }
     }
 }
@@ -468,7 +463,7 @@ fn query_failed(text: &str, sql: &str) -> Failure {
     Failure::new(format!("query failed: {text}")).detail(format!("Query was: {sql}"))
 }
 
-/// Where a copy came to its end.
+/// Where a copy ended.
 enum Refused {
     /// Before any row.
     Start(Error),

@@ -18,10 +18,10 @@ mod hdr_log;
 mod help;
 mod init;
 mod log_files;
+mod messages;
 mod options;
 mod progress;
 mod report;
-mod say;
 mod scripts;
 mod seed;
 mod table_info;
@@ -31,8 +31,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use flavour::Flavour;
-use options::{Asked, Job, Surroundings};
-use say::{Kind, Say, Stop};
+use messages::{Kind, Messages, Stop};
+use options::{Job, PgbenchOptions, Surroundings};
 
 use pgdyno_output::write_answer;
 
@@ -46,7 +46,7 @@ pub fn program_name(argv0: &str) -> &str {
 
 /// Does what this command line says; `argv0` is the program's name as it was typed.
 pub fn open(argv0: &str, arguments: Vec<String>, flavour: &'static Flavour) -> ExitCode {
-    let mut say = Say::new(program_name(argv0));
+    let mut say = Messages::new(program_name(argv0));
     let done = match arguments.first().map(String::as_str) {
         Some("--help" | "-?") => print(&help::help(flavour)),
         Some("--version" | "-V") => print(&help::version(flavour)),
@@ -67,10 +67,10 @@ fn run(
     argv0: &str,
     arguments: Vec<String>,
     flavour: &'static Flavour,
-    say: &mut Say,
+    say: &mut Messages,
 ) -> Result<u8, Stop> {
-    let asked = options::read(argv0, arguments, flavour, &surroundings(), say)?;
-    let Asked { target, job } = asked;
+    let options = options::read(argv0, arguments, flavour, &surroundings(), say)?;
+    let PgbenchOptions { target, job } = options;
     match job {
         Job::Bench(bench) => bench::run(&target, *bench, flavour, say),
         Job::Initialize(options) => {
@@ -100,7 +100,7 @@ fn surroundings() -> Surroundings {
         database: filled("PGDATABASE")
             .or_else(|| filled("PGUSER"))
             .or_else(os_user),
-        // Where the limit cannot be told, connecting says which client had no descriptor.
+        // Where the limit cannot be determined, connecting says which client had no descriptor.
         open_files_max: pgdyno_platform::limits::raise_open_files().unwrap_or(u64::MAX),
     }
 }

@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pgdyno_drive::record::LoggedTransaction;
 
 use super::counts::{Counted, counted};
+use super::messages::Stop;
 use super::options::{Bench, Log};
-use super::say::Stop;
 use pgdyno_workload::script_files::reason;
 
 /// The logs of all threads.
@@ -95,7 +95,7 @@ impl LogFiles {
     ///
     /// # Errors
     /// One cannot be created.
-    pub fn create(log: &Log, asked: &Bench, max_tries: u32) -> Result<Self, Stop> {
+    pub fn create(log: &Log, options: &Bench, max_tries: u32) -> Result<Self, Stop> {
         let pid = std::process::id();
         let create = |thread: u32| {
             let path = match thread {
@@ -115,14 +115,14 @@ impl LogFiles {
         Ok(Self {
             form: Form {
                 aggregate_us: log.aggregate_s.map(|s| u64::from(s) * 1_000_000),
-                with_rate: asked.rate.is_some(),
-                with_limit: asked.latency_limit_us > 0,
+                with_rate: options.rate.is_some(),
+                with_limit: options.latency_limit_us > 0,
                 with_retries: max_tries != 1,
-                failures_detailed: asked.failures_detailed,
-                continues_on_error: asked.continue_on_error,
-                goes_on: asked.goes_on(),
+                failures_detailed: options.failures_detailed,
+                continues_on_error: options.continue_on_error,
+                goes_on: options.goes_on(),
             },
-            files: (0..asked.threads)
+            files: (0..options.threads)
                 .map(create)
                 .collect::<Result<_, Stop>>()?,
             started_us: 0,

@@ -17,15 +17,15 @@ use pgdyno_script::Names;
 use super::flavour::Flavour;
 use super::getopt::GetOpt;
 use super::init::InitOptions;
-use super::say::{Kind, Line, Say, Stop};
+use super::messages::{Kind, Line, Messages, Stop};
 use super::seed;
 use reader::Reader;
 use table::{BATCH_SIZE, LONG, SHORT};
 
 /// What the command line asks for.
 #[derive(Debug)]
-pub struct Asked {
-    /// Where the database is.
+pub struct PgbenchOptions {
+    /// The server's options.
     pub target: Target,
     /// What is to be done there.
     pub job: Job,
@@ -200,8 +200,8 @@ pub fn read(
     arguments: Vec<String>,
     flavour: &'static Flavour,
     around: &Surroundings,
-    say: &mut Say,
-) -> Result<Asked, Stop> {
+    say: &mut Messages,
+) -> Result<PgbenchOptions, Stop> {
     let mut reader = Reader::new(flavour, around);
     if let Some(seed) = &around.random_seed {
         reader.random_seed(seed, "PGBENCH_RANDOM_SEED environment variable", say)?;
@@ -221,14 +221,14 @@ pub fn read(
     reader.finish(getopt.others(), say)
 }
 
-fn misunderstood(argv0: &str, complaint: &str, say: &Say) -> Stop {
+fn misunderstood(argv0: &str, complaint: &str, say: &Messages) -> Stop {
     Stop {
         lines: vec![Line::Raw(format!("{argv0}: {complaint}\n")), try_help(say)],
         code: 1,
     }
 }
 
-fn try_help(say: &Say) -> Line {
+fn try_help(say: &Messages) -> Line {
     let text = format!("Try \"{} --help\" for more information.", say.program());
     Line::Told(Kind::Hint, text)
 }

@@ -25,15 +25,15 @@ pub struct Progress {
 
 impl Progress {
     /// `None` when there are to be no progress lines.
-    pub fn new(asked: &Bench, max_tries: u32) -> Option<Self> {
+    pub fn new(options: &Bench, max_tries: u32) -> Option<Self> {
         Some(Self {
-            every_s: f64::from(asked.progress_s?),
-            with_timestamp: asked.progress_timestamp,
-            with_rate: asked.rate.is_some(),
-            with_skipped: asked.rate.is_some() && asked.latency_limit_us > 0,
+            every_s: f64::from(options.progress_s?),
+            with_timestamp: options.progress_timestamp,
+            with_rate: options.rate.is_some(),
+            with_skipped: options.rate.is_some() && options.latency_limit_us > 0,
             with_retries: max_tries != 1,
-            goes_on: asked.goes_on(),
-            percentiles: asked.percentiles.clone().unwrap_or_default(),
+            goes_on: options.goes_on(),
+            percentiles: options.percentiles.clone().unwrap_or_default(),
             started: UNIX_EPOCH,
             gathered: ScriptInterval::default(),
             gathered_s: 0.0,

@@ -15,7 +15,7 @@ use pgdyno_model::text::{ms, percentile_name};
 /// What a report is about.
 pub struct Report<'a> {
     /// What was asked for.
-    pub asked: &'a Bench,
+    pub options: &'a Bench,
     /// Tries of a transaction, 0 for no limit.
     pub max_tries: u32,
     /// The scale to be shown, and partitions.
@@ -39,17 +39,17 @@ impl Report<'_> {
     }
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
-        let asked = self.asked;
+        let options = self.options;
         let measured = &self.recording.measured;
         let all = measured.all();
-        let tally = Tally::of(&all.counts, asked.goes_on());
+        let tally = Tally::of(&all.counts, options.goes_on());
         self.parameters(out, &tally)?;
         // Nothing else makes sense when clients have ended before their first transaction.
         if tally.total() == 0 {
             return Ok(());
         }
         self.counts(out, &tally, "", "number of")?;
-        if asked.latency_limit_us > 0 {
+        if options.latency_limit_us > 0 {
             let share = match tally.processed {
                 0 => 0.0,
                 processed => percent(tally.late, processed),
@@ -57,7 +57,7 @@ impl Report<'_> {
             writeln!(
                 out,
                 "number of transactions above the {:.1} ms latency limit: {}/{} ({share:.3}%)",
-                asked.latency_limit_us as f64 / 1000.0,
+                options.latency_limit_us as f64 / 1000.0,
                 tally.late,
                 tally.processed
             )?;
@@ -75,13 +75,13 @@ impl Report<'_> {
         self.connections(out, measured, &tally)?;
         self.outages(out)?;
         self.warm_up(out)?;
-        let of_scripts = asked.scripts.len() > 1;
-        if of_scripts || asked.report_per_command {
-            for index in 0..asked.scripts.len() {
+        let of_scripts = options.scripts.len() > 1;
+        if of_scripts || options.report_per_command {
+            for index in 0..options.scripts.len() {
                 if of_scripts {
                     self.script(out, index, &tally)?;
                 }
-                if asked.report_per_command {
+                if options.report_per_command {
                     self.statements(out, index, of_scripts)?;
                 }
             }
@@ -90,8 +90,8 @@ impl Report<'_> {
     }
 
     fn parameters(&self, out: &mut String, tally: &Tally) -> std::fmt::Result {
-        let asked = self.asked;
-        let title = match asked.scripts.as_slice() {
+        let options = self.options;
+        let title = match options.scripts.as_slice() {
             [script] => script.program.script().name.as_str(),
             _ => "multiple scripts",
         };
@@ -101,23 +101,23 @@ impl Report<'_> {
             writeln!(out, "partition method: {}", method.name())?;
             writeln!(out, "partitions: {parts}")?;
         }
-        writeln!(out, "query mode: {}", asked.query_mode.name())?;
-        writeln!(out, "number of clients: {}", asked.clients)?;
-        writeln!(out, "number of threads: {}", asked.threads)?;
+        writeln!(out, "query mode: {}", options.query_mode.name())?;
+        writeln!(out, "number of clients: {}", options.clients)?;
+        writeln!(out, "number of threads: {}", options.threads)?;
         if self.max_tries > 0 {
             writeln!(out, "maximum number of tries: {}", self.max_tries)?;
         }
         let processed = tally.processed;
-        if asked.duration_s == 0 {
-            let each = asked.transactions;
-            let wanted = u64::from(each) * u64::from(asked.clients);
+        if options.duration_s == 0 {
+            let each = options.transactions;
+            let wanted = u64::from(each) * u64::from(options.clients);
             writeln!(out, "number of transactions per client: {each}")?;
             writeln!(
                 out,
                 "number of transactions actually processed: {processed}/{wanted}"
             )
         } else {
-            writeln!(out, "duration: {} s", asked.duration_s)?;
+            writeln!(out, "duration: {} s", options.duration_s)?;
             writeln!(
                 out,
                 "number of transactions actually processed: {processed}"
@@ -133,17 +133,17 @@ impl Report<'_> {
         indent: &str,
         number_of: &str,
     ) -> std::fmt::Result {
-        let asked = self.asked;
+        let options = self.options;
         let total = tally.total();
         let mut share = |what: &str, number: u64| {
             let percent = percent(number, total);
             writeln!(out, "{indent}{number_of} {what}: {number} ({percent:.3}%)")
         };
         share("failed transactions", tally.failed())?;
-        if asked.failures_detailed {
+        if options.failures_detailed {
             share("serialization failures", tally.serialization)?;
             share("deadlock failures", tally.deadlock)?;
-            if asked.goes_on() {
+            if options.goes_on() {
                 share("other failures", tally.other)?;
             }
         }
@@ -153,7 +153,7 @@ impl Report<'_> {
         if self.max_tries != 1 {
             writeln!(out, "{indent}total {number_of} retries: {}", tally.retries)?;
         }
-        if asked.rate.is_some() && asked.latency_limit_us > 0 {
+        if options.rate.is_some() && options.latency_limit_us > 0 {
             let percent = percent(tally.skipped, total);
             let skipped = tally.skipped;
             writeln!(
@@ -171,13 +171,13 @@ impl Report<'_> {
         all: &ScriptInterval,
         tally: &Tally,
     ) -> std::fmt::Result {
-        let asked = self.asked;
+        let options = self.options;
         let is_measured =
-            asked.rate.is_some() || asked.progress_s.is_some() || asked.latency_limit_us > 0;
+            options.rate.is_some() || options.progress_s.is_some() || options.latency_limit_us > 0;
         if is_measured {
             average_and_stddev(out, "latency", latencies(all))?;
         } else {
-            let clients = f64::from(asked.clients);
+            let clients = f64::from(options.clients);
             let average_us = measured.elapsed_us as f64 * clients / tally.total() as f64;
             let note = if tally.failed() > 0 {
                 " (including failures)"
@@ -195,7 +195,7 @@ impl Report<'_> {
         indent: &str,
         latencies: &Latencies,
     ) -> std::fmt::Result {
-        for percent in self.asked.percentiles.iter().flatten() {
+        for percent in self.options.percentiles.iter().flatten() {
             let name = percentile_name(*percent);
             match latencies.percentile_us(*percent) {
                 Some(us) => writeln!(out, "{indent}latency {name} = {} ms", ms(us))?,
@@ -211,7 +211,7 @@ impl Report<'_> {
     fn connections(&self, out: &mut String, measured: &Phase, tally: &Tally) -> std::fmt::Result {
         let connections = &self.recording.connections;
         let tps = tally.processed as f64 * 1e6 / measured.elapsed_us as f64;
-        if self.asked.connect {
+        if self.options.connect {
             let total_us = connections.latencies.sum_us() as f64;
             let average_us = total_us / (tally.processed + tally.failed()) as f64;
             let average_ms = average_us / 1000.0;
@@ -226,7 +226,7 @@ impl Report<'_> {
 
     fn outages(&self, out: &mut String) -> std::fmt::Result {
         let outages = &self.recording.outages;
-        if !self.asked.reconnect {
+        if !self.options.reconnect {
             return Ok(());
         }
         let Some(mean_us) = outages.lengths.mean_us() else {
@@ -251,7 +251,7 @@ impl Report<'_> {
         let Some(warmup) = &self.recording.warmup else {
             return Ok(());
         };
-        let tally = Tally::of(&warmup.all().counts, self.asked.goes_on());
+        let tally = Tally::of(&warmup.all().counts, self.options.goes_on());
         writeln!(
             out,
             "warm-up (not in the figures above): {} transactions in {:.3} s (tps = {:.6})",
@@ -265,7 +265,7 @@ impl Report<'_> {
         let measured = &self.recording.measured;
         let (record, script) = (&self.recording.scripts[index], &measured.scripts[index]);
         let weights: u64 = self.recording.scripts.iter().map(|s| s.weight).sum();
-        let tally = Tally::of(&script.counts, self.asked.goes_on());
+        let tally = Tally::of(&script.counts, self.options.goes_on());
         let weight = record.weight;
         writeln!(out, "SQL script {}: {}", index + 1, record.name)?;
         writeln!(

@@ -4,9 +4,14 @@
 use pgdyno_script::{Names, Script};
 
 use super::flavour::Flavour;
-use super::say::Stop;
+use super::messages::Stop;
 use pgdyno_workload::mix::MAX_SCRIPTS;
+use pgdyno_workload::params::Params;
 use pgdyno_workload::{script_files, shipped};
+
+/// pgbench takes scripts of any length; here one that has no end is an error before it has all of the
+/// memory.
+const SCRIPT_MIB_MAX: u64 = 128;
 
 /// A built-in script.
 struct Builtin {
@@ -69,7 +74,7 @@ fn find(name: &str) -> Result<&'static Builtin, Stop> {
 
 fn text(builtin: &Builtin, flavour: &Flavour) -> Result<String, Stop> {
     let pack = shipped::find(builtin.pack).map_err(|error| Stop::fatal(error.to_string()))?;
-    let values = pack.values_of(None).map_err(Stop::fatal)?;
+    let values = Params::values_of(&pack, None).map_err(Stop::fatal)?;
     let scripts = pack.scripts(None, &values).map_err(Stop::fatal)?;
     let text = scripts.iter().map(|script| script.text.as_str());
     Ok(flavour.renamed(&text.collect::<String>()))
@@ -103,10 +108,10 @@ impl Scripts {
     /// `-f FILE[@W]`.
     ///
     /// # Errors
-    /// The file cannot be read, there is a mistake in it, or its weight is malformed.
+    /// The file cannot be read or has no end, there is a mistake in it, or its weight is malformed.
     pub fn add_file(&mut self, option: &str) -> Result<(), Stop> {
         let (file, weight) = script_files::split_weight(option).map_err(Stop::fatal)?;
-        let text = script_files::text(file).map_err(Stop::fatal)?;
+        let text = script_files::text(file, SCRIPT_MIB_MAX).map_err(Stop::fatal)?;
         self.add(file, &text, weight)
     }
 
@@ -132,7 +137,7 @@ impl Scripts {
 mod tests {
     use super::*;
     use crate::flavour::{PGBENCH, YSQL_BENCH};
-    use crate::say::{Kind, Line};
+    use crate::messages::{Kind, Line};
 
     #[test]
     fn a_builtin_is_named_by_any_prefix_that_only_it_has() {

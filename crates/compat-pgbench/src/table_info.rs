@@ -6,7 +6,7 @@ use pgdyno_session::{Error, Session};
 use super::c_numbers::atoi;
 use super::flavour::Flavour;
 use super::init::PartitionMethod;
-use super::say::{Kind, Stop};
+use super::messages::{Kind, Stop};
 
 /// SQLSTATE of a table that is not there.
 const UNDEFINED_TABLE: &str = "42P01";

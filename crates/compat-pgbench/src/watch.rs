@@ -8,13 +8,13 @@ use pgdyno_model::Observer;
 
 use super::hdr_log::HdrLog;
 use super::log_files::LogFiles;
+use super::messages::{Kind, Messages, theirs, write_all};
 use super::progress::Progress;
-use super::say::{Kind, Say, write_all};
 
 /// Watches a run.
 pub struct Watch<'a> {
     /// Where messages go.
-    pub say: &'a Say,
+    pub say: &'a Messages,
     /// `-P`
     pub progress: Option<Progress>,
     /// `-l`
@@ -62,8 +62,8 @@ impl<O> Observer<O> for Watch<'_> {
     fn message(&mut self, message: &Message) {
         let text = &message.text;
         match message.level {
-            // What a script's debug() says has no name before it.
-            Level::Debug => write_all(&format!("{text}\n")),
+            // What a script's debug() and the server say has no name before it.
+            Level::Debug | Level::Notice => write_all(&theirs(&format!("{text}\n"))),
             Level::Trace => self.say.told(Kind::Debug, text),
             Level::Info => self.say.told(Kind::Info, text),
             Level::Error => self.say.told(Kind::Error, text),

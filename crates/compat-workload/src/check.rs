@@ -7,7 +7,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::KeyFormat;
 use pgdyno_session::{Session, quote_literal};
 
-use super::{Asked, tables};
+use super::{WorkloadOptions, tables};
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::remark;
@@ -20,13 +20,13 @@ const KEYS_A_QUERY: u64 = 500;
 ///
 /// # Errors
 /// What is missing, or stands in the way.
-pub fn open(asked: &Asked) -> Result<u8, Failure> {
+pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
-    let target = tables::target(asked.place.urls())?;
+    let target = tables::target(options.place.urls())?;
     let (mut session, product) = tables::session(&target)?;
     tables::must_be_there(&mut session, &product)?;
     // Nothing is loaded here: what is there is compared with what was asked for.
-    let (loaded, how) = tables::as_loaded(asked, &target, &mut session, &product)?;
+    let (loaded, how) = tables::as_loaded(options, &target, &mut session, &product)?;
     let mut keys = Keys::of(&loaded).ok_or_else(|| {
         Failure::new("it is not known how usertable was loaded")
             .hint("say it: --insert-count, --insert-start, --key-format")
@@ -98,7 +98,7 @@ impl Keys {
             from = to;
         }
         let all = "SELECT count(*) FROM usertable";
-        let all = admin::value(session, all).map_err(|e| asking(&e))?;
+        let all = admin::value(session.unhurried(), all).map_err(|e| asking(&e))?;
         let all: u64 = all.and_then(|count| count.parse().ok()).unwrap_or(0);
         if missing + incomplete == 0 {
             let (count, more) = (
@@ -111,14 +111,18 @@ impl Keys {
         let (missing, incomplete) = (text::count(missing), text::count(incomplete));
         let count = text::count(self.count);
         let mut failure = Failure::new(format!(
-            "of {count} rows that were loaded usertable misses {missing}, and {incomplete} have no value in some column"
+            "of {count} loaded rows {missing} are missing in usertable, and {incomplete} have \
+             no value in some column"
         ));
         if let Some((number, key)) = first {
             failure = failure.detail(format!("the first is key number {number}, {key}"));
         }
         Err(failure
             .detail(format!("it has {} rows", text::count(all)))
-            .hint("load it anew: workload init ycsb --drop; or say how it was loaded: --insert-count, --insert-start, --key-format"))
+            .hint(
+                "load it again: workload init ycsb --drop; or say how it was loaded: \
+                   --insert-count, --insert-start, --key-format",
+            ))
     }
 
     fn look(&self, session: &mut Session, from: u64, to: u64) -> Result<Seen, Failure> {
@@ -127,7 +131,8 @@ impl Keys {
         let filled = (0..self.fields).map(|field| format!(" AND field{field} IS NOT NULL"));
         let filled: String = filled.collect();
         let query = format!(
-            "SELECT count(*), count(CASE WHEN true{filled} THEN 1 END) FROM usertable WHERE ycsb_key IN ({})",
+            "SELECT count(*), count(CASE WHEN true{filled} THEN 1 END) FROM usertable WHERE \
+             ycsb_key IN ({})",
             keys.join(", ")
         );
         let rows = admin::rows(session, &query).map_err(|e| asking(&e))?;
@@ -160,7 +165,7 @@ impl Keys {
 }
 
 fn asking(error: &pgdyno_session::Error) -> Failure {
-    trouble::server(error, "could not ask for the rows of usertable")
+    trouble::server(error, "could not read the rows of usertable")
 }
 
 #[cfg(test)]

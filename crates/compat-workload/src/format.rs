@@ -154,9 +154,8 @@ impl Printer {
 fn quantiles_ms(latencies: &Latencies) -> [f64; 4] {
     let max_us = latencies.max_us();
     let at = |quantile| {
-        let histogram = latencies.histogram().filter(|all| !all.is_empty());
-        let value_us = histogram.map_or(0, |all| all.value_at_quantile(quantile).min(max_us));
-        value_us as f64 / 1e3
+        let value_us = latencies.histogram().quantile_us(quantile).unwrap_or(0);
+        value_us.min(max_us) as f64 / 1e3
     };
     [at(0.5), at(0.95), at(0.99), max_us as f64 / 1e3]
 }

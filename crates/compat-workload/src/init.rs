@@ -1,17 +1,17 @@
 //! `init`: the database, if there is none, and the table, filled.
 
-use super::{Asked, tables};
+use super::{WorkloadOptions, tables};
 use pgdyno_model::Failure;
 
 /// Does it; gives the exit code.
 ///
 /// # Errors
 /// What stands in the way.
-pub fn open(asked: &Asked) -> Result<u8, Failure> {
+pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
-    let target = tables::target(asked.place.urls())?;
-    let (mut session, product) = tables::session_in_new(asked, &target)?;
-    tables::load(asked, &target, &mut session, &product, interrupts)?;
+    let target = tables::target(options.place.urls())?;
+    let (mut session, product) = tables::session_in_new(options, &target)?;
+    tables::load(options, &target, &mut session, &product, interrupts)?;
     session.close();
     Ok(0)
 }

@@ -33,8 +33,8 @@ pub const NAME: &str = "workload";
 /// The only workload so far.
 const YCSB: &str = "ycsb";
 
-/// What was asked of the workload.
-struct Asked {
+/// What the command line says.
+struct WorkloadOptions {
     parsed: Parsed,
     place: Place,
     workload: options::Workload,
@@ -141,14 +141,14 @@ fn job(verb: Verb, parsed: Parsed) -> Result<u8, Failure> {
     let place = Place::of(&parsed).map_err(Failure::new)?;
     // What is wrong with a command line is said before a server is asked anything.
     options::loading(&parsed).map_err(Failure::new)?;
-    let asked = Asked {
+    let options = WorkloadOptions {
         parsed,
         place,
         workload,
     };
     match verb {
-        Verb::Init => init::open(&asked),
-        Verb::Run => run::open(&asked),
-        Verb::Check => check::open(&asked),
+        Verb::Init => init::open(&options),
+        Verb::Run => run::open(&options),
+        Verb::Check => check::open(&options),
     }
 }

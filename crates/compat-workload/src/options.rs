@@ -351,7 +351,7 @@ pub fn run(parsed: &Parsed) -> Result<Run, String> {
         spec,
         init: flags.is_set("init") || flags.is_set("drop"),
         tolerates_errors,
-        // The engine's books are closed each second.
+        // The engine hands over its counts each second.
         display_every_s: every.as_secs_f64().ceil() as u64,
         format,
         histograms: histograms(&flags)?,

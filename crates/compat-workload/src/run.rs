@@ -1,52 +1,46 @@
 //! `run`: a Trial of the pack, its output as cockroach prints it.
 
-use pgdyno_drive::Control;
-
 use super::format::Printer;
 use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
-use super::{Asked, YCSB, tables};
+use super::{WorkloadOptions, YCSB, tables};
 use pgdyno_report::{documents, retries};
 use pgdyno_run::header;
-use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 
 use pgdyno_model::spec::{Address, TargetSpec};
-use pgdyno_model::{Failure, Observers, Outcome, TrialSpec, text};
-use pgdyno_output::{Keep, Loading, remark, rescued, write_answer};
+use pgdyno_model::{Failure, Outcome, TrialSpec, text};
+use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 
 /// Does it; gives the exit code.
 ///
 /// # Errors
 /// What stands in the way, and the first error of an operation unless errors are tolerated.
-pub fn open(asked: &Asked) -> Result<u8, Failure> {
-    let run = options::run(&asked.parsed).map_err(Failure::new)?;
+pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
+    let run = options::run(&options.parsed).map_err(Failure::new)?;
     let histograms = match &run.histograms {
         Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
         None => None,
     };
-    let keep = match &run.store {
-        Some(path) => Keep::open(path.as_deref())?,
-        None => Keep::nothing(),
-    };
+    let keep = Keep::open(run.store.as_ref().map(Option::as_deref))?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let params = {
-        let target = tables::target(asked.place.urls())?;
+        let target = tables::target(options.place.urls())?;
         let (mut session, product) = if run.init {
-            let (mut session, product) = tables::session_in_new(asked, &target)?;
-            tables::load(asked, &target, &mut session, &product, interrupts)?;
+            let (mut session, product) = tables::session_in_new(options, &target)?;
+            tables::load(options, &target, &mut session, &product, interrupts)?;
             (session, product)
         } else {
             tables::session(&target)?
         };
         tables::must_be_there(&mut session, &product)?;
         session.close();
-        tables::params(asked, &product, &tables::pack()?)
+        tables::params(options, &product, &tables::pack()?)
     };
-    let trial = trial(asked, params, &run);
+    let trial = trial(options, params, &run);
     let prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
     let names = prepared
         .scripts
@@ -59,32 +53,18 @@ pub fn open(asked: &Asked) -> Result<u8, Failure> {
         &names.collect::<Vec<_>>(),
         run.tolerates_errors,
     );
-    let control = Control::default();
-    let mut keep = keep.begin(&header::header(&trial.spec, &prepared))?;
-    let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
-    let mut observers = Observers::new([keep.observer(), &mut watch]);
-    let outcome = trial.run(&prepared, &control, &mut observers);
-    drop(brake);
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(failure) => {
-            keep.end_with(&failure);
-            return Err(failure);
-        }
-    };
-    let kept = keep.finish(&outcome);
+    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    let since = (interrupts, interrupted_before);
+    let ran = Ran::run(trial, &prepared, keep, &mut watch, since)?;
     write_answer(format_args!("{}", watch.finish()))?;
-    for line in remarks(&outcome) {
+    for line in remarks(&ran.outcome) {
         remark!("pgdyno: {line}");
     }
     if let Some(error) = watch.take_error() {
         remark!("{error}");
     }
-    match kept {
-        Ok(Some(number)) => remark!("pgdyno: kept as trial {number} (pgdyno show {number})"),
-        Ok(None) => {}
-        Err(failure) => return Err(rescued(failure, &documents::whole(&outcome))),
-    }
+    ran.say_where();
+    let outcome = ran.kept()?;
     match what_went_wrong(&outcome, watch.first_error) {
         Some(error) => Err(Failure::new(error)),
         None => Ok(0),
@@ -107,15 +87,15 @@ fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<Str
         .or((clients.aborted > 0).then(aborted))
 }
 
-fn trial(asked: &Asked, params: Vec<String>, run: &Run) -> Trial {
+fn trial(options: &WorkloadOptions, params: Vec<String>, run: &Run) -> Trial {
     let observe = match run.store {
-        Some(_) => pgdyno_observe::Asked::auto(),
-        None => pgdyno_observe::Asked::default(),
+        Some(_) => pgdyno_observe::ObserveOptions::auto(),
+        None => pgdyno_observe::ObserveOptions::default(),
     };
-    let urls = asked.place.urls().into_iter();
+    let urls = options.place.urls().into_iter();
     let spec = TrialSpec {
         workload: vec![YCSB.to_owned()],
-        mix: Some(asked.workload.mix.clone()),
+        mix: Some(options.workload.mix.clone()),
         params,
         target: TargetSpec {
             urls: urls.map(Address::from).collect(),

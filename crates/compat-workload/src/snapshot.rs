@@ -73,15 +73,11 @@ impl Layout {
 
     fn counts(&self, latencies: &Latencies) -> Vec<u64> {
         let mut counts = vec![0; self.counts];
-        let Some(all) = latencies.histogram() else {
-            return counts;
-        };
-        for value in all.iter_recorded() {
-            let value_us = all.median_equivalent(value.value_iterated_to());
-            let value_us = value_us.min(latencies.max_us());
+        for bucket in latencies.histogram().buckets() {
+            let value_us = bucket.middle_us().min(latencies.max_us());
             let value_ns = value_us.saturating_mul(1000);
             let index = self.index(value_ns.clamp(self.lowest_ns, self.highest_ns));
-            counts[index] += value.count_at_value();
+            counts[index] += bucket.count;
         }
         counts
     }

@@ -6,7 +6,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Session, quote_ident};
 
 use super::options::{self, LOCKING, NOT_LOCKING};
-use super::{Asked, YCSB};
+use super::{WorkloadOptions, YCSB};
 use pgdyno_database::dialect::{Feature, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, trouble};
@@ -52,13 +52,16 @@ pub fn session(target: &Target) -> Result<(Session, Product), Failure> {
 }
 
 fn product(session: &mut Session) -> Result<Product, Failure> {
-    let ask = |e| trouble::server(&e, "could not ask the server for its version");
+    let ask = |e| trouble::server(&e, "could not read the server's version");
     Product::ask(session).map_err(ask)
 }
 
 /// The same, in a database that is made if there is none.
-pub fn session_in_new(asked: &Asked, target: &Target) -> Result<(Session, Product), Failure> {
-    let name = &asked.place.database;
+pub fn session_in_new(
+    options: &WorkloadOptions,
+    target: &Target,
+) -> Result<(Session, Product), Failure> {
+    let name = &options.place.database;
     let mut first = None;
     for endpoint in &target.endpoints {
         let error = match endpoint.connect() {
@@ -80,7 +83,7 @@ pub fn session_in_new(asked: &Asked, target: &Target) -> Result<(Session, Produc
             Err(error) => error,
         };
         if error.sqlstate() == Some(NO_DATABASE) {
-            let maintenance = self::target(asked.place.urls_of(MAINTENANCE))?;
+            let maintenance = self::target(options.place.urls_of(MAINTENANCE))?;
             let mut session = maintenance.connect()?;
             create(&mut session, name)?;
             session.close();
@@ -106,26 +109,26 @@ fn create(session: &mut Session, name: &str) -> Result<(), Failure> {
 }
 
 /// The pack's parameters for this product. What it does not have is left out, and told once.
-pub fn params(asked: &Asked, product: &Product, pack: &Pack) -> Vec<String> {
+pub fn params(options: &WorkloadOptions, product: &Product, pack: &Pack) -> Vec<String> {
     let dialect = product.dialect;
-    let mut params = asked.workload.params.clone();
+    let mut params = options.workload.params.clone();
     // cockroach locks rows by default; where a server cannot, only who asks for it is refused.
     let lock = format!("rmw={LOCKING}");
     if let Some(rmw) = params.iter_mut().find(|param| **param == lock)
-        && asked.parsed.given("select-for-update").is_none()
+        && options.parsed.given("select-for-update").is_none()
         && let Some(why) = product.lacks(Feature::ForUpdate)
     {
         *rmw = format!("rmw={NOT_LOCKING}");
         remark!("--select-for-update=false: {why}");
     }
-    for (param, flag) in &asked.workload.of_products {
+    for (param, flag) in &options.workload.of_products {
         let name = param.split('=').next().unwrap_or(param);
         if pack
             .param(name)
             .is_none_or(|param| param.is_for(dialect.name))
         {
             params.push(param.clone());
-        } else if asked.parsed.given(flag).is_some() {
+        } else if options.parsed.given(flag).is_some() {
             remark!(
                 "--{flag} does nothing here: {} has no such thing",
                 dialect.title
@@ -137,20 +140,21 @@ pub fn params(asked: &Asked, product: &Product, pack: &Pack) -> Vec<String> {
 
 /// Makes and fills the tables; what is there already is checked. Only what pgdyno made is dropped.
 pub fn load(
-    asked: &Asked,
+    options: &WorkloadOptions,
     target: &Target,
     session: &mut Session,
     product: &Product,
     interrupts: &'static Interrupts,
 ) -> Result<(), Failure> {
-    let (method, jobs) = options::loading(&asked.parsed).map_err(Failure::new)?;
+    let (method, jobs) = options::loading(&options.parsed).map_err(Failure::new)?;
     let pack = pack()?;
-    let params = params(asked, product, &pack);
-    let params = Params::parse(&pack, Some(&asked.workload.mix), &params).map_err(Failure::new)?;
+    let params = params(options, product, &pack);
+    let params =
+        Params::parse(&pack, Some(&options.workload.mix), &params).map_err(Failure::new)?;
     let request = Request {
         pack: &pack,
         params: &params,
-        replace: asked.parsed.given("drop") == Some("true"),
+        replace: options.parsed.given("drop") == Some("true"),
         drop_tables: &[],
         connections: Connections { jobs, method },
     };
@@ -166,7 +170,7 @@ pub fn load(
         remark!("pgdyno: imported {table} ({elapsed_s:.1}s, {rows} rows)");
     }
     if matches!(loaded.how, How::LoadedBefore | How::MadeByOthers) {
-        remark!("pgdyno: the tables are there already; --drop loads them anew");
+        remark!("pgdyno: the tables exist already; --drop loads them again");
     }
     for text in loaded.means.iter().chain(&loaded.remarks) {
         remark!("pgdyno: note: {text}");
@@ -177,14 +181,15 @@ pub fn load(
 /// Every parameter of the pack with the value that the tables were loaded with, or that was asked
 /// for; the tables must be there.
 pub fn as_loaded(
-    asked: &Asked,
+    options: &WorkloadOptions,
     target: &Target,
     session: &mut Session,
     product: &Product,
 ) -> Result<(BTreeMap<String, String>, How), Failure> {
     let pack = pack()?;
-    let params = params(asked, product, &pack);
-    let params = Params::parse(&pack, Some(&asked.workload.mix), &params).map_err(Failure::new)?;
+    let params = params(options, product, &pack);
+    let params =
+        Params::parse(&pack, Some(&options.workload.mix), &params).map_err(Failure::new)?;
     let mut progress = Loading::quiet();
     let mut watch = Watch {
         endpoints: &target.endpoints,

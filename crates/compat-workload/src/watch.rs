@@ -214,7 +214,9 @@ impl<O> Observer<O> for Watch {
                 self.first_error.get_or_insert_with(|| message.text.clone());
             }
             Level::Info => self.tell(&message.text),
-            Level::Debug | Level::Trace => pgdyno_output::remark!("{}", message.text),
+            Level::Debug | Level::Notice | Level::Trace => {
+                pgdyno_output::remark!("{}", message.text)
+            }
         }
     }
 }

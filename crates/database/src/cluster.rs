@@ -157,7 +157,7 @@ fn isolation_of(session: &mut Session, dialect: &Dialect, begin: &str) -> Fact<S
                 let level = level.to_ascii_lowercase().replace('_', " ");
                 let named = |(name, _): &&(&str, &'static str)| *name == level;
                 if let Some((_, hidden)) = query.hides.iter().find(named) {
-                    return Fact::Unknown(format!("the server says {level}, but {hidden}"));
+                    return Fact::Unknown(format!("the server reports {level}, but {hidden}"));
                 }
                 let is = dialect.cluster.isolation_is.iter().find(named);
                 return Fact::Known(is.map_or(level, |(_, is)| (*is).to_owned()));
@@ -219,7 +219,10 @@ mod tests {
         let Fact::Unknown(why) = nodes(&mut session, &POSTGRESQL) else {
             panic!("nodes");
         };
-        assert!(why.contains("PostgreSQL is one server"), "{why}");
+        assert!(
+            why.contains("PostgreSQL has no list of cluster nodes"),
+            "{why}"
+        );
         let Fact::Unknown(why) = replication_factor(&mut session, &POSTGRESQL) else {
             panic!("copies");
         };

@@ -13,10 +13,11 @@ use super::open::{Endpoint, Target};
 use pgdyno_model::Fact;
 use pgdyno_model::document::{Reached, ServerCounters};
 
-/// How long counters may take to settle: PostgreSQL's backends report theirs when they end, and
-/// that is a moment after their client has gone.
-const SETTLE_MAX: Duration = Duration::from_secs(2);
+/// How often it is looked whether counters have settled: PostgreSQL's backends report theirs when
+/// they end, and that is a moment after their client has gone.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How long all of that may take after a trial, connecting included: no result waits longer.
+const AFTER_MAX: Duration = Duration::from_secs(2);
 
 /// The counters at one moment, by the endpoint that was asked.
 pub struct Before<'a>(Fact<Vec<(&'a Endpoint, Counted)>>);
@@ -53,11 +54,13 @@ impl Before<'_> {
     /// Reads them again and tells the difference; `has_settled` says that nothing can have been
     /// counted that is not there yet.
     pub fn after(self, dialect: &Dialect, has_settled: bool) -> Fact<ServerCounters> {
+        let until = Instant::now() + AFTER_MAX;
         self.0.and_then_known(|before| {
             let mut all = Counted::new();
             for (endpoint, before) in before {
-                let now = connect(endpoint, dialect)
-                    .and_then_known(|session| settled(session, dialect, has_settled));
+                let quickly = endpoint.within(until.saturating_duration_since(Instant::now()));
+                let now = connect(&quickly, dialect)
+                    .and_then_known(|session| settled(session, dialect, has_settled, until));
                 match now {
                     Fact::Known(now) => add_grown(&mut all, &before, &now),
                     // Without it the sum would be of fewer nodes than clients were at.
@@ -69,10 +72,15 @@ impl Before<'_> {
     }
 }
 
-fn settled(mut session: Session, dialect: &Dialect, has_settled: bool) -> Fact<Counted> {
+fn settled(
+    mut session: Session,
+    dialect: &Dialect,
+    has_settled: bool,
+    until: Instant,
+) -> Fact<Counted> {
+    session.set_answer_timeout(Some(until.saturating_duration_since(Instant::now())));
     let mut last = read(&mut session, dialect);
-    let begun = Instant::now();
-    while !has_settled && begun.elapsed() < SETTLE_MAX {
+    while !has_settled && Instant::now() + LOOK_INTERVAL < until {
         thread::sleep(LOOK_INTERVAL);
         let next = read(&mut session, dialect);
         if next == last {
@@ -101,7 +109,7 @@ fn read(session: &mut Session, dialect: &Dialect) -> Fact<Counted> {
     }
 }
 
-/// A server that was started anew counts from zero; so much of it is then not known.
+/// A server that was restarted counts from zero; so much of it is then not known.
 fn add_grown(all: &mut Counted, before: &Counted, now: &Counted) {
     for (name, now) in now {
         let before = before.get(name).copied().unwrap_or(0);
@@ -145,7 +153,7 @@ mod tests {
         let mut all = Counted::new();
         add_grown(&mut all, &before, &now);
         add_grown(&mut all, &before, &now);
-        // This one was started anew.
+        // This one was restarted.
         add_grown(&mut all, &now, &before);
         let told = counters(all, crdb);
         assert_eq!(told.restarts, Some(52));

@@ -4,7 +4,7 @@ use pgdyno_session::ConnInfo;
 
 use super::dialect::Product;
 use super::http::{self, Origin};
-use super::open::Target;
+use super::target::Target;
 use super::{cluster, trouble};
 use pgdyno_model::document::{Node, TargetKind};
 use pgdyno_model::spec::{Address, Discover};
@@ -18,7 +18,7 @@ use pgdyno_model::{Exit, Fact, Failure};
 pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Target, Failure> {
     let mut session = target.connect()?;
     let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let found = match how {
         Discover::Sql => cluster::nodes(&mut session, product.dialect),
         Discover::Http(address) => match over_http(address, product.dialect) {
@@ -53,14 +53,14 @@ fn over(nodes: Vec<Node>, info: &ConnInfo, kind: TargetKind) -> Result<Target, F
         infos.push(info.at(host, port));
     }
     if infos.is_empty() {
-        let text = "--discover: the cluster says that none of its nodes is alive";
+        let text = "--discover: the cluster reports no live node";
         return Err(Failure::with(Exit::Connection, text));
     }
     let mut found = Target::over(&infos, kind).map_err(|e| trouble::candidates(&e))?;
     found.warnings.extend(dead.iter().map(|node| {
         let id = node.id.as_deref().unwrap_or("without a number");
         format!(
-            "node {id} at {} is not alive and left out: the cluster says so",
+            "node {id} at {} is left out: the cluster reports it as not alive",
             node.address
         )
     }));
@@ -70,7 +70,7 @@ fn over(nodes: Vec<Node>, info: &ConnInfo, kind: TargetKind) -> Result<Target, F
 fn over_http(address: &Address, dialect: &super::dialect::Dialect) -> Result<Vec<Node>, String> {
     let Some(path) = dialect.cluster.nodes_over_http else {
         return Err(format!(
-            "pgdyno knows no list of nodes over HTTP for {}: leave out the address",
+            "pgdyno cannot discover nodes over HTTP for {}: leave out the address",
             dialect.title
         ));
     };
@@ -130,24 +130,24 @@ mod tests {
         assert_eq!(login.user, "root");
         assert_eq!(
             found.warnings,
-            ["node 2 at 127.0.0.1:26258 is not alive and left out: the cluster says so"]
+            ["node 2 at 127.0.0.1:26258 is left out: the cluster reports it as not alive"]
         );
         let refused = |nodes| over(nodes, &info, TargetKind::Named).map(drop).unwrap_err();
         let failure = refused(vec![node(1, "db1", None)]).to_string();
         assert!(failure.contains("is not understood: db1"), "{failure}");
         let failure = refused(vec![node(1, "db1:1", Some(false))]);
         assert_eq!(failure.exit, Exit::Connection);
-        assert!(failure.message.contains("none of its nodes is alive"));
+        assert!(failure.message.contains("no live node"));
     }
 
     #[test]
     fn on_postgresql_there_is_nothing_to_discover_and_it_says_so() {
         let url = pgdyno_testkit::postgres().address().url();
         for (how, why) in [
-            (Discover::Sql, "PostgreSQL is one server"),
+            (Discover::Sql, "PostgreSQL has no list of cluster nodes"),
             (
                 Discover::Http("http://db1:1".into()),
-                "no list of nodes over HTTP",
+                "cannot discover nodes over HTTP",
             ),
         ] {
             let wanted = TargetSpec {

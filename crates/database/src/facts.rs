@@ -1,4 +1,4 @@
-//! What the server says of itself and what can be seen of where it runs, asked once a run. What
+//! What the server says about itself and what can be seen of where it runs, asked once a run. What
 //! may not be seen is a recorded gap with its reason and never a failure.
 //!
 //! Not for: judging (`crates/run/src/validity.rs`), series over time (observers).
@@ -37,7 +37,7 @@ pub fn collect(session: &mut Session) -> Facts {
     let in_recovery = ask_if_any(session, product.dialect.is_standby, "has no standbys");
     let in_recovery = in_recovery.try_map(|v| boolean(&v));
     let size = product.dialect.database_size;
-    let size = ask_if_any(session, size, "does not tell the size of a database");
+    let size = ask_if_any(session, size, "does not show the size of a database");
     let same_host = same_host(&session.candidate().addr);
     let data_directory = settings
         .get("data_directory")
@@ -202,7 +202,7 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 /// A Unix socket, the loopback and this host's own addresses lead to this host. (A tunnel that ends
-/// here looks the same; that cannot be told from outside.)
+/// here looks the same; that cannot be determined from outside.)
 fn same_host(addr: &Addr) -> Fact<bool> {
     match addr {
         Addr::Unix(_) => Fact::Known(true),

@@ -117,7 +117,7 @@ fn ask(agent: &Agent, url: &str, given: Option<&str>, limit: Duration) -> Result
     let status = answer.status().as_u16();
     match (status, given) {
         (200, _) => {}
-        (401 | 403, None) => return Err(format!("the answer is {status}: it wants a login")),
+        (401 | 403, None) => return Err(format!("the answer is {status}: it requires a login")),
         (401 | 403, Some(_)) => {
             return Err(format!("the answer is {status}: the login is refused"));
         }
@@ -144,7 +144,7 @@ impl fmt::Debug for Origin {
 /// Why there is no answer.
 fn told(error: &ureq::Error, limit: Duration) -> String {
     match error {
-        ureq::Error::Timeout(_) => format!("no whole answer within {} s", limit.as_secs()),
+        ureq::Error::Timeout(_) => format!("no complete answer within {} s", limit.as_secs()),
         ureq::Error::BodyExceedsLimit(_) => "the answer does not end".to_owned(),
         ureq::Error::Io(e) => e.to_string(),
         ureq::Error::Rustls(e) => e.to_string(),
@@ -215,7 +215,8 @@ mod tests {
         let of = |answer| get(&serving(answer), "/status");
         let ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhello\n";
         assert_eq!(of(ok).unwrap(), "hello\n");
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n3\r\nlo\n\r\n0\r\n\r\n";
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \
+                       chunked\r\n\r\n3\r\nhel\r\n3\r\nlo\n\r\n0\r\n\r\n";
         assert_eq!(of(chunked).unwrap(), "hello\n");
         let error = of("HTTP/1.1 404 Not Found\r\n\r\n").unwrap_err();
         assert!(error.ends_with("/status: the answer is 404"), "{error}");
@@ -223,7 +224,7 @@ mod tests {
         let error = of(elsewhere).unwrap_err();
         assert!(error.ends_with("/status: the answer is 302"), "{error}");
         let error = of("HTTP/1.1 401 Unauthorized\r\n\r\n").unwrap_err();
-        assert!(error.ends_with("it wants a login"), "{error}");
+        assert!(error.ends_with("it requires a login"), "{error}");
         let error = of("R\0\0\0").unwrap_err();
         assert!(error.contains("not HTTP"), "{error}");
         let address = format!("http://{}", pgdyno_testkit::closed_address());
@@ -237,7 +238,7 @@ mod tests {
         let origin = Origin::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap();
         let error = origin.get("/status", None, Duration::from_secs(1));
         let error = error.unwrap_err();
-        assert!(error.ends_with("no whole answer within 1 s"), "{error}");
+        assert!(error.ends_with("no complete answer within 1 s"), "{error}");
     }
 
     #[test]
@@ -294,7 +295,7 @@ mod tests {
         let given = answer.unwrap();
         assert!(given.ends_with(": Bearer a.b"), "{given}");
         let error = ask(&agent, &address, None, LIMIT).unwrap_err();
-        assert_eq!(error, "the answer is 401: it wants a login");
+        assert_eq!(error, "the answer is 401: it requires a login");
         let by_number = address.replace("localhost", "127.0.0.1");
         let error = ask(&agent, &by_number, None, LIMIT).unwrap_err();
         assert!(error.contains("certificate"), "{error}");

@@ -11,5 +11,7 @@ pub mod locate;
 pub mod open;
 pub mod own;
 pub mod reach;
+mod target;
 pub mod trouble;
+pub mod waiting;
 pub mod words;

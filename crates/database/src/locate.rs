@@ -144,7 +144,7 @@ fn place(endpoint: &Endpoint, dialect: &Dialect) -> Place {
 
 /// The server tells which of its processes serves the session.
 fn by_session(endpoint: &Endpoint, dialect: &Dialect, query: &str, proc: &Proc) -> Place {
-    let mut session = match Session::connect(&endpoint.candidates, Some(CONNECT_LIMIT)) {
+    let mut session = match endpoint.connect() {
         Ok(session) => session,
         Err(e) => return Place::Unclear(one_line(&e.to_string())),
     };
@@ -170,7 +170,7 @@ fn wanted(session: &mut Session, query: &str) -> Result<processes::Wanted, Strin
     let pid = next().and_then(|text| text.parse().ok());
     let started_s = next().and_then(|text| text.parse().ok());
     let (Some(pid), Some(started_s)) = (pid, started_s) else {
-        return Err("the server does not tell its process".to_owned());
+        return Err("the server does not report its process".to_owned());
     };
     let port = next().and_then(|text| text.parse().ok());
     Ok(processes::Wanted {
@@ -192,7 +192,7 @@ fn by_connection(endpoint: &Endpoint, dialect: &Dialect, proc: &Proc) -> Place {
     let mut last = Place::Unclear("there is no address".to_owned());
     for candidate in &endpoint.candidates {
         let Addr::Tcp(addr) = &candidate.addr else {
-            let why = "over a Unix socket its process cannot be told";
+            let why = "its process cannot be identified over a Unix socket";
             last = Place::Unclear(why.to_owned());
             continue;
         };

@@ -1,93 +1,18 @@
 //! From what the user said about the target, or did not say, to connection candidates and whatever
 //! must stay alive for them: the server named, the kept one, or one started for this run.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
 
-use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_server::{Cache, Listen, Server, Step, kept};
-use pgdyno_session::{
-    ConnInfo, ConnInfoError, Env, Error, Given, Session, names_a_target, resolve,
-};
-use pgdyno_wire::Candidate;
+use pgdyno_session::{ConnInfo, Env, Given, names_a_target, resolve};
 
-use super::dialect::{AtStart, Dialect};
+use super::waiting::Limits;
 use super::{discover, own, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
-/// How long one attempt to connect may take when the user does not say (connect_timeout).
-pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
-
-/// Where clients connect: to one server, or to one that is found in a list in libpq's way.
-#[derive(Clone)]
-pub struct Endpoint {
-    /// Its place, for people.
-    pub name: String,
-    /// Every attempt worth making, in order; never empty.
-    pub candidates: Vec<Candidate>,
-}
-
-impl Endpoint {
-    fn of(info: &ConnInfo, warnings: &mut Vec<String>) -> Result<Endpoint, ConnInfoError> {
-        let found = info.candidates()?;
-        for warning in info.warnings().iter().cloned().chain(found.warnings) {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-        Ok(Endpoint {
-            // There is always one.
-            name: found.list[0].place(),
-            candidates: found.list,
-        })
-    }
-
-    /// An administrative session.
-    ///
-    /// # Errors
-    /// Nothing of it can be reached.
-    pub fn connect(&self) -> Result<Session, Error> {
-        Session::connect(&self.candidates, Some(CONNECT_LIMIT))
-    }
-}
-
-/// A session with the first endpoint that can be reached; without one, why not with the first.
-fn connect_any(endpoints: &[Endpoint]) -> Result<Session, Error> {
-    let mut first = None;
-    for endpoint in endpoints {
-        match endpoint.connect() {
-            Ok(session) => return Ok(session),
-            Err(e) => {
-                first.get_or_insert(e);
-            }
-        }
-    }
-    Err(first.unwrap_or_else(|| Error::Usage("there is no endpoint to connect to".to_owned())))
-}
-
-/// What to connect to. Clones share a server of this run's own, which ends with the last of them.
-#[derive(Clone)]
-pub struct Target {
-    /// Over which clients are dealt; never empty.
-    pub endpoints: Vec<Endpoint>,
-    /// Whether each client is to have an order of its own (`load_balance_hosts`).
-    pub load_balances: bool,
-    /// Whose it is.
-    pub kind: TargetKind,
-    /// Host, port, database and user, without secrets, for people.
-    pub title: String,
-    /// The same as `key=value` pairs that lead there again, without secrets.
-    pub address: String,
-    /// What the user should know about how it was named.
-    pub warnings: Vec<String>,
-    /// Keeps a server of this run's own alive.
-    server: Option<Arc<Server>>,
-}
+pub use super::target::{CONNECT_LIMIT, Endpoint, Target};
 
 /// Finds the target; starts a server when nothing names one and none is kept.
 pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target, Failure> {
@@ -120,7 +45,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             return Err(Failure::with(
                 Exit::Usage,
                 format!(
-                    "--pg-bindir, --pg-set and --pg-user are for a server of pgdyno's own, but {named} names another"
+                    "--pg-bindir, --pg-set and --pg-user configure the private server, but {named} selects another"
                 ),
             ));
         }
@@ -138,9 +63,10 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             if !wanted.own.is_empty() {
                 return Err(Failure::with(
                     Exit::Usage,
-                    "--pg-bindir, --pg-set and --pg-user cannot change the kept server, which runs already",
+                    "--pg-bindir, --pg-set and --pg-user cannot change the kept server, which \
+                     runs already",
                 )
-                .hint("stop it (pgdyno server stop), or start it anew with these options"));
+                .hint("stop it (pgdyno server stop) and start it with these options"));
             }
             let title = format!("PostgreSQL {}, kept by pgdyno server", running.version);
             let url = [running.address.url()];
@@ -198,194 +124,14 @@ fn by_urls(
 }
 
 /// The same target, or all nodes of its cluster if that is wanted.
-fn discovered(target: Target, info: &ConnInfo, wanted: &TargetSpec) -> Result<Target, Failure> {
-    match &wanted.discover {
-        None => Ok(target),
-        Some(how) => discover::all_nodes(&target, info, how),
+fn discovered(mut target: Target, info: &ConnInfo, wanted: &TargetSpec) -> Result<Target, Failure> {
+    let limits = Limits::of(wanted);
+    target.limit(limits);
+    if let Some(how) = &wanted.discover {
+        target = discover::all_nodes(&target, info, how)?;
+        target.limit(limits);
     }
-}
-
-/// So many endpoints are named one by one for people.
-const NAMED_MAX: usize = 4;
-
-fn title(info: &ConnInfo, endpoints: &[Endpoint]) -> String {
-    let (dbname, user) = (info.dbname(), info.user());
-    if endpoints.len() > 1 {
-        let names = endpoints.iter().take(NAMED_MAX);
-        let mut names: Vec<&str> = names.map(|endpoint| endpoint.name.as_str()).collect();
-        let more = format!("{} more", endpoints.len().saturating_sub(NAMED_MAX));
-        if endpoints.len() > NAMED_MAX {
-            names.push(&more);
-        }
-        return format!(
-            "database {dbname} on {} endpoints ({}), user {user}",
-            endpoints.len(),
-            names.join(", ")
-        );
-    }
-    let hosts: Vec<_> = info.hosts().collect();
-    let hosts = match hosts.join(",") {
-        hosts if hosts.is_empty() => "the local socket".to_owned(),
-        hosts => hosts,
-    };
-    let port = info.port();
-    format!("database {dbname} on {hosts}, port {port}, user {user}")
-}
-
-/// Options worth keeping to find a server again; passwords are not among them.
-const ADDRESS_OPTIONS: [&str; 10] = [
-    "hostaddr",
-    "sslmode",
-    "sslnegotiation",
-    "sslcert",
-    "sslkey",
-    "sslrootcert",
-    "passfile",
-    "target_session_attrs",
-    "channel_binding",
-    "require_auth",
-];
-
-fn address(info: &ConnInfo) -> String {
-    let mut pairs = vec![
-        ("host", info.option("host").unwrap_or_default()),
-        ("port", info.option("port").unwrap_or(info.port())),
-        ("user", info.user()),
-        ("dbname", info.dbname()),
-    ];
-    pairs.extend(ADDRESS_OPTIONS.map(|name| (name, info.option(name).unwrap_or_default())));
-    let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");
-    let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
-    let pairs = pairs.map(|(name, value)| format!("{name}='{}'", quoted(value)));
-    pairs.collect::<Vec<_>>().join(" ")
-}
-
-impl Target {
-    /// The server that is described so; of several hosts one, in libpq's way.
-    ///
-    /// # Errors
-    /// No way leads to it: a host name that nobody knows, a certificate that is not there.
-    pub fn of(info: &ConnInfo, kind: TargetKind) -> Result<Target, ConnInfoError> {
-        Target::over(std::slice::from_ref(info), kind)
-    }
-
-    /// An endpoint for each description; there must be one.
-    pub(super) fn over(infos: &[ConnInfo], kind: TargetKind) -> Result<Target, ConnInfoError> {
-        let mut warnings = Vec::new();
-        let endpoints = infos.iter().map(|info| Endpoint::of(info, &mut warnings));
-        let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
-        let first = infos.first();
-        Ok(Target {
-            title: first.map_or_else(String::new, |info| title(info, &endpoints)),
-            endpoints,
-            load_balances: infos.iter().any(ConnInfo::load_balances),
-            kind,
-            address: first.map_or_else(String::new, address),
-            warnings,
-            server: None,
-        })
-    }
-
-    /// The same target, with these settings for each of its sessions.
-    pub fn with_settings(&self, dialect: &Dialect, settings: &BTreeMap<String, String>) -> Target {
-        let mut target = self.clone();
-        if settings.is_empty() {
-            return target;
-        }
-        let endpoints = target.endpoints.iter_mut();
-        for candidate in endpoints.flat_map(|endpoint| &mut endpoint.candidates) {
-            let mut login = (*candidate.login).clone();
-            if dialect.settings_at_start == AtStart::Parameters {
-                login
-                    .parameters
-                    .retain(|(name, _)| !settings.contains_key(name));
-                let settings = settings.iter().map(|(n, v)| (n.clone(), v.clone()));
-                login.parameters.extend(settings);
-                candidate.login = Arc::new(login);
-                continue;
-            }
-            let at = login.parameters.iter().position(|(n, _)| n == "options");
-            let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
-            for (name, value) in settings {
-                // A start-up parameter of that name would win.
-                login.parameters.retain(|(other, _)| other != name);
-                // The server splits at white space; a backslash takes what follows as it is.
-                let mut escaped = String::new();
-                for c in value.chars() {
-                    if c == '\\' || c.is_ascii_whitespace() {
-                        escaped.push('\\');
-                    }
-                    escaped.push(c);
-                }
-                options += &format!(" -c {name}={escaped}");
-            }
-            let options = options.trim_start().to_owned();
-            login.parameters.push(("options".to_owned(), options));
-            candidate.login = Arc::new(login);
-        }
-        target
-    }
-
-    /// An administrative session.
-    pub fn connect(&self) -> Result<Session, Failure> {
-        connect_any(&self.endpoints).map_err(|e| trouble::connect(&e, self.kind))
-    }
-
-    /// The same, unless an interrupt comes first: a host that does not answer must not hold up
-    /// Ctrl-C for [`CONNECT_LIMIT`].
-    pub fn connect_unless_interrupted(
-        &self,
-        interrupts: &'static Interrupts,
-    ) -> Result<Session, Failure> {
-        let endpoints = self.endpoints.clone();
-        let connected = self.unless_interrupted(interrupts, move || connect_any(&endpoints))?;
-        connected.map_err(|e| trouble::connect(&e, self.kind))
-    }
-
-    /// What connecting comes to, unless an interrupt comes first.
-    pub fn unless_interrupted<T: Send + 'static>(
-        &self,
-        interrupts: &'static Interrupts,
-        connect: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Failure> {
-        let (sender, receiver) = mpsc::channel();
-        let seen = interrupts.count();
-        // When interrupted it is left behind, to end with the process.
-        thread::spawn(move || {
-            // Nobody listens any more when interrupted.
-            let _ = sender.send(connect());
-        });
-        loop {
-            match receiver.recv_timeout(Duration::from_millis(50)) {
-                Ok(connected) => return Ok(connected),
-                Err(RecvTimeoutError::Timeout) if interrupts.count() > seen => {
-                    let code = interrupts.exit_code().unwrap_or(130);
-                    let text = format!("interrupted while connecting to {}", self.title);
-                    return Err(Failure::with(Exit::Interrupted(code), text));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Failure::new("connecting ended without a result"));
-                }
-            }
-        }
-    }
-
-    /// The same failure; when the connection to an own server was lost, with what the server said
-    /// last, since its log goes with it.
-    pub fn explain(&self, failure: Failure) -> Failure {
-        match self.last_words() {
-            Some(words) if failure.exit == Exit::Connection => {
-                failure.detail(format!("the server's last words:\n{words}"))
-            }
-            _ => failure,
-        }
-    }
-
-    /// The last lines of an own server's log, for when it is lost.
-    pub fn last_words(&self) -> Option<String> {
-        self.server.as_deref().map(Server::last_words)
-    }
+    Ok(target)
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Whether each endpoint can be reached, and which node a connection to it meets: asked of the
 //! connection itself, since a load balancer between hides it.
 
-use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_session::Session;
+use pgdyno_session::{Error, Session};
 
 use super::dialect::{Dialect, Product};
 use super::open::Target;
@@ -23,23 +22,19 @@ pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
 ///
 /// # Errors
 /// An endpoint cannot be reached, or Ctrl-C.
-pub fn each_endpoint(
-    target: &Target,
-    some_may_miss: bool,
-    interrupts: &'static Interrupts,
-) -> Result<Vec<Reached>, Failure> {
+pub fn each_endpoint(target: &Target, some_may_miss: bool) -> Result<Vec<Reached>, Failure> {
     let mut reached = Vec::new();
     for endpoint in &target.endpoints {
-        let way = endpoint.clone();
-        let met = target.unless_interrupted(interrupts, move || {
-            let mut session = way.connect()?;
+        let meet = || {
+            let mut session = endpoint.connect()?;
             let product = Product::ask(&mut session)?;
-            let met = by(&mut session, product.dialect, &way.name);
+            let met = by(&mut session, product.dialect, &endpoint.name);
             session.close();
             Ok(met)
-        })?;
-        match met {
+        };
+        match meet() {
             Ok(met) => reached.push(met),
+            Err(e @ Error::Interrupted { .. }) => return Err(trouble::connect(&e, target.kind)),
             Err(e) if some_may_miss => reached.push(Reached {
                 endpoint: endpoint.name.clone(),
                 node: Fact::Unknown(one_line(&e)),

@@ -17,11 +17,16 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "42501",
-        "the role lacks a privilege: ask for it (GRANT CREATE ON SCHEMA …), or connect as another role",
+        "the role lacks a privilege: ask for it (GRANT CREATE ON SCHEMA …), or connect as \
+         another role",
     ),
     (
         "25006",
-        "the server takes no writes (a standby, or default_transaction_read_only): name the primary",
+        "the server is read-only (a standby, or default_transaction_read_only): use the primary",
+    ),
+    (
+        "55P03",
+        "another session has it locked: wait for that, or longer (--lock-timeout)",
     ),
     (
         "3D000",
@@ -35,15 +40,27 @@ const REMEDIES: &[(&str, &str)] = &[
 
 /// A request failed; `doing` says which, as in "could not create the tables".
 pub fn server(error: &Error, doing: &str) -> Failure {
+    if let Error::Interrupted { exit_code, .. } = error {
+        return Failure::with(
+            Exit::Interrupted(*exit_code),
+            format!("{doing}: interrupted"),
+        );
+    }
     let lost = matches!(
         error,
-        Error::Lost(_) | Error::TimedOut(_) | Error::Protocol(_)
+        Error::Lost(_) | Error::TimedOut(_) | Error::Silent { .. } | Error::Protocol(_)
     ) || error
         .server()
         .is_some_and(|e| matches!(e.severity(), "FATAL" | "PANIC"));
     let exit = if lost { Exit::Connection } else { Exit::Failed };
     let Some(e) = error.server() else {
-        return Failure::with(exit, format!("{doing}: {}", one_line(&error.to_string())));
+        let failure = Failure::with(exit, format!("{doing}: {}", one_line(&error.to_string())));
+        return match error {
+            Error::Silent { .. } => {
+                failure.hint("give it more time: --silence-timeout=5m, or 0 for any time")
+            }
+            _ => failure,
+        };
     };
     let mut failure = Failure::with(
         exit,
@@ -62,6 +79,12 @@ pub fn server(error: &Error, doing: &str) -> Failure {
 
 /// No session with the target.
 pub fn connect(error: &Error, kind: TargetKind) -> Failure {
+    if let Error::Interrupted { exit_code, .. } = error {
+        return Failure::with(
+            Exit::Interrupted(*exit_code),
+            "interrupted while connecting",
+        );
+    }
     let mut lines = error.to_string();
     lines.retain(|c| c != '\r');
     let mut attempts = lines.lines().map(str::trim);

@@ -17,7 +17,7 @@ pub fn differences(product: &Product) -> Vec<String> {
     match tables.filling {
         Filling::Whole => {}
         Filling::Batches { rows } => sentences.push(format!(
-            "tables are filled {rows} rows at a time, each batch a transaction of its own"
+            "tables are filled {rows} rows at a time, each batch in a separate transaction"
         )),
         Filling::Committing { rows } => sentences.push(format!(
             "tables are filled by one COPY that commits after every {rows} rows"
@@ -31,12 +31,14 @@ pub fn differences(product: &Product) -> Vec<String> {
     }
     if tables.keys_in_create {
         sentences.push(match tables.key_order.trim() {
-            "" => "primary keys stand in CREATE TABLE".to_owned(),
-            order => format!("primary keys stand in CREATE TABLE, with their order: {order}"),
+            "" => "primary keys are declared in CREATE TABLE".to_owned(),
+            order => {
+                format!("primary keys are declared in CREATE TABLE, with their order: {order}")
+            }
         });
     }
     if !tables.has_fillfactor {
-        sentences.push("tables have no fill factor: it is left out".to_owned());
+        sentences.push("tables have no fill factor: the parameter is ignored".to_owned());
     }
     let refused = [
         ("partitions", tables.no_partitions),
@@ -56,7 +58,7 @@ pub fn differences(product: &Product) -> Vec<String> {
         sentences.push("nothing is vacuumed, neither after a load nor between trials".to_owned());
     }
     if dialect.checkpoint.is_none() {
-        sentences.push("no checkpoint is made between trials".to_owned());
+        sentences.push("no checkpoint between trials".to_owned());
     }
     if dialect.try_lock.is_none() {
         sentences.push("two loads of the same tables are not kept apart by a lock".to_owned());
@@ -65,13 +67,13 @@ pub fn differences(product: &Product) -> Vec<String> {
         sentences.push("settings of sessions are start-up parameters, not options=-c".to_owned());
     }
     if dialect.retries.savepoint.is_ok() {
-        sentences.push("transactions can restart where they stand: --retry savepoint".to_owned());
+        sentences.push("transactions can restart from a savepoint: --retry savepoint".to_owned());
     }
     if let Ok(inject) = &dialect.retries.inject {
         sentences.push(match product.is_since(inject.since) {
-            true => "the server can fail transactions on purpose: --inject-retries".to_owned(),
+            true => "the server can inject transaction failures: --inject-retries".to_owned(),
             false => format!(
-                "the server cannot fail transactions on purpose: that takes {} {}",
+                "the server cannot inject transaction failures: that needs {} {}",
                 dialect.title, inject.since
             ),
         });
@@ -96,7 +98,7 @@ mod tests {
             "at a time",
             "divided with",
             "--retry savepoint",
-            "cannot fail transactions on purpose: that takes CockroachDB 22.1",
+            "cannot inject transaction failures: that needs CockroachDB 22.1",
         ] {
             assert!(old.contains(word), "{word}: {old}");
         }

@@ -2,6 +2,7 @@
 //! of `pg.waits` finds a session in the server, working or waiting, or does not find it: then its
 //! client has the answer, or the answer or the next statement is on its way.
 
+use super::ratio::ratio;
 use std::collections::BTreeMap;
 
 use super::waits::{self, Class};
@@ -37,7 +38,7 @@ pub struct Budget {
 pub fn of(outcome: &Outcome, measured_us: (i64, i64), busy: f64) -> Result<Budget, Gap> {
     let observed = &outcome.observed;
     if observed.instruments.is_empty() {
-        return Err(Gap::because("nothing watched the server (`--observe`)"));
+        return Err(Gap::because("the server was not observed (`--observe`)"));
     }
     let (from_us, to_us) = measured_us;
     // The gauge beside it is told with each reading.
@@ -73,13 +74,13 @@ pub fn of(outcome: &Outcome, measured_us: (i64, i64), busy: f64) -> Result<Budge
     let others = others.iter().sum::<f64>() / readings as f64 - asking;
     if others > OTHERS_MAX_SHARE * all.max(busy) {
         return Err(Gap::because(
-            "sessions that are not this trial's were active too, and are not told apart",
+            "other sessions were active too and cannot be separated from this trial's",
         ));
     }
     let seconds = (to_us - from_us) as f64 / 1e6;
     if busy * seconds * SAMPLES_PER_S < SEEN_MIN {
         return Err(Gap::because(
-            "the trial was too short for what its sessions wait for to be sampled",
+            "the trial was too short to sample wait events",
         ));
     }
     Ok(Budget::new(busy, events))
@@ -91,10 +92,10 @@ fn unknown(observed: &Observed) -> Gap {
     let mut gaps = gaps.filter(|gap| observed.instrument(gap.instrument) == WAITS);
     match gaps.next() {
         Some(span) => Gap {
-            reason: format!("what sessions wait for was not seen: {}", span.gap.reason),
+            reason: format!("wait events were not observed: {}", span.gap.reason),
             remedy: span.gap.remedy.clone(),
         },
-        None => Gap::because("what sessions wait for was not read from this server"),
+        None => Gap::because("wait events were not observed on this server"),
     }
 }
 
@@ -126,13 +127,13 @@ impl Budget {
 
     /// Of the time in transactions. Samples may find a little more than there can be.
     pub fn class_share(&self, class: Class) -> f64 {
-        super::evidence::ratio(self.sessions(class), self.busy.max(self.active()))
+        ratio(self.sessions(class), self.busy.max(self.active()))
     }
 
     /// Of the time in transactions: in no statement, or in one that waits for its client.
     pub fn outside_share(&self) -> f64 {
         let inside = self.active() - self.sessions(Class::Client);
-        1.0 - super::evidence::ratio(inside, self.busy.max(self.active())).min(1.0)
+        1.0 - ratio(inside, self.busy.max(self.active())).min(1.0)
     }
 
     /// The events of a class with the sessions in them, the most frequent first.

@@ -1,5 +1,6 @@
 //! What rules may look at: a recorded trial, and figures of it that several rules need.
 
+use super::ratio::ratio;
 use pgdyno_drive::record::ScriptInterval;
 
 use super::budget::{self, Budget};
@@ -135,7 +136,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether sessions of the trial waited for a CPU before they could say that they are active: the
     /// CPUs of the server's host were all in use, and the server's processes used a good part of what
-    /// so many clients can use. What is outside of the server cannot be told from that waiting.
+    /// so many clients can use. What is outside of the server cannot be determined from that waiting.
     pub fn do_sessions_wait_for_cpus(&self) -> bool {
         let is_full = self
             .server_idle_share()
@@ -202,8 +203,8 @@ impl<'a> Evidence<'a> {
         let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
         let sql = statements.filter(|(statement, _)| statement.is_sql);
         let least = sql.filter_map(|(_, totals)| {
-            let histogram = totals.latencies.histogram()?;
-            (!histogram.is_empty()).then(|| histogram.min() as f64)
+            let least_us = totals.latencies.histogram().min_us()?;
+            Some(least_us as f64)
         });
         least.reduce(f64::min)
     }
@@ -216,9 +217,4 @@ fn pauses(outcome: &Outcome) -> impl Iterator<Item = u64> {
     let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
     let sleeps = statements.filter(|(statement, _)| statement.text.starts_with("\\sleep"));
     sleeps.map(|(_, totals)| totals.latencies.sum_us())
-}
-
-/// A part of a whole, 0 of nothing.
-pub fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }

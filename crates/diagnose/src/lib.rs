@@ -10,7 +10,10 @@
 //! Not for: what a reader must know before believing a figure (`crates/run/src/validity.rs`).
 
 mod budget;
+pub mod calibration;
+pub mod capacity;
 mod evidence;
+mod ratio;
 mod rule;
 mod rules;
 mod stalls;
@@ -125,18 +128,17 @@ fn not_known(
             evidence.closing.iter().cloned().collect(),
         ),
         _ if evidence.stalls.as_ref().is_some_and(|s| s.is_frequent) => (
-            "What limited it is not known: checkpoints came so often that what they cost cannot be \
-             told apart"
+            "What limited it is not known: checkpoints were so frequent that their cost cannot \
+             be separated"
                 .to_owned(),
-            vec!["let checkpoints come less often: a larger `max_wal_size` and `checkpoint_timeout`".to_owned()],
+            vec!["make checkpoints less frequent: a larger `max_wal_size` and `checkpoint_timeout`".to_owned()],
         ),
         (None, false) => (
-            "What limited it is not known: nothing stands out".to_owned(),
+            "What limited it is not known: no single cause dominates".to_owned(),
             Vec::new(),
         ),
         (None, true) => (
-            "What limited it is not known: what was recorded explains too little of the clients' \
-             time"
+            "What limited it is not known: the recorded data explains too little of the clients' time"
                 .to_owned(),
             Vec::new(),
         ),

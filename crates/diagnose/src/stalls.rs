@@ -1,5 +1,6 @@
 //! Seconds in which a checkpoint or a vacuum was under way, beside those in which none was.
 
+use super::ratio::ratio;
 use pgdyno_model::Outcome;
 
 /// So many seconds of each kind it takes to set them side by side.
@@ -70,7 +71,7 @@ impl Stalls {
             }
         }
         let seconds = (with.len() + without.len()) as f64;
-        let time_share = super::evidence::ratio(with.len() as f64, seconds);
+        let time_share = ratio(with.len() as f64, seconds);
         let (share, goodput) = cost(&with, &without);
         Some(Self {
             share,

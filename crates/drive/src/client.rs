@@ -40,6 +40,8 @@ pub(crate) struct Client {
     endpoint: Option<usize>,
     /// The place that it was connected to last.
     place: usize,
+    /// The candidate of its endpoint that led there.
+    candidate: usize,
     vars: Vars,
     random: Prng,
     /// The random state at the beginning of the transaction: retries draw the same numbers.
@@ -101,6 +103,7 @@ impl Client {
             link: None,
             endpoint: None,
             place,
+            candidate: 0,
             vars,
             random_at_begin: random.clone(),
             random,
@@ -395,7 +398,8 @@ impl Client {
             let told = self.vars.value(slot);
             let Ok(Value::Int(retries @ 0..)) = told else {
                 let text = format!(
-                    "aborted: the variable {} tells the server's retries and is no count of them",
+                    "aborted: the variable {} should hold the number of the server's retries, \
+                     but is not a count",
                     self.vars.name(slot)
                 );
                 return self.abort(cx, Failure::Script, &text);
@@ -534,6 +538,18 @@ impl Client {
         self.in_pipeline = false;
     }
 
+    /// Has the statement cancelled whose answer has not come. That the connection ends is no reason
+    /// to the server to end a statement that waits for a lock.
+    fn cancel<I: Io>(&self, cx: &mut Context<'_, I>) {
+        let (Some(link), Some(endpoint)) = (&self.link, self.endpoint) else {
+            return;
+        };
+        if link.awaited() > 0 {
+            let candidate = &cx.drive.endpoints[endpoint][self.candidate];
+            cx.cancels.push(link.cancel_handle(candidate));
+        }
+    }
+
     /// The run is stopped: what has not ended is given up.
     pub(crate) fn give_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         match self.state {
@@ -542,7 +558,10 @@ impl Client {
             State::Connecting(ref attempt) if attempt.is_before_run() => {}
             State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
             State::Parting(_) => return self.leave(cx),
-            _ => self.book_broken_off(cx, Failure::Interrupted),
+            _ => {
+                self.cancel(cx);
+                self.book_broken_off(cx, Failure::Interrupted);
+            }
         }
         self.finish(cx);
         self.leave(cx);

@@ -17,7 +17,7 @@ pub(crate) enum Stop {
     Now,
 }
 
-/// The brake of one run: cheap to clone, usable from any thread.
+/// How one run is told to end: cheap to clone, usable from any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Inner>);
 
@@ -60,7 +60,7 @@ impl Control {
         passed.is_err_and(|value| value & 1 == 1 && second > value >> 1)
     }
 
-    /// Whether somebody asked for an early end.
+    /// Whether an early end was requested.
     pub fn is_stopping(&self) -> bool {
         self.stop() > Stop::No
     }

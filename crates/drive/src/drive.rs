@@ -1,4 +1,4 @@
-//! What the engine is told to do.
+//! What the engine is to run.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::rules::{ErrorRule, PGBENCH_RULES};
 )]
 #[cfg_attr(feature = "words", serde(rename_all = "lowercase"))]
 pub enum QueryMode {
-    /// Values stand in the statement's text: the simple query protocol
+    /// Simple query protocol: values are part of the statement's text
     #[default]
     Simple,
-    /// Parse, Bind and Execute each time
+    /// Extended query protocol: Parse, Bind and Execute each time
     Extended,
-    /// Parse once a connection, then Bind and Execute
+    /// Extended query protocol with prepared statements: Parse once per connection
     Prepared,
 }
 
@@ -40,7 +40,7 @@ impl QueryMode {
     }
 }
 
-/// When a run ends of itself.
+/// When a run ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Each client has ended so many transactions (failed and skipped ones count).
@@ -130,7 +130,7 @@ pub struct Drive {
     pub threads: usize,
     /// How their sockets are waited for.
     pub io: Choice,
-    /// When the run ends of itself.
+    /// When the run ends by itself.
     pub until: Until,
     /// Each client has ended after so many transactions even if the time of [`Until::Elapsed`] is not
     /// over then.
@@ -169,14 +169,14 @@ pub struct Drive {
     pub on_error: OnError,
     /// Each transaction on a connection of its own (pgbench's `--connect`).
     pub connection_per_transaction: bool,
-    /// Tell each error that is retried (pgbench's `--verbose-errors`).
+    /// Report each retried error (pgbench's `--verbose-errors`).
     pub verbose_errors: bool,
     /// Hand each measured transaction that ends to [`crate::Live::logged`], or this share of them
     /// (0 to 1), drawn as pgbench's `--sampling-rate` draws it.
     pub log: Option<f64>,
     /// Time every command, also those that only compute (pgbench's `-r`).
     pub time_every_command: bool,
-    /// Tell every step, as pgbench's `--debug` does, in messages of [`crate::Level::Trace`].
+    /// Report every step, as pgbench's `--debug` does, in messages of [`crate::Level::Trace`].
     pub debug: bool,
     /// End the whole run at once when a client ends before its time.
     pub exit_on_abort: bool,
@@ -185,7 +185,7 @@ pub struct Drive {
     /// Where the random numbers come from: the same seed gives the same transactions.
     pub seed: i64,
     /// What each client asks of the server when it has done all it was told to, before it
-    /// disconnects: the server tells its statistics of a session late otherwise. What comes of it
+    /// disconnects: the server reports its statistics of a session late otherwise. What comes of it
     /// does not matter.
     pub last_statement: Option<String>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].

@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use pgdyno_platform::io::{Event, Io};
 use pgdyno_script::Prng;
+use pgdyno_session::CancelHandle;
+use pgdyno_wire::ServerError;
 
 use crate::client::{Client, Wait};
 use crate::clock::{Clock, Nanos, nanos};
@@ -16,7 +18,8 @@ use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
 use crate::record::{
-    ClientUnits, Event as Happened, EventKind, Finished, Interval, LoggedTransaction, Recorder,
+    ClientUnits, Event as Happened, EventKind, Execution, Finished, Interval, LoggedTransaction,
+    Recorder,
 };
 use crate::run::DriveError;
 use crate::schedule::Schedule;
@@ -26,6 +29,13 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// So many clients of a thread connect at the same time before a run: more would only overflow the
 /// server's queue.
 const CONNECTING_MAX: usize = 32;
+
+/// After so many events it is looked whether a deadline has come or the run is to stop: a server may
+/// send faster than it is read, for ever.
+const EVENTS_MAX: usize = 1024;
+/// Bytes of notices that a thread passes on; beyond them notices are counted. A server may send them
+/// for ever.
+pub const NOTICE_BYTES_MAX: usize = 1 << 20;
 
 /// What a thread tells the collector.
 pub(crate) enum Report {
@@ -39,6 +49,8 @@ pub(crate) enum Report {
     Interval(usize, Box<Interval>),
     /// Transactions of this thread have ended, in this order.
     Logged(usize, Vec<LoggedTransaction>),
+    /// Commands were executed on this thread.
+    Executed(usize, Vec<Execution>),
     /// A client of this thread has ended before its time, and ends the run.
     ClientAborted(usize),
     /// A script found an invariant broken, which ends the run: where, and what it says.
@@ -55,6 +67,8 @@ pub(crate) struct ThreadEnd {
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
     pub(crate) by_client: Vec<ClientUnits>,
+    /// Cancel the statements that were given up.
+    pub(crate) cancels: Vec<CancelHandle>,
     /// The event loop itself broke.
     pub(crate) error: Option<std::io::Error>,
 }
@@ -95,6 +109,8 @@ pub(crate) struct Context<'run, I> {
     pub(crate) sealed: Vec<u8>,
     /// Decrypted bytes that are being read.
     pub(crate) opened: Vec<u8>,
+    /// Cancel the statements that were given up; empty until then.
+    pub(crate) cancels: Vec<CancelHandle>,
     choose: Prng,
     weights: u64,
     stop: Stop,
@@ -102,6 +118,10 @@ pub(crate) struct Context<'run, I> {
     /// A client's end has ended the run: nothing more is said.
     is_over: bool,
     reports: Sender<Report>,
+    /// Bytes of notices that are still passed on.
+    notice_bytes: usize,
+    /// Notices that were not.
+    notices_unsaid: u64,
     connected: usize,
     connect_error: Option<DriveError>,
 }
@@ -155,8 +175,36 @@ impl<'run, I: Io> Context<'run, I> {
         if self.is_over {
             return;
         }
-        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Message(Message { level, text }));
+    }
+
+    /// Passes a notice of the server on, as long as there are not too many.
+    pub(crate) fn notice(&mut self, notice: impl FnOnce() -> ServerError) {
+        if self.notice_bytes == 0 {
+            self.notices_unsaid += 1;
+            return;
+        }
+        let text = notice().libpq_notice_text();
+        match self.notice_bytes.checked_sub(text.len()) {
+            Some(left) => {
+                self.notice_bytes = left;
+                self.say(Level::Notice, text);
+            }
+            None => (self.notice_bytes, self.notices_unsaid) = (0, 1),
+        }
+    }
+
+    /// Says how many notices were not passed on.
+    fn tell_unsaid(&self) {
+        if self.notices_unsaid > 0 {
+            let text = format!(
+                "{} notices of the server are not shown: those before had {NOTICE_BYTES_MAX} bytes; \
+                 client_min_messages keeps the server from sending them",
+                self.notices_unsaid
+            );
+            self.say(Level::Notice, text);
+        }
     }
 
     /// Tells what has happened to a connection.
@@ -239,12 +287,15 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, io: I) {
         deadlines: Deadlines::for_clients(clients.len()),
         sealed: Vec::new(),
         opened: Vec::new(),
+        cancels: Vec::new(),
         choose,
         weights: drive.scripts.iter().map(|script| script.weight).sum(),
         stop: Stop::No,
         control: control.clone(),
         is_over: false,
         reports: reports.clone(),
+        notice_bytes: NOTICE_BYTES_MAX,
+        notices_unsaid: 0,
         connected: 0,
         connect_error: None,
     };
@@ -364,7 +415,10 @@ impl<I: Io> EventLoop<'_, I> {
         self.cx.io.wait(clock.monotonic_ns(self.cx.now), deadline)?;
         // The clock is read for each event as it is: the first one stands for the batch.
         let mut handed_over = None;
-        while let Some((key, event)) = self.cx.io.next(&mut self.buffer) {
+        for _ in 0..EVENTS_MAX {
+            let Some((key, event)) = self.cx.io.next(&mut self.buffer) else {
+                break;
+            };
             self.cx.now = self.cx.clock.now();
             let since = *handed_over.get_or_insert(self.cx.now);
             self.cx.recorder.attended(self.cx.now - since);
@@ -435,12 +489,14 @@ impl<I: Io> EventLoop<'_, I> {
         clients
             .iter_mut()
             .for_each(|client| client.disconnect(&mut self.cx));
+        self.cx.tell_unsaid();
         let end = ThreadEnd {
             aborted,
             disconnected: clients
                 .iter()
                 .filter(|client| client.is_disconnected)
                 .count(),
+            cancels: std::mem::take(&mut self.cx.cancels),
             by_client: clients.iter().filter_map(Client::work_units).collect(),
             error,
             at: self.cx.now,

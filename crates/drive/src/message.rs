@@ -5,9 +5,11 @@
 pub enum Level {
     /// What a client is doing, step by step; only when [`crate::Drive::debug`] asks for it.
     Trace,
-    /// What a script's `debug()` or a notice of the server has to say; printed as it is.
+    /// What a script's `debug()` has to say; printed as it is.
     Debug,
-    /// Worth knowing when asked for (`--verbose-errors`).
+    /// A notice of the server; printed as it is.
+    Notice,
+    /// Informational when asked for (`--verbose-errors`).
     Info,
     /// A client ended, or something it was told to do could not be done.
     Error,

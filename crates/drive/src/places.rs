@@ -1,4 +1,4 @@
-//! The servers that candidates lead to, each told apart by the name its user gave it: what a run
+//! The servers that candidates lead to, each distinguished by the name its user gave it: what a run
 //! counts by endpoint is counted by these.
 
 use pgdyno_wire::Candidate;

@@ -48,7 +48,7 @@ pub(crate) struct Statement {
     pub(crate) units: Option<Work>,
     /// What it does to the transaction block.
     pub(crate) effects: Effects,
-    /// How many answers of ROLLBACK it asks for; `None` when that cannot be told.
+    /// How many answers of ROLLBACK it asks for; `None` when that cannot be determined.
     pub(crate) rollbacks: Option<u32>,
 }
 

@@ -5,6 +5,8 @@
 //! measured time.
 
 mod endpoint;
+pub(crate) mod executions;
+mod histogram;
 mod interval;
 mod lag;
 mod latencies;
@@ -18,6 +20,8 @@ mod work;
 mod worst;
 
 pub use endpoint::{EndpointRecord, Event, EventKind};
+pub(crate) use executions::{Execution, Executions, HowEnded};
+pub use histogram::{Bucket, Histogram};
 pub use interval::{Interval, LoopLags, ScriptInterval};
 pub use lag::Lags;
 pub use latencies::{Latencies, Packed};

@@ -125,7 +125,7 @@ pub const PGBENCH_RULES: &[ErrorRule] = &[
     ErrorRule::retryable("40P01", "", "deadlock", ErrorClass::Deadlock),
 ];
 
-/// COMMIT was answered with ROLLBACK; no error was told.
+/// The server answered COMMIT with ROLLBACK and no error.
 pub(crate) const ROLLED_BACK: &ErrorRule = &ErrorRule::fatal(
     "",
     "",

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_platform::io::{Sockets, Used};
 use pgdyno_script::{Counters, Draws, Seeds, Vars};
+use pgdyno_session::CancelHandle;
 
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, micros, nanos};
@@ -18,14 +20,18 @@ use crate::drive::{Drive, Setup as Variable, operations};
 use crate::event_loop::{self, Report, Setup, ThreadEnd};
 use crate::message::{Level, Message};
 use crate::places::Places;
-use crate::program::Program;
 use crate::record::{
-    ClientsEnd, Connections, End, EndpointRecord, Event, Interval, LoggedTransaction, Outages,
-    Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second, StatementTotals, ThreadUse,
-    TransactionLog, order_worst, reasons,
+    ClientsEnd, Connections, End, EndpointRecord, Event, Execution, Executions, Interval,
+    LoggedTransaction, Outages, Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second,
+    StatementTotals, ThreadUse, TransactionLog, executions, order_worst, reasons,
 };
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
+
+/// How long it may take to have statements cancelled that were given up.
+const CANCEL_MAX: Duration = Duration::from_secs(1);
+/// So many of them are cancelled at the same time.
+const CANCELLERS_MAX: usize = 16;
 
 /// Why there is nothing to show for a run.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +53,7 @@ pub enum DriveError {
     /// io_uring was asked for, and cannot be used.
     #[error("{0}")]
     NoUring(io::Error),
-    /// It makes no sense as it stands.
+    /// It is not valid.
     #[error("{0}")]
     Invalid(String),
 }
@@ -119,18 +125,17 @@ impl Drive {
                 let clients: Vec<Client> = clients.collect();
                 let (recycle, recycled) = channel();
                 let (recycle_log, recycled_log) = channel();
+                let (recycle_executions, recycled_executions) = channel();
                 let (start, go) = channel();
-                let programs: Vec<&Program> =
-                    self.scripts.iter().map(|script| &*script.program).collect();
                 let recorder = Recorder::new(
                     index,
-                    &programs,
-                    places.count(),
+                    (self.scripts.len(), places.count()),
                     (self.rate.is_some(), self.max_tries != 1),
                     self.latency_limit.map(|limit| limit.as_micros() as u64),
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
                     }),
+                    Executions::new(recycled_executions),
                     (reports.clone(), recycled),
                 );
                 let schedule = self
@@ -163,6 +168,7 @@ impl Drive {
                     start,
                     recycle,
                     recycle_log,
+                    recycle_executions,
                     progress: 0,
                 });
             }
@@ -230,6 +236,7 @@ struct Link {
     start: Sender<Nanos>,
     recycle: Sender<Box<Interval>>,
     recycle_log: Sender<Vec<LoggedTransaction>>,
+    recycle_executions: Sender<Vec<Execution>>,
     /// Up to when this thread has reported, in nanoseconds since the run began.
     progress: Nanos,
 }
@@ -268,6 +275,7 @@ impl Collector<'_> {
             ..
         } = self;
         let mut open = BTreeMap::new();
+        let mut cancels = Vec::new();
         live.ready();
         // From here on time counts.
         recording.started = SystemTime::now();
@@ -292,6 +300,12 @@ impl Collector<'_> {
                     // A thread that has ended needs no more memory.
                     let _ = links[thread].recycle_log.send(transactions);
                 }
+                Report::Executed(thread, mut batch) => {
+                    executions::add_up(&mut recording.statements, &batch);
+                    batch.clear();
+                    // A thread that has ended needs no more memory.
+                    let _ = links[thread].recycle_executions.send(batch);
+                }
                 Report::ClientAborted(thread) => {
                     recording.end = End::ClientAborted { thread };
                 }
@@ -299,7 +313,8 @@ impl Collector<'_> {
                     recording.end = End::InvariantBroken;
                     recording.broken_invariant.get_or_insert(text);
                 }
-                Report::Finished(thread, end) => {
+                Report::Finished(thread, mut end) => {
+                    cancels.append(&mut end.cancels);
                     links[thread].progress = Nanos::MAX;
                     live.thread_ended(thread, micros(end.at.saturating_sub(begin)));
                     finish_thread(&mut recording, *end, live);
@@ -324,6 +339,7 @@ impl Collector<'_> {
                 links[thread].recycle(interval);
             }
         }
+        cancel(cancels);
         order_worst(&mut recording.worst);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
@@ -361,6 +377,25 @@ impl Collector<'_> {
         };
         failure.map_or(Ok(initial_us), Err)
     }
+}
+
+/// Cancels statements on the server, several at a time and no longer than [`CANCEL_MAX`]: whether it
+/// gets there is beyond what can be done about it.
+fn cancel(statements: Vec<CancelHandle>) {
+    let until = Instant::now() + CANCEL_MAX;
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..statements.len().min(CANCELLERS_MAX) {
+            scope.spawn(|| {
+                while let Some(statement) = statements.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() || statement.cancel_within(left).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
 }
 
 /// Adds a thread's interval to those of the same time.
@@ -405,10 +440,6 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     for (mine, theirs) in endpoints.zip(&end.finished.endpoints) {
         mine.merge(theirs);
     }
-    let mine = recording.statements.iter_mut().flatten();
-    for (mine, theirs) in mine.zip(end.finished.statements.iter().flatten()) {
-        mine.merge(theirs);
-    }
 }
 
 fn keep_event(events: &mut Vec<Event>, event: Event, live: &mut dyn Live) {
@@ -418,7 +449,8 @@ fn keep_event(events: &mut Vec<Event>, event: Event, live: &mut dyn Live) {
     }
 }
 
-/// Leaves out what nobody reached, unless an endpoint has nothing else; all threads have ended.
+/// Leaves out addresses that no client reached, unless an endpoint has no others; all threads have
+/// ended.
 fn keep_endpoints(recording: &mut Recording, places: &Places) {
     if let [only] = recording.endpoints.as_mut_slice() {
         let all = recording.measured.all();

@@ -5,7 +5,7 @@ use pgdyno_script::{Command, Names, Op, Script};
 
 use crate::effects::{Effects, single_verb};
 
-/// Where the savepoint stands in a script.
+/// The position of the savepoint in a script.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     /// The command that sets it. A replay begins with the next one.
@@ -83,7 +83,7 @@ fn block(script: &Script) -> Result<(usize, usize), Unfit> {
                 return wrong("this begins or ends another one, or does so only sometimes");
             }
             _ if begin.is_none() || commit.is_some() => {
-                return wrong("this statement stands outside of it");
+                return wrong("this statement is outside of it");
             }
             _ => {
                 let inside = Effects::of(&sql.text).when(true);

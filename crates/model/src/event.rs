@@ -72,7 +72,7 @@ pub struct Finished<'a, O> {
     pub outcome: Result<&'a O, &'a Failure>,
     /// What went wrong, in a sentence; also of a trial that has an outcome.
     pub error: Option<&'a str>,
-    /// What happened before it, as records have it: loading, settings, hygiene.
+    /// What happened before it, as records have it: loading, settings, the reset.
     pub before: &'a serde_json::Value,
 }
 
@@ -81,9 +81,9 @@ pub struct Finished<'a, O> {
 pub enum Notice {
     /// Figures may mean something else than they seem to.
     Warning(String),
-    /// Worth knowing.
+    /// Informational.
     Note(String),
-    /// Something was done that nobody asked for in this experiment.
+    /// Something was done that this experiment did not request.
     Done(String),
 }
 

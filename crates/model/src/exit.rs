@@ -8,11 +8,11 @@ use std::process::ExitCode;
 pub enum Exit {
     /// It did what was asked.
     Ok,
-    /// The run failed, or something that it was given (a script, a pack, a file) has a mistake.
+    /// The run failed, or an input (script, pack, file) has a mistake.
     Failed,
-    /// The command line is wrong, or names what is not there.
+    /// The command line is wrong, or names something that does not exist.
     Usage,
-    /// The server could not be reached, refused the connection, or was lost and had not come back.
+    /// The server could not be reached, refused the connection, or was lost and did not come back.
     Connection,
     /// Ended by Ctrl-C (130) or SIGTERM (143), with what was measured until then reported.
     Interrupted(u8),
@@ -21,11 +21,11 @@ pub enum Exit {
 /// The table of exit codes for `--help`.
 pub const HELP: &str = "\
 Exit codes:
-  0    it did what was asked
-  1    the run failed, or something that it was given has a mistake
-  2    the command line is wrong, or names what is not there
-  3    the server could not be reached, refused the connection, or was lost and had not come back
-  130  interrupted by Ctrl-C (143: by SIGTERM); what was measured is reported first";
+  0    success
+  1    the run failed, or an input (script, pack, file) has a mistake
+  2    the command line is wrong, or names something that does not exist
+  3    the server could not be reached, refused the connection, or was lost and did not come back
+  130  interrupted by Ctrl-C (143: by SIGTERM); results so far are reported";
 
 impl Exit {
     /// The number that the shell sees.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum Severity {
-    /// Worth knowing; the figures mean what they say.
+    /// Informational; the figures are valid.
     Notice,
     /// The figures are real but easily taken for something they are not.
     Warning,

@@ -136,7 +136,7 @@ mod tests {
     use pgdyno_drive::{Level, Until};
     use std::cell::RefCell;
 
-    /// Writes down what it is told under its name.
+    /// Records the events it receives under its name.
     struct Written<'a> {
         name: &'static str,
         words: &'a RefCell<Vec<String>>,

@@ -1,9 +1,8 @@
 //! What a trial came to, as the runner gives it and the notebook keeps it.
 
 use pgdyno_drive::record::Recording;
-use pgdyno_platform::host::Host;
 
-use crate::document::{Accounting, Facts, ServerCounters, TargetKind, Touched, WarmupEnd};
+use crate::document::{Accounting, Facts, Host, KeySkew, ServerCounters, TargetKind, WarmupEnd};
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
 
@@ -30,7 +29,7 @@ pub struct Outcome {
     /// What was measured.
     pub recording: Recording,
     /// What its draws came to, where scripts say which rows they are about.
-    pub touched: Option<Touched>,
+    pub key_skew: Option<KeySkew>,
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounting>,
     /// How the warm-up ended, where that was to be found.

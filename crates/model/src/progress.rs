@@ -1,4 +1,4 @@
-//! What a load tells while it runs, and whoever starts a server for it.
+//! Progress of a load and of starting a server.
 
 /// Sees what is prepared before a trial. By default nothing is shown.
 pub trait Progress {

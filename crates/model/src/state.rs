@@ -7,13 +7,13 @@ use std::fmt;
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum State {
-    /// Its pgdyno is at work.
+    /// The trial is running.
     Running,
-    /// It ran to its end.
+    /// The trial ended normally.
     Complete,
-    /// Something went wrong; the reason is kept with it.
+    /// The trial failed; the notebook has the reason.
     Failed,
-    /// It was stopped before its end, or its pgdyno died.
+    /// The trial was interrupted, or pgdyno was killed.
     Aborted,
 }
 

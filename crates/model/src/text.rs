@@ -1,5 +1,5 @@
 //! Quantities as people read them: the one place where counts, bytes, times, rates and shares become
-//! text.
+//! text; and the text of others in a form that only shows (`shown.rs`).
 //!
 //! | What | Convention |
 //! | --- | --- |
@@ -19,6 +19,7 @@
 
 mod number;
 mod share;
+mod shown;
 mod size;
 mod time;
 
@@ -26,6 +27,7 @@ pub use number::{
     count, fixed, per_second, plural, quantity, quantity_of, rate, significant, some,
 };
 pub use share::{change, percent, percentile_name, roughly, share};
+pub use shown::{LINE_CHARS_MAX, LINES_MAX, message, shown};
 pub use size::{bytes, bytes_per_s};
 pub use time::{
     PERCENTILES, about, as_typed, asked, decimal_seconds, ms, ms_precisely, ms_shortly,

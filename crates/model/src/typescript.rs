@@ -1,5 +1,5 @@
 //! The report's page has its types from here: all types of the documents as one TypeScript file.
-//! A test compares the committed file with them, and writes it when it is told to.
+//! A test compares the committed file with them, and writes it on request.
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,16 +2,7 @@
 //! `--scrape` are named by whoever is scraped.
 
 use super::{cluster, host, postgresql};
-use pgdyno_model::observed::Row;
-
-/// A chapter of the list.
-#[derive(Debug, Clone, Copy)]
-pub struct Chapter {
-    /// What it is about, as its heading says.
-    pub title: &'static str,
-    /// Its series.
-    pub rows: &'static [Row],
-}
+use pgdyno_model::observed::{Chapter, Row};
 
 /// Those of each family of instruments, in the order of the document.
 const FAMILIES: &[&[Chapter]] = &[&postgresql::CHAPTERS, &host::CHAPTERS, &cluster::CHAPTERS];
@@ -41,7 +32,7 @@ mod tests {
         let mut text = String::new();
         for chapter in chapters() {
             write!(text, "\n### {}\n\n", chapter.title).unwrap();
-            text += "| Series | Unit | Kind | Source | What it tells |\n";
+            text += "| Series | Unit | Kind | Source | Meaning |\n";
             text += "| --- | --- | --- | --- | --- |\n";
             for row in chapter.rows {
                 let kind = row.kind.name().replace('_', " and ");
@@ -76,7 +67,7 @@ mod tests {
     fn every_series_is_listed_once_and_says_what_it_is() {
         let mut names = BTreeSet::new();
         for row in chapters().flat_map(|chapter| chapter.rows) {
-            assert!(names.insert(row.name), "{} is there twice", row.name);
+            assert!(names.insert(row.name), "{} is defined twice", row.name);
             assert!(row.name.contains('.'), "{} is of no group", row.name);
             assert!(
                 !row.source.is_empty() && !row.what.is_empty(),

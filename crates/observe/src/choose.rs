@@ -17,7 +17,7 @@ pub struct Scene<'a> {
     pub target: &'a Target,
     /// What it is, and in which version.
     pub product: &'a Product,
-    /// What the server said of itself.
+    /// What the server said about itself.
     pub facts: &'a Facts,
     /// Clients that will be at work.
     pub clients: usize,
@@ -35,7 +35,7 @@ const FAMILIES: &[Family] = &[
     cluster::instruments,
 ];
 
-/// What instruments there are, whatever the product, by family.
+/// The instruments of all products, by family.
 const INSTRUMENTS: &[&[&str]] = &[
     super::postgresql::INSTRUMENTS,
     host::INSTRUMENTS,
@@ -58,20 +58,20 @@ fn is_known(name: &str) -> bool {
     INSTRUMENTS.iter().any(|family| family.contains(&name))
 }
 
-/// An instrument that is asked for, and that no product has.
+/// A requested instrument that no product has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// As it was asked for.
+    /// As requested.
     pub name: String,
-    /// All that there are, on whatever product, and the groups that they are in.
+    /// The instruments of all products, and their groups.
     pub known: Vec<String>,
 }
 
-/// Whether every name that is asked for is one of an instrument or a group. Whether it is one of the
-/// trial's target and host only they can tell.
+/// Checks that every requested name is that of an instrument or a group, of whatever product: the
+/// target's product is not known yet.
 ///
 /// # Errors
-/// The first that is not.
+/// The first unknown name.
 pub fn check(wish: &Wish) -> Result<(), Unknown> {
     let Wish::List(names) = wish else {
         return Ok(());
@@ -158,7 +158,7 @@ impl Instrument for Missing {
             known => known,
         };
         Err(Gap::because(format!(
-            "there is no such instrument here; there are: {known}"
+            "unknown instrument; available: {known}"
         )))
     }
 
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_product_has_is_no_instrument() {
+    fn a_name_that_no_product_has_is_unknown() {
         for known in [
             "auto",
             "none",
@@ -229,7 +229,7 @@ mod tests {
         let mut missing = of(&"hots".parse().unwrap(), here()).remove(0);
         let gap = missing.begin(&mut Readings::default()).unwrap_err();
         assert!(
-            gap.reason.ends_with("there are: host.disk, pg.io, pg.wal"),
+            gap.reason.ends_with("available: host.disk, pg.io, pg.wal"),
             "{gap:?}"
         );
         for wrong in ["", "host,", "auto,host", "host,none"] {

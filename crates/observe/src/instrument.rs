@@ -23,7 +23,7 @@ pub trait Instrument: Send {
 
     /// How long clients may be kept waiting for [`Instrument::begin`], and the trial's end for
     /// [`Instrument::end`]. It is only for what is dear and must be read while nothing runs; others
-    /// leave it as it is. Whoever takes longer begins while clients are at work already, and is
+    /// leave it as it is. A slower one begins while clients are at work already, and is
     /// left behind at the end, with a gap that says so.
     fn patience(&self) -> Duration {
         Duration::from_secs(1)

@@ -10,13 +10,13 @@
 //! they mean for a result (`crates/run/src/validity.rs`).
 
 pub mod accounting;
-mod asked;
 pub mod catalog;
 mod choose;
 pub mod cluster;
 pub mod host;
 mod instrument;
 pub mod listen;
+mod options;
 pub mod postgresql;
 pub mod prometheus;
 pub mod prometheus_export;
@@ -27,8 +27,8 @@ pub mod scrape;
 pub mod testing;
 mod watch;
 
-pub use asked::Asked;
 pub use choose::{Instruments, Scene, Unknown, check, choose};
+pub use options::ObserveOptions;
 
 pub use instrument::Instrument;
 pub use readings::Readings;

@@ -1,6 +1,5 @@
-//! `--metrics-listen`: a small HTTP server for a Prometheus that asks now and then. Each question has a
-//! thread of its own and no more than a moment, so that one who is slow or silent keeps nobody waiting;
-//! only so many are answered at a time.
+//! `--metrics-listen`: a small HTTP server on its own thread, for Prometheus to scrape. It answers
+//! one request at a time, each with a short timeout.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,33 +11,33 @@ use super::prometheus_export::PrometheusExport;
 
 /// How long a question may take to come, and an answer to go.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
-/// So many are answered at a time; others are told to come back.
+/// Clients answered at the same time; others get 503.
 const CLIENTS_MAX: usize = 16;
 /// A longer question is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
-/// Serves the board from now on; gives the address.
+/// Serves it from now on; gives the address.
 ///
 /// # Errors
-/// Nobody can listen there.
-pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
+/// The address cannot be listened on.
+pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
     thread::Builder::new()
         .name("metrics".to_owned())
         .spawn(move || {
-            // One reference to it for each that is being answered, and this one.
+            // Counts clients: one reference for each that is being answered, plus this one.
             let places = Arc::new(());
             for client in listener.incoming() {
                 match client {
                     Ok(client) if Arc::strong_count(&places) <= CLIENTS_MAX => {
-                        let (board, place) = (Arc::clone(&board), Arc::clone(&places));
+                        let (export, place) = (Arc::clone(&export), Arc::clone(&places));
                         let answering = move || {
-                            // Whoever hangs up has had enough.
-                            let _ = answer(client, &board);
+                            // A client that closes the connection needs no answer.
+                            let _ = answer(client, &export);
                             drop(place);
                         };
-                        // Without a thread there is no answer, and the next one may have one again.
+                        // Without a thread there is no answer; the next client may get one.
                         let _ = thread::Builder::new()
                             .name("metrics".to_owned())
                             .spawn(answering);
@@ -52,7 +51,7 @@ pub fn serve(board: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketA
     Ok(at)
 }
 
-/// Too many ask at a time. It waits for nothing: the answer is so short that the kernel takes it.
+/// Too many clients. Never waits: the answer is so short that the kernel takes it.
 fn refuse(mut client: TcpStream) -> io::Result<()> {
     client.set_nonblocking(true)?;
     client.write_all(
@@ -61,7 +60,7 @@ fn refuse(mut client: TcpStream) -> io::Result<()> {
     )
 }
 
-fn answer(mut client: TcpStream, board: &PrometheusExport) -> io::Result<()> {
+fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
     let Some(request) = request(&mut client)? else {
         return Ok(());
     };
@@ -69,7 +68,7 @@ fn answer(mut client: TcpStream, board: &PrometheusExport) -> io::Result<()> {
     let (method, path) = (words.next(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
     let (status, body) = match (method, path) {
-        (Some("GET"), "/metrics") => ("200 OK", board.text()),
+        (Some("GET"), "/metrics") => ("200 OK", export.text()),
         (Some("GET"), "/") => ("200 OK", "pgdyno: /metrics\n".to_owned()),
         (Some("GET"), _) => ("404 Not Found", "there is only /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_say_nothing_keep_nobody_waiting_and_are_hung_up_on() {
+    fn silent_clients_delay_no_others_and_are_disconnected() {
         let at = serve(Arc::default(), anywhere()).unwrap();
         let ask = || talk(at, "GET / HTTP/1.0\r\n\r\n");
         let connect = |_| TcpStream::connect(at).unwrap();
@@ -148,8 +147,8 @@ mod tests {
         let began = Instant::now();
         assert!(ask().starts_with("HTTP/1.1 200 "));
         assert!(began.elapsed() < TALK_LIMIT, "{:?}", began.elapsed());
-        // There is a limit, and whoever comes beyond it is told at once. Which ones those are depends
-        // on who was hung up on in the meantime.
+        // Clients beyond the limit are refused at once. Which ones depends on how many silent clients
+        // were disconnected meanwhile.
         let more: Vec<TcpStream> = (0..CLIENTS_MAX).map(connect).collect();
         let refused = more.into_iter().filter_map(|mut one| {
             let mut answer = String::new();
@@ -159,22 +158,22 @@ mod tests {
             refused
                 .into_iter()
                 .any(|answer| answer.starts_with("HTTP/1.1 503 ")),
-            "nobody is refused"
+            "no client is refused"
         );
         for one in &mut silent {
-            assert_eq!(one.read(&mut [0]).unwrap(), 0, "hung up on");
+            assert_eq!(one.read(&mut [0]).unwrap(), 0, "still connected");
         }
         assert!(ask().starts_with("HTTP/1.1 200 "));
     }
 
     #[test]
     fn a_prometheus_gets_the_trial_and_others_get_nothing_for_long() {
-        let board = Arc::<PrometheusExport>::default();
-        let watched = Arc::clone(&board);
+        let export = Arc::<PrometheusExport>::default();
+        let watched = Arc::clone(&export);
         let trial: &mut dyn Observer<()> = &mut &*watched;
         trial.starting(&title("a\"b\\c\nd", "one"));
         trial.begun(SystemTime::now());
-        let at = serve(Arc::clone(&board), anywhere()).unwrap();
+        let at = serve(Arc::clone(&export), anywhere()).unwrap();
         let origin = Origin::parse(&format!("http://{at}")).unwrap();
         let text = origin.get("/metrics?x=1", None, http::LIMIT).unwrap();
         let mut samples = prometheus::samples(&text);
@@ -189,8 +188,8 @@ mod tests {
         assert!(talk(at, "POST /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 405 "));
         assert_eq!(talk(at, &"x".repeat(2 * REQUEST_BYTES_MAX)), "");
         trial.ended(Err(&DriveError::Interrupted));
-        assert!(board.text().contains("pgdyno_trial_running 0\n"));
-        let taken = serve(board, at).unwrap_err();
+        assert!(export.text().contains("pgdyno_trial_running 0\n"));
+        let taken = serve(export, at).unwrap_err();
         assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
     }
 }

@@ -12,7 +12,7 @@ const LINE_BYTES_MAX: usize = 16 << 10;
 /// A sample with more labels is left out.
 const LABELS_MAX: usize = 64;
 
-/// How a sample is to be taken.
+/// How to interpret a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// It grows; also the parts of histograms and summaries that do.

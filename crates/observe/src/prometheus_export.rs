@@ -1,5 +1,5 @@
-//! The running trial for others to see: what `--metrics-listen` gives to a Prometheus that asks.
-//! Counters go on from trial to trial, as long as pgdyno runs.
+//! Prometheus export: the metrics of the running trial that `--metrics-listen` serves. Counters
+//! continue from trial to trial, as long as pgdyno runs.
 //!
 //! Not for: the connection it goes over (`listen.rs`).
 
@@ -13,6 +13,7 @@ use pgdyno_drive::record::{Counts, Interval, Latencies, Recording, ScriptInterva
 use pgdyno_model::Observer;
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::{Batch, Kind, Series};
+use pgdyno_model::text;
 
 /// Percentiles of the last second.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -42,7 +43,7 @@ struct Reading {
     is_new: bool,
 }
 
-/// What is told of a script.
+/// Metrics of a script.
 #[derive(Debug, Default)]
 struct Script {
     counts: Counts,
@@ -133,7 +134,7 @@ impl<O> Observer<O> for &PrometheusExport {
 }
 
 impl Reading {
-    /// A place whose series is not told.
+    /// A placeholder whose series is not exported.
     fn none() -> Self {
         Self {
             series: Series::new("", ""),
@@ -335,7 +336,7 @@ impl Page {
 }
 
 fn escaped(value: &str) -> String {
-    value
+    text::shown(value)
         .replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")
@@ -371,22 +372,22 @@ pub(crate) mod tests {
 
     #[test]
     fn counters_go_on_from_trial_to_trial() {
-        let board = PrometheusExport::default();
-        let trial: &mut dyn Observer<()> = &mut &board;
+        let export = PrometheusExport::default();
+        let trial: &mut dyn Observer<()> = &mut &export;
         for _ in 0..2 {
             trial.starting(&title("tpcb", "tpcb"));
             assert!(
-                !board.text().contains("pgdyno_trial_info"),
+                !export.text().contains("pgdyno_trial_info"),
                 "it only connects"
             );
             trial.begun(SystemTime::now());
-            assert!(board.text().contains("pgdyno_trial_info"));
+            assert!(export.text().contains("pgdyno_trial_info"));
             trial.second(&second(100, 2000));
             trial.second(&second(50, 1000));
             trial.ended(Err(&DriveError::Interrupted));
-            assert!(!board.text().contains("pgdyno_trial_info"));
+            assert!(!export.text().contains("pgdyno_trial_info"));
         }
-        let text = board.text();
+        let text = export.text();
         for line in [
             "pgdyno_transactions_total{script=\"tpcb\",outcome=\"committed\"} 300",
             "pgdyno_service_seconds_sum{script=\"tpcb\"} 0.5",
@@ -405,8 +406,8 @@ pub(crate) mod tests {
 
     #[test]
     fn what_instruments_read_last_is_told() {
-        let board = PrometheusExport::default();
-        let trial: &mut dyn Observer<()> = &mut &board;
+        let export = PrometheusExport::default();
+        let trial: &mut dyn Observer<()> = &mut &export;
         let new = |number, label: &str, kind| NewSeries {
             number,
             instrument: 0,
@@ -424,12 +425,12 @@ pub(crate) mod tests {
             ..Batch::default()
         });
         let line = |label| format!("{{series=\"pg.waits\",label=\"{label}\",unit=\"sessions\"}}");
-        assert!(board.text().contains(&format!("{} 2\n", line("IO"))));
+        assert!(export.text().contains(&format!("{} 2\n", line("IO"))));
         trial.observed(&Batch {
             samples: vec![sample(1, 6.0)],
             ..Batch::default()
         });
-        let text = board.text();
+        let text = export.text();
         assert!(text.contains(&format!("{} 6\n", line("all"))), "{text}");
         assert!(!text.contains(&line("IO")), "it has gone: {text}");
     }

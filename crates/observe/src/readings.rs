@@ -123,7 +123,7 @@ impl Readings {
         self.statements.push(statement);
     }
 
-    /// Something worth knowing that is no series: `statement_sampling` and a number or words. The
+    /// Information that is not a series: `statement_sampling` and a number or words. The
     /// last one of a name stays.
     pub fn fact(&mut self, name: impl Into<String>, value: impl Into<serde_json::Value>) {
         self.facts.push((name.into(), value.into()));

@@ -272,7 +272,7 @@ impl Course {
         Some(grown * 1e6 / past_us as f64)
     }
 
-    /// One that fell was reset: it began anew from zero.
+    /// One that fell was reset: it started again from zero.
     fn grown(&self, read: f64) -> f64 {
         if read < self.raw {
             read

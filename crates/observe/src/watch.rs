@@ -13,7 +13,9 @@ use super::recorder::Recorder;
 use super::{Instrument, Instruments, Readings};
 use pgdyno_model::observed::{Batch, Gap};
 
-/// So often somebody looks whether the run is to stop before it has begun.
+/// The last reading of an instrument may take this long, whatever its patience.
+const END_MAX: Duration = Duration::from_secs(2);
+/// How often it checks whether the run is to stop before it has begun.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Instruments at work. Dropped without [`Watch::end`], it leaves them to themselves.
@@ -31,6 +33,13 @@ struct State {
     patience: Duration,
     has_begun: bool,
     has_ended: bool,
+}
+
+impl State {
+    /// How long it may take to read for the last time.
+    fn patience_at_end(&self) -> Duration {
+        self.patience.min(END_MAX)
+    }
 }
 
 /// What a thread has to say.
@@ -64,7 +73,7 @@ struct Orders {
 enum Stop {
     /// Read a last time.
     Finish,
-    /// Nobody wants to know any more.
+    /// The receiver is gone.
     Abandon,
 }
 
@@ -145,14 +154,14 @@ impl Watch {
     }
 
     /// Clients have gone: has all read for the last time, waits for them as long as their
-    /// [patience](Instrument::patience) lasts, and gives what has come since the last
+    /// [patience](Instrument::patience) lasts, at most 2 s, and gives what has come since the last
     /// [`Watch::drain`], with the totals.
     pub fn end(&mut self) -> Batch {
         self.shared.order(|orders| orders.stop = Some(Stop::Finish));
         let began = Instant::now();
         self.receive(|states| {
             let pending = states.iter().filter(|state| !state.has_ended);
-            pending.map(|state| began + state.patience).max()
+            pending.map(|state| began + state.patience_at_end()).max()
         });
         for (number, state) in self.instruments.iter().enumerate() {
             if state.has_ended {
@@ -160,7 +169,7 @@ impl Watch {
             }
             let gap = Gap::because(format!(
                 "it had not answered {} s after the trial's end",
-                state.patience.as_secs_f64()
+                state.patience_at_end().as_secs_f64()
             ));
             let now = Instant::now();
             self.recorder
@@ -175,7 +184,7 @@ impl Watch {
         self.collecting_us
     }
 
-    /// Takes what comes, until there is no time to wait for any more; it is told anew after each.
+    /// Takes what comes, until there is no time to wait for any more; it is told again after each.
     fn receive(&mut self, until: impl Fn(&[State]) -> Option<Instant>) {
         loop {
             let wait =
@@ -259,7 +268,7 @@ fn due(anchor: Instant, interval: Duration, last: Instant) -> Instant {
     anchor + interval * (past as u32).saturating_add(1)
 }
 
-/// The life of an instrument's thread. When nobody listens any more, it is over.
+/// The main function of an instrument's thread. It ends when the receiver is gone.
 fn work(
     number: usize,
     mut instrument: Box<dyn Instrument>,

@@ -13,8 +13,8 @@ use pgdyno_model::{Exit, Failure};
 /// Where the result goes for programs.
 #[derive(Debug, Clone, Default, Args)]
 pub struct JsonArg {
-    /// All of the result as JSON: to FILE beside the text, or without one (or with -) to standard
-    /// output instead of it
+    /// Write the whole result as JSON: to FILE in addition to the text, or without FILE (or with -)
+    /// to standard output instead of the text
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub json: Option<Option<PathBuf>>,
 }

@@ -1,6 +1,5 @@
-//! Keeping a run of a command: the store is opened before anything begins, so that one that cannot be
-//! used costs no measurement. What goes wrong with it afterwards costs no result: it is told last, with
-//! the place of a file that has the result instead.
+//! Keeping a run of a command. The store is opened before the run, so that an unusable store costs no
+//! measurement. If it fails after the run, the error comes last and names a file that has the result.
 
 use std::path::Path;
 
@@ -15,23 +14,18 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Not asked for.
-    pub fn nothing() -> Self {
-        Self {
-            store: None,
-            writer: None,
-        }
-    }
-
-    /// In the store at this path, or where the environment says.
+    /// In the store at this path, or where the environment says; `None`: not asked for.
     ///
     /// # Errors
-    /// It cannot be opened or written.
-    pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let store = place::path(path).and_then(|path| Store::open(&path));
-        let store = store.and_then(|store| store.check_writable().map(|()| store));
+    /// The store cannot be opened or written.
+    pub fn open(store: Option<Option<&Path>>) -> Result<Self, Failure> {
+        let open = |path| {
+            let store = Store::open(&place::path(path)?)?;
+            store.check_writable()?;
+            Ok(store)
+        };
         Ok(Self {
-            store: Some(store?),
+            store: store.map(open).transpose()?,
             writer: None,
         })
     }
@@ -40,9 +34,9 @@ impl Keep {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin(mut self, header: &TrialHeader) -> Result<Self, Failure> {
+    pub fn begin(mut self, header: impl FnOnce() -> TrialHeader) -> Result<Self, Failure> {
         if let Some(store) = &self.store {
-            self.writer = Some(store.begin(header)?);
+            self.writer = Some(store.begin(&header())?);
         }
         Ok(self)
     }
@@ -55,7 +49,7 @@ impl Keep {
     /// It is over; gives the trial's number when it is kept.
     ///
     /// # Errors
-    /// It is not kept: [`crate::rescued`] says where its result is, when all else is told.
+    /// It is not kept: [`crate::rescued`] writes its result elsewhere, after everything else is printed.
     pub fn finish(self, outcome: &Outcome) -> Result<Option<i64>, Failure> {
         let Some(writer) = self.writer else {
             return Ok(None);
@@ -87,7 +81,7 @@ impl Keep {
     }
 }
 
-/// There is no result to lose: why the run came to nothing is told anyway.
+/// A warning is enough: there is no result to lose, and the failure itself is printed anyway.
 fn warn_of(result: Result<(), Failure>) {
     if let Err(failure) = result {
         crate::remark!("pgdyno: warning: this run is not kept: {}", failure.message);

@@ -7,6 +7,9 @@ mod json;
 mod keep;
 mod loading;
 mod rescue;
+mod run;
+mod store_args;
+mod verbosity;
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -15,8 +18,20 @@ pub use json::{JsonArg, Lines, Sink, sorted};
 pub use keep::Keep;
 pub use loading::Loading;
 pub use rescue::rescued;
+pub use run::Ran;
+pub use store_args::StoreArgs;
+pub use verbosity::Verbosity;
 
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, text};
+use pgdyno_platform::terminal;
+
+/// Where standard output is no terminal.
+const WIDTH_DEFAULT: usize = 110;
+
+/// How wide what is printed may be, in columns.
+pub fn width() -> usize {
+    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
+}
 
 /// A line on standard error: progress, warnings, errors. Whether it is read does not matter.
 #[macro_export]
@@ -31,19 +46,39 @@ macro_rules! answer {
     ($($arg:tt)*) => { $crate::write_answer(format_args!("{}\n", format_args!($($arg)*))) };
 }
 
-/// What [`remark!`] does.
+/// What [`remark!`] does. What a server or a file put into the line is shown, not obeyed by the
+/// terminal, and cut where it is too long to be read.
 pub fn write_remark(line: Arguments<'_>) {
+    let line = line.to_string();
     // In one piece: lines of several threads stay apart.
-    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+    let _ = io::stderr().write_all(format!("{}\n", text::message(&line)).as_bytes());
 }
 
-/// Writes to standard output, to the end. A reader that has left (`| head`) has what it wanted.
+/// Writes to standard output, to the end. A reader that has left (`| head`) has what it wanted. What
+/// a server put into the text is shown, not obeyed by the terminal.
 ///
 /// # Errors
 /// A full disk and the like: the result would be lost without a word.
-pub fn write_answer(text: Arguments<'_>) -> Result<(), Failure> {
+pub fn write_answer(answer: Arguments<'_>) -> Result<(), Failure> {
+    write_out(&text::shown(&answer.to_string()))
+}
+
+/// As [`write_answer`], for a command that promises another program's bytes: as they are where no
+/// terminal would obey them.
+///
+/// # Errors
+/// A full disk and the like.
+pub fn write_promised(answer: Arguments<'_>) -> Result<(), Failure> {
+    let answer = answer.to_string();
+    match terminal::stdout_is_terminal() {
+        true => write_out(&text::shown(&answer)),
+        false => write_out(&answer),
+    }
+}
+
+fn write_out(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_fmt(text).and_then(|()| out.flush()) {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::new(format!(
             "could not write to standard output: {e}"
         ))),

@@ -1,4 +1,4 @@
-//! The result of a run that the notebook could not take, in a file of its own.
+//! The result of a run that could not be written to the notebook, in a file of its own.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::sorted;
 
-/// The failure of a run that is not kept, with the place where its result is instead: a file in
-/// `TMPDIR` that its user alone can read.
+/// Writes the result of a run that is not kept to a file in `TMPDIR`, readable by its user only. Gives
+/// the failure that says why it is not kept and where the file is.
 pub fn rescued(failure: Failure, document: &impl Serialize) -> Failure {
     let folder = std::env::temp_dir();
     let failure = Failure {
@@ -20,9 +20,9 @@ pub fn rescued(failure: Failure, document: &impl Serialize) -> Failure {
         ..failure
     };
     match write(&folder, document) {
-        Ok(path) => failure.detail(format!("its whole result is in {}", path.display())),
+        Ok(path) => failure.detail(format!("its complete result is in {}", path.display())),
         Err(error) => failure.detail(format!(
-            "nor could its result be written to {}: {error}",
+            "its result could not be written to {} either: {error}",
             folder.display()
         )),
     }
@@ -43,7 +43,7 @@ fn write(folder: &Path, document: &impl Serialize) -> io::Result<PathBuf> {
     match writeln!(file, "{text:#}") {
         Ok(()) => Ok(path),
         Err(error) => {
-            // Half of a result is none.
+            // Half a result is worse than none.
             let _ = std::fs::remove_file(&path);
             Err(error)
         }

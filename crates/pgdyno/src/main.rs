@@ -27,8 +27,8 @@ fn main() -> ExitCode {
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let name = arguments.first().map(|argv0| argv0.to_string_lossy());
-    if name.is_some_and(|argv0| pgbench::program_name(&argv0) == cli::pgio::NAME) {
-        arguments.insert(1, cli::pgio::NAME.into());
+    if name.is_some_and(|argv0| pgbench::program_name(&argv0) == pgdyno_compat_pgio::NAME) {
+        arguments.insert(1, pgdyno_compat_pgio::NAME.into());
     }
     arguments
 }

@@ -1,4 +1,4 @@
-//! The monotonic clock as a number, read with one call and no arithmetic: it stands in the path of
+//! The monotonic clock as a number, read with one call and no arithmetic: it is in the path of
 //! every transaction. Elsewhere `std::time::Instant` is the better choice.
 
 /// Nanoseconds of the monotonic clock (CLOCK_MONOTONIC) since a moment that all of the machine's

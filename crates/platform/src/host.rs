@@ -19,7 +19,7 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
 }
 
-/// CPUs that this process may use; 1 where that cannot be told.
+/// CPUs that this process may use; 1 where that cannot be determined.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: counted, and seen by whoever sleeps in the kernel.
+//! Ctrl-C and SIGTERM: counts them and wakes threads that wait in the kernel.
 //!
 //! What an interrupt means (end the trial, print what was measured; a second one: now) is for
 //! the reader to decide.

@@ -64,7 +64,7 @@ pub trait Io {
     /// Waits until something happens, at most until `deadline_ns` (for ever without one); it may end
     /// earlier without anything having happened. Both times are those of
     /// [`monotonic_ns`](crate::clock::monotonic_ns), `now_ns` as it was read last: a deadline that is
-    /// not after it is not waited for. Call [`Io::next`] until it gives `None` before waiting again.
+    /// not after it is not waited for. It does not wait while [`Io::next`] has more to give.
     ///
     /// # Errors
     /// What the operating system says; an interrupted wait is no error.

@@ -53,7 +53,7 @@ impl Identity {
             return Life::OutOfSight;
         }
         if self.boot_id != here.boot_id {
-            // The same host was started anew since.
+            // The same host was restarted since.
             return Life::Gone;
         }
         if self.pid_namespace != here.pid_namespace {

@@ -1,4 +1,4 @@
-//! Whether somebody watches, and how wide the screen is.
+//! Whether output goes to a terminal, and its width.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_terminal_tells_its_width() {
-        // A pseudo-terminal stands for the screen.
+        // A pseudo-terminal in place of the screen.
         let (mut master, mut slave) = (0, 0);
         let size = libc::winsize {
             ws_row: 24,

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_child_runs_as_the_user_in_no_other_group() {
         if !is_root() {
-            // Changing user is root's privilege; an ordinary user is told so.
+            // Only root can change the user; an ordinary user gets an error.
             let root = User::named("root").expect("readable").expect("exists");
             let mut command = Command::new("id");
             run_as(&mut command, &root);

@@ -35,7 +35,7 @@ fn gap<T>(fact: &Fact<T>) -> Option<String> {
     }
 }
 
-pub(super) const RESET: &str = "not known: the server's counters were reset meanwhile";
+pub(super) const RESET: &str = "not known: the server's counters were reset during the run";
 
 fn logical_reads(it: &Accounting) -> String {
     if let Some(why) = gap(&it.buffers) {
@@ -76,7 +76,7 @@ fn misses(it: &Accounting) -> String {
 fn device(it: &Accounting) -> String {
     match (&it.device, it.device_reads_per_s(), it.device_bytes_per_s()) {
         (Fact::Known(device), Some(reads), Some(read_bytes)) => format!(
-            "{} reads/s, {} from {}, for whomever",
+            "{} reads/s, {} from {} (all processes)",
             figures::rate(reads),
             figures::bytes_per_s(read_bytes),
             device.name
@@ -99,7 +99,7 @@ fn cpu(it: &Accounting) -> String {
     let mut line = String::new();
     if let (Some(us), Some(liops)) = (it.cpu_us_per_logical_read(), it.liops_per_core()) {
         line += &format!(
-            "{us:.2} µs for each logical read, {} LIOPS a core; ",
+            "{us:.2} µs per logical read, {} LIOPS per core; ",
             figures::rate(liops)
         );
     }
@@ -110,8 +110,8 @@ fn cpu(it: &Accounting) -> String {
         };
         line += &format!("{cores:.2} cores busy for {sessions}");
         line += match is_busy(share) {
-            true => ": each has a core to itself, or all there are",
-            false => ": they wait for something else too",
+            true => ": sessions keep their cores busy",
+            false => ": sessions also wait",
         };
     }
     line
@@ -127,7 +127,7 @@ pub(super) fn buffers(it: &Accounting) -> String {
     let mut parts = Vec::new();
     if let (Some(counted), Some(units)) = (counted, it.units.first()) {
         parts.push(format!(
-            "{counted:.1} a {} of {} by the server's count",
+            "{counted:.1} per {} of {} by the server's counters",
             units.kind,
             match units.rows_each {
                 1 => "1 row".to_owned(),
@@ -186,8 +186,8 @@ fn nodes(it: &Accounting, of: &NodeFigures) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pgdyno_model::document::accounting::example::example as accounting;
     use pgdyno_model::document::{Accounted, Expected};
-    use pgdyno_observe::accounting::example::example as accounting;
 
     #[test]
     fn each_figure_says_what_it_is_and_who_counted_it() {
@@ -195,11 +195,11 @@ mod tests {
         for line in [
             "LIOPS        100,000.0 logical reads/s (1,000,000 in 10.0 s)",
             "misses       25,000.0 /s not in shared_buffers, hit ratio 75.0 %",
-            "device       100.0 reads/s, 800 kB/s from vda, for whomever",
+            "device       100.0 reads/s, 800 kB/s from vda (all processes)",
             "log          488 kB/s",
-            "CPU          16.00 µs for each logical read, 62,500.0 LIOPS a core; \
-             1.60 cores busy for 2 sessions: they wait for something else too",
-            "buffers      256.4 a select of 255 rows by the server's count, \
+            "CPU          16.00 µs per logical read, 62,500.0 LIOPS per core; \
+             1.60 cores busy for 2 sessions: sessions also wait",
+            "buffers      256.4 per select of 255 rows by the server's counters, \
              256.0 by EXPLAIN (100 of them, 255 to 260): 100.2 %",
             "plan         Index Scan",
         ] {

@@ -10,9 +10,9 @@ use pgdyno_model::document::calibration::{
     Bar, Baseline, Calibration, CalibrationLine, Calibrations, Concurrency, What,
 };
 
-use pgdyno_run::calibrate::growth::bend;
-use pgdyno_run::calibrate::judge::{Judged, Line};
-use pgdyno_run::calibrate::read;
+use pgdyno_diagnose::calibration::growth::bend;
+use pgdyno_diagnose::calibration::judge::{Judged, Line};
+use pgdyno_diagnose::calibration::read;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -26,7 +26,7 @@ pub fn document(c: &read::Calibration) -> Calibration {
         uuid: c.experiment.uuid.clone(),
         created: c.experiment.created.clone(),
         target: c.target.clone(),
-        server: c.server(),
+        server: c.server.clone(),
         facts: c.facts.clone(),
         params: c.params.clone(),
         variables: c.variables.iter().cloned().collect(),
@@ -68,8 +68,7 @@ fn line(line: &Line<'_>) -> CalibrationLine {
 
 /// The least of all, to three digits.
 fn min_us(latencies: &Latencies) -> Option<u64> {
-    let histogram = latencies.histogram().filter(|all| !all.is_empty());
-    histogram.map(|all| all.min())
+    latencies.histogram().min_us()
 }
 
 fn concurrency(c: &read::Calibration) -> Concurrency {

@@ -7,10 +7,10 @@ pub use text::text;
 
 use pgdyno_stats::Bootstrap;
 
+use pgdyno_diagnose::capacity::{Ladder, ladders};
 use pgdyno_model::document::capacity::{self, Capacity};
+use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_run::experiment::capacity::{Ladder, ladders};
-use pgdyno_run::experiment::point::Point;
 
 /// From the complete trials of an experiment: its points as they were planned, what varies in them,
 /// and the limit in microseconds.

@@ -203,8 +203,8 @@ pub fn pairs<'a>(a: &'a [TrialRow], b: &'a [TrialRow]) -> Result<Vec<Pair<'a>>, 
         };
         return Err(Failure::with(
             Exit::Usage,
-            "A and B have no workload and point in common: figures over different workloads mean \
-             nothing",
+            "A and B have no workload and point in common: figures of different workloads cannot \
+             be compared",
         )
         .detail(format!("A: {}", workloads(&of_a)))
         .detail(format!("B: {}", workloads(&of_b))));

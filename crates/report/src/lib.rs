@@ -1,6 +1,6 @@
 //! Showing what was measured: in the terminal while it happens and afterwards, as JSON, as Markdown,
 //! as a page. A trial is shown from its document ([`pgdyno_model::document::Trial`]), which `documents`
-//! makes from its [`pgdyno_run::trial::Outcome`]; several from the store.
+//! makes from its [`pgdyno_model::Outcome`]; several from the store.
 
 pub mod accounting;
 pub mod calibration;

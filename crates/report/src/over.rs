@@ -3,10 +3,9 @@
 
 use serde_json::Value;
 
-use super::{retries_lab, slob_sweep};
 use pgdyno_model::event::Finished;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Failure, Observer, Outcome, State};
+use pgdyno_model::{Outcome, State};
 
 /// A trial and what it came to.
 pub struct Over<'a> {
@@ -48,19 +47,5 @@ impl<'a> From<&Finished<'a, Outcome>> for Over<'a> {
             outcome: finished.outcome.ok(),
             why: finished.error.map(str::to_owned),
         }
-    }
-}
-
-impl Observer<Outcome> for slob_sweep::Results {
-    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
-        self.add(&finished.into());
-        Ok(())
-    }
-}
-
-impl Observer<Outcome> for retries_lab::Results {
-    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
-        self.add(finished.into());
-        Ok(())
     }
 }

@@ -45,14 +45,14 @@ fn totals(all: &Figures) -> String {
     if counts.retries > 0 {
         let each = counts.retries as f64 / counts.committed.max(1) as f64;
         text += &format!(
-            "retries      {} of {} transactions ({each:.2} for each committed one)\n",
+            "retries      {} of {} transactions ({each:.2} per committed one)\n",
             figures::count(counts.retries),
             figures::count(counts.retried)
         );
     }
     if work.given_up > 0 {
         text += &format!(
-            "given up     {} transactions, after the last try that they had\n",
+            "given up     {} transactions, after their last try\n",
             figures::count(work.given_up)
         );
     }
@@ -69,14 +69,14 @@ fn totals(all: &Figures) -> String {
     }
     if work.backoff_us > 0 {
         text += &format!(
-            "pauses       {} between tries, all clients together\n",
+            "pauses       {} between tries, summed over clients\n",
             figures::seconds(work.backoff_us as f64 / 1e6)
         );
     }
     if work.server_retries > 0 {
         let each = work.server_retries as f64 / counts.committed.max(1) as f64;
         text += &format!(
-            "by server    {} retries made by itself, as the transactions tell ({each:.2} for each \
+            "by server    {} retries made by the server, as counted by the scripts ({each:.2} per \
              committed one)\n",
             figures::count(work.server_retries)
         );
@@ -114,7 +114,7 @@ fn gap(seen: u64, restarts: u64) -> String {
         Ordering::Greater => format!("{} fewer", figures::count(seen - restarts)),
     };
     format!(
-        "server       clients were told to restart {} times (retries and given up), the server \
+        "server       clients had to restart {} times (retries and given up), the server \
          counted {} restarts: {gap}\n",
         figures::count(seen),
         figures::count(restarts)
@@ -140,7 +140,7 @@ fn line(reason: &Reason) -> String {
         message.push('…');
     }
     format!(
-        "{:<12} {} tries by {}{sqlstate}, {} of them tried again\n{}\n",
+        "{:<12} {} tries by {}{sqlstate}, {} of them retried\n{}\n",
         reason.class,
         figures::count(reason.tries),
         reason.reason,
@@ -204,7 +204,7 @@ mod tests {
         let text = line(&reason);
         assert!(
             text.starts_with(
-                "serialization 2 tries by RETRY_SERIALIZABLE [40001], 1 of them tried again\n    \
+                "serialization 2 tries by RETRY_SERIALIZABLE [40001], 1 of them retried\n    \
                  ERROR:  one\n    éé"
             ),
             "{text}"

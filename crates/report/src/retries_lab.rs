@@ -1,6 +1,6 @@
 //! What `pgdyno lab retries` found: the forms side by side at each point, and what that means.
 //!
-//! Not for: which trials are run (`plan::experiment::retries_lab`).
+//! Not for: which trials are run (`model::experiment::retries_lab`).
 
 mod text;
 mod words;
@@ -14,11 +14,12 @@ use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::Value;
 
 use super::over::Over;
-use pgdyno_model::State;
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::retries_lab::{
     LabForm, LabGoodput, LabPoint, LabTarget, LabTrial, RetriesLab,
 };
+use pgdyno_model::event::Finished;
+use pgdyno_model::{Failure, Observer, Outcome, State};
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -170,6 +171,13 @@ impl Results {
     }
 }
 
+impl Observer<Outcome> for Results {
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        self.add(finished.into());
+        Ok(())
+    }
+}
+
 impl Point {
     fn form(&mut self, name: &str) -> &mut Form {
         let known = self.forms.iter().position(|form| form.name == name);
@@ -215,7 +223,7 @@ impl Form {
         self.per_commit(self.retries + self.by_server())
     }
 
-    /// Retries that clients did not have to make: as the transactions tell, or as the server counts.
+    /// Retries that clients did not have to make: as the transactions report, or as the server counts.
     fn by_server(&self) -> u64 {
         let counted = self.server_restarts.unwrap_or(0);
         self.work.server_retries.max(counted)

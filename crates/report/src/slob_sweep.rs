@@ -12,12 +12,11 @@ use pgdyno_drive::record::Latencies;
 use pgdyno_stats::{CacheFit, SetPoint};
 
 use super::over::Over;
-use pgdyno_model::State;
 use pgdyno_model::document::Accounting;
-use pgdyno_model::document::slob_sweep::{
-    ReadCosts, SlobCaches, SlobPoint, SlobSweepResult, SlobVary,
-};
-use pgdyno_run::experiment::slob_sweep::{Room, Vary};
+use pgdyno_model::document::slob_sweep::{ReadCosts, SlobCaches, SlobPoint, SlobSweepResult};
+use pgdyno_model::event::Finished;
+use pgdyno_model::experiment::slob_sweep::{Room, Vary};
+use pgdyno_model::{Failure, Observer, Outcome, State};
 
 /// The results, as trials come in.
 pub struct Results {
@@ -93,11 +92,7 @@ impl Results {
             trials: point.accounts.iter().map(Into::into).collect(),
         });
         SlobSweepResult {
-            sweep: match self.vary {
-                Vary::Size => SlobVary::Size,
-                Vary::Sessions => SlobVary::Sessions,
-                Vary::Reads => SlobVary::Reads,
-            },
+            sweep: self.vary,
             points: points.collect(),
             caches: (self.vary == Vary::Size).then(|| self.caches()),
         }
@@ -122,6 +117,13 @@ impl Results {
     }
 }
 
+impl Observer<Outcome> for Results {
+    fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
+        self.add(&finished.into());
+        Ok(())
+    }
+}
+
 impl Point {
     /// Over the repeats that know it; `None` when one does not.
     pub(super) fn median(&self, of: impl Fn(&Accounting) -> Option<f64>) -> Option<f64> {
@@ -136,7 +138,7 @@ impl Point {
 mod tests {
     use super::*;
     use pgdyno_model::Fact;
-    use pgdyno_observe::accounting::example::example as accounting;
+    use pgdyno_model::document::accounting::example::example as accounting;
 
     const MB: u64 = 1 << 20;
 
@@ -185,7 +187,7 @@ mod tests {
             "active set",
             "32 MB",
             "shared_buffers  64 MB fit, 128 MB do not; larger sets find 64 MB kept (is 64 MB)",
-            "page cache      256 MB fit; where it ends lies beyond (memory is 1 GB)",
+            "page cache      256 MB fit; the cache is larger (memory is 1 GB)",
             "a logical read  1.00 µs from shared_buffers, 10.00 µs from the page cache",
         ] {
             assert!(text.contains(part), "{part}\n{text}");

@@ -4,31 +4,21 @@ use std::collections::BTreeMap;
 
 use pgdyno_drive::Until;
 use pgdyno_drive::record::{EventKind, Failure};
-use pgdyno_platform::terminal;
 
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
 use super::{accounting, observed, retries, units, verdict};
 use pgdyno_model::document::{
-    Counts, End, EndedBy, Endpoint, Figures, Phase, Run, ScriptStatements, Steadiness,
-    SteadinessVerdict, Touched, Trial,
+    Counts, End, EndedBy, Endpoint, Figures, KeySkew, Phase, Run, ScriptStatements, Steadiness,
+    SteadinessVerdict, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
-
-/// Where standard output is no terminal.
-const WIDTH_DEFAULT: usize = 110;
 
 /// More variables than this are not told one by one.
 const VARIABLES_MAX: usize = 12;
 
-/// How wide what is printed may be.
-pub fn width() -> usize {
-    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
-}
-
 /// All of it, ready to be printed.
-pub fn text(trial: &Trial) -> String {
-    let width = width();
+pub fn text(trial: &Trial, width: usize) -> String {
     let run = &trial.run;
     let accounted = run.accounting.as_ref();
     let parts = [
@@ -38,7 +28,7 @@ pub fn text(trial: &Trial) -> String {
         latencies(&run.measured, width),
         endpoints(run, width),
         accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
-        run.touched.as_ref().map_or_else(String::new, touched),
+        run.key_skew.as_ref().map_or_else(String::new, key_skew),
         failures(&run.measured.all.counts),
         retries::text(run),
         statements(&run.statements, width),
@@ -58,19 +48,19 @@ pub fn text(trial: &Trial) -> String {
 }
 
 /// What the draws came to.
-fn touched(touched: &Touched) -> String {
+fn key_skew(key_skew: &KeySkew) -> String {
     format!(
-        "keys         hottest one {}, hottest 100 {} of {}{} requests; {} different ones\n             \
-         (the run's scripts and seed, drawn again without the server)\n",
-        figures::share(touched.hottest_share),
-        figures::share(touched.hottest_100_share),
-        if touched.is_sample {
+        "keys         hottest key {}, hottest 100 {} of {}{} requests; {} distinct keys\n             \
+         (computed from the run's scripts and seed, without the server)\n",
+        figures::share(key_skew.hottest_share),
+        figures::share(key_skew.hottest_100_share),
+        if key_skew.is_sample {
             "a sample of "
         } else {
             ""
         },
-        figures::count(touched.draws),
-        figures::count(touched.distinct),
+        figures::count(key_skew.draws),
+        figures::count(key_skew.distinct),
     )
 }
 
@@ -134,13 +124,13 @@ fn totals(run: &Run) -> String {
     let mut text = String::new();
     match run.end {
         End::Complete => {}
-        End::Interrupted => text += "INTERRUPTED: this is what was measured until then\n",
-        End::ClientAborted => text += "ABORTED: a client ended before its time\n",
+        End::Interrupted => text += "INTERRUPTED: results up to the interruption\n",
+        End::ClientAborted => text += "ABORTED: a client ended early\n",
         End::InvariantBroken => {
             let what = run.broken_invariant.as_deref().unwrap_or_default();
             text += &format!("BROKEN INVARIANT: {what}\n");
         }
-        End::AllClientsAborted => text += "ABORTED: every client ended before its time\n",
+        End::AllClientsAborted => text += "ABORTED: all clients ended early\n",
     }
     if run.clients.aborted > 0 && run.end != End::AllClientsAborted {
         let aborted = figures::plural(run.clients.aborted as u64, "client");
@@ -180,13 +170,10 @@ fn totals(run: &Run) -> String {
     let others = others
         .into_iter()
         .filter(|(what, number)| *number > 0 || *what == "failed");
-    let others: Vec<String> = others
-        .map(|(what, number)| {
-            let share = figures::percent(number, counts.total());
-            format!("{} {what} ({share})", figures::count(number))
-        })
-        .collect();
-    text += &format!("not good     {}\n", others.join(", "));
+    for (what, number) in others {
+        let share = figures::percent(number, counts.total());
+        text += &format!("{what:<13}{} ({share})\n", figures::count(number));
+    }
     text += &steadiness(&run.steadiness);
     if let Some(warmup) = &run.warmup {
         let ended = warmup.detected.map_or_else(String::new, |ended| {
@@ -200,7 +187,7 @@ fn totals(run: &Run) -> String {
             format!(" for {elapsed} ({why})")
         });
         text += &format!(
-            "warm-up      {} transactions/s{ended}, apart from the figures\n",
+            "warm-up      {} transactions/s{ended}, not part of the figures\n",
             figures::rate(warmup.phase.all.goodput_per_s)
         );
     }
@@ -244,10 +231,10 @@ fn latencies(measured: &Phase, width: usize) -> String {
     }
     let mut text = table.text(width);
     if text.contains(ATTEMPT) {
-        text += "the others count from the start of the first try\n";
+        text += "other latencies count from the start of the first try\n";
     }
     if text.contains('–') {
-        text += "–: fewer than ten transactions beyond it\n";
+        text += "–: fewer than ten transactions above it\n";
     }
     text
 }
@@ -316,7 +303,7 @@ fn failures(counts: &Counts) -> String {
     let mut text = String::new();
     for (failure, number) in reasons {
         text += &format!(
-            "failed       {} by {} [{}]\n",
+            "failures     {} by {} [{}]\n",
             figures::count(*number),
             failure,
             failure.code()
@@ -370,7 +357,7 @@ fn client(run: &Run) -> String {
     text += &outages(run);
     if let Some(cpu_us) = cpu.us_per_transaction {
         text += &format!(
-            "pgdyno       {:.1} µs of CPU for each transaction, busiest thread {} of a CPU",
+            "pgdyno       {:.1} µs of CPU per transaction, busiest thread {} of a CPU",
             cpu_us,
             figures::roughly(busiest)
         );
@@ -399,7 +386,10 @@ fn outages(run: &Run) -> String {
             );
         }
         if outages.unended > 0 {
-            text += &format!(", {} had not ended", figures::count(outages.unended));
+            text += &format!(
+                ", {} unended at the end of the run",
+                figures::count(outages.unended)
+            );
         }
         text.push('\n');
     }

@@ -2,14 +2,14 @@
 
 use pgdyno_model::document::Verdict;
 
-/// It, ready to be printed.
+/// The verdict as lines of text.
 pub fn text(verdict: &Verdict) -> String {
     let mut text = format!("{}.\n", verdict.sentence);
     for proof in &verdict.evidence {
         text += &format!("  {:>10}  {}\n", proof.figure, proof.sentence);
     }
     if let Some(second) = &verdict.second {
-        text += &format!("  behind it   {}\n", second.sentence);
+        text += &format!("  next limit  {}\n", second.sentence);
     }
     for remedy in &verdict.remedies {
         text += &format!("  try         {remedy}\n");

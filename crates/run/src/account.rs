@@ -4,45 +4,40 @@
 //! Not for: reading (`accounting/`), words (`crates/report`).
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use pgdyno_drive::record::Recording;
 use pgdyno_drive::{Control, DriveError};
 
 use super::prepare::Prepared;
-use super::trial::Trial;
 use crate::validity;
-use pgdyno_database::admin;
 use pgdyno_model::document::{Expected, NodeFigures, UnitCount};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Fact, Observer, Observers, Outcome};
 use pgdyno_observe::accounting::{Reader, expected};
-use pgdyno_workload::explain;
+use pgdyno_workload::pack::Pack;
+use pgdyno_workload::statements;
 
 /// Whether the workload is about the storage layer: it says how its work units are explained.
 pub fn is_due(prepared: &Prepared) -> bool {
     let pack = prepared.workload.pack.as_ref();
-    pack.is_some_and(|pack| !pack.manifest.explains.is_empty())
+    pack.is_some_and(Pack::is_accounted)
 }
 
-/// [`Trial::measure`] with an account of it.
+/// What a measurement comes to, with an account of it.
 ///
 /// # Errors
-/// As [`Trial::measure`].
-pub fn measure(
-    trial: Trial,
+/// Those of the measurement.
+pub fn of(
     prepared: &Prepared,
     control: &Control,
     observer: &mut dyn Observer<Outcome>,
+    measure: impl FnOnce(&mut dyn Observer<Outcome>) -> Result<Outcome, DriveError>,
 ) -> Result<Outcome, DriveError> {
     let mut reader = Reader::new(&prepared.target, &prepared.product, &prepared.facts);
-    if !trial.spec.warmup.longest().is_zero() {
-        read_all(&mut reader, prepared, control);
-    }
     let mut at_barrier = AtBarrier(&mut reader);
     // Last, so that nothing comes between its reading and the clients.
     let mut observers = Observers::new([observer, &mut at_barrier]);
-    let mut outcome = trial.measure(prepared, control, &mut observers)?;
+    let mut outcome = measure(&mut observers)?;
     let measured_us = outcome.recording.measured.elapsed_us;
     let sessions = u64::from(outcome.spec.clients());
     if let Some(mut accounting) = reader.after(measured_us, sessions) {
@@ -60,33 +55,6 @@ pub fn measure(
         outcome.accounting = Some(accounting);
     }
     Ok(outcome)
-}
-
-/// However large the set is, a trial does not wait longer for it.
-const READ_ALL_MAX: Duration = Duration::from_secs(120);
-
-/// Reads the whole set once, so that what the caches can keep of it is there: random reads alone
-/// would take many times as long to come by every block.
-fn read_all(reader: &mut Reader, prepared: &Prepared, control: &Control) {
-    let pack = prepared.workload.pack.as_ref();
-    let file = pack.and_then(|pack| Some((pack, pack.manifest.read_all.as_deref()?)));
-    let (Some((pack, file)), Some(session)) = (file, reader.session()) else {
-        return;
-    };
-    let dialect = prepared.product.dialect.name;
-    let Ok(statements) = explain::statements(pack, file, dialect, &prepared.variables) else {
-        return;
-    };
-    let begun = Instant::now();
-    for statement in statements {
-        if control.is_stopping() || begun.elapsed() > READ_ALL_MAX {
-            return;
-        }
-        // It only saves time: the warm-up follows in any case.
-        if admin::run(session, &statement).is_err() {
-            return;
-        }
-    }
 }
 
 /// The measured work units, by kind; kinds without any are left out.
@@ -158,7 +126,7 @@ fn explained(reader: &mut Reader, prepared: &Prepared, units: &[UnitCount]) -> F
         Ok(buffers) => buffers,
         Err(why) => return unknown(why),
     };
-    let statements = explain::statements(pack, &explain.file, dialect.name, &prepared.variables);
+    let statements = statements::of_file(pack, &explain.file, dialect.name, &prepared.variables);
     let statements = match statements {
         Ok(statements) => statements,
         Err(why) => return Fact::Unknown(why),

@@ -6,9 +6,8 @@ use pgdyno_database::open::Target;
 use pgdyno_drive::operations;
 use pgdyno_drive::record::ScriptRecord;
 use pgdyno_model::TrialSpec;
-use pgdyno_model::document::{Facts, TargetKind};
+use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::TrialHeader;
-use pgdyno_platform::host::Host;
 
 use super::command_line;
 use super::prepare::Prepared;
@@ -55,7 +54,7 @@ pub fn not_begun(spec: &TrialSpec, target: Option<&Target>) -> TrialHeader {
         variables: BTreeMap::new(),
         target: target.map_or_else(String::new, |target| target.title.clone()),
         target_kind: target.map_or(TargetKind::Named, |target| target.kind),
-        facts: Facts::unknown("the trial ended before the server was asked"),
+        facts: Facts::unknown("the trial ended before it was read from the server"),
         host: Host::read(),
         notes: Vec::new(),
         command: command_line::of_process(),

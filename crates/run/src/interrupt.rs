@@ -18,7 +18,7 @@ impl EndOnInterrupt {
     /// Watches for interrupts beyond the first `begun`: one that came just before the run counts.
     pub fn on(control: &Control, interrupts: &'static Interrupts, begun: u32) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
-        let (brake, control) = (Self(is_over.clone()), control.clone());
+        let (guard, control) = (Self(is_over.clone()), control.clone());
         thread::spawn(move || {
             let mut seen = begun;
             while !is_over.load(Ordering::Relaxed) {
@@ -34,7 +34,7 @@ impl EndOnInterrupt {
                 seen = count;
             }
         });
-        brake
+        guard
     }
 }
 

@@ -13,7 +13,7 @@ use pgdyno_drive::record::Recording;
 use pgdyno_script::{Counters, Draws, Op, Prng, Slot, Value, Vars};
 
 use super::prepare::Prepared;
-use pgdyno_model::document::Touched;
+use pgdyno_model::document::KeySkew;
 
 /// So many transactions are replayed at most; a share is known to a tenth of a percent then.
 const DRAWS_MAX: u64 = 1_000_000;
@@ -22,9 +22,9 @@ const DRAWS_MAX: u64 = 1_000_000;
 const HOTTEST: usize = 100;
 
 /// By the scripts that say which row they are about; `None` when none of them ran.
-pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<Touched> {
+pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<KeySkew> {
     let texts = prepared.workload.scripts.iter();
-    let slots = texts.map(|text| text.touches.as_ref().and_then(|n| prepared.names.get(n)));
+    let slots = texts.map(|text| text.key.as_ref().and_then(|n| prepared.names.get(n)));
     let slots: Vec<Option<Slot>> = slots.collect();
     let ran = recording.measured.scripts.iter();
     let ran: Vec<u64> = ran
@@ -60,7 +60,7 @@ pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<Touch
         let hottest: u64 = counts.iter().take(count).sum();
         hottest as f64 / draws as f64
     };
-    (draws > 0).then(|| Touched {
+    (draws > 0).then(|| KeySkew {
         draws,
         is_sample: total > DRAWS_MAX,
         distinct: counts.len() as u64,
@@ -92,7 +92,7 @@ impl Replay {
     }
 
     /// One transaction up to its first statement; what the variable is then, if it is a number.
-    fn run(&mut self, script: &Script, touches: Option<Slot>) -> Option<i64> {
+    fn run(&mut self, script: &Script, key: Option<Slot>) -> Option<i64> {
         let commands = &script.program.script().commands;
         let (mut at, mut jumped) = (0, false);
         while let Some(command) = commands.get(at) {
@@ -127,7 +127,7 @@ impl Replay {
             };
         }
         self.draws.end();
-        match self.vars.value(touches?) {
+        match self.vars.value(key?) {
             Ok(Value::Int(number)) => Some(number),
             _ => None,
         }

@@ -2,8 +2,10 @@
 //! nothing here knows how they were typed.
 
 pub mod account;
+mod before_warmup;
 pub mod calibrate;
 pub mod command_line;
+mod compile;
 mod emitter;
 pub mod experiment;
 pub mod header;
@@ -15,7 +17,6 @@ pub mod reset;
 pub mod retries;
 pub mod settings;
 mod shell;
-pub mod steady;
 pub mod trial;
 pub mod validity;
 pub mod warmup;

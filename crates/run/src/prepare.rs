@@ -9,13 +9,14 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 
+use super::compile::compile;
+use super::retries;
 use super::settings::{self, Way};
-use super::{retries, steady, trial};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
-use pgdyno_model::document::{EndedBy, Facts, WarmupEnd};
+use pgdyno_model::document::{EndedBy, Facts, Steadiness, WarmupEnd};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::spec::secret;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
@@ -23,9 +24,10 @@ use pgdyno_workload::contention::FewRows;
 use pgdyno_workload::loader::{self, Watch};
 use pgdyno_workload::mix::WeightedScript;
 use pgdyno_workload::needs::Needs;
+use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::resolve::{self, Workload};
-use pgdyno_workload::{contention, params, procedures, scale, sql_words};
+use pgdyno_workload::{contention, params, procedures, refusal, scale, sql_words};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -83,10 +85,10 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     };
     if let Some(pack) = &workload.pack {
         let values = with_clients(&chosen.or_defaults(pack), asked);
-        // What is not to be drawn is a matter of the parameters; what cannot be made, of the pack.
+        // A need that cannot be computed is a mistake of the parameters; anything else, of the pack.
         pack.needs(mix, &values).map_err(usage)?;
         workload.make(&values).map_err(Failure::new)?;
-        refuse(&workload, None, &values)?;
+        refuse(&workload, None, &chosen, &values)?;
     }
     let (scripts, names) = compiled(&workload, asked)?;
     Ok(Checked {
@@ -96,6 +98,37 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
         names,
         given,
     })
+}
+
+impl Checked {
+    /// Makes it as this product needs it.
+    ///
+    /// # Errors
+    /// It cannot be run there, or its parameters do not go together with the tables that are there.
+    fn suit(
+        &mut self,
+        session: &mut Session,
+        product: &Product,
+        asked: &TrialSpec,
+    ) -> Result<(), Failure> {
+        if let Some(pack) = self.workload.pack.clone() {
+            let name = product.dialect.name;
+            self.chosen = std::mem::take(&mut self.chosen).on(&pack, name);
+            let values = with_clients(&self.chosen.or_defaults(&pack), asked);
+            if self.workload.make(&values).map_err(Failure::new)? {
+                (self.scripts, self.names) = compiled(&self.workload, asked)?;
+            }
+            if refusal::needs_tables(&pack) {
+                let values = loader::known(session, &pack, &self.chosen)?;
+                let values = with_clients(&values, asked);
+                refuse(&self.workload, Some(name), &self.chosen, &values)?;
+            }
+        }
+        match self.workload.needs.refused_by(product) {
+            Some(why) => Err(Failure::new(why)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A pack's scripts and rules also see how many clients there are, unless it has a parameter of this
@@ -112,19 +145,20 @@ fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Name
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
     let retry = asked.retry.retry();
-    trial::compile(&workload.scripts, mode, retry, asked.allow_shell)
+    compile(&workload.scripts, mode, retry, asked.allow_shell)
 }
 
 /// Refuses parameters that do not go together in a pack.
 fn refuse(
     workload: &Workload,
     dialect: Option<&str>,
+    params: &Params,
     values: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
     let Some(pack) = &workload.pack else {
         return Ok(());
     };
-    let why = pack.refuses(Some(&workload.scripts), dialect, values);
+    let why = refusal::of_run(pack, &workload.scripts, dialect, params, values);
     match why.map_err(Failure::new)? {
         None => Ok(()),
         Some(why) => Err(Failure::with(Exit::Usage, why)),
@@ -149,9 +183,9 @@ pub fn prepare(
         true => target,
         false => {
             // How a session is told depends on the product.
-            let mut session = target.connect_unless_interrupted(interrupts)?;
+            let mut session = target.connect()?;
             let product = Product::ask(&mut session)
-                .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+                .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
             of_sessions(&mut session, &asked.settings)?;
             session.close();
             target.with_settings(product.dialect, &settings)
@@ -169,108 +203,58 @@ fn of_sessions(session: &mut Session, settings: &BTreeMap<String, String>) -> Re
     match ways.iter().find(|(_, way)| **way == Way::System) {
         None => Ok(()),
         Some((name, _)) => Err(Failure::new(format!(
-            "settings.{name} is a whole server's, and a single run changes no server"
+            "settings.{name} is a server setting, and a single run does not change the server"
         ))
-        .hint("run it as a sweep, which changes it and puts it back")),
+        .hint("run it as a sweep, which changes and restores it")),
     }
 }
 
 /// The same, on a target that is open already and whose sessions have the settings asked for.
 pub fn prepare_on(
     target: Target,
-    checked: Checked,
+    mut checked: Checked,
     asked: &TrialSpec,
     progress: &mut dyn Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
+    let interrupts_before = interrupts.count();
+    // Before tables are loaded, which may take long.
+    let reached = if target.endpoints.len() > 1 {
+        let may_miss = asked.errors.reconnect;
+        reach::each_endpoint(&target, may_miss)?
+    } else {
+        Vec::new()
+    };
+    let mut session = target.connect()?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
+    // Before anything is loaded for it.
+    retries::check(asked, &product)?;
+    checked.suit(&mut session, &product, asked)?;
     let Checked {
         mut workload,
-        mut chosen,
+        chosen,
         mut scripts,
         mut names,
         given,
     } = checked;
-    // Before tables are loaded, which may take long.
-    let reached = if target.endpoints.len() > 1 {
-        let may_miss = asked.errors.reconnect;
-        reach::each_endpoint(&target, may_miss, interrupts)?
-    } else {
-        Vec::new()
-    };
-    let mut session = target.connect_unless_interrupted(interrupts)?;
-    let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
-    // Before anything is loaded for it.
-    retries::check(asked, &product)?;
-    if let Some(pack) = workload.pack.clone() {
-        chosen = chosen.on(&pack, product.dialect.name);
-        let values = with_clients(&chosen.or_defaults(&pack), asked);
-        if workload.make(&values).map_err(Failure::new)? {
-            (scripts, names) = compiled(&workload, asked)?;
-        }
-        if pack.manifest.refusals.iter().any(|rule| rule.of_tables) {
-            let values = loader::known(&mut session, &pack, &chosen)?;
-            let values = with_clients(&values, asked);
-            refuse(&workload, Some(product.dialect.name), &values)?;
-        }
-    }
-    if let Some(why) = workload.needs.refused_by(&product) {
-        return Err(Failure::new(why));
-    }
-    let mut mismatches = Vec::new();
-    let variables = match &workload.pack {
+    let (variables, mismatches) = match &workload.pack {
         Some(pack) => {
-            let mut watch = Watch {
-                endpoints: &target.endpoints,
-                progress,
-                interrupts: Some(interrupts),
-            };
-            let loaded = loader::ensure_loaded(&mut session, pack, &chosen, &mut watch)
-                .map_err(|failure| target.explain(failure))?;
-            for means in &loaded.means {
-                progress.step(&format!("note: loaded: {means}"));
-            }
-            for remark in &loaded.remarks {
-                progress.warning(remark);
-            }
-            procedures::ensure(
-                &mut session,
-                product.dialect,
-                pack,
-                &workload.needs.procedures,
-                &loaded.variables,
-            )?;
-            loaded.variables
+            let needed = &workload.needs.procedures;
+            let variables = loaded(&target, &mut session, (pack, &chosen), progress, interrupts)?;
+            procedures::ensure(&mut session, product.dialect, pack, needed, &variables)?;
+            (variables, Vec::new())
         }
-        None => {
-            let mut variables = scale::of_scripts(&mut session, &workload.scripts);
-            for (variable, used) in given {
-                if let Some(loaded) = variables.get(&variable)
-                    && !scale::same(loaded, &used)
-                {
-                    let (variable, used) = (variable.clone(), used.clone());
-                    mismatches.push(Mismatch {
-                        variable,
-                        used,
-                        loaded: loaded.clone(),
-                    });
-                }
-                variables.insert(variable, used);
-            }
-            variables
-        }
+        None => of_scripts(&mut session, &workload.scripts, given),
     };
     let mut target = target;
     if let Some(pack) = &workload.pack {
-        let name = product.dialect.name;
-        let settings = pack.session_settings(name, &variables);
+        let settings = pack.session_settings(product.dialect.name, &variables);
         let settings = settings.map_err(Failure::new)?;
         target = target.with_settings(product.dialect, &settings);
-    }
-    if workload.pack.is_some() {
         // The tables may have been made with other parameters than nobody's choice.
         let values = with_clients(&variables, asked);
-        refuse(&workload, Some(product.dialect.name), &values)?;
+        refuse(&workload, Some(product.dialect.name), &chosen, &values)?;
         if workload.make(&values).map_err(Failure::new)? {
             (scripts, names) = compiled(&workload, asked)?;
         }
@@ -288,6 +272,12 @@ pub fn prepare_on(
         _ => reached,
     };
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients() as usize);
+    // What could not be asked any more is only unknown.
+    if interrupts.count() > interrupts_before {
+        let code = interrupts.exit_code().unwrap_or(130);
+        let text = "interrupted before the trial began";
+        return Err(Failure::with(Exit::Interrupted(code), text));
+    }
     Ok(Prepared {
         target,
         workload,
@@ -304,6 +294,52 @@ pub fn prepare_on(
     })
 }
 
+/// Fills a pack's tables where that is wanting; gives the variables that go with them.
+fn loaded(
+    target: &Target,
+    session: &mut Session,
+    (pack, chosen): (&Pack, &Params),
+    progress: &mut dyn Progress,
+    interrupts: &'static Interrupts,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress,
+        interrupts: Some(interrupts),
+    };
+    let loaded = loader::ensure_loaded(session, pack, chosen, &mut watch)
+        .map_err(|failure| target.explain(failure))?;
+    for means in &loaded.means {
+        progress.step(&format!("note: loaded: {means}"));
+    }
+    for remark in &loaded.remarks {
+        progress.warning(remark);
+    }
+    Ok(loaded.variables)
+}
+
+/// The variables of script files: what their tables say, and over it what was given, with where the
+/// two differ.
+fn of_scripts(
+    session: &mut Session,
+    scripts: &[WeightedScript],
+    given: BTreeMap<String, String>,
+) -> (BTreeMap<String, String>, Vec<Mismatch>) {
+    let mut variables = scale::of_scripts(session, scripts);
+    let mut mismatches = Vec::new();
+    for (variable, used) in given {
+        let loaded = variables.insert(variable.clone(), used.clone());
+        if let Some(loaded) = loaded.filter(|loaded| !scale::same(loaded, &used)) {
+            mismatches.push(Mismatch {
+                variable,
+                used,
+                loaded,
+            });
+        }
+    }
+    (variables, mismatches)
+}
+
 /// Statements that begin transactions as those of the scripts begin.
 fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
     let begins = scripts.iter().map(|script| sql_words::begins(&script.text));
@@ -315,7 +351,7 @@ fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
 }
 
 impl Prepared {
-    /// The variables as they may be kept and shown.
+    /// The variables with secrets masked, to be kept and shown.
     pub fn variables_kept(&self) -> BTreeMap<String, String> {
         let variables = self.variables.iter();
         variables
@@ -399,7 +435,7 @@ impl Prepared {
             lost_server: recording
                 .filter(|r| r.outages.unended > 0)
                 .map(|r| (r.outages.unended, r.outage_share().unwrap_or_default())),
-            courses: &recording.map(steady::courses).unwrap_or_default(),
+            courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,
             measured_from_us: i64::try_from(warmup_us.unwrap_or(0)).unwrap_or(i64::MAX),

@@ -14,7 +14,7 @@ pub fn check(asked: &TrialSpec, product: &Product) -> Result<(), Failure> {
     let refused = |what: &str, why: &str| Failure::with(Exit::Usage, format!("{what}: {why}"));
     if let (Retry::Savepoint, Err(why)) = (asked.retry.retry(), retries.savepoint) {
         return Err(refused("--retry savepoint", why)
-            .hint("--retry restart rolls back and begins anew, which works everywhere"));
+            .hint("use --retry restart, which works on every product"));
     }
     if asked.retry.inject_retries {
         let inject = retries.inject.as_ref();

@@ -1,13 +1,13 @@
-//! Whether scripts may run programs on this host: a workload that came from elsewhere may not, unless
-//! its user says so. (The pgbench-compatible command runs them as pgbench does.)
+//! Refuses scripts that run programs on this host, unless `--allow-shell` is given: workloads may come
+//! from elsewhere. (The pgbench-compatible command runs them as pgbench does.)
 
 use pgdyno_model::Failure;
 use pgdyno_script::{Op, Script};
 
-/// Refuses a script that runs programs. `file` is how its mistakes name it.
+/// Refuses a script that runs programs. `file` is its name in errors.
 ///
 /// # Errors
-/// It has a `\shell` or `\setshell`; the first one is told with its line.
+/// It has a `\shell` or `\setshell`: names the line of the first one.
 pub fn refuse(script: &Script, file: &str) -> Result<(), Failure> {
     let runs = |op: &Op| matches!(op, Op::Shell { .. } | Op::SetShell { .. });
     let found = script.commands.iter().find(|command| runs(&command.op));
@@ -20,7 +20,7 @@ pub fn refuse(script: &Script, file: &str) -> Result<(), Failure> {
         command.line, command.text
     ))
     .hint(
-        "if the script is to be trusted, allow it: --allow-shell (in an experiment: allow_shell = true, \
-         and pgdyno sweep --allow-shell)",
+        "if you trust the script: --allow-shell (in an experiment: allow_shell = true, and pgdyno sweep \
+         --allow-shell)",
     ))
 }

@@ -3,28 +3,26 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Control, Drive, DriveError, QueryMode, Retry, Script, Setup};
-use pgdyno_platform::host::Host;
+use pgdyno_drive::{Control, Drive, DriveError, Setup};
 use pgdyno_platform::limits;
-use pgdyno_script::{Language, Names, Slot};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, key_skew, shell, warmup};
+use super::{account, before_warmup, key_skew, warmup};
 use pgdyno_database::counters;
-use pgdyno_database::dialect::RESTART_SAVEPOINT;
 use pgdyno_database::open::Target;
 
+use pgdyno_model::document::Host;
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
 use pgdyno_observe::Scene;
 use pgdyno_observe::host::ThreadLags;
-use pgdyno_workload::mix::WeightedScript;
 
-/// How long transactions in flight may take to finish when a run is ended early.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long transactions in flight may take to finish when a run is ended early; then they are
+/// cancelled.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// One run: what it is, and what watches it.
 #[derive(Debug, Clone)]
@@ -32,7 +30,7 @@ pub struct Trial {
     /// What it is, with nothing left open ([`TrialSpec::resolved`]).
     pub spec: TrialSpec,
     /// What is observed beside it.
-    pub observe: pgdyno_observe::Asked,
+    pub observe: pgdyno_observe::ObserveOptions,
 }
 
 impl Trial {
@@ -47,9 +45,14 @@ impl Trial {
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, Failure> {
         let dialect = prepared.product.dialect;
+        if !self.spec.warmup.longest().is_zero() {
+            before_warmup::run(prepared, control)?;
+        }
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
-        let measured = match account::is_due(prepared) {
-            true => account::measure(self, prepared, control, observer),
+        let measured = match account::is_due(prepared) && !control.is_stopping() {
+            true => account::of(prepared, control, observer, |observer| {
+                self.measure(prepared, control, observer)
+            }),
             false => self.measure(prepared, control, observer),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
@@ -86,16 +89,16 @@ impl Trial {
             lags: &lags,
         });
         let mut watch = warmup::Watch::new(&self.spec, control);
-        let mut board = self.observe.board.as_deref();
+        let mut export = self.observe.prometheus_export.as_deref();
         // The warm-up's end is found first, so that no other observer delays it. Then come those of
         // the caller: the notebook before the screen. The lags of a second are left for their
         // instrument when all others have seen it.
-        let observers = Observers::new([&mut watch, observer, &mut board, &mut lags]);
+        let observers = Observers::new([&mut watch, observer, &mut export, &mut lags]);
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
         let (recording, observed) = emitter.run(&drive, control)?;
         let warmup_ended = watch.ended(&recording.measured);
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
-        let touched = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
+        let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
             pack_sha256: prepared
@@ -110,7 +113,7 @@ impl Trial {
             server_counters: Fact::Unknown("not requested".to_owned()),
             host,
             recording,
-            touched,
+            key_skew,
             accounting: None,
             warmup_ended,
             observed,
@@ -193,11 +196,12 @@ impl Trial {
         variables
     }
 
-    /// For workloads about the server's counters: read after the trial, they have all of it in them
-    /// then.
+    /// Where the storage layer is accounted for, a session hands its statistics over at its end: the
+    /// counters that are read after the trial have all of it in them then.
     fn last_statement(&self, prepared: &Prepared) -> Option<String> {
-        let pack = prepared.workload.pack.as_ref();
-        pack.filter(|pack| pack.manifest.flushes_statistics)?;
+        if !account::is_due(prepared) {
+            return None;
+        }
         let (statement, since) = prepared.product.dialect.flush_statistics?;
         let is_there = prepared.product.known && prepared.product.is_since(since);
         is_there.then(|| statement.to_owned())
@@ -234,44 +238,6 @@ impl Trial {
     }
 }
 
-/// Makes the scripts ready to be run, with the names of their variables.
-///
-/// # Errors
-/// A script with an error, told with its file, one that cannot be sent in this mode or retried in
-/// this way, or one that runs programs though it may not.
-pub fn compile(
-    scripts: &[WeightedScript],
-    mode: QueryMode,
-    retry: Retry,
-    allows_shell: bool,
-) -> Result<(Vec<Script>, Names), Failure> {
-    let mut names = Names::new();
-    let mut parsed = Vec::new();
-    for script in scripts {
-        let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
-        let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
-        if !allows_shell {
-            shell::refuse(&text, &script.file)?;
-        }
-        // Mistakes are told by file, results by name.
-        text.name.clone_from(&script.name);
-        parsed.push((text, u64::from(script.weight)));
-    }
-    // Where nothing but the server's answer speaks of it, the script does not have it yet.
-    let told = scripts.iter().map(|script| script.retries.as_deref());
-    let told: Vec<Option<Slot>> = told
-        .map(|name| name.map(|name| names.intern(name)))
-        .collect();
-    let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
-    let compiled = Drive::compile(parsed, mode, savepoint);
-    let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
-    for ((script, told), text) in compiled.iter_mut().zip(told).zip(scripts) {
-        script.server_retries = told;
-        script.must_find = text.must_find;
-    }
-    Ok((compiled, names))
-}
-
 /// A failure of the engine as the user of a native verb sees it.
 pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
     match error {
@@ -284,12 +250,14 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
                 _ => failure,
             }
         }
-        DriveError::Interrupted => Failure::with(Exit::Interrupted(130), error.to_string()),
+        DriveError::Interrupted => {
+            let code = crate::interrupts().ok().and_then(|i| i.exit_code());
+            Failure::with(Exit::Interrupted(code.unwrap_or(130)), error.to_string())
+        }
         DriveError::EventLoop(_) => Failure::new(error.to_string())
             .hint("too many open files? raise the limit (ulimit -n), or use fewer clients"),
-        DriveError::NoUring(_) => {
-            Failure::new(error.to_string()).hint("--io=auto uses epoll where there is no io_uring")
-        }
+        DriveError::NoUring(_) => Failure::new(error.to_string())
+            .hint("--io=auto uses epoll if io_uring is not available"),
         DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),
     }
 }

@@ -16,11 +16,9 @@ use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
 use pgdyno_drive::record::ThreadUse;
-use pgdyno_stats::Steadiness;
 
-use crate::steady::Course;
 use pgdyno_database::locate::Role;
-use pgdyno_model::document::{Accounting, Facts, WarmupEnd};
+use pgdyno_model::document::{Accounting, Facts, Steadiness, SteadinessVerdict, WarmupEnd};
 use pgdyno_model::observed::Observed;
 
 /// A variable that says one thing while the loaded tables have another.
@@ -37,7 +35,7 @@ pub struct Mismatch {
 /// What is known about a run once it is over. Each field that is empty leads to no note.
 #[derive(Debug, Default)]
 pub struct Situation<'a> {
-    /// What the server says of itself.
+    /// What the server says about itself.
     pub facts: Option<&'a Facts>,
     /// The isolation level asked for, by its name in SQL.
     pub isolation_asked: Option<&'a str>,
@@ -55,7 +53,7 @@ pub struct Situation<'a> {
     /// without one.
     pub lost_server: Option<(u64, f64)>,
     /// What the measured seconds tell.
-    pub courses: &'a [Course],
+    pub courses: &'a [Steadiness],
     /// A warm-up that came to its limit, with its length in microseconds.
     pub warmup_cut_short: Option<(WarmupEnd, u64)>,
     /// What instruments saw.
@@ -94,11 +92,11 @@ fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
         "server-lost",
         Severity::Serious,
         format!(
-            "the server was lost and had not come back: {without} of {clients} clients had no \
-             connection when the run ended, and all clients together none for {} of their time",
+            "the server was lost and did not come back: {without} of {clients} clients had no \
+             connection when the run ended; clients had no connection for {} of their time",
             text::share(share)
         ),
-        "look why the server went away (its log has the time), and measure again",
+        "find out in the server's log why it went away, and measure again",
     )
 }
 
@@ -117,7 +115,8 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
                 expected.kind,
                 expected.mean,
             ),
-            "look who else is at work in this database, and whether the plan is the one explained",
+            "check for other sessions in this database, and whether the plan is the one that \
+             EXPLAIN showed",
         ));
     }
     if let Some(expected) = it.expected.known().filter(|e| !e.is_by_index()) {
@@ -125,11 +124,11 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "not-by-index",
             Severity::Serious,
             format!(
-                "a work unit is not a walk through the index, row by row, but {}: the reads are \
+                "the plan of a work unit is not an index scan but {}: the reads are \
                  not random ones",
                 expected.plan()
             ),
-            "make the statistics anew (ANALYZE), or look which planner settings the server has",
+            "run ANALYZE, or check the server's planner settings",
         ));
     }
     notes
@@ -161,28 +160,25 @@ fn mismatch(m: &Mismatch) -> Note {
         format!(
             "the scripts ran with :{variable} = {used}, but the tables were loaded with {loaded}"
         ),
-        "leave the value out, so that it is taken from the tables, or load the tables that you want",
+        "leave the value out, so that it is read from the tables, or load other tables",
     )
 }
 
 fn client_bound(thread: &ThreadUse) -> Note {
     let lag = match thread.lag_p99_us {
-        Some(us) => format!(
-            ", and let one answer in a hundred wait for {} or more",
-            text::time(us as f64)
-        ),
+        Some(us) => format!(", event-loop delay p99 {}", text::time(us as f64)),
         None => String::new(),
     };
     Note::new(
         "client-bound",
         Severity::Serious,
         format!(
-            "for {} of the time pgdyno's busiest thread was on a CPU, and for {} it waited \
-             for one{lag}: the figures show the client's limit rather than the server's",
+            "pgdyno's busiest thread used a CPU for {} of the time and waited for one for \
+             {}{lag}: the figures show the client's limit, not the server's",
             text::roughly(thread.busy_share()),
             text::roughly(thread.waited_share())
         ),
-        "give it more threads (-j) or another host",
+        "use more threads (-j) or another host",
     )
 }
 
@@ -194,10 +190,10 @@ fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
         "isolation-differs",
         Severity::Serious,
         format!(
-            "transactions were to run at isolation level {asked}, but run at {in_effect}: the \
-             server, or the script itself, decides so"
+            "isolation level {asked} was requested, but transactions run at {in_effect}: the \
+             server or the script sets it"
         ),
-        "read the figures as those of the level in effect, or enable the other one on the server",
+        "treat the figures as those of the level in effect, or enable the requested level on the server",
     ))
 }
 
@@ -211,10 +207,10 @@ fn same_node(facts: &Facts) -> Option<Note> {
             "one-node",
             Severity::Warning,
             format!(
-                "{} endpoints were named, and a connection to each met the same node: {first}",
+                "{} endpoints were given, but all of them lead to the same node: {first}",
                 nodes.len()
             ),
-            "name the nodes by addresses of their own, behind whatever leads to them",
+            "use the nodes' own addresses instead of those of a proxy or load balancer",
         )
     })
 }
@@ -229,40 +225,38 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
                 text::roughly(change.abs())
             )
         }
-        None => format!("before there was enough to tell whether {figure} was steady"),
+        None => format!("before there was enough data to judge whether {figure} was steady"),
     };
     Note::new(
         WARMUP_CUT_SHORT,
         Severity::Warning,
         format!(
-            "the warm-up came to its limit of {} {still}",
+            "the warm-up reached its limit of {} {still}",
             text::about(Duration::from_micros(elapsed_us))
         ),
-        "give it more time (--warmup auto=5m); what never settles, such as a load that the server \
-         cannot keep up with or a table that grows, has no steady figures",
+        "use a longer limit (--warmup auto=5m); a load that the server cannot keep up with or a \
+         growing table never becomes steady",
     )
 }
 
-fn not_steady(course: &Course) -> Option<Note> {
-    let (code, remedy) = match course.steadiness {
-        Steadiness::Drifts { .. } => (
+fn not_steady(course: &Steadiness) -> Option<Note> {
+    let (code, remedy) = match course.verdict {
+        SteadinessVerdict::Drifts => (
             DRIFTS,
-            "look at the seconds (pgdyno show, --json) for what changes: a cache that fills, a \
-             table that grows, a checkpoint, another load; measure longer, or warm up until it is \
-             steady (--warmup auto)",
+            "find what changes during the trial (pgdyno report, show --json): a cache that \
+             fills, a growing table, a checkpoint, another load; measure longer, or warm up \
+             until steady (--warmup auto)",
         ),
-        Steadiness::WarmUp { .. } => (
+        SteadinessVerdict::WarmUp => (
             WARMUP_MEASURED,
-            "warm up before measuring: --warmup auto, or a time",
+            "warm up before measuring (--warmup auto or a time)",
         ),
-        Steadiness::TooShort { .. } | Steadiness::Incomplete { .. } | Steadiness::Steady { .. } => {
-            return None;
-        }
+        _ => return None,
     };
     Some(Note::new(
         code,
         Severity::Warning,
-        course.sentence(),
+        course.sentence.clone(),
         remedy,
     ))
 }
@@ -281,7 +275,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
             severity,
             "fsync is off: commits do not wait for the disk, and a crash can destroy the database"
                 .to_owned(),
-            "set fsync = on for figures that stand for a server whose data matters",
+            "set fsync = on for figures of a production-like server",
         ));
     }
     // `local` only means less than `on` where there are synchronous standbys.
@@ -297,17 +291,17 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         notes.push(Note::new(
             "full-page-writes-off",
             severity,
-            "full_page_writes is off: less is written after each checkpoint, and a torn page cannot be repaired"
+            "full_page_writes is off: the server writes less WAL after a checkpoint, and cannot \
+             repair a torn page"
                 .to_owned(),
-            "set full_page_writes = on unless the file system writes pages whole",
+            "set full_page_writes = on unless the file system writes pages atomically",
         ));
     }
     if facts.data_in_memory == Fact::Known(true) {
         notes.push(Note::new(
             "data-in-memory",
             severity,
-            "the data directory lies in memory (tmpfs): no disk is part of what is measured"
-                .to_owned(),
+            "the data directory is in memory (tmpfs): no disk is measured".to_owned(),
             "put the data directory on a disk",
         ));
     }
@@ -327,7 +321,7 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
                 Note::new(
                     "same-host-unclear",
                     Severity::Notice,
-                    format!("whether client and server share a host is not known: {why}"),
+                    format!("it is not known whether client and server share a host: {why}"),
                     "run pgdyno where it can see the server's processes, or on another host",
                 )
             });
@@ -353,7 +347,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
             "assertions-on",
             Severity::Serious,
             "the server was built with assertions, which make it much slower".to_owned(),
-            "measure a build without --enable-cassert",
+            "measure a server built without --enable-cassert",
         ));
     }
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
@@ -361,7 +355,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
             "unknown-product",
             Severity::Notice,
             format!("pgdyno does not know this product and treats it as PostgreSQL: {version}"),
-            "read the figures of this server with care",
+            "check the figures of this server with care",
         ));
     }
     let read_only = match (facts.in_recovery.known(), facts.read_only.known()) {
@@ -375,7 +369,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
                 code,
                 Severity::Serious,
                 format!("{what}: every transaction that writes fails"),
-                "name the primary, or run a workload that only reads (select-only)",
+                "use the primary, or run a read-only workload (select-only)",
             )
         } else {
             Note::new(
@@ -524,7 +518,11 @@ mod tests {
             (&*got[0].code, got[0].severity),
             ("isolation-differs", Severity::Serious)
         );
-        assert!(got[0].sentence.contains("but run at serializable"));
+        assert!(
+            got[0]
+                .sentence
+                .contains("but transactions run at serializable")
+        );
     }
 
     #[test]
@@ -641,12 +639,12 @@ mod tests {
         for (busy, waited) in [(80, 0), (40, 40), (0, 50)] {
             let got = at(busy, waited);
             assert_eq!(got[0].code, "client-bound");
-            let shares = format!("for {busy} % of the time");
+            let shares = format!("used a CPU for {busy} % of the time");
             assert!(got[0].sentence.contains(&shares), "{}", got[0].sentence);
             assert!(
                 got[0]
                     .sentence
-                    .contains(&format!("for {waited} % it waited"))
+                    .contains(&format!("waited for one for {waited} %"))
             );
             assert!(got[0].sentence.contains("1.23 ms"));
         }
@@ -655,15 +653,10 @@ mod tests {
     #[test]
     fn a_trial_that_is_not_steady_is_told_once_for_each_figure_and_a_short_one_is_not() {
         use pgdyno_model::document::Figure;
-        use pgdyno_stats::steadiness;
-        let course = |figure, series: &[f64]| Course {
-            figure,
-            seconds: series.len(),
-            steadiness: steadiness(series),
-        };
+        let course = Steadiness::of;
         let rises: Vec<f64> = (0..30).map(|s| 100.0 + f64::from(s)).collect();
         let cold: Vec<f64> = (0..30).map(|s| if s < 5 { 50.0 } else { 100.0 }).collect();
-        let of = |courses: &[Course]| {
+        let of = |courses: &[Steadiness]| {
             let notes = notes(&Situation {
                 courses,
                 ..Situation::default()
@@ -710,11 +703,11 @@ mod tests {
         };
         assert_eq!(
             told(Some(0.123)),
-            "the warm-up came to its limit of 60 s before it was steady: over its later half \
+            "the warm-up reached its limit of 60 s before it was steady: over its later half \
              throughput still rose by 12 %"
         );
         assert!(told(Some(-0.2)).ends_with("still fell by 20 %"));
-        assert!(told(None).ends_with("enough to tell whether throughput was steady"));
+        assert!(told(None).ends_with("enough data to judge whether throughput was steady"));
     }
 
     #[test]

@@ -3,11 +3,10 @@
 
 use pgdyno_drive::Control;
 use pgdyno_drive::record::{Interval, Phase};
+use pgdyno_model::document::steadiness;
 use pgdyno_model::document::{EndedBy, Figure, WarmupEnd};
 use pgdyno_model::{Observer, TrialSpec};
 use pgdyno_stats::{WarmUp, WarmUpState};
-
-use super::steady;
 
 /// Watches a trial and ends its warm-up.
 pub struct Watch<'a> {
@@ -51,7 +50,7 @@ impl<'a> Watch<'a> {
 impl<O> Observer<O> for Watch<'_> {
     fn second(&mut self, interval: &Interval) {
         if let (Some(warmup), true) = (&mut self.warmup, interval.warmup)
-            && let Some(figure) = steady::of_interval(self.figure, interval)
+            && let Some(figure) = steadiness::of_interval(self.figure, interval)
         {
             self.state = warmup.push(figure);
             if let WarmUpState::Steady { .. } = self.state {

@@ -226,8 +226,8 @@ pub enum EvalError {
     NotANumber(Box<str>),
     /// A text in a place of a statement that it cannot be pasted into.
     #[error(
-        "variable \"{0}\" holds a text, which cannot stand inside quotes or a comment: write :{0} \
-         alone, and it is quoted"
+        "variable \"{0}\" holds a text, which cannot be inside quotes or a comment: write :{0} \
+         without quotes, pgdyno quotes it"
     )]
     QuotedText(Box<str>),
     /// A loop that is too long.

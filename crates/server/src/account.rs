@@ -1,4 +1,4 @@
-//! As whom the server runs: PostgreSQL refuses root, so root has to choose somebody else.
+//! The user that runs the server: PostgreSQL refuses root, so root has to choose another user.
 
 use std::path::Path;
 use std::process::Command;
@@ -67,7 +67,7 @@ impl Account {
         self.other.as_ref().map(|user| user.name.as_str())
     }
 
-    /// Makes `command` run as this user, in a directory that everybody can enter and without
+    /// Makes `command` run as this user, in a directory that every user can enter and without
     /// environment variables that change what PostgreSQL's programs do.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);

@@ -179,7 +179,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("temporary directory");
         check_ours(dir.path()).expect("ours");
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("ours");
-        let error = check_ours(dir.path()).expect_err("open to others");
+        let error = check_ours(dir.path()).expect_err("accessible to others");
         assert!(matches!(error, Error::NotOurs { .. }), "{error}");
     }
 

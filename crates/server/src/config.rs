@@ -1,4 +1,4 @@
-//! The server's configuration file, written by pgdyno anew at each start.
+//! The server's configuration file, written by pgdyno again at each start.
 //!
 //! It begins with what initdb wrote and differs from PostgreSQL's defaults in as little as
 //! possible; nothing in it touches durability: fsync, synchronous_commit and full_page_writes

@@ -203,7 +203,7 @@ fn fetch(
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::Builder::new().name("download".into());
     let spawned = thread.spawn(move || {
-        // Nobody listens after an interrupt.
+        // After an interrupt no thread listens.
         let _ = sender.send(maven::get(&agent, &url, BYTES_MAX));
     });
     if let Err(e) = spawned {

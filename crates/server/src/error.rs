@@ -31,11 +31,11 @@ pub enum Error {
         source: io::Error,
     },
 
-    /// A directory that pgdyno would use is somebody else's.
+    /// A directory that pgdyno would use belongs to another user.
     #[error(
-        "directory \"{}\" was not made by pgdyno, belongs to another user, or is open to others, \
-         so it is not used\n\
-         Move it away, or set PGDYNO_CACHE to a directory of your own on a disk.", path.display()
+        "directory \"{}\" was not created by pgdyno, belongs to another user, or is accessible to \
+         others, so it is not used\n\
+         Move it away, or set PGDYNO_CACHE to your own directory on a disk.", path.display()
     )]
     NotOurs {
         /// The directory.
@@ -44,7 +44,7 @@ pub enum Error {
 
     /// The named user does not exist.
     #[error(
-        "there is no user \"{name}\" to run PostgreSQL as\n\
+        "user \"{name}\" does not exist, to run PostgreSQL as\n\
          Name another with --pg-user, or create it: useradd --system {name}"
     )]
     NoSuchUser {
@@ -62,7 +62,7 @@ pub enum Error {
         name: String,
     },
 
-    /// Only root can run a server as somebody else.
+    /// Only root can run a server as another user.
     #[error(
         "only root can run PostgreSQL as another user (\"{name}\")\n\
          Leave --pg-user out to run it as yourself."
@@ -72,7 +72,7 @@ pub enum Error {
         name: String,
     },
 
-    /// Running as root with nobody to run the server as.
+    /// Running as root without a user to run the server as.
     #[error(
         "PostgreSQL refuses to run as root, and none of the users {tried} exists\n\
          Create one (useradd --system pgdyno), name one with --pg-user, run pgdyno as an \
@@ -96,7 +96,7 @@ pub enum Error {
     #[error(
         "no usable PostgreSQL in \"{}\": {reason}\n\
          --pg-bindir must name a directory that holds postgres and initdb; \
-         `pg_config --bindir` tells where they are.", path.display()
+         `pg_config --bindir` prints it.", path.display()
     )]
     Bindir {
         /// As named.

@@ -13,7 +13,7 @@ use crate::postmaster::last_words;
 
 /// Creates the instance's cluster: superuser `postgres`, encoding UTF8, locale C, everybody
 /// trusted who gets as far as the socket. The files are not synced to disk one by one, which
-/// matters to nobody: a cluster that a power cut spoils is created anew. The server's own
+/// matters to nobody: a cluster that a power cut spoils is created again. The server's own
 /// durability is not touched by that.
 pub(crate) fn run(
     installation: &Installation,

@@ -292,7 +292,7 @@ fn probe(bindir: &Path, account: &Account) -> std::result::Result<Version, Strin
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 return Err(format!("there is no {name} in it"));
             }
-            Err(e) => return Err(format!("{name} cannot be looked at: {e}")),
+            Err(e) => return Err(format!("{name} cannot be read: {e}")),
         }
     }
     let output = account
@@ -312,8 +312,12 @@ fn probe(bindir: &Path, account: &Account) -> std::result::Result<Version, Strin
         let error = String::from_utf8_lossy(&output.stderr);
         return Err(format!("postgres -V failed: {}", error.trim()));
     }
-    let version = parse_version(&said)
-        .ok_or_else(|| format!("postgres -V says \"{}\", which is no version", said.trim()))?;
+    let version = parse_version(&said).ok_or_else(|| {
+        format!(
+            "postgres -V says \"{}\", which is not a version",
+            said.trim()
+        )
+    })?;
     if version.major < OLDEST_MAJOR {
         return Err(format!(
             "version {version} is too old, {OLDEST_MAJOR} is the oldest that pgdyno starts"

@@ -106,7 +106,7 @@ impl Instance {
         Instance::open(dir.to_path_buf(), true)
     }
 
-    /// Whether somebody holds the lock of the instance in `dir`.
+    /// Whether a process holds the lock of the instance in `dir`.
     pub(crate) fn is_locked(dir: &Path) -> bool {
         File::open(dir.join("lock"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

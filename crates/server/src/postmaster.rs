@@ -150,7 +150,7 @@ impl Status {
     }
 
     /// The same, when the process is really the server of these data: a crash leaves the file
-    /// behind, and its process id may by now be somebody else's. A server's working directory
+    /// behind, and its process id may by now belong to another process. A server's working directory
     /// is its data directory.
     pub(crate) fn of_running(data_dir: &Path) -> Option<Status> {
         let status = Status::read(data_dir)?;
@@ -177,7 +177,7 @@ fn remove_stale_status(data_dir: &Path) -> Result<()> {
     }
 }
 
-/// A log that begins anew. The last one is kept beside it, for whoever wonders why a kept server
+/// A log that starts again. The last one is kept beside it, for anyone who wonders why a kept server
 /// ended.
 fn new_log(path: &Path) -> Result<File> {
     if path.exists() {

@@ -11,8 +11,8 @@ const RESERVED: [(&str, &str); 8] = [
         "config_file",
         "the configuration is written by pgdyno; set what you need with --pg-set",
     ),
-    ("hba_file", "pgdyno's server trusts its own user alone"),
-    ("ident_file", "pgdyno's server trusts its own user alone"),
+    ("hba_file", "pgdyno's server trusts only its own user"),
+    ("ident_file", "pgdyno's server trusts only its own user"),
     (
         "listen_addresses",
         "the address is pgdyno's to choose; for another, start a server yourself and name it \
@@ -20,7 +20,7 @@ const RESERVED: [(&str, &str); 8] = [
     ),
     (
         "port",
-        "the address is pgdyno's to choose; `pgdyno server start` takes a port",
+        "pgdyno chooses the address; use the --port option of `pgdyno server start`",
     ),
     (
         "unix_socket_directories",

@@ -1,4 +1,4 @@
-//! What is being done, for whoever waits for it.
+//! What is being done, for anyone who waits for it.
 
 use std::fmt;
 use std::time::Duration;

@@ -46,13 +46,14 @@ impl<'a> CopyIn<'a> {
         if self.over {
             return Err(Error::Usage("the copy has failed already".to_owned()));
         }
+        self.session.heed_interrupts()?;
         // The server reports an error while rows are still being sent: there is no use in sending
         // the rest.
         if let Some(range) = self.session.answer_is_here()? {
             return match self.verdict(Some(range)) {
                 Err(error) => Err(error),
                 Ok(_) => Err(Error::Protocol(
-                    "the server ended the copy before its end".to_owned(),
+                    "the server ended the copy early".to_owned(),
                 )),
             };
         }
@@ -60,6 +61,7 @@ impl<'a> CopyIn<'a> {
             session, buffer, ..
         } = self;
         session.send(|out| frontend::copy_data(out, buffer))?;
+        session.request_goes_on();
         buffer.clear();
         Ok(())
     }
@@ -85,8 +87,10 @@ impl<'a> CopyIn<'a> {
         if self.over {
             return Ok(());
         }
+        self.session.is_given_up();
         self.session.send(|out| frontend::copy_fail(out, reason))?;
         match self.verdict(None) {
+            Err(Error::Interrupted { said: Some(_), .. }) => Ok(()),
             // 57014, query_canceled, is how the server confirms it.
             Err(Error::Server(error)) if error.sqlstate() == "57014" => Ok(()),
             Err(error) => Err(error),
@@ -120,7 +124,7 @@ impl<'a> CopyIn<'a> {
                     };
                 }
                 Message::ErrorResponse(fields) => {
-                    let error = Error::Server(Box::new(ServerError::new(fields)));
+                    let error = self.session.refused(ServerError::new(fields));
                     failed.get_or_insert(error);
                 }
                 Message::CommandComplete(complete) => rows = complete.rows().unwrap_or(rows),

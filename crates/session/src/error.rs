@@ -26,6 +26,25 @@ pub enum Error {
     /// The server did not answer in time. The session cannot be used any more.
     #[error("no answer from the server within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
+    /// The same for one of pgdyno's own limits on queries.
+    #[error("the server has sent nothing for {} s in answer to: {statement}{}", limit.as_secs_f64(),
+        waited_for.as_ref().map_or(String::new(), |what| format!(" ({what})")))]
+    Silent {
+        /// The limit.
+        limit: Duration,
+        /// The query's beginning.
+        statement: String,
+        /// What it waited for, if that is known.
+        waited_for: Option<String>,
+    },
+    /// Ctrl-C or SIGTERM. The session can only be used to clean up.
+    #[error("{}", said.as_ref().map_or_else(|| "interrupted".to_owned(), ToString::to_string))]
+    Interrupted {
+        /// As shells tell it: 130 for SIGINT, 143 for SIGTERM.
+        exit_code: u8,
+        /// What the server said when the statement was cancelled, if it did.
+        said: Option<Box<ServerError>>,
+    },
     /// What arrived is not the protocol.
     #[error("{0}")]
     Protocol(String),
@@ -39,6 +58,7 @@ impl Error {
     pub fn server(&self) -> Option<&ServerError> {
         match self {
             Error::Server(error) => Some(error),
+            Error::Interrupted { said, .. } => said.as_deref(),
             Error::Connect { last, .. } => last.server(),
             _ => None,
         }
@@ -49,6 +69,14 @@ impl Error {
         self.server()
             .map(ServerError::sqlstate)
             .filter(|s| !s.is_empty())
+    }
+
+    /// An interrupt, and nothing from the server.
+    pub(crate) fn interrupted(exit_code: u8) -> Error {
+        Error::Interrupted {
+            exit_code,
+            said: None,
+        }
     }
 
     /// The server hung up: libpq's words for it.

@@ -9,6 +9,7 @@ pub mod conninfo;
 mod copy;
 mod env;
 mod error;
+mod patience;
 mod quote;
 mod session;
 mod socket;
@@ -17,5 +18,8 @@ pub use conninfo::{Candidates, ConnInfo, ConnInfoError, Given, names_a_target, r
 pub use copy::CopyIn;
 pub use env::Env;
 pub use error::Error;
+pub use patience::{Patience, Slow, Watcher, Watching};
 pub use quote::{quote_ident, quote_literal};
-pub use session::{CancelHandle, Column, Outcome, Session};
+pub use session::{
+    CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, SETTINGS_MAX, Session,
+};

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_wire::backend::{self, Frame, Message, TransactionStatus};
+use pgdyno_wire::answer::{Answer, Due};
+use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus};
+use pgdyno_wire::limits::TEXT_BYTES_MAX;
 use pgdyno_wire::{
     Candidate, Channel, ConnectError, Connecting, Encryption, Established, Login, Notice,
     ServerError, frontend, next_candidate,
@@ -13,12 +15,20 @@ use pgdyno_wire::{
 
 use crate::copy::CopyIn;
 use crate::error::Error;
-use crate::socket::Socket;
+use crate::patience::{Brake, Ending, GRACE, Patience, SLOW, Slow, Statement};
+use crate::socket::{Ready, Socket};
 
 /// Bytes asked of the socket at once.
 const READ_BYTES: usize = 64 * 1024;
 /// How long a cancel request may take.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Bytes of a result that is kept, and of what has arrived and is not yet taken.
+pub const RESULT_BYTES_MAX: usize = 256 << 20;
+/// Notices that are kept for [`Session::take_notices`] or given to a handler; further ones are dropped.
+pub const NOTICES_MAX: usize = 1000;
+/// Settings that a server may report.
+pub const SETTINGS_MAX: usize = 1000;
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +67,20 @@ pub struct Session {
     parameters: Vec<(String, String)>,
     cancel: (i32, Vec<u8>),
     status: TransactionStatus,
+    answer: Answer,
     notices: Vec<Notice>,
+    /// Notices that came since they were last taken.
+    notices_seen: usize,
     notice_handler: Option<NoticeHandler>,
     answer_timeout: Option<Duration>,
+    patience: Patience,
+    brake: Brake,
+    /// Whether what is left to do is to clean up after an interrupt.
+    cleans_up: bool,
+    /// Whether the next statement may take its time, whatever it is.
+    is_unhurried: bool,
+    /// The one that is not answered to its end yet.
+    statement: Option<Statement>,
     broken: bool,
 }
 
@@ -67,6 +88,16 @@ impl Session {
     /// Tries the candidates in order, by libpq's rules for what may follow which failure. Each
     /// address gets its own `connect_timeout` or else `timeout`.
     pub fn connect(candidates: &[Candidate], timeout: Option<Duration>) -> Result<Session, Error> {
+        Session::connect_with(candidates, timeout, Patience::default())
+    }
+
+    /// The same with patience: an interrupt also ends connecting.
+    pub fn connect_with(
+        candidates: &[Candidate],
+        timeout: Option<Duration>,
+        patience: Patience,
+    ) -> Result<Session, Error> {
+        let brake = Brake::new(patience.interrupts);
         let mut attempts: Vec<String> = Vec::new();
         let mut at = 0;
         let mut limit: Option<((usize, usize), Option<Instant>)> = None;
@@ -85,11 +116,16 @@ impl Session {
                     .and_then(|t| Instant::now().checked_add(t)),
             };
             limit = Some((address, deadline));
-            match start(candidate, deadline) {
+            match start(candidate, deadline, brake) {
                 Ok((socket, established)) => {
-                    return Ok(Session::new(candidate, socket, established));
+                    let mut session = Session::new(candidate, socket, established);
+                    (session.patience, session.brake) = (patience, brake);
+                    return Ok(session);
                 }
                 Err(error) => {
+                    if let Some(exit_code) = brake.pulled() {
+                        return Err(Error::interrupted(exit_code));
+                    }
                     attempts.push(candidate.failure(&error));
                     match next_candidate(candidates, at, &error) {
                         Some(next) => at = next,
@@ -117,9 +153,16 @@ impl Session {
             parameters: established.parameters,
             cancel: (established.backend_pid, established.cancel_key),
             status: TransactionStatus::Idle,
+            answer: Answer::default(),
             notices: established.notices,
+            notices_seen: 0,
             notice_handler: None,
             answer_timeout: None,
+            patience: Patience::default(),
+            brake: Brake::default(),
+            cleans_up: false,
+            is_unhurried: false,
+            statement: None,
             broken: false,
         }
     }
@@ -146,6 +189,8 @@ impl Session {
         frontend::describe(&mut messages, frontend::Target::Portal, "");
         frontend::execute(&mut messages, "", 0);
         frontend::sync(&mut messages);
+        self.begin(sql)?;
+        self.expect_silence()?;
         self.send(|out| out.append(&mut messages))?;
         self.outcomes()
             .map(|mut outcomes| outcomes.pop().unwrap_or_default())
@@ -156,23 +201,29 @@ impl Session {
         let mut outcomes = Vec::new();
         let mut current = Outcome::default();
         let mut failed: Option<Error> = None;
+        let mut bytes = 0;
         loop {
             let range = match self.next_message() {
                 Ok(range) => range,
                 // What the server said before it hung up tells more than that it did.
                 Err(lost) => return Err(failed.unwrap_or(lost)),
             };
+            bytes += range.len();
+            if bytes > RESULT_BYTES_MAX {
+                self.broken = true;
+                return Err(too_large());
+            }
             match self.parse(&range)? {
                 Message::ParseComplete | Message::BindComplete | Message::NoData => {}
                 Message::ReadyForQuery(status) => {
-                    self.status = status;
+                    self.set_status(status);
                     return match failed {
                         Some(error) => Err(error),
                         None => Ok(outcomes),
                     };
                 }
                 Message::ErrorResponse(fields) => {
-                    let error = Error::Server(Box::new(ServerError::new(fields)));
+                    let error = self.refused(ServerError::new(fields));
                     failed.get_or_insert(error);
                 }
                 Message::RowDescription(columns) => {
@@ -250,13 +301,13 @@ impl Session {
             match self.parse(&range)? {
                 Message::CopyInResponse { .. } => return Ok(CopyIn::new(self)),
                 Message::ReadyForQuery(status) => {
-                    self.status = status;
+                    self.set_status(status);
                     return Err(failed.unwrap_or_else(|| {
                         usage(&format!("the statement is not a COPY FROM STDIN: {sql}"))
                     }));
                 }
                 Message::ErrorResponse(fields) => {
-                    let error = Error::Server(Box::new(ServerError::new(fields)));
+                    let error = self.refused(ServerError::new(fields));
                     failed.get_or_insert(error);
                 }
                 Message::CommandComplete(_)
@@ -304,7 +355,7 @@ impl Session {
         self.channel.description()
     }
 
-    /// Where the session stands: in no transaction, in one, or in a failed one.
+    /// Transaction status: idle, in a transaction, or in a failed one.
     pub fn transaction_status(&self) -> TransactionStatus {
         self.status
     }
@@ -314,12 +365,14 @@ impl Session {
         self.broken
     }
 
-    /// The notices that arrived since the last call. None while a handler takes them.
+    /// The notices that arrived since the last call, at most [`NOTICES_MAX`]. None while a handler
+    /// takes them.
     pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.notices_seen = 0;
         std::mem::take(&mut self.notices)
     }
 
-    /// Has every further notice given to `handler` instead of being collected.
+    /// Has further notices, at most [`NOTICES_MAX`], given to `handler` instead of being collected.
     pub fn on_notice(&mut self, handler: impl FnMut(&Notice) + Send + 'static) {
         self.notice_handler = Some(Box::new(handler));
     }
@@ -330,26 +383,208 @@ impl Session {
         self.answer_timeout = timeout;
     }
 
-    /// What another thread needs to cancel this session's running statement.
-    pub fn cancel_handle(&self) -> CancelHandle {
-        let mut candidate = self.candidate.clone();
-        let mut login = (*candidate.login).clone();
-        login.encryption = match login.encryption {
-            Encryption::TlsIfOffered(tls) if !self.channel.is_plain() => Encryption::Tls(tls),
-            Encryption::TlsIfOffered(_) => Encryption::Plain,
-            other => other,
-        };
-        login.password = None;
-        candidate.login = Arc::new(login);
-        CancelHandle {
-            candidate,
-            backend_pid: self.cancel.0,
-            key: self.cancel.1.clone(),
+    /// How to wait from here on. Interrupts that have come already are none of this session's.
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.brake = Brake::new(patience.interrupts);
+        self.patience = patience;
+    }
+
+    /// The next statement may take its time, though it is a query: it counts the rows of a large
+    /// table, say.
+    pub fn unhurried(&mut self) -> &mut Session {
+        self.is_unhurried = true;
+        self
+    }
+
+    /// What follows cleans up. After an interrupt statements are refused; these are not, but each has
+    /// no more than a second. Without an interrupt nothing changes.
+    pub fn clean_up(&mut self) {
+        if self.brake.pulled().is_some() {
+            self.brake = Brake::new(self.patience.interrupts);
+            self.cleans_up = true;
         }
     }
 
+    /// What another thread needs to cancel this session's running statement.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle::new(
+            &self.candidate,
+            !self.channel.is_plain(),
+            self.cancel.clone(),
+        )
+    }
+
     fn start_query(&mut self, sql: &str) -> Result<(), Error> {
+        self.begin(sql)?;
+        self.expect_silence()?;
         self.send(|out| frontend::query(out, sql.as_bytes()))
+    }
+
+    /// A statement is about to be sent; none after an interrupt.
+    fn begin(&mut self, sql: &str) -> Result<(), Error> {
+        let is_unhurried = std::mem::take(&mut self.is_unhurried);
+        if let Some(exit_code) = self.brake.pulled() {
+            return Err(Error::interrupted(exit_code));
+        }
+        self.statement = Some(Statement::new(sql, is_unhurried));
+        Ok(())
+    }
+
+    /// What the server refused. That a statement was cancelled since an interrupt came is that.
+    pub(crate) fn refused(&self, error: ServerError) -> Error {
+        let ending = self.statement.as_ref().and_then(|s| s.ending);
+        match self.brake.pulled() {
+            // query_canceled
+            Some(exit_code) if ending.is_some() && error.sqlstate() == "57014" => {
+                Error::Interrupted {
+                    exit_code,
+                    said: Some(Box::new(error)),
+                }
+            }
+            _ => Error::Server(Box::new(error)),
+        }
+    }
+
+    /// The statement has been given up by other means than cancelling it, and is about to end.
+    pub(crate) fn is_given_up(&mut self) {
+        let count = self.brake.count();
+        if self.brake.pulled().is_some()
+            && let Some(statement) = &mut self.statement
+        {
+            let until = Instant::now() + GRACE;
+            statement.ending.get_or_insert(Ending { count, until });
+        }
+    }
+
+    /// Acts on interrupts: the first cancels the statement; after a second, or when it has not ended
+    /// in time, the session is given up.
+    pub(crate) fn heed_interrupts(&mut self) -> Result<(), Error> {
+        let Some(exit_code) = self.brake.pulled() else {
+            return Ok(());
+        };
+        let (now, count) = (Instant::now(), self.brake.count());
+        let ending = self.statement.as_ref().and_then(|s| s.ending);
+        let is_over = ending.is_some_and(|e| count > e.count || now >= e.until);
+        match (&mut self.statement, is_over) {
+            (Some(statement), false) if ending.is_none() => {
+                let until = now + GRACE;
+                statement.ending = Some(Ending { count, until });
+                let sent = self.cancel_handle().cancel_unless(GRACE, self.brake_anew());
+                if let Some(told) = self.patience.on_cancel {
+                    told(&sent);
+                }
+                Ok(())
+            }
+            (Some(_), false) => Ok(()),
+            _ => {
+                self.broken = true;
+                self.statement = None;
+                Err(Error::interrupted(exit_code))
+            }
+        }
+    }
+
+    /// An answer that is here before it is asked for is none to what is asked next.
+    fn expect_silence(&mut self) -> Result<(), Error> {
+        use backend::tag::{
+            ERROR_RESPONSE, NOTICE_RESPONSE, NOTIFICATION_RESPONSE, PARAMETER_STATUS,
+        };
+        match self.inbox.get(self.taken) {
+            None
+            | Some(&ERROR_RESPONSE)
+            | Some(&NOTICE_RESPONSE)
+            | Some(&NOTIFICATION_RESPONSE)
+            | Some(&PARAMETER_STATUS) => Ok(()),
+            Some(&tag) => {
+                self.broken = true;
+                Err(ProtocolError::Unasked { tag }.into())
+            }
+        }
+    }
+
+    /// One that the next interrupt pulls.
+    fn brake_anew(&self) -> Brake {
+        Brake::new(self.patience.interrupts)
+    }
+
+    /// Waits until the socket can be read or, if `write` asks, written.
+    fn wait(&mut self, write: bool) -> Result<Ready, Error> {
+        let silent_since = Instant::now();
+        loop {
+            self.heed_interrupts()?;
+            let limit = self.silence_limit();
+            if let Some(limit) = limit.filter(|limit| silent_since.elapsed() >= *limit) {
+                return Err(self.silent_for(limit));
+            }
+            let silent_until = limit.and_then(|limit| silent_since.checked_add(limit));
+            let slow_from = self.tell_if_slow();
+            let ending = self.statement.as_ref().and_then(|s| s.ending);
+            let (interrupts, look_again) = self.brake.watch();
+            let until = [silent_until, slow_from, look_again, ending.map(|e| e.until)];
+            let until = until.into_iter().flatten().min();
+            let ready = self
+                .socket
+                .poll_until(write, until, interrupts)
+                .map_err(|e| self.lost(&e))?;
+            if ready.readable || ready.writable {
+                return Ok(ready);
+            }
+        }
+    }
+
+    /// How long the server may stay silent about the present statement.
+    fn silence_limit(&self) -> Option<Duration> {
+        let is_work = self.statement.as_ref().is_some_and(|s| s.is_work);
+        let limit = match (self.answer_timeout, is_work) {
+            (None, false) => self.patience.silence_limit,
+            (timeout, _) => timeout,
+        };
+        match self.cleans_up {
+            true => Some(limit.map_or(GRACE, |limit| limit.min(GRACE))),
+            false => limit,
+        }
+    }
+
+    /// The server has been silent for too long: the session is over, and so is the statement.
+    fn silent_for(&mut self, limit: Duration) -> Error {
+        self.broken = true;
+        let Some(statement) = self.statement.take() else {
+            return Error::TimedOut(limit);
+        };
+        let watching = statement.watching.as_ref();
+        let waited_for = watching.and_then(|watching| watching.waits_for());
+        // Whether it gets there is beyond what can be done about it.
+        let _ = self.cancel_handle().cancel_unless(GRACE, self.brake_anew());
+        match self.answer_timeout {
+            Some(_) => Error::TimedOut(limit),
+            None => Error::Silent {
+                limit,
+                statement: statement.shown,
+                waited_for,
+            },
+        }
+    }
+
+    /// Has a statement that takes long looked at; until then, when that will be.
+    fn tell_if_slow(&mut self) -> Option<Instant> {
+        let watcher = self.patience.watcher.clone()?;
+        let statement = self.statement.as_ref()?;
+        if statement.watching.is_some() {
+            return None;
+        }
+        let slow_from = statement.begun + SLOW;
+        if Instant::now() < slow_from {
+            return Some(slow_from);
+        }
+        let slow = Slow {
+            candidate: self.candidate.clone(),
+            backend_pid: self.cancel.0,
+            statement: statement.shown.clone(),
+            is_work: statement.is_work,
+        };
+        let watching = watcher.watch(slow);
+        self.statement.as_mut()?.watching = Some(watching);
+        None
     }
 
     /// Sends what `write` appends. Reads meanwhile, so that a server that waits for its own bytes
@@ -376,12 +611,7 @@ impl Session {
             match self.socket.write(&self.outbox[sent..]) {
                 Ok(bytes) => sent += bytes,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    let deadline = self.deadline();
-                    let ready = self
-                        .socket
-                        .wait(true, deadline)
-                        .map_err(|e| self.lost(&e))?;
-                    if ready.readable {
+                    if self.wait(true)?.readable {
                         self.read_available()?;
                     }
                 }
@@ -399,10 +629,10 @@ impl Session {
 
     /// The error that the server sent before it closed the connection.
     fn last_words(&mut self) -> Option<Error> {
-        while self.read_available().is_ok() {
-            self.socket
-                .wait(false, Instant::now().checked_add(Duration::from_secs(1)))
-                .ok()?;
+        let deadline = Instant::now().checked_add(Duration::from_secs(1));
+        let limit = self.inbox.len() + TEXT_BYTES_MAX;
+        while self.inbox.len() < limit && self.read_available().is_ok() {
+            self.socket.wait(false, deadline, self.brake).ok()?;
         }
         loop {
             let frame = backend::split(&self.inbox[self.taken..]).ok()??;
@@ -417,15 +647,9 @@ impl Session {
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        self.answer_timeout
-            .and_then(|t| Instant::now().checked_add(t))
-    }
-
     fn lost(&self, error: &io::Error) -> Error {
-        match (error.kind(), self.answer_timeout) {
-            (ErrorKind::TimedOut, Some(timeout)) => Error::TimedOut(timeout),
-            (ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof, _) => {
+        match error.kind() {
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {
                 Error::closed()
             }
             _ => Error::Lost(format!("connection to server was lost: {error}")),
@@ -457,9 +681,7 @@ impl Session {
             if let Some(range) = self.buffered_message()? {
                 return Ok(range);
             }
-            let deadline = self.deadline();
-            let waited = self.socket.wait(false, deadline).map_err(|e| self.lost(&e));
-            let result = waited.and_then(|_| self.read_available());
+            let result = self.wait(false).and_then(|_| self.read_available());
             self.broken |= result.is_err();
             result?;
         }
@@ -474,6 +696,10 @@ impl Session {
                 Ok(None) => {
                     self.inbox.drain(..self.taken);
                     self.taken = 0;
+                    if self.inbox.len() + backend::missing(&self.inbox) > RESULT_BYTES_MAX {
+                        self.broken = true;
+                        return Err(too_large());
+                    }
                     return Ok(None);
                 }
                 Err(error) => {
@@ -482,6 +708,14 @@ impl Session {
                 }
             };
             let range = start..start + frame.len;
+            let checked = match frame.tag {
+                backend::tag::READY_FOR_QUERY => self.answer.ready(Due::Executed),
+                _ => self.answer.take(&frame),
+            };
+            if let Err(error) = checked {
+                self.broken = true;
+                return Err(error.into());
+            }
             self.taken = range.end;
             match frame.tag {
                 backend::tag::NOTICE_RESPONSE
@@ -495,7 +729,11 @@ impl Session {
     fn take_asynchronous(&mut self, range: &Range<usize>) -> Result<(), Error> {
         match self.parse(range)? {
             Message::NoticeResponse(fields) => {
+                if self.notices_seen == NOTICES_MAX {
+                    return Ok(());
+                }
                 let notice = Notice::new(fields);
+                self.notices_seen += 1;
                 match &mut self.notice_handler {
                     Some(handler) => handler(&notice),
                     None => self.notices.push(notice),
@@ -504,9 +742,19 @@ impl Session {
             Message::ParameterStatus { name, value } => {
                 let name = String::from_utf8_lossy(name).into_owned();
                 let value = String::from_utf8_lossy(value).into_owned();
+                let known = self.parameters.len();
                 match self.parameters.iter_mut().find(|(n, _)| *n == name) {
                     Some((_, old)) => *old = value,
-                    None => self.parameters.push((name, value)),
+                    None if known < SETTINGS_MAX => {
+                        self.parameters.push((name, value));
+                    }
+                    None => {
+                        self.broken = true;
+                        return Err(Error::Protocol(format!(
+                            "the server reports more than {SETTINGS_MAX} settings, which is the \
+                             limit: is this a server of PostgreSQL's protocol?"
+                        )));
+                    }
                 }
             }
             _ => {}
@@ -533,8 +781,15 @@ impl Session {
         ))
     }
 
+    /// More of the present request was sent.
+    pub(crate) fn request_goes_on(&mut self) {
+        self.answer.goes_on();
+    }
+
+    /// The server has answered to the end, and stands so.
     pub(crate) fn set_status(&mut self, status: TransactionStatus) {
         self.status = status;
+        self.statement = None;
     }
 
     /// Whether an answer is here without waiting for one.
@@ -546,6 +801,13 @@ impl Session {
         }
         self.buffered_message()
     }
+}
+
+fn too_large() -> Error {
+    Error::Protocol(format!(
+        "the server's answer has more than {RESULT_BYTES_MAX} bytes, which is the limit of what is kept: \
+         ask for fewer rows"
+    ))
 }
 
 fn usage(text: &str) -> Error {
@@ -562,7 +824,7 @@ impl Drop for Session {
         frontend::terminate(&mut farewell);
         if self.channel.seal(&farewell, &mut out).is_ok() {
             self.channel.close(&mut out);
-            // A full socket is closed without a word: nobody is to wait for that.
+            // A full socket is closed without Terminate, to avoid waiting.
             let _ = self.socket.write(&out);
         }
     }
@@ -583,15 +845,43 @@ pub struct CancelHandle {
 }
 
 impl CancelHandle {
+    /// For the session of process and key `cancel` that this candidate led to.
+    pub fn new(candidate: &Candidate, is_encrypted: bool, cancel: (i32, Vec<u8>)) -> CancelHandle {
+        let mut candidate = candidate.clone();
+        let mut login = (*candidate.login).clone();
+        login.encryption = match login.encryption {
+            Encryption::TlsIfOffered(tls) if is_encrypted => Encryption::Tls(tls),
+            Encryption::TlsIfOffered(_) => Encryption::Plain,
+            other => other,
+        };
+        login.password = None;
+        candidate.login = Arc::new(login);
+        CancelHandle {
+            candidate,
+            backend_pid: cancel.0,
+            key: cancel.1,
+        }
+    }
+
     /// Asks the server to cancel, encrypted where the session is. Success means that the server
     /// took the request, not that it found something to cancel.
     pub fn cancel(&self) -> Result<(), Error> {
-        let deadline = Instant::now().checked_add(CANCEL_TIMEOUT);
+        self.cancel_within(CANCEL_TIMEOUT)
+    }
+
+    /// The same with a limit of the caller's.
+    pub fn cancel_within(&self, limit: Duration) -> Result<(), Error> {
+        self.cancel_unless(limit, Brake::default())
+    }
+
+    /// An interrupt ends it too.
+    fn cancel_unless(&self, limit: Duration, brake: Brake) -> Result<(), Error> {
+        let deadline = Instant::now().checked_add(limit);
         let run = || -> Result<(), ConnectError> {
-            let mut socket = connect(&self.candidate, deadline)?;
+            let mut socket = connect(&self.candidate, deadline, brake)?;
             let login = self.candidate.login.clone();
             let mut connecting = Connecting::for_cancel(login, self.backend_pid, &self.key);
-            drive(&mut socket, &mut connecting, deadline).map(|_| ())
+            drive(&mut socket, &mut connecting, deadline, brake).map(|_| ())
         };
         run().map_err(|error| Error::Connect {
             attempts: vec![self.candidate.failure(&error)],
@@ -610,8 +900,12 @@ impl std::fmt::Debug for CancelHandle {
     }
 }
 
-fn connect(candidate: &Candidate, deadline: Option<Instant>) -> Result<Socket, ConnectError> {
-    Socket::connect(candidate, deadline).map_err(|error| match error.kind() {
+fn connect(
+    candidate: &Candidate,
+    deadline: Option<Instant>,
+    brake: Brake,
+) -> Result<Socket, ConnectError> {
+    Socket::connect(candidate, deadline, brake).map_err(|error| match error.kind() {
         // The system's own limit for TCP is ETIMEDOUT, which has a number.
         ErrorKind::TimedOut if error.raw_os_error().is_none() => ConnectError::timed_out(),
         _ => {
@@ -624,11 +918,12 @@ fn connect(candidate: &Candidate, deadline: Option<Instant>) -> Result<Socket, C
 fn start(
     candidate: &Candidate,
     deadline: Option<Instant>,
+    brake: Brake,
 ) -> Result<(Socket, Established), ConnectError> {
-    let mut socket = connect(candidate, deadline)?;
+    let mut socket = connect(candidate, deadline, brake)?;
     let login: Arc<Login> = candidate.login.clone();
     let mut connecting = Connecting::new(login);
-    match drive(&mut socket, &mut connecting, deadline)? {
+    match drive(&mut socket, &mut connecting, deadline, brake)? {
         Some(established) => Ok((socket, established)),
         None => Err(connecting.closed()),
     }
@@ -639,6 +934,7 @@ fn drive(
     socket: &mut Socket,
     connecting: &mut Connecting,
     deadline: Option<Instant>,
+    brake: Brake,
 ) -> Result<Option<Established>, ConnectError> {
     let mut out = Vec::new();
     let mut buffer = vec![0; READ_BYTES];
@@ -660,7 +956,7 @@ fn drive(
             }
         }
         let ready = socket
-            .wait(sent < out.len(), deadline)
+            .wait(sent < out.len(), deadline, brake)
             .map_err(|e| io_error(connecting, &e))?;
         if !ready.readable {
             continue;

@@ -192,7 +192,7 @@ mod tests {
         assert_eq!((fit.first_keeps_bytes, fit.second_us), (None, None));
         let fit = CacheFit::new(&[200.0, 400.0].map(point));
         assert_eq!(fit.first_end, Some(CacheEnd::Below(200.0 * MB)));
-        // Without a read that the first cache had, no price can be told apart.
+        // Without a read that the first cache had, no price can be distinguished.
         assert_eq!(
             (fit.first_us, fit.second_us, fit.device_us),
             (None, None, None)

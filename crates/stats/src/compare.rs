@@ -55,7 +55,7 @@ impl fmt::Display for CompareError {
             ),
             Self::Level(level) => write!(
                 f,
-                "a confidence level of {level} makes no sense: give at least 0.5 and less than 1"
+                "a confidence level of {level} is not valid: use at least 0.5 and less than 1"
             ),
         }
     }

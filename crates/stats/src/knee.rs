@@ -194,7 +194,7 @@ impl Curve {
         }
     }
 
-    /// Over curves whose medians are drawn anew at each load.
+    /// Over curves whose medians are drawn again at each load.
     fn interval(
         &self,
         bootstrap: &Bootstrap,

@@ -195,7 +195,7 @@ impl Steadiness {
     pub fn sentence(&self, figure: &str) -> String {
         match self {
             Self::TooShort { seconds } => format!(
-                "{seconds} s are too short to tell whether {figure} was steady: {MIN_SECONDS} s \
+                "{seconds} s are too short to judge whether {figure} was steady: {MIN_SECONDS} s \
                  are needed"
             ),
             Self::Incomplete { second } => {

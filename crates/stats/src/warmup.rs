@@ -3,7 +3,7 @@
 use crate::order;
 use crate::trend::{self, Seconds};
 
-/// Trends less sure than this do not hold a warm-up up. A loose test: to wait in vain costs
+/// Trends less sure than this do not hold a warm-up up. A loose test: to wait without success costs
 /// seconds, to start too soon costs the figure.
 const SIGNIFICANCE: f64 = 0.1;
 

@@ -6,7 +6,6 @@ use pgdyno_model::stamp::stamp;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use pgdyno_platform::host::Host;
 use pgdyno_platform::process::Identity;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
@@ -15,7 +14,7 @@ use uuid::Uuid;
 
 use super::packed::whole;
 use super::{Store, TrialWriter, units};
-use pgdyno_model::document::{Facts, TargetKind};
+use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::{Failure, TrialSpec};
 
 impl Store {
@@ -32,7 +31,7 @@ impl Store {
                 header.name,
                 stamp(SystemTime::now()),
                 header.definition,
-                host(&Host::read()).to_string()
+                json!(Host::read()).to_string()
             ],
         );
         written.map_err(self.failed("cannot write to"))?;
@@ -126,7 +125,7 @@ fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
         ("boot_id", optional(process.boot_id)),
         ("host_name", optional(process.host)),
         ("variables", text(json!(header.variables).to_string())),
-        ("host", text(host(&header.host).to_string())),
+        ("host", text(json!(header.host).to_string())),
         ("notes", text(json!(header.notes).to_string())),
         ("facts", text(json!(header.facts).to_string())),
     ]
@@ -147,16 +146,6 @@ fn text(text: impl Into<String>) -> Value {
 
 fn optional(value: Option<impl Into<Value>>) -> Value {
     value.map_or(Value::Null, Into::into)
-}
-
-fn host(host: &Host) -> serde_json::Value {
-    json!({
-        "name": host.name,
-        "kernel": host.kernel,
-        "cpu_model": host.cpu_model,
-        "cpus": host.cpus,
-        "memory_bytes": host.memory_bytes,
-    })
 }
 
 /// A trial of one script, about whose server nothing is known: for tests of those who keep trials.

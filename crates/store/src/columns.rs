@@ -44,7 +44,7 @@ scalars!(i64 u32 u64 f64 String serde_json::Value);
 impl Column for State {
     fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
         let word = String::read(row, next)?;
-        Self::from_name(&word).ok_or_else(|| unreadable(*next, "there is no such state".into()))
+        Self::from_name(&word).ok_or_else(|| unreadable(*next, "no such state".into()))
     }
 }
 
@@ -70,7 +70,7 @@ fn unreadable(next: usize, why: Box<dyn std::error::Error + Send + Sync>) -> rus
 
 /// A struct that is read from a row.
 pub trait Columns: Sized {
-    /// What stands between SELECT and FROM.
+    /// The columns between SELECT and FROM.
     fn columns() -> String;
 
     /// Reads a row of such a SELECT.
@@ -80,7 +80,7 @@ pub trait Columns: Sized {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self>;
 }
 
-/// The columns of a field, whose type its getter tells.
+/// The columns of a field; the getter's type is the field's type.
 pub fn names<R, T: Column>(_: fn(&R) -> &T, field: &str) -> Vec<String> {
     T::names(field)
 }

@@ -43,8 +43,8 @@ impl Store {
             if let Some(it) = &outcome.accounting {
                 accounting::write(connection, number, it)?;
             }
-            if let Some(touched) = &outcome.touched {
-                key_skew::write(connection, number, touched)?;
+            if let Some(key_skew) = &outcome.key_skew {
+                key_skew::write(connection, number, key_skew)?;
             }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;
@@ -59,7 +59,7 @@ impl Store {
         .map_err(failed)
     }
 
-    /// Ends a trial with what its seconds tell.
+    /// Ends a trial with totals computed from its seconds.
     pub(super) fn end_early(
         &mut self,
         number: i64,

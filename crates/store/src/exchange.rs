@@ -27,7 +27,7 @@ impl Store {
         if to.exists() {
             let text = format!("{} exists already", to.display());
             return Err(Failure::with(Exit::Usage, text)
-                .hint("export writes a new file; import adds to a store that is there"));
+                .hint("export writes a new file; import adds to an existing notebook"));
         }
         let mut new = Self::open(to)?;
         let copied = new.copy_from(&self.path, numbers);

@@ -1,16 +1,16 @@
-//! What a trial's draws came to, as an event of it: [`Touched`] as JSON.
+//! What a trial's draws came to, as an event of it: [`KeySkew`] as JSON.
 
-use pgdyno_model::document::Touched;
+use pgdyno_model::document::KeySkew;
 use rusqlite::{Connection, OptionalExtension, params};
 
-const KIND: &str = "touched";
+const KIND: &str = "key_skew";
 
 /// Keeps it.
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn write(connection: &Connection, number: i64, touched: &Touched) -> rusqlite::Result<()> {
-    let text = serde_json::json!(touched).to_string();
+pub fn write(connection: &Connection, number: i64, key_skew: &KeySkew) -> rusqlite::Result<()> {
+    let text = serde_json::json!(key_skew).to_string();
     let sql = "INSERT INTO event (trial, at_us, kind, text) VALUES (?, 0, ?, ?)";
     connection
         .execute(sql, params![number, KIND, text])
@@ -21,7 +21,7 @@ pub fn write(connection: &Connection, number: i64, touched: &Touched) -> rusqlit
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<Touched>> {
+pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<KeySkew>> {
     let sql = "SELECT text FROM event WHERE trial = ? AND kind = ?";
     let text: Option<String> = connection
         .query_row(sql, params![number, KIND], |row| row.get(0))

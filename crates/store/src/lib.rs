@@ -116,13 +116,13 @@ impl Store {
         connection.execute_batch(pragmas).map_err(|e| failed(&e))
     }
 
-    /// Whether it can be written: a page is, with what stands there already.
+    /// Checks that it can be written, by writing a page with the content that it already has.
     ///
     /// # Errors
     /// It is read-only, or its disk is full.
     pub fn check_writable(&self) -> Result<(), Failure> {
         let version = schema::VERSION;
-        // Synced is what a trial leaves, at its end.
+        // No need to sync: the end of a trial does.
         let same = format!(
             "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; PRAGMA user_version = {version}; COMMIT; \
              PRAGMA synchronous = NORMAL"

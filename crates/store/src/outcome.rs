@@ -8,9 +8,7 @@ use pgdyno_drive::record::{
     ClientsEnd, Connections, End, Outages, Reason, Recording, ScriptInterval, ScriptRecord,
     StatementRecord, StatementTotals, ThreadUse,
 };
-use pgdyno_platform::host::Host;
 use rusqlite::{OptionalExtension, Row};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
@@ -23,7 +21,7 @@ use pgdyno_model::notebook::BROKEN_INVARIANT;
 use pgdyno_model::observed::Observed;
 
 impl Store {
-    /// All that is stored of a trial. Of one that did not come to its end, figures that are only
+    /// All that is stored of a trial. Of one that did not end, figures that are only
     /// known then (statements, connections, threads) are empty.
     ///
     /// # Errors
@@ -63,7 +61,7 @@ impl Store {
     fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
         let recording = self.recording(number)?;
         let warmup_ended = warmup::read(&self.connection, number)?;
-        let touched = key_skew::read(&self.connection, number)?;
+        let key_skew = key_skew::read(&self.connection, number)?;
         let accounting = accounting::read(&self.connection, number)?;
         let observed = observed::read(&self.connection, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
@@ -71,7 +69,7 @@ impl Store {
             .connection
             .query_row(sql, [number], |row| outcome(row, recording))?;
         Ok(Outcome {
-            touched,
+            key_skew,
             accounting,
             warmup_ended,
             observed,
@@ -269,9 +267,9 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             Some(_) => json(row, "server_counters")?,
             None => Fact::default(),
         },
-        host: json::<StoredHost>(row, "host")?.into(),
+        host: json(row, "host")?,
         recording,
-        touched: None,
+        key_skew: None,
         accounting: None,
         warmup_ended: None,
         observed: Observed::default(),
@@ -305,26 +303,4 @@ fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
         let kind = rusqlite::types::Type::Text;
         rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(e))
     })
-}
-
-/// [`Host`] as its column has it.
-#[derive(Deserialize)]
-struct StoredHost {
-    name: Option<String>,
-    kernel: Option<String>,
-    cpu_model: Option<String>,
-    cpus: usize,
-    memory_bytes: Option<u64>,
-}
-
-impl From<StoredHost> for Host {
-    fn from(stored: StoredHost) -> Self {
-        Self {
-            name: stored.name,
-            kernel: stored.kernel,
-            cpu_model: stored.cpu_model,
-            cpus: stored.cpus,
-            memory_bytes: stored.memory_bytes,
-        }
-    }
 }

@@ -39,7 +39,7 @@ pub fn path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         env::var_os("HOME"),
     )
     .ok_or_else(|| {
-        Failure::new("there is no place for the store: HOME is not set")
+        Failure::new("no location for the notebook: HOME is not set")
             .hint("name a file: --store PATH, or PGDYNO_STORE in the environment")
     })
 }
@@ -131,8 +131,8 @@ fn look(path: &Path) -> Result<Found, Failure> {
     Err(no_store(path))
 }
 
-/// Makes an empty file that its user alone can read, where there is none: results say much about a
-/// server. SQLite gives its journals the same rights. Those of a file that is there are left alone.
+/// Creates an empty file that only its user can read, if there is none: results reveal much about a
+/// server. SQLite gives its journals the same mode. The mode of an existing file is not changed.
 ///
 /// # Errors
 /// It or its folder cannot be created.

@@ -54,7 +54,7 @@ pub fn set_up(connection: &mut Connection, path: &Path) -> Result<(), Failure> {
     journal.map(|_| ()).map_err(failed)
 }
 
-/// Whether nobody else's tables are there.
+/// Whether no one else's tables are there.
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     let tables = "SELECT count(*) FROM sqlite_schema";
     let tables: u64 = connection.query_row(tables, [], |row| row.get(0))?;

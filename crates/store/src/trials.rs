@@ -129,8 +129,10 @@ impl Store {
 
     fn no_trial(&self, called: &str) -> Failure {
         let text = format!("there is no trial {called} in {}", self.path.display());
-        Failure::with(Exit::Usage, text)
-            .hint("trials are named by number or by the first characters of their UUID, four or more: pgdyno ls")
+        Failure::with(Exit::Usage, text).hint(
+            "trials are named by number or by the first characters of their UUID, four or \
+                   more: pgdyno ls",
+        )
     }
 
     /// The experiment with this name (the newest of several), or whose UUID begins so.
@@ -140,8 +142,7 @@ impl Store {
     pub fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure> {
         let found = self.experiment_number(called)?.ok_or_else(|| {
             let text = format!("there is no experiment {called} in {}", self.path.display());
-            Failure::with(Exit::Usage, text)
-                .hint("pgdyno ls --experiments shows those that there are")
+            Failure::with(Exit::Usage, text).hint("pgdyno ls --experiments lists experiments")
         })?;
         let sql = format!(
             "SELECT {} FROM experiment WHERE number = ?",

@@ -100,9 +100,9 @@ impl TrialWriter {
         let written = desk.flush(true);
         let written = written.and_then(|()| desk.store.end(desk.number, outcome));
         written.inspect_err(|failure| {
-            // A reason takes less room than a result. Where there is none for it either, the next
-            // pgdyno finds a trial whose process has gone.
-            let reason = format!("its end could not be kept: {}", failure.message);
+            // A reason takes less space than a result. If there is not even space for it, the next
+            // pgdyno finds a trial whose process is gone.
+            let reason = format!("its result could not be kept: {}", failure.message);
             let _ = desk.store.end_early(desk.number, State::Aborted, &reason);
         })
     }
@@ -126,7 +126,7 @@ impl TrialWriter {
         self.give_up(State::Failed, reason)
     }
 
-    /// Somebody stopped the trial before it came to anything.
+    /// The trial was interrupted before it had results.
     ///
     /// # Errors
     /// As [`TrialWriter::finish`].

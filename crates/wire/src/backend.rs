@@ -2,13 +2,9 @@
 
 use std::borrow::Cow;
 
-/// No message of a server is longer (its own limit on what it can allocate at once, 1 GiB).
-const MAX_MESSAGE_BYTES: usize = 0x3fff_ffff;
-/// Only messages that carry data may be longer than this; a longer one means that what arrives is
-/// not the protocol (libpq draws the same line).
-const MAX_SMALL_MESSAGE_BYTES: usize = 30_000;
+use crate::limits::{ASIDES_BYTES_MAX, DATA_BYTES_MAX, OTHER_BYTES_MAX, TEXT_BYTES_MAX};
 
-/// The bytes received are not protocol 3.0.
+/// What the server sends is not what protocol 3.0 has it send, or more than is taken of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// A length that no message of this type can have.
@@ -21,6 +17,62 @@ pub enum ProtocolError {
         tag: u8,
         /// The length it announced, which counts itself.
         length: i32,
+    },
+    /// A message that is too long to be kept.
+    #[error(
+        "the server sent a message of type \"{}\" with {bytes} bytes, and {limit} bytes is the \
+         limit: is this a server of PostgreSQL's protocol?",
+        printable(*.tag)
+    )]
+    TooLong {
+        /// The message's type byte.
+        tag: u8,
+        /// The length it announced.
+        bytes: usize,
+        /// The longest that is taken.
+        limit: usize,
+    },
+    /// Too much beside the data of one answer.
+    #[error(
+        "the server sent more than {ASIDES_BYTES_MAX} bytes of messages without data in one answer, \
+         the last one of type \"{}\": if they are notices, raise client_min_messages",
+        printable(*.tag)
+    )]
+    Flood {
+        /// The last message's type byte.
+        tag: u8,
+    },
+    /// A row before its columns.
+    #[error("server sent data (\"D\" message) without prior row description (\"T\" message)")]
+    NoDescription,
+    /// A row with other columns than were described.
+    #[error("unexpected field count in \"D\" message: {columns} columns in place of {wanted}")]
+    Columns {
+        /// Columns of the result.
+        wanted: u16,
+        /// Columns of the row.
+        columns: u16,
+    },
+    /// ReadyForQuery, and the statement has neither ended nor failed.
+    #[error(
+        "the server is ready for the next query (\"Z\" message) and has not completed this one \
+         (\"C\" message)"
+    )]
+    Incomplete,
+    /// An answer that nothing was asked for.
+    #[error("message type \"{}\" arrived from server while idle", printable(*.tag))]
+    Unasked {
+        /// The message's type byte.
+        tag: u8,
+    },
+    /// A message that no answer has.
+    #[error(
+        "unexpected response from server; first received character was \"{}\"",
+        printable(*.tag)
+    )]
+    Unexpected {
+        /// The message's type byte.
+        tag: u8,
     },
     /// The body does not have the form that its type prescribes.
     #[error(
@@ -89,14 +141,22 @@ pub fn split(input: &[u8]) -> Result<Option<Frame<'_>>, ProtocolError> {
     let Ok(bytes) = usize::try_from(length) else {
         return Err(bad);
     };
-    let may_be_long = matches!(tag, b'T' | b'D' | b'd' | b'V' | b'E' | b'N' | b'A' | b't');
-    let limit = if may_be_long {
-        MAX_MESSAGE_BYTES
-    } else {
-        MAX_SMALL_MESSAGE_BYTES
+    let limit = match tag {
+        tag::DATA_ROW | tag::COPY_DATA | tag::FUNCTION_CALL_RESPONSE => DATA_BYTES_MAX,
+        tag::ROW_DESCRIPTION
+        | tag::PARAMETER_DESCRIPTION
+        | tag::ERROR_RESPONSE
+        | tag::NOTICE_RESPONSE
+        | tag::NOTIFICATION_RESPONSE => TEXT_BYTES_MAX,
+        _ => OTHER_BYTES_MAX,
     };
-    if bytes < 4 || bytes > limit {
-        return Err(bad);
+    // Beyond what a server can send at all it is not the protocol.
+    match bytes {
+        4.. if bytes <= limit => {}
+        4..=DATA_BYTES_MAX if limit == TEXT_BYTES_MAX => {
+            return Err(ProtocolError::TooLong { tag, bytes, limit });
+        }
+        _ => return Err(bad),
     }
     Ok(input.get(5..1 + bytes).map(|body| Frame {
         tag,
@@ -111,7 +171,7 @@ pub fn missing(input: &[u8]) -> usize {
         None => 5 - input.len(),
         Some((h, _)) => {
             let length = u32::from_be_bytes([h[1], h[2], h[3], h[4]]) as usize;
-            (1 + length.min(MAX_MESSAGE_BYTES)).saturating_sub(input.len())
+            (1 + length.min(DATA_BYTES_MAX)).saturating_sub(input.len())
         }
     }
 }
@@ -390,6 +450,21 @@ impl<'a> DataRow<'a> {
         usize::from(self.columns)
     }
 
+    /// Whether it has so many columns, and its values take up the whole message.
+    pub(crate) fn check(mut self, wanted: u16) -> Result<(), ProtocolError> {
+        let columns = self.columns;
+        if columns != wanted {
+            return Err(ProtocolError::Columns { wanted, columns });
+        }
+        for value in self.by_ref() {
+            value?;
+        }
+        match self.rest {
+            [] => Ok(()),
+            _ => Err(ProtocolError::Body { tag: tag::DATA_ROW }),
+        }
+    }
+
     fn value(r: &mut Reader<'a>) -> Result<Option<&'a [u8]>, ProtocolError> {
         match r.i32()? {
             -1 => Ok(None),
@@ -449,6 +524,11 @@ impl RowDescription<'_> {
     /// Columns not yet taken.
     pub fn columns(&self) -> usize {
         usize::from(self.columns)
+    }
+
+    /// Whether every column is there.
+    pub(crate) fn check(mut self) -> Result<(), ProtocolError> {
+        self.try_for_each(|column| column.map(drop))
     }
 }
 

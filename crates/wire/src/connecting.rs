@@ -10,6 +10,7 @@ use crate::backend::{self, Authentication, Message};
 use crate::channel::Channel;
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
 use crate::frontend;
+use crate::limits::STARTUP_BYTES_MAX;
 use crate::login::{ChannelBinding, Encryption, Login, ProtocolVersion, Secret, SessionAttrs};
 use crate::require_auth::Method;
 use crate::sasl::Exchange;
@@ -39,6 +40,8 @@ pub struct Connecting {
     parameters: Vec<(String, String)>,
     notices: Vec<Notice>,
     backend_pid: i32,
+    /// Bytes of all messages so far.
+    seen_bytes: usize,
     cancel_key: Vec<u8>,
     /// For a cancel request in place of a session: the process and its key.
     cancel: Option<(i32, Vec<u8>)>,
@@ -119,6 +122,7 @@ impl Connecting {
             parameters: Vec::new(),
             notices: Vec::new(),
             backend_pid: 0,
+            seen_bytes: 0,
             cancel_key: Vec::new(),
             cancel: None,
         }
@@ -310,6 +314,13 @@ impl Connecting {
         }
         let leftover = inbox[at..].to_vec();
         if !done {
+            self.seen_bytes += at;
+            if self.seen_bytes + leftover.len() > STARTUP_BYTES_MAX {
+                return Err(ConnectError::protocol(format!(
+                    "the server sent more than {STARTUP_BYTES_MAX} bytes during startup, which is the \
+                     limit: is this a server of PostgreSQL's protocol?"
+                )));
+            }
             self.inbox = leftover;
             return Ok(None);
         }

@@ -1,12 +1,14 @@
 //! The frontend side of PostgreSQL's protocol 3.0 as bytes in, events out. No sockets, no files.
 //!
 //! - [`frontend`] appends messages to a buffer, [`backend`] takes the server's bytes apart in place.
+//! - [`answer`] checks that they are an answer, [`limits`] has how much of them is taken.
 //! - [`Candidate`] says where and as whom to connect; [`Connecting`] is the whole start-up
 //!   (encryption, authentication, checks of the session) as a state machine.
 //! - [`Channel`] is what bytes pass through afterwards, plain or TLS.
 //!
 //! Reading host names, files and the environment is the session crate's job.
 
+pub mod answer;
 pub mod backend;
 mod candidate;
 mod channel;
@@ -14,6 +16,7 @@ mod connecting;
 mod cursor;
 mod error;
 pub mod frontend;
+pub mod limits;
 mod login;
 mod require_auth;
 mod sasl;

@@ -3,6 +3,10 @@
 //! alternative names), the public key of certificates too old for webpki.
 //!
 //! It judges nothing; [`crate::tls`] does.
+//!
+//! Not the crate x509-parser: with all that it brings (a second syn, nom, num-bigint, fifteen more)
+//! it takes 29 s of processor time to build, 15 s or more of a fresh clone's first command on two
+//! cores, for the dozen fields below.
 
 use ring::digest;
 

@@ -50,15 +50,7 @@ mod tests {
     use pgdyno_model::spec::TargetSpec;
 
     fn script(text: &str) -> WeightedScript {
-        WeightedScript {
-            name: "a".to_owned(),
-            file: "a".to_owned(),
-            text: text.to_owned(),
-            weight: 1,
-            retries: None,
-            must_find: false,
-            touches: None,
-        }
+        WeightedScript::plain("a", text.to_owned(), 1)
     }
 
     #[test]

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_script::{Language, Names, Vars};
+use pgdyno_script::{Language, Names};
 use pgdyno_session::Session;
 
 use super::manifest::Param;
 use super::pack::Pack;
-use super::recipe;
+use super::{expression, statements};
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;
 
@@ -36,18 +36,13 @@ pub fn count(
         .parse(&place, &text, &mut names)
         .map_err(|e| Failure::new(e.to_string()))?;
     let number = names.intern("number");
-    let mut vars = Vars::new(&names);
-    for (name, value) in values {
-        if let Some(slot) = names.get(name) {
-            vars.set_text(slot, value);
-        }
-    }
+    let mut vars = expression::variables(&names, values);
     first_missing(|n| {
         vars.set_text(number, n.to_string());
-        let chance = recipe::Chance::new(&names);
-        let statements = recipe::statements(Some(&script), &vars, &chance).map_err(Failure::new)?;
-        let [query] = statements.as_slice() else {
-            return Err(Failure::new(format!("{place}: one query is wanted")));
+        let chance = expression::Chance::new(&names);
+        let made = statements::made(Some(&script), &vars, &chance).map_err(Failure::new)?;
+        let [query] = made.as_slice() else {
+            return Err(Failure::new(format!("{place}: expected one query")));
         };
         let rows = admin::rows(session, query).map_err(|e| {
             trouble::server(&e, &format!("could not count {} ({place})", param.name))

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_script::{Names, Value, Vars};
+use pgdyno_script::{Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, Value, Vars};
 
-use super::recipe::{self, Chance};
+/// Seed of the random functions: the same parameters make the same rows.
+const SEED: u64 = 0;
 
 /// Whether it holds.
 ///
@@ -16,7 +17,7 @@ pub fn condition(
     text: &str,
     values: &BTreeMap<String, String>,
 ) -> Result<bool, String> {
-    match evaluate(place, text, values)? {
+    match value_of(place, text, values)? {
         Value::Text(_) => Err(format!("{place}: \"{text}\" is neither true nor false")),
         value => Ok(value.is_true()),
     }
@@ -27,7 +28,7 @@ pub fn condition(
 /// # Errors
 /// A mistake in it, or it is none.
 pub fn integer(place: &str, text: &str, values: &BTreeMap<String, String>) -> Result<i64, String> {
-    match evaluate(place, text, values)? {
+    match value_of(place, text, values)? {
         Value::Int(number) => Ok(number),
         _ => Err(format!("{place}: \"{text}\" is not a whole number")),
     }
@@ -38,22 +39,77 @@ pub fn integer(place: &str, text: &str, values: &BTreeMap<String, String>) -> Re
 /// # Errors
 /// A mistake in it, or it is none.
 pub fn number(place: &str, text: &str, values: &BTreeMap<String, String>) -> Result<f64, String> {
-    match evaluate(place, text, values)? {
+    match value_of(place, text, values)? {
         Value::Int(number) => Ok(number as f64),
         Value::Double(number) => Ok(number),
         _ => Err(format!("{place}: \"{text}\" is not a number")),
     }
 }
 
-fn evaluate(place: &str, text: &str, values: &BTreeMap<String, String>) -> Result<Value, String> {
+fn value_of(place: &str, text: &str, values: &BTreeMap<String, String>) -> Result<Value, String> {
     let mut names = Names::new();
-    let expr = recipe::expression(place, text, &mut names)?;
-    let mut vars = Vars::new(&names);
+    let expr = parse(place, text, &mut names)?;
+    let mut vars = variables(&names, values);
+    evaluate(&expr, &mut vars, &mut Chance::new(&names)).map_err(|e| format!("{place}: {e}"))
+}
+
+/// The variables of these names, with the values that there are.
+pub(super) fn variables(names: &Names, values: &BTreeMap<String, String>) -> Vars {
+    let mut vars = Vars::new(names);
     for (name, value) in values {
         if let Some(slot) = names.get(name) {
             vars.set_text(slot, value);
         }
     }
-    recipe::evaluate(&expr, &mut vars, &mut Chance::new(&names))
-        .map_err(|e| format!("{place}: {e}"))
+    vars
+}
+
+/// Parses an expression of the manifest, by way of the `\set` that it could stand in.
+///
+/// # Errors
+/// A mistake in it, told with `place`.
+pub(super) fn parse(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
+    let line = text.replace(['\n', '\r'], " ");
+    let script = Language::Pgdyno
+        .parse(place, &format!("\\set it {line}"), names)
+        .map_err(|e| e.to_string())?;
+    match script.commands.into_iter().map(|c| c.op).next() {
+        Some(Op::Set { expr, .. }) => Ok(expr),
+        _ => Err(format!("{place}: \"{text}\" is not an expression")),
+    }
+}
+
+/// Evaluates an expression; what `debug()` would print has no place in a load.
+pub(super) fn evaluate(
+    expr: &Expr,
+    vars: &mut Vars,
+    chance: &mut Chance,
+) -> Result<Value, EvalError> {
+    expr.eval(vars, &mut chance.prng, &mut chance.draws, &mut |_| {})
+}
+
+/// What a load draws from: the same each time.
+#[derive(Debug, Clone)]
+pub(super) struct Chance {
+    pub(super) prng: Prng,
+    pub(super) draws: Draws,
+}
+
+impl Chance {
+    pub(super) fn new(names: &Names) -> Self {
+        Self {
+            prng: Prng::seed(SEED),
+            draws: Draws::new(Counters::new(names)),
+        }
+    }
+
+    /// Begins a row, whose draws depend on this seed alone.
+    pub(super) fn begin(&mut self, seed: u64) {
+        self.prng = Prng::seed(seed ^ SEED);
+    }
+
+    /// Ends a row.
+    pub(super) fn end(&mut self) {
+        self.draws.end();
+    }
 }

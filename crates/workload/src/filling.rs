@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -14,9 +14,10 @@ use pgdyno_platform::host;
 use pgdyno_session::{Error, Session, quote_literal};
 
 use super::recipe::{Form, TableRows};
-use super::stop::{Canceller, Stop};
+use super::stop::Stop;
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_database::open::Endpoint;
+use pgdyno_database::waiting::Limits;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Failure, Progress, text};
@@ -136,7 +137,7 @@ impl Job<'_> {
         let all = ranges(table.rows, rows.unwrap_or(RANGE_ROWS));
         let (there, ranges): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|r| recorded.contains(&r.start));
-        let mut done: u64 = there.iter().map(|r| r.end - r.start).sum();
+        let done: u64 = there.iter().map(|r| r.end - r.start).sum();
         if done > 0 {
             means.push(format!(
                 "{}: {} of {} rows were there from an interrupted load",
@@ -155,6 +156,7 @@ impl Job<'_> {
         let own = [Endpoint {
             name: String::new(),
             candidates: vec![session.candidate().clone()],
+            limits: Limits::default(),
         }];
         let places = match self.endpoints {
             [] => &own,
@@ -165,7 +167,11 @@ impl Job<'_> {
         if nodes > 1 {
             means.push(format!("filled through {nodes} nodes at once"));
         }
-        let (mut failure, mut unreachable) = (None, None);
+        let mut collected = Collected {
+            done,
+            failure: None,
+            unreachable: None,
+        };
         thread::scope(|scope| {
             let (sender, inbox) = channel();
             for number in 0..workers {
@@ -181,35 +187,64 @@ impl Job<'_> {
                 });
             }
             drop(sender);
-            loop {
-                match inbox.recv_timeout(LOOK_INTERVAL) {
-                    Ok(Said::Rows(rows)) => {
-                        done += rows;
-                        progress.rows(done);
-                    }
-                    Ok(Said::NoCopy(why)) => means.push(format!(
-                        "{}: by INSERT, since the server takes no COPY: {why}",
-                        table.name
-                    )),
-                    Ok(Said::NoConnection(place, why)) => {
-                        let note = format!("not filled through {place}: {}", why.message);
-                        if !means.contains(&note) {
-                            means.push(note);
-                        }
-                        unreachable.get_or_insert(why);
-                    }
-                    Ok(Said::Failed(first)) => drop(failure.get_or_insert(first)),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if self.stop.asked() {
-                    shared.is_over.store(true, Ordering::Release);
-                }
-            }
+            collected.all(&inbox, &shared, &table.name, progress, means);
         });
-        match failure.or(unreachable.filter(|_| done < table.rows)) {
+        collected.result(table.rows, self.stop)
+    }
+}
+
+/// What the workers of a filling have said so far.
+struct Collected {
+    /// Rows that are in.
+    done: u64,
+    /// The first that any worker met.
+    failure: Option<Failure>,
+    /// Why the first place that could not be reached could not.
+    unreachable: Option<Failure>,
+}
+
+impl Collected {
+    /// Listens until all workers have ended, and tells them when to.
+    fn all(
+        &mut self,
+        inbox: &Receiver<Said>,
+        shared: &Shared<'_>,
+        table: &str,
+        progress: &mut dyn Progress,
+        means: &mut Vec<String>,
+    ) {
+        loop {
+            match inbox.recv_timeout(LOOK_INTERVAL) {
+                Ok(Said::Rows(rows)) => {
+                    self.done += rows;
+                    progress.rows(self.done);
+                }
+                Ok(Said::NoCopy(why)) => means.push(format!(
+                    "{table}: by INSERT, since the server takes no COPY: {why}"
+                )),
+                Ok(Said::NoConnection(place, why)) => {
+                    let note = format!("not filled through {place}: {}", why.message);
+                    if !means.contains(&note) {
+                        means.push(note);
+                    }
+                    self.unreachable.get_or_insert(why);
+                }
+                Ok(Said::Failed(first)) => drop(self.failure.get_or_insert(first)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if shared.job.stop.asked() {
+                shared.is_over.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    /// How the filling of so many rows went.
+    fn result(self, rows: u64, stop: Stop) -> Result<(), Failure> {
+        let missed = self.unreachable.filter(|_| self.done < rows);
+        match self.failure.or(missed) {
             Some(failure) => Err(failure),
-            None if self.stop.asked() => Err(Failure::new("interrupted")),
+            None if stop.asked() => Err(Failure::new("interrupted")),
             None => Ok(()),
         }
     }
@@ -240,7 +275,6 @@ impl Shared<'_> {
                 return Ok(());
             }
         };
-        let canceller = Canceller::start(session.cancel_handle(), self.job.stop, |_| {});
         for setting in self.job.product.load_settings() {
             // The load's own session has told what became of it.
             let _ = admin::run(
@@ -257,7 +291,6 @@ impl Shared<'_> {
             // The collector outlives its workers.
             let _ = sender.send(Said::Rows(range.end - range.start));
         }
-        drop(canceller);
         session.close();
         Ok(())
     }
@@ -282,7 +315,7 @@ impl Shared<'_> {
             let _ = admin::run(session, "ROLLBACK");
             let code = error.server().map_or("", |e| e.sqlstate());
             tries += 1;
-            // feature_not_supported, syntax_error: there is no such statement, or not here.
+            // feature_not_supported, syntax_error: no such statement, or not here.
             if matches!(code, "0A000" | "42601") && !by_insert {
                 if !self.by_insert.swap(true, Ordering::AcqRel) {
                     let why = error.server().map_or("", |e| e.message()).to_owned();
@@ -347,7 +380,7 @@ impl Shared<'_> {
                 }
             })?;
             if let Err(why) = made {
-                let _ = copy.abort("a row could not be made");
+                let _ = copy.abort("a row could not be generated");
                 return Err(Trouble::Other(Failure::new(why)));
             }
             if self.is_over.load(Ordering::Acquire) {

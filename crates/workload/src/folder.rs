@@ -32,7 +32,7 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
         message,
     };
     if depth > MAX_DEPTH {
-        return Err(fail(path, "uses goes round in a circle".to_owned()));
+        return Err(fail(path, "uses is circular".to_owned()));
     }
     if !path.is_dir() {
         return Err(fail(path, "there is no such folder".to_owned()));
@@ -53,7 +53,7 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
         if name.starts_with('.') || !wanted || !file.is_file() {
             continue;
         }
-        // A pack is its folder, so that no other file of this host gets into a run and its results.
+        // Otherwise a pack from elsewhere could send any file of this host to the server.
         let real = fs::canonicalize(&file).map_err(|e| fail(&file, e.to_string()))?;
         if !real.starts_with(&root) {
             let text = format!(
@@ -161,7 +161,7 @@ mod tests {
             ("a.sql", ""),
         ]);
         let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
-        assert!(e.contains("uses = \"tcpb\": there is no such pack"), "{e}");
+        assert!(e.contains("uses = \"tcpb\": unknown pack"), "{e}");
         let dir = folder(&[
             (
                 "pack.toml",
@@ -170,7 +170,7 @@ mod tests {
             ("a.sql", ""),
         ]);
         let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
-        assert!(e.contains("circle"), "{e}");
+        assert!(e.contains("circular"), "{e}");
         let dir = folder(&[]);
         fs::write(dir.path().join("a.sql"), b"\xff\xfe").unwrap();
         let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();

@@ -2,7 +2,6 @@
 
 pub mod contention;
 mod counting;
-pub mod explain;
 mod expression;
 pub mod filling;
 pub mod folder;
@@ -16,6 +15,7 @@ pub mod params;
 pub mod pgbench_tables;
 pub mod procedures;
 pub mod recipe;
+pub mod refusal;
 pub mod resolve;
 pub mod scale;
 pub mod script_files;
@@ -23,5 +23,7 @@ pub mod shipped;
 pub mod spread;
 pub mod sql_words;
 pub mod state;
+pub mod statements;
 pub mod stop;
+pub mod table_params;
 pub mod template;

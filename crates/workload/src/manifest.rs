@@ -9,7 +9,14 @@ use std::fmt;
 use pgdyno_drive::QueryMode;
 use serde::Deserialize;
 
-use pgdyno_database::dialect::{COCKROACHDB, Feature, POSTGRESQL, YUGABYTEDB};
+use pgdyno_database::dialect::Feature;
+
+mod check;
+#[cfg(test)]
+mod documented;
+
+pub use check::check_made_name;
+pub(super) use check::dialects;
 
 /// The manifest's file name inside a pack's folder.
 pub const FILE_NAME: &str = "pack.toml";
@@ -32,19 +39,9 @@ pub struct Manifest {
     pub schema: Option<String>,
     /// Script that runs when the rows are in (primary keys, indexes), chosen like `schema`.
     pub after_load: Option<String>,
-    /// Whether each client's last command makes its session hand its statistics over, so that counters
-    /// read after the run have all of it, on products where that takes a command.
-    #[serde(default)]
-    pub flushes_statistics: bool,
-    /// Whether a load leaves nothing to the first reads: rows are frozen and a checkpoint is made, on
-    /// products that have such things.
-    #[serde(default)]
-    pub settles: bool,
-    /// Whether the files and the expressions of rows and columns are made from the parameters
-    /// ([`super::template`]).
-    #[serde(default)]
-    pub templates: bool,
-    /// Texts that templates can name.
+    /// Script that runs once before a warm-up, chosen like `schema`.
+    pub before_warmup: Option<String>,
+    /// Texts that templates ([`super::template`]) can name.
     #[serde(default)]
     pub define: BTreeMap<String, String>,
     /// What the user may choose.
@@ -65,11 +62,9 @@ pub struct Manifest {
     /// Procedures that scripts call.
     #[serde(default, rename = "procedure")]
     pub procedures: Vec<Procedure>,
-    /// A script that reads all that the work units read, piece by piece: run once before a warm-up
-    /// where the storage layer is accounted for.
-    pub read_all: Option<String>,
     /// Work units whose buffers are explained after a run. With any, what the storage layer does is
-    /// accounted for.
+    /// accounted for: a load leaves nothing to the first reads, and each session hands its statistics
+    /// over at its end.
     #[serde(default, rename = "explain")]
     pub explains: Vec<Explain>,
     /// Settings of the server that the clients' sessions begin with.
@@ -118,23 +113,14 @@ pub struct Param {
     /// A query of one row and column that tells the value which the loaded tables really have.
     pub loaded: Option<String>,
     /// The same, asked only of tables without pgdyno's mark: where there is one, what it says counts.
+    /// Without an answer the default is taken; one that is no value of the parameter refuses the tables.
     pub recognise: Option<String>,
-    /// What to say of tables without a mark when that query has no answer; without this the default
-    /// is taken.
-    pub unrecognised: Option<String>,
     /// For a number of things that are there: a script of one query that has a row when thing number
     /// `:number` (from 0) is. The first number without one is the value.
     pub count_by: Option<String>,
     /// The dialects that have such a thing; none named: all of them.
     #[serde(default)]
     pub only: Vec<String>,
-    /// Whether tables made with another value are other tables, though no expression about rows
-    /// mentions it: it is recorded with them.
-    #[serde(default)]
-    pub of_tables: bool,
-    /// Another parameter that says how the same thing is to be: at most one of the two may be other
-    /// than its default.
-    pub not_with: Option<String>,
 }
 
 /// A value as TOML writes it; its text is what scripts see.
@@ -191,9 +177,9 @@ pub struct ScriptEntry {
     /// Whether a transaction has failed when a statement of it finds, changes or adds no row.
     #[serde(default)]
     pub must_find: bool,
-    /// The variable that says, when the first statement is sent, which row the transaction is about:
-    /// what a run's draws come to is told by it.
-    pub touches: Option<String>,
+    /// The variable that has, when the first statement is sent, the key of the row that the transaction
+    /// is about, a whole number: a run's key skew is told by it.
+    pub key: Option<String>,
 }
 
 /// How often a script is drawn, relative to the others.
@@ -220,12 +206,6 @@ pub struct Refusal {
     /// It matters only when one of these scripts is drawn; empty: always.
     #[serde(default)]
     pub scripts: Vec<String>,
-    /// The dialects where it matters; empty: all.
-    #[serde(default)]
-    pub only: Vec<String>,
-    /// Whether it depends on what the tables were made with: it is looked at when that is known.
-    #[serde(default)]
-    pub of_tables: bool,
 }
 
 /// A query mode by pgbench's name.
@@ -351,329 +331,8 @@ pub fn parse(file: &str, text: &str) -> Result<Manifest, ManifestError> {
     };
     let manifest: Manifest =
         toml::from_str(text).map_err(|e| fail(e.to_string().trim_end().to_owned()))?;
-    check(&manifest).map_err(fail)?;
+    check::check(&manifest).map_err(fail)?;
     Ok(manifest)
-}
-
-/// The rules that TOML's types cannot express.
-fn check(m: &Manifest) -> Result<(), String> {
-    if m.name.is_empty()
-        || !m
-            .name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-    {
-        return Err(format!(
-            "name = \"{}\": a pack's name is made of letters, digits, - and _",
-            m.name
-        ));
-    }
-    if m.summary.trim().is_empty() || m.summary.contains('\n') {
-        return Err("summary: one line is wanted".to_owned());
-    }
-    check_params(&m.params)?;
-    check_scripts(m)?;
-    check_templates(m)?;
-    check_tables(m)?;
-    if let Some(base) = &m.uses
-        && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
-    {
-        return Err(format!(
-            "uses = \"{base}\": a pack that works on another pack's tables has no table, schema \
-             or after_load of its own"
-        ));
-    }
-    if m.uses.is_none() && m.tables.is_empty() && (m.schema.is_some() || m.after_load.is_some()) {
-        return Err(
-            "schema: without a [[table]] nothing would be created; name each table that \
-             the schema makes"
-                .to_owned(),
-        );
-    }
-    if !m.tables.is_empty() && m.schema.is_none() {
-        return Err(
-            "schema is missing: a pack with a [[table]] needs the script that creates it, \
-             such as schema = \"schema.sql\""
-                .to_owned(),
-        );
-    }
-    for (key, file) in [("schema", &m.schema), ("after_load", &m.after_load)] {
-        if let Some(file) = file {
-            check_file_name(&format!("{key} = \"{file}\""), file)?;
-        }
-    }
-    Ok(())
-}
-
-fn check_params(params: &[Param]) -> Result<(), String> {
-    let names = |p: &Param| [std::slice::from_ref(&p.name), &p.aliases].concat();
-    let names: Vec<String> = params.iter().flat_map(names).collect();
-    no_duplicates("param", names.iter().map(String::as_str))?;
-    for p in params {
-        let at = format!("param \"{}\"", p.name);
-        if !pgdyno_script::is_valid_name(&p.name) {
-            return Err(format!(
-                "{at}: name is not a variable's name (letters, digits and _)"
-            ));
-        }
-        if matches!(
-            p.name.as_str(),
-            "row" | "script" | "client_id" | "random_seed" | "default_seed"
-        ) {
-            return Err(format!(
-                "{at}: name is taken: pgdyno itself sets this variable"
-            ));
-        }
-        check_dialects(&at, &p.only)?;
-        if p.unrecognised.is_some() && p.recognise.is_none() {
-            return Err(format!("{at}: unrecognised: there is no query recognise"));
-        }
-        if !p.one_of.is_empty() && !matches!(p.default, Scalar::Text(_)) {
-            return Err(format!("{at}: one_of is for texts, and default is none"));
-        }
-        if let Some(file) = &p.count_by {
-            check_file_name(&format!("{at}: count_by = \"{file}\""), file)?;
-            if !matches!(p.default, Scalar::Int(_)) {
-                return Err(format!(
-                    "{at}: count_by is for a whole number, and default is none"
-                ));
-            }
-        }
-        if let Some(other) = &p.not_with
-            && !params.iter().any(|p| p.name == *other)
-        {
-            return Err(format!("{at}: not_with: there is no param \"{other}\""));
-        }
-        let numeric = matches!(p.default, Scalar::Int(_) | Scalar::Double(_));
-        if !numeric && (p.min.is_some() || p.max.is_some()) {
-            return Err(format!(
-                "{at}: min and max are for numbers, and default is none"
-            ));
-        }
-        p.accept(&p.default.to_string())
-            .map_err(|why| format!("{at}: default = {}: {why}", p.default))?;
-        let dialects: Vec<String> = p.default_on.keys().cloned().collect();
-        check_dialects(&at, &dialects)?;
-        for (dialect, value) in &p.default_on {
-            p.accept(&value.to_string())
-                .map_err(|why| format!("{at}: default_on: {dialect} = {value}: {why}"))?;
-        }
-    }
-    Ok(())
-}
-
-fn check_scripts(m: &Manifest) -> Result<(), String> {
-    if m.scripts.is_empty() {
-        return Err(
-            "script is missing: a pack has at least one [[script]] with name and file".to_owned(),
-        );
-    }
-    no_duplicates("script", m.scripts.iter().map(|s| s.name.as_str()))?;
-    for s in &m.scripts {
-        check_file_name(
-            &format!("script \"{}\": file = \"{}\"", s.name, s.file),
-            &s.file,
-        )?;
-        for (key, name) in [("retries", &s.retries), ("touches", &s.touches)] {
-            if let Some(name) = name
-                && !pgdyno_script::is_valid_name(name)
-            {
-                return Err(format!(
-                    "script \"{}\": {key} = \"{name}\": a variable's name is wanted (letters, \
-                     digits and _)",
-                    s.name
-                ));
-            }
-        }
-    }
-    if m.scripts.iter().all(|s| s.weight == Weight::Fixed(0)) {
-        return Err("script: every weight is 0, so there is nothing to run".to_owned());
-    }
-    check_procedures(m)?;
-    no_duplicates("explain", m.explains.iter().map(|e| e.unit.as_str()))?;
-    for e in &m.explains {
-        check_file_name(
-            &format!("explain \"{}\": file = \"{}\"", e.unit, e.file),
-            &e.file,
-        )?;
-    }
-    no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
-    for mix in &m.mixes {
-        for script in mix.weights.keys() {
-            if !m.scripts.iter().any(|s| s.name == *script) {
-                return Err(format!(
-                    "mix \"{}\": weights: there is no script \"{script}\" (there are: {})",
-                    mix.name,
-                    list(m.scripts.iter().map(|s| s.name.as_str()))
-                ));
-            }
-        }
-        let is_zero = |weight: &Weight| *weight == Weight::Fixed(0);
-        if !mix.weights.is_empty() && mix.weights.values().all(is_zero) {
-            return Err(format!(
-                "mix \"{}\": weights: at least one must be above 0",
-                mix.name
-            ));
-        }
-        if mix.weights.is_empty() && mix.params.is_empty() {
-            return Err(format!(
-                "mix \"{}\": weights or params are wanted: without them it would be no mix of its own",
-                mix.name
-            ));
-        }
-    }
-    no_duplicates("setting", m.settings.iter().map(|s| s.name.as_str()))?;
-    for setting in &m.settings {
-        let at = format!("setting \"{}\"", setting.name);
-        check_dialects(&at, &setting.only)?;
-        // A custom setting has a dot.
-        setting
-            .name
-            .split('.')
-            .try_for_each(|part| check_made_name(&at, part))?;
-    }
-    for (i, refusal) in m.refusals.iter().enumerate() {
-        let at = format!("refuse number {}", i + 1);
-        check_dialects(&at, &refusal.only)?;
-        let unknown = |name: &&String| !m.scripts.iter().any(|s| s.name == **name);
-        if let Some(name) = refusal.scripts.iter().find(unknown) {
-            return Err(format!("{at}: scripts: there is no script \"{name}\""));
-        }
-    }
-    Ok(())
-}
-
-fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
-    let dialects = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB].map(|d| d.name);
-    match only.iter().find(|name| !dialects.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(other) => Err(format!(
-            "{at}: there is no dialect \"{other}\" (there are: {})",
-            dialects.join(", ")
-        )),
-    }
-}
-
-/// What only means something where texts are made from parameters.
-fn check_templates(m: &Manifest) -> Result<(), String> {
-    let each = |t: &Table| t.each.is_some() || t.columns.iter().any(|c| c.each.is_some());
-    let each_procedure = m.procedures.iter().any(|p| p.each.is_some());
-    let what = match m.define.is_empty() {
-        false => "define",
-        true if each_procedure || m.tables.iter().any(each) => "each",
-        true => return Ok(()),
-    };
-    match m.templates {
-        true => Ok(()),
-        false => Err(format!("{what}: only with templates = true")),
-    }
-}
-
-fn check_procedures(m: &Manifest) -> Result<(), String> {
-    no_duplicates("procedure", m.procedures.iter().map(|p| p.name.as_str()))?;
-    for p in &m.procedures {
-        let at = format!("procedure \"{}\"", p.name);
-        check_sql_name(&at, &p.name)?;
-        check_file_name(&format!("{at}: file = \"{}\"", p.file), &p.file)?;
-        if !m.scripts.iter().any(|s| s.calls.contains(&p.name)) {
-            return Err(format!(
-                "{at}: no script calls it; name it there: calls = [\"{}\"]",
-                p.name
-            ));
-        }
-    }
-    for s in &m.scripts {
-        let unknown = |name: &&String| !m.procedures.iter().any(|p| p.name == **name);
-        if let Some(name) = s.calls.iter().find(unknown) {
-            return Err(format!(
-                "script \"{}\": calls: there is no [[procedure]] \"{name}\"",
-                s.name
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Without quoting rules a name is one thing in SQL, in messages and in the catalog. One that is
-/// made from parameters is checked when it is made.
-fn check_sql_name(at: &str, name: &str) -> Result<(), String> {
-    match name.contains("{{") {
-        true => Ok(()),
-        false => check_made_name(at, name),
-    }
-}
-
-/// What [`check_sql_name`] asks of a name that is complete.
-pub fn check_made_name(at: &str, name: &str) -> Result<(), String> {
-    let is_plain = name
-        .bytes()
-        .enumerate()
-        .all(|(i, b)| b.is_ascii_lowercase() || b == b'_' || (i > 0 && b.is_ascii_digit()));
-    if name.is_empty() || name.len() > 63 || !is_plain {
-        return Err(format!(
-            "{at}: name: use lower-case letters, digits and _ (up to 63), starting with no digit"
-        ));
-    }
-    Ok(())
-}
-
-fn check_tables(m: &Manifest) -> Result<(), String> {
-    no_duplicates("table", m.tables.iter().map(|t| t.name.as_str()))?;
-    for t in &m.tables {
-        let at = format!("table \"{}\"", t.name);
-        check_sql_name(&at, &t.name)?;
-        if t.by_ranges && t.rows.is_none() {
-            return Err(format!("{at}: by_ranges is for tables with rows"));
-        }
-        if t.columns.is_empty() {
-            return Err(format!("{at}: columns: at least one is needed"));
-        }
-        no_duplicates(
-            &format!("{at}: column"),
-            t.columns.iter().map(|c| c.name.as_str()),
-        )?;
-        for c in &t.columns {
-            let filled = usize::from(c.value.is_some()) + usize::from(c.text.is_some());
-            let at = format!("{at}: column \"{}\"", c.name);
-            match (&t.rows, filled) {
-                (Some(_), 1) | (None, 0) => {}
-                (Some(_), _) => {
-                    return Err(format!(
-                        "{at}: give either value (an expression) or text (a constant)"
-                    ));
-                }
-                (None, _) => {
-                    return Err(format!(
-                        "{at}: value and text are only used when the table has rows"
-                    ));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Packs are flat: a name with a path in it could reach outside the folder.
-fn check_file_name(at: &str, file: &str) -> Result<(), String> {
-    if file.is_empty() || file.starts_with('.') || file.contains(['/', '\\']) {
-        return Err(format!(
-            "{at}: name a file in the pack's own folder, without a path"
-        ));
-    }
-    Ok(())
-}
-
-fn no_duplicates<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    let mut seen = std::collections::BTreeSet::new();
-    for name in names {
-        if name.is_empty() {
-            return Err(format!("{kind}: a name is empty"));
-        }
-        if !seen.insert(name) {
-            return Err(format!("{kind} \"{name}\" is there twice"));
-        }
-    }
-    Ok(())
 }
 
 /// Names in a message.
@@ -786,7 +445,7 @@ columns = [{ name = "x", value = ":row" }]
                 "name = \"s-c\"",
                 "not a variable's name",
             ),
-            ("name = \"scale\"", "name = \"client_id\"", "taken"),
+            ("name = \"scale\"", "name = \"client_id\"", "reserved"),
             ("default = 1", "default = 0", "at least 1"),
             (
                 "default = 1",
@@ -798,11 +457,6 @@ columns = [{ name = "x", value = ":row" }]
                 "help = \"h\"",
                 "help = \"h\"\nonly = [\"oracle\"]",
                 "no dialect \"oracle\" (there are: postgresql, cockroachdb, yugabytedb)",
-            ),
-            (
-                "help = \"h\"",
-                "help = \"h\"\nnot_with = \"speed\"",
-                "not_with: there is no param \"speed\"",
             ),
             (
                 "help = \"h\"",
@@ -830,9 +484,9 @@ columns = [{ name = "x", value = ":row" }]
                 "setting \"a\": there is no dialect \"oracle\"",
             ),
             (
-                "name = \"t\"",
-                "name = \"t\"\neach = \"i 1 2\"",
-                "each: only with templates = true",
+                "[[script]]",
+                "[[refuse]]\nwhen = \"1\"\nwhy = \"w\"\nscripts = [\"b\"]\n[[script]]",
+                "refuse number 1: scripts: there is no script \"b\"",
             ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (

@@ -14,7 +14,7 @@ const PREFIX: &str = "made by pgdyno: ";
 pub struct Mark {
     /// The pack that describes the table.
     pub pack: String,
-    /// Whether the load came to its end.
+    /// Whether the load ended.
     pub state: State,
     /// The parameters that made the tables what they are.
     pub params: BTreeMap<String, String>,

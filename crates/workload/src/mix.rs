@@ -19,6 +19,22 @@ pub struct WeightedScript {
     pub retries: Option<String>,
     /// Whether a transaction has failed when a statement of it finds no row.
     pub must_find: bool,
-    /// The variable that says, when the first statement is sent, which row the transaction is about.
-    pub touches: Option<String>,
+    /// The variable that has, when the first statement is sent, the key of the row that the transaction
+    /// is about, a whole number.
+    pub key: Option<String>,
+}
+
+impl WeightedScript {
+    /// A script that says nothing of itself, called as where it is from.
+    pub fn plain(name: &str, text: String, weight: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            file: name.to_owned(),
+            text,
+            weight,
+            retries: None,
+            must_find: false,
+            key: None,
+        }
+    }
 }

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::expression;
 use super::manifest::{
     self, Manifest, ManifestError, Mix, Param, Procedure, ScriptEntry, Table, Weight,
 };
 use super::mix::WeightedScript;
 use super::needs::Needs;
 use super::template::{self, Context};
-use super::{expression, params::Params};
 
 /// The sum of weights that are expressions: fine enough for any share that a run can tell.
 const WEIGHTS_SUM: f64 = 1e9;
@@ -45,20 +45,19 @@ impl Pack {
         };
         let text = files
             .get(manifest::FILE_NAME)
-            .ok_or_else(|| fail("there is no such file, and every pack has one".to_owned()))?;
+            .ok_or_else(|| fail("no such file; every pack needs one".to_owned()))?;
         let manifest = manifest::parse(&file, text)?;
         let scripts = manifest.scripts.iter().map(|s| ("script", &s.file));
         let sql = [
             ("schema", &manifest.schema),
             ("after_load", &manifest.after_load),
+            ("before_warmup", &manifest.before_warmup),
         ];
         let sql = sql.iter().filter_map(|(k, f)| f.as_ref().map(|f| (*k, f)));
         let procedures = manifest.procedures.iter().map(|p| ("procedure", &p.file));
         let counts = manifest.params.iter();
         let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
         let explains = manifest.explains.iter().map(|e| ("explain", &e.file));
-        let reads_all = manifest.read_all.iter().map(|file| ("read_all", file));
-        let explains = explains.chain(reads_all);
         let named = scripts.chain(sql).chain(procedures).chain(counts);
         for (key, name) in named.chain(explains) {
             if !files.contains_key(name) {
@@ -119,6 +118,12 @@ impl Pack {
         self.base.as_ref().map_or(self, |b| b.tables_pack())
     }
 
+    /// Whether runs are accounted for: what the storage layer does is compared with what the work units
+    /// are expected to read.
+    pub fn is_accounted(&self) -> bool {
+        !self.manifest.explains.is_empty()
+    }
+
     /// The tables this pack works on, in the order in which they are filled.
     pub fn tables(&self) -> &[Table] {
         &self.tables_pack().manifest.tables
@@ -168,9 +173,6 @@ impl Pack {
         text: &str,
         values: &BTreeMap<String, String>,
     ) -> Result<String, String> {
-        if !self.manifest.templates {
-            return Ok(text.to_owned());
-        }
         let context = Context {
             values,
             define: &self.manifest.define,
@@ -225,6 +227,7 @@ impl Pack {
                     made.each = None;
                     made.name = made_text(&column.name)?;
                     made.value = column.value.as_deref().map(made_text).transpose()?;
+                    made.text = column.text.as_deref().map(made_text).transpose()?;
                     table.columns.push(made);
                 }
             }
@@ -328,7 +331,7 @@ impl Pack {
                     weight,
                     retries: s.retries.clone(),
                     must_find: s.must_find,
-                    touches: s.touches.clone(),
+                    key: s.key.clone(),
                 })
             })
             .collect()
@@ -347,37 +350,6 @@ impl Pack {
         Ok(needs)
     }
 
-    /// Why these parameters do not go together; `None` when they do. Without a mix's scripts only
-    /// what always matters is looked at, without a dialect what matters everywhere and whatever the tables are.
-    ///
-    /// # Errors
-    /// A rule with a mistake.
-    pub fn refuses(
-        &self,
-        drawn: Option<&[WeightedScript]>,
-        dialect: Option<&str>,
-        values: &BTreeMap<String, String>,
-    ) -> Result<Option<String>, String> {
-        let place = format!("{}/{}: refuse", self.place, manifest::FILE_NAME);
-        for refusal in &self.manifest.refusals {
-            let is_drawn = |s: &WeightedScript| refusal.scripts.contains(&s.name);
-            let of_scripts =
-                refusal.scripts.is_empty() || drawn.is_some_and(|drawn| drawn.iter().any(is_drawn));
-            let of_dialect = refusal.only.is_empty()
-                || dialect.is_some_and(|name| refusal.only.iter().any(|only| only == name));
-            let is_known = dialect.is_some() || !refusal.of_tables;
-            if of_scripts
-                && of_dialect
-                && is_known
-                && expression::condition(&place, &refusal.when, values)?
-            {
-                let why = self.made(&place, &refusal.why, values)?;
-                return Ok(Some(format!("{}: {why}", self.name())));
-            }
-        }
-        Ok(None)
-    }
-
     /// The mix of this name.
     pub fn mix(&self, name: &str) -> Result<&Mix, String> {
         let mixes = &self.manifest.mixes;
@@ -392,12 +364,6 @@ impl Pack {
                 )
             }
         })
-    }
-
-    /// The values that a run of this mix has when nobody chooses any.
-    pub fn values_of(&self, mix: Option<&str>) -> Result<BTreeMap<String, String>, String> {
-        mix.map(|name| self.mix(name)).transpose()?;
-        Ok(Params::parse(self, mix, &[])?.or_defaults(self))
     }
 
     /// The scripts that a mix draws, each with its weight.
@@ -435,7 +401,7 @@ impl Pack {
         let sum: f64 = drawn.iter().map(|(_, weight, _)| weight).sum();
         if drawn.is_empty() {
             return Err(format!(
-                "{place}: with these parameters every one is 0, so that there is nothing to run"
+                "{place}: with these parameters every one is 0, so there is nothing to run"
             ));
         }
         if drawn.iter().all(|(_, _, made)| !made) {
@@ -519,7 +485,8 @@ pub(super) mod tests {
             .to_string();
         assert_eq!(
             e,
-            "x/pack.toml: script: there is no file \"b.sql\" in the pack (there are: a.sql, pack.toml)"
+            "x/pack.toml: script: there is no file \"b.sql\" in the pack (there are: a.sql, \
+             pack.toml)"
         );
         let e = pack(&[("a.sql", "A")]).unwrap_err().to_string();
         assert!(e.contains("no such file"), "{e}");

@@ -45,30 +45,13 @@ impl Params {
         }
         let of_mix = mix.and_then(|name| pack.manifest.mixes.iter().find(|m| m.name == name));
         let of_mix = of_mix.into_iter().flat_map(|mix| &mix.params);
-        let params = Params {
+        Ok(Params {
             given: params,
             of_mix: of_mix
                 .map(|(name, value)| (name.clone(), value.to_string()))
                 .collect(),
             of_dialect: BTreeMap::new(),
-        };
-        let changed = |param: &Param| {
-            let given = params.given(&param.name);
-            given.is_some_and(|given| given != param.default.to_string())
-        };
-        for param in pack.params() {
-            let other = param.not_with.as_ref().and_then(|name| pack.param(name));
-            if let Some(other) = other
-                && changed(param)
-                && changed(other)
-            {
-                return Err(format!(
-                    "--param {} and --param {} cannot be combined",
-                    param.name, other.name
-                ));
-            }
-        }
-        Ok(params)
+        })
     }
 
     /// The same on this dialect, where some defaults may be others.
@@ -114,6 +97,15 @@ impl Params {
         let of_mix = self.of_mix.get(&param.name);
         let or_dialect = of_mix.or(self.of_dialect.get(&param.name)).cloned();
         or_dialect.unwrap_or_else(|| param.default.to_string())
+    }
+
+    /// The values that a run of this mix has when the user gives none.
+    ///
+    /// # Errors
+    /// The pack has no such mix.
+    pub fn values_of(pack: &Pack, mix: Option<&str>) -> Result<BTreeMap<String, String>, String> {
+        mix.map(|name| pack.mix(name)).transpose()?;
+        Ok(Params::parse(pack, mix, &[])?.or_defaults(pack))
     }
 
     /// Every parameter of the pack with the user's value, the mix's or the default.
@@ -216,16 +208,6 @@ mod tests {
         assert_eq!(loop_on(params, "cockroachdb"), "client");
         let given = parse(&["loop=server"]).unwrap();
         assert_eq!(loop_on(given, "cockroachdb"), "server");
-    }
-
-    #[test]
-    fn parameters_that_exclude_each_other_are_not_both_changed() {
-        assert!(parse(&["tablets=9", "range_keys=false"]).is_ok());
-        let e = parse(&["tablets=9", "range_keys=true"]).unwrap_err();
-        assert_eq!(
-            e,
-            "--param tablets and --param range_keys cannot be combined"
-        );
     }
 
     #[test]

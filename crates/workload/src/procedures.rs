@@ -81,8 +81,8 @@ impl One<'_> {
                 foreign.signature
             ))
             .hint(format!(
-                "the workload needs a procedure of its own called {}: rename or drop the other one, \
-                 or let the role create in another schema (search_path)",
+                "the workload needs to create a procedure called {}: rename or drop the existing \
+                 one, or use another schema (search_path)",
                 self.name
             )));
         }

@@ -4,16 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_script::{
-    Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, Script, ScriptErrorKind, Slot,
-    Value, Vars, fnv1a_bytes, write_int,
-};
+use pgdyno_script::{Expr, Names, Script, Slot, Value, Vars, fnv1a_bytes, write_int};
 use pgdyno_session::{quote_ident, quote_literal};
 
+use super::expression::{self, Chance, evaluate};
+use super::manifest::Table;
 use super::pack::Pack;
-
-/// Seed of the random functions in row expressions: the same parameters make the same rows.
-const ROWS_SEED: u64 = 0;
+use super::{statements, table_params};
 
 /// How a pack's tables are made.
 #[derive(Debug)]
@@ -44,22 +41,6 @@ pub struct TableRows {
     vars: Vars,
     row: Slot,
     chance: Chance,
-}
-
-/// What a load draws from: the same each time.
-#[derive(Debug, Clone)]
-pub(super) struct Chance {
-    prng: Prng,
-    draws: Draws,
-}
-
-impl Chance {
-    pub(super) fn new(names: &Names) -> Self {
-        Self {
-            prng: Prng::seed(ROWS_SEED),
-            draws: Draws::new(Counters::new(names)),
-        }
-    }
 }
 
 /// One column of a row.
@@ -109,71 +90,48 @@ impl Recipe {
         let tables = pack.made_tables(values)?;
         let mut parse_file = |file: &Option<String>| match file {
             None => Ok(None),
-            Some(file) => parse_file(pack, file, dialect, values, &mut names),
+            Some(file) => statements::parse(pack, file, dialect, values, &mut names),
         };
         let schema = parse_file(&pack.manifest.schema)?;
         let after_load = parse_file(&pack.manifest.after_load)?;
-        let mut expressions = Vec::new();
+        let mut compiled = Vec::new();
         for table in &tables {
-            let Some(rows) = &table.rows else { continue };
-            let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
-            let rows = expression(&format!("{place}: rows"), rows, &mut names)?;
-            let mut columns = Vec::new();
-            for column in &table.columns {
-                let maker = match (&column.value, &column.text) {
-                    (Some(value), _) => {
-                        let place = format!("{place}: column \"{}\": value", column.name);
-                        maker(&place, value, &mut names)?
-                    }
-                    (None, text) => {
-                        Maker::Constant(Constant::Text(text.clone().unwrap_or_default()))
-                    }
-                };
-                columns.push((column.name.clone(), maker));
-            }
-            expressions.push((table, place, rows, columns));
+            compiled.extend(Compiled::new(pack, table, &mut names)?);
         }
-
+        let of_tables = table_params::of(pack);
         let row = names.intern("row");
         let mut vars = Vars::new(&names);
         let mut params = BTreeMap::new();
         for (name, value) in values {
-            // What the tables' files do not mention does not change the tables.
-            let mut is_of_tables = pack.param(name).is_some_and(|p| p.of_tables);
             if let Some(slot) = names.get(name) {
                 vars.set_text(slot, value);
-                is_of_tables = true;
             }
-            if is_of_tables {
+            let is_here = pack.param(name).is_some_and(|p| p.is_for(dialect));
+            if is_here && of_tables.contains(name) {
                 params.insert(name.clone(), value.clone());
             }
         }
-        let mut tables = Vec::new();
-        for (table, place, rows, columns) in expressions {
-            let mut chance = Chance::new(&names);
-            let rows = match evaluate(&rows, &mut vars, &mut chance) {
-                Ok(Value::Int(rows)) if rows >= 0 => rows as u64,
-                Ok(other) => return Err(format!("{place}: rows: {other} is not a number of rows")),
-                Err(e) => return Err(format!("{place}: rows: {e}")),
-            };
-            let columns = columns.into_iter().map(|(name, maker)| Column {
+        let made = compiled.into_iter().map(|table| {
+            let columns = table.columns.into_iter().map(|(name, maker)| Column {
                 // A parameter of the same name is what a variable of that name is.
                 variable: names.get(&name).filter(|_| !values.contains_key(&name)),
                 name,
                 maker,
             });
-            tables.push(TableRows {
-                name: table.name.clone(),
-                rows,
-                by_ranges: table.by_ranges,
-                place,
+            let mut chance = Chance::new(&names);
+            Ok(TableRows {
+                name: table.of.name.clone(),
+                rows: number_of_rows(&table.place, &table.rows, &mut vars, &mut chance)?,
+                by_ranges: table.of.by_ranges,
                 columns: columns.collect(),
-                seed: fnv1a_bytes(table.name.as_bytes()),
+                place: table.place,
+                seed: fnv1a_bytes(table.of.name.as_bytes()),
                 vars: vars.clone(),
                 row,
                 chance,
-            });
-        }
+            })
+        });
+        let tables = made.collect::<Result<Vec<_>, String>>()?;
         Ok(Recipe {
             schema,
             after_load,
@@ -186,59 +144,70 @@ impl Recipe {
 
     /// The statements that create the tables.
     pub fn schema(&self) -> Result<Vec<String>, String> {
-        statements(self.schema.as_ref(), &self.vars, &self.chance)
+        statements::made(self.schema.as_ref(), &self.vars, &self.chance)
     }
 
     /// The statements that run when the rows are in.
     pub fn after_load(&self) -> Result<Vec<String>, String> {
-        statements(self.after_load.as_ref(), &self.vars, &self.chance)
+        statements::made(self.after_load.as_ref(), &self.vars, &self.chance)
     }
 }
 
-fn parse_file(
-    pack: &Pack,
-    file: &str,
-    dialect: &str,
-    values: &BTreeMap<String, String>,
-    names: &mut Names,
-) -> Result<Option<Script>, String> {
-    let Some((file, text)) = pack.sql_file(file, dialect) else {
-        // Pack::new has made sure that it is there.
-        return Ok(None);
-    };
-    let place = format!("{}/{file}", pack.place);
-    let text = pack.made(&place, text, values)?;
-    match Language::Pgdyno.parse(&place, &text, names) {
-        Ok(script) => Ok(Some(script)),
-        // A dialect may need nothing to be done.
-        Err(e) if e.kind == ScriptErrorKind::Empty => Ok(None),
-        Err(e) => Err(e.to_string()),
+/// A table's expressions, before the values of variables are known.
+struct Compiled<'t> {
+    of: &'t Table,
+    place: String,
+    rows: Expr,
+    columns: Vec<(String, Maker)>,
+}
+
+impl<'t> Compiled<'t> {
+    /// `None` for a table that starts empty.
+    fn new(
+        pack: &Pack,
+        table: &'t Table,
+        names: &mut Names,
+    ) -> Result<Option<Compiled<'t>>, String> {
+        let Some(rows) = &table.rows else {
+            return Ok(None);
+        };
+        let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
+        let rows = expression::parse(&format!("{place}: rows"), rows, names)?;
+        let mut columns = Vec::new();
+        for column in &table.columns {
+            let maker = match (&column.value, &column.text) {
+                (Some(value), _) => {
+                    let place = format!("{place}: column \"{}\": value", column.name);
+                    maker(&place, value, names)?
+                }
+                (None, text) => Maker::Constant(Constant::Text(text.clone().unwrap_or_default())),
+            };
+            columns.push((column.name.clone(), maker));
+        }
+        Ok(Some(Compiled {
+            of: table,
+            place,
+            rows,
+            columns,
+        }))
     }
 }
 
-/// An expression of the manifest, by way of the `\set` that it could stand in.
-pub(super) fn expression(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
-    let line = text.replace(['\n', '\r'], " ");
-    let script = Language::Pgdyno
-        .parse(place, &format!("\\set it {line}"), names)
-        .map_err(|e| e.to_string())?;
-    match script.commands.into_iter().map(|c| c.op).next() {
-        Some(Op::Set { expr, .. }) => Ok(expr),
-        _ => Err(format!("{place}: \"{text}\" is not an expression")),
-    }
-}
-
-/// What `debug()` would print has no place in a load.
-pub(super) fn evaluate(
-    expr: &Expr,
+fn number_of_rows(
+    place: &str,
+    rows: &Expr,
     vars: &mut Vars,
     chance: &mut Chance,
-) -> Result<Value, EvalError> {
-    expr.eval(vars, &mut chance.prng, &mut chance.draws, &mut |_| {})
+) -> Result<u64, String> {
+    match evaluate(rows, vars, chance) {
+        Ok(Value::Int(rows)) if rows >= 0 => Ok(rows as u64),
+        Ok(other) => Err(format!("{place}: rows: {other} is not a number of rows")),
+        Err(e) => Err(format!("{place}: rows: {e}")),
+    }
 }
 
 fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
-    let expr = expression(place, text, names)?;
+    let expr = expression::parse(place, text, names)?;
     if text.trim() == ":row" {
         return Ok(Maker::RowNumber);
     }
@@ -260,79 +229,6 @@ fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
     Ok(Maker::Expr(expr))
 }
 
-/// Runs a schema script without a server: what only computes is evaluated, statements returned.
-pub(super) fn statements(
-    script: Option<&Script>,
-    vars: &Vars,
-    chance: &Chance,
-) -> Result<Vec<String>, String> {
-    let Some(script) = script else {
-        return Ok(Vec::new());
-    };
-    let (mut vars, mut chance) = (vars.clone(), chance.clone());
-    let mut statements = Vec::new();
-    let mut at = 0;
-    // Whether `at` was reached because a condition was false: only then is an \elif evaluated.
-    let mut jumped = false;
-    while let Some(command) = script.commands.get(at) {
-        let fail = |why: String| format!("{}:{}: {why}", script.name, command.line);
-        let next = at + 1;
-        let came_by_jump = std::mem::take(&mut jumped);
-        at = match &command.op {
-            Op::Sql(sql) if sql.gset.is_none() => {
-                let mut text = Vec::new();
-                sql.check_simple(&vars).map_err(|e| fail(e.to_string()))?;
-                sql.write_simple(&vars, &mut text);
-                statements.push(String::from_utf8_lossy(&text).into_owned());
-                next
-            }
-            Op::Set { slot, expr } => {
-                let value =
-                    evaluate(expr, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
-                vars.assign("set", *slot, value)
-                    .map_err(|e| fail(e.to_string()))?;
-                next
-            }
-            Op::If { cond, on_false } | Op::Elif { cond, on_false, .. }
-                if came_by_jump || matches!(command.op, Op::If { .. }) =>
-            {
-                let value =
-                    evaluate(cond, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
-                jumped = !value.is_true();
-                if jumped { *on_false } else { next }
-            }
-            Op::Elif { end, .. } | Op::Else { end } => *end,
-            Op::EndIf => next,
-            Op::For(its) => {
-                let Chance { prng, draws } = &mut chance;
-                let begun = its.begin(&mut vars, prng, draws, &mut |_| {});
-                match begun.map_err(|e| fail(e.to_string()))? {
-                    true => next,
-                    false => its.end,
-                }
-            }
-            Op::EndFor { begin } => match &script.commands[*begin].op {
-                Op::For(its) if its.step(&mut vars) => begin + 1,
-                _ => next,
-            },
-            Op::Error { message } => {
-                let value =
-                    evaluate(message, &mut vars, &mut chance).map_err(|e| fail(e.to_string()))?;
-                let mut text = Vec::new();
-                vars.write_value(value, &mut text);
-                return Err(fail(String::from_utf8_lossy(&text).into_owned()));
-            }
-            _ => {
-                return Err(fail(format!(
-                    "\"{}\" cannot be used here: only SQL, \\set, \\if, \\for and \\error can",
-                    command.text.lines().next().unwrap_or_default()
-                )));
-            }
-        };
-    }
-    Ok(statements)
-}
-
 impl TableRows {
     /// The columns for COPY.
     pub fn column_list(&self) -> String {
@@ -351,7 +247,7 @@ impl TableRows {
     pub fn push_row(&mut self, row: u64, form: Form, out: &mut Vec<u8>) -> Result<(), String> {
         let number = i64::try_from(row).unwrap_or(i64::MAX);
         self.vars.set(self.row, Value::Int(number));
-        self.chance.prng = Prng::seed(self.seed ^ row ^ ROWS_SEED);
+        self.chance.begin(self.seed ^ row);
         let (begin, separator, end) = match form {
             Form::Copy => ("", b'\t', "\n"),
             Form::Values => ("(", b',', ")"),
@@ -388,7 +284,7 @@ impl TableRows {
             }
         }
         out.extend_from_slice(end.as_bytes());
-        self.chance.draws.end();
+        self.chance.end();
         Ok(())
     }
 }

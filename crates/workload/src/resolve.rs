@@ -37,7 +37,7 @@ pub fn pack(name: &str) -> Result<Pack, ManifestError> {
 /// The same for a name that was typed.
 ///
 /// # Errors
-/// There is none of this name ([`Exit::Usage`]), or it has a mistake.
+/// No pack has this name ([`Exit::Usage`]), or it has a mistake.
 pub fn typed_pack(name: &str) -> Result<Pack, Failure> {
     let exit = match shipped::exists(name) || folder::exists(name) {
         true => Exit::Failed,
@@ -50,7 +50,7 @@ pub fn typed_pack(name: &str) -> Result<Pack, Failure> {
 /// ([`Workload::make`]): that depends on the parameters.
 ///
 /// # Errors
-/// What was typed names nothing that could be run ([`Exit::Usage`]), or what it names has a mistake.
+/// No workload has this name ([`Exit::Usage`]), or it has a mistake.
 pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure> {
     let usage = |text| Failure::with(Exit::Usage, text);
     if let [name] = args
@@ -70,7 +70,7 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
         let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
         if shipped::exists(name) || folder::exists(name) {
             return Err(usage(if args.len() == 1 {
-                format!("{arg}: a pack takes no weight; weights are for script files")
+                format!("{arg}: a pack has no weight; weights are for script files")
             } else {
                 format!(
                     "{name} is a pack, and a pack runs by itself: copy it out (pgdyno pack show \
@@ -126,12 +126,13 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Params;
 
     fn get(args: &[&str], mix: Option<&str>) -> Result<Workload, Failure> {
         let args: Vec<_> = args.iter().map(|s| s.to_string()).collect();
         let mut workload = workload(&args, mix)?;
         if let Some(pack) = workload.pack.clone() {
-            let values = pack.values_of(mix).map_err(Failure::new)?;
+            let values = Params::values_of(&pack, mix).map_err(Failure::new)?;
             workload.make(&values).map_err(Failure::new)?;
         }
         Ok(workload)
@@ -152,8 +153,8 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_said_with_the_way_out() {
         for (args, mix, want) in [
-            (&["tcpb"][..], None, "there are: "),
-            (&["tpcb@2"], None, "takes no weight"),
+            (&["tcpb"][..], None, "built-in packs: "),
+            (&["tpcb@2"], None, "has no weight"),
             (&["tpcb", "a.sql"], None, "runs by itself"),
             (&["a.sql"], Some("b"), "only packs have mixes"),
             (&["insert"], Some("b"), "no mixes"),

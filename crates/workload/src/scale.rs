@@ -109,17 +109,7 @@ mod tests {
             .simple_query("CREATE DATABASE scale_test")
             .unwrap();
         let mut session = connect(url.replace("@/postgres?", "@/scale_test?"));
-        let scripts = |text: &str| {
-            [WeightedScript {
-                name: "a".to_owned(),
-                file: "a".to_owned(),
-                text: text.to_owned(),
-                weight: 1,
-                retries: None,
-                must_find: false,
-                touches: None,
-            }]
-        };
+        let scripts = |text: &str| [WeightedScript::plain("a", text.to_owned(), 1)];
         let mine = scripts("UPDATE pgbench_tellers SET tbalance = :scale;");
         assert!(
             of_scripts(&mut session, &mine).is_empty(),

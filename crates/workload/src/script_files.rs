@@ -7,10 +7,13 @@ use std::io::{self, Read};
 use super::mix::{MAX_SCRIPTS, WeightedScript};
 use pgdyno_model::{Exit, Failure};
 
+/// Scripts of the native commands may be so long: some 100,000 statements.
+pub const SCRIPT_MIB_MAX: u64 = 16;
+
 /// Reads `FILE[@WEIGHT]` arguments in their order.
 ///
 /// # Errors
-/// A file that cannot be read or a weight that is none ([`Exit::Usage`]); a file that is no text.
+/// A file that cannot be read or an invalid weight ([`Exit::Usage`]); a file that is too long or no text.
 pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
     let usage = |text| Failure::with(Exit::Usage, text);
     if args.len() > MAX_SCRIPTS {
@@ -21,15 +24,12 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
         .iter()
         .map(|arg| {
             let (file, weight) = split_weight(arg).map_err(usage)?;
-            Ok(WeightedScript {
-                name: file.to_owned(),
-                file: file.to_owned(),
-                text: utf8(file, bytes(file).map_err(usage)?).map_err(Failure::new)?,
+            let bytes = bytes(file, SCRIPT_MIB_MAX)?;
+            Ok(WeightedScript::plain(
+                file,
+                utf8(file, bytes).map_err(Failure::new)?,
                 weight,
-                retries: None,
-                must_find: false,
-                touches: None,
-            })
+            ))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     if scripts.iter().all(|s| s.weight == 0) {
@@ -55,23 +55,35 @@ pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
     }
 }
 
-/// The text of a script file, or of standard input for `-`.
+/// The text of a script file of at most so many MiB, or of standard input for `-`.
 ///
 /// # Errors
-/// It cannot be read, or is not UTF-8.
-pub fn text(file: &str) -> Result<String, String> {
-    utf8(file, bytes(file)?)
+/// It cannot be read, is longer (a device or a pipe may have no end), or is not UTF-8.
+pub fn text(file: &str, mib_max: u64) -> Result<String, String> {
+    let bytes = bytes(file, mib_max).map_err(|failure| failure.message)?;
+    utf8(file, bytes)
 }
 
-fn bytes(file: &str) -> Result<Vec<u8>, String> {
-    let unreadable = |e| format!("could not read file \"{file}\": {}", reason(&e));
+/// The bytes of a script file: one that cannot be read is a usage error, one that is too long is not.
+fn bytes(file: &str, mib_max: u64) -> Result<Vec<u8>, Failure> {
+    let usage = |text| Failure::with(Exit::Usage, text);
+    let bytes_max = mib_max << 20;
+    let unreadable = |e| usage(format!("could not read file \"{file}\": {}", reason(&e)));
     let mut bytes = Vec::new();
     if file == "-" {
-        io::stdin().read_to_end(&mut bytes).map_err(unreadable)?;
+        let mut stdin = io::stdin().take(bytes_max + 1);
+        stdin.read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
-        let mut opened = fs::File::open(file)
-            .map_err(|e| format!("could not open file \"{file}\": {}", reason(&e)))?;
-        opened.read_to_end(&mut bytes).map_err(unreadable)?;
+        let closed = |e| usage(format!("could not open file \"{file}\": {}", reason(&e)));
+        let opened = fs::File::open(file).map_err(closed)?;
+        let mut limited = opened.take(bytes_max + 1);
+        limited.read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    if bytes.len() as u64 > bytes_max {
+        return Err(Failure::new(format!(
+            "could not read file \"{file}\": it is longer than {mib_max} MiB, the most that a script \
+             may have; split it into several scripts"
+        )));
     }
     Ok(bytes)
 }
@@ -144,6 +156,24 @@ mod tests {
         let e = read(&[a.to_owned()]).unwrap_err();
         assert!(e.message.ends_with("byte 8 is not UTF-8"), "{e}");
         assert_eq!(e.exit, Exit::Failed);
+    }
+
+    #[test]
+    fn a_script_without_end_is_refused() {
+        let e = read(&["/dev/zero".to_owned()]).unwrap_err();
+        assert_eq!(e.exit, Exit::Failed);
+        assert_eq!(
+            e.message,
+            "could not read file \"/dev/zero\": it is longer than 16 MiB, the most that a script may \
+             have; split it into several scripts"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.sql");
+        fs::write(&file, vec![b' '; 1 << 20]).unwrap();
+        let file = file.to_str().unwrap();
+        assert_eq!(text(file, 1).unwrap().len(), 1 << 20);
+        fs::write(file, vec![b' '; (1 << 20) + 1]).unwrap();
+        assert!(text(file, 1).unwrap_err().contains("longer than 1 MiB"));
     }
 
     #[test]

@@ -33,8 +33,7 @@ pub fn find(name: &str) -> Result<Pack, ManifestError> {
         return Err(ManifestError {
             file: name.to_owned(),
             message: format!(
-                "there is no such pack in pgdyno (there are: {}); name a folder of your own with \
-                 its path, such as ./{name}",
+                "unknown pack (built-in packs: {}); for a folder give its path, such as ./{name}",
                 manifest::list(names().into_iter())
             ),
         });
@@ -72,7 +71,7 @@ mod tests {
         for name in names {
             let pack = find(name).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(pack.name(), name);
-            let values = pack.values_of(None).unwrap();
+            let values = Params::values_of(&pack, None).unwrap();
             assert!(!pack.scripts(None, &values).unwrap().is_empty());
             assert!(
                 !pack.manifest.description.is_empty(),

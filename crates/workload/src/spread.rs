@@ -10,7 +10,7 @@ use pgdyno_session::{Error, Session};
 
 use super::recipe::{Form, TableRows};
 use super::stop::Stop;
-use pgdyno_database::open::{CONNECT_LIMIT, Endpoint};
+use pgdyno_database::open::Endpoint;
 use pgdyno_database::trouble;
 use pgdyno_model::Failure;
 
@@ -32,8 +32,10 @@ impl Spread {
             return (None, left_out);
         }
         for endpoint in endpoints {
-            match Session::connect(&endpoint.candidates, Some(CONNECT_LIMIT)) {
+            match endpoint.connect() {
                 Ok(session) => sessions.push(session),
+                // The load sees it too.
+                Err(Error::Interrupted { .. }) => return (None, left_out),
                 Err(e) => {
                     let why = e.to_string();
                     // Messages of libpq's kind go over several lines.

@@ -28,7 +28,7 @@ pub struct Found {
 pub enum State {
     /// None of them is there.
     Nothing,
-    /// All are there and bear the mark of a load that came to its end.
+    /// All are there and bear the mark of a load that ended.
     Ours(Mark),
     /// A load of pgdyno's was interrupted; what is there is its own.
     Interrupted,

@@ -19,6 +19,9 @@ use super::expression;
 /// Texts may name each other so deep; more is a circle.
 const DEPTH_MAX: usize = 16;
 
+/// For texts such as array literals of SQL, which may have a blank there.
+const NO_TAG: &str = "; write { { for two braces of SQL's own";
+
 /// The most bytes a text may become.
 const BYTES_MAX: usize = 4 << 20;
 
@@ -71,7 +74,7 @@ enum Piece<'t> {
     Tag(&'t str, usize),
 }
 
-/// Why a list of pieces has come to its end: the tag there, if it is one that ends parts.
+/// Why a list of pieces has end: the tag there, if it is one that ends parts.
 type End<'t> = Option<(&'t str, usize)>;
 
 impl Made<'_> {
@@ -205,7 +208,9 @@ impl Made<'_> {
 
     fn named(&mut self, here: &str, name: &str, rest: &str) -> Result<(), String> {
         if !rest.trim().is_empty() {
-            return Err(format!("{here}: {{{{{name} …}}}}: there is no such word"));
+            return Err(format!(
+                "{here}: {{{{{name} …}}}}: there is no such word{NO_TAG}"
+            ));
         }
         if let Some(text) = self.context.define.get(name) {
             return self.text(&format!("{here}: {name}"), text);
@@ -213,7 +218,7 @@ impl Made<'_> {
         match self.values.get(name).cloned() {
             Some(value) => self.push(here, &value),
             None => Err(format!(
-                "{here}: {{{{{name}}}}}: there is no parameter and no [define] of this name"
+                "{here}: {{{{{name}}}}}: there is no parameter and no [define] of this name{NO_TAG}"
             )),
         }
     }
@@ -234,7 +239,9 @@ pub fn range(
     values: &BTreeMap<String, String>,
 ) -> Result<(String, i64, i64), String> {
     let wrong = || {
-        format!("{here}: for {text}: NAME FROM TO is wanted, a bound with blanks in parentheses")
+        format!(
+            "{here}: for {text}: expected NAME FROM TO, with parentheses around a bound with blanks"
+        )
     };
     let (name, bounds) = text
         .trim()
@@ -321,10 +328,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, want) in [
-            (
-                "\n{{nothing}}",
-                "x.sql:2: {{nothing}}: there is no parameter",
-            ),
+            ("\n{{nothing}}", "x.sql:2: {{nothing}}: no parameter or"),
             ("{{if :n}}a", "x.sql:1: {{if}} without {{end}}"),
             ("{{for i 1 2}}a", "x.sql:1: {{for}} without {{end}}"),
             ("a\n{{end}}", "x.sql:2: {{end}} without a beginning"),
@@ -337,12 +341,16 @@ mod tests {
                 "{{for i 1 2}}a{{else}}b{{end}}",
                 "x.sql:1: {{else}} is not what may follow here",
             ),
-            ("{{for i 1}}a{{end}}", "NAME FROM TO is wanted"),
-            ("{{for 1i 1 2}}a{{end}}", "NAME FROM TO is wanted"),
+            ("{{for i 1}}a{{end}}", "expected NAME FROM TO"),
+            ("{{for 1i 1 2}}a{{end}}", "expected NAME FROM TO"),
             ("{{if :m = 1}}a{{end}}", "undefined variable \"m\""),
             ("{{if 1 +}}a{{end}}", "syntax error"),
             ("{{n", "x.sql:1: {{ without }}"),
-            ("{{n n}}", "{{n …}}: there is no such word"),
+            (
+                "'{{1,2},{3,4}}'",
+                "{{1,2},{3,4}}: there is no parameter and no [define] of this name; write { {",
+            ),
+            ("{{n n}}", "{{n …}}: there is no such word; write { {"),
             ("{{include b.sql}}", "there is no file \"b.sql\""),
             ("{{include self.sql}}", "in a circle"),
             ("{{round}}", "in a circle"),

@@ -101,6 +101,6 @@ export function absent(tag: string, reason: string, remedy?: string | null): HTM
     'div',
     { class: 'absent' },
     h('p', {}, h('strong', {}, `${tag}: `), reason),
-    remedy !== undefined && remedy !== null && remedy !== '' && h('p', {}, 'To close the gap: ', h('code', {}, remedy)),
+    remedy !== undefined && remedy !== null && remedy !== '' && h('p', {}, 'To enable it: ', h('code', {}, remedy)),
   );
 }

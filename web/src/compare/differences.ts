@@ -137,7 +137,7 @@ export function changed(data: CompareData): Section {
   const side = (of: 'a' | 'b', words_: string): HTMLElement => h('th', { scope: 'col', class: 'n' }, sideMark(of), ` ${words_}`);
   const left: Child =
     data.changed.length === 0
-      ? h('p', {}, 'Nothing that was recorded differs.')
+      ? h('p', {}, 'No recorded differences.')
       : h(
           'div',
           { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What changed: rows' },
@@ -151,7 +151,7 @@ export function changed(data: CompareData): Section {
   return {
     id: 'changed',
     link: 'What changed',
-    element: section('changed', 'What changed', 'Only what differs. Everything else that was recorded is the same.', null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
+    element: section('changed', 'What changed', 'Only differences. All other recorded facts are the same.', null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
   };
 }
 

@@ -61,7 +61,7 @@ function repeats(data: CompareData): Section | null {
   return {
     id: 'repeats',
     link: 'Repeats',
-    element: section('repeats', 'Repeats', 'Each repeat in the order it ran. The lines are the medians; two clouds that do not overlap need no statistics.', null, h('div', { class: 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.'), notes.length > 0 && h('p', { class: 'sub' }, notes.join(' '))),
+    element: section('repeats', 'Repeats', 'Each repeat in the order it ran. The lines are the medians.', null, h('div', { class: 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.'), notes.length > 0 && h('p', { class: 'sub' }, notes.join(' '))),
   };
 }
 
@@ -177,7 +177,7 @@ function timePerCommit(data: CompareData): Section | null {
     ),
     h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'Together'), h('td', { class: 'n' }, inUnit(sums.a, unit)), h('td', { class: 'n' }, inUnit(sums.b, unit)), h('td', { class: 'n' }, signed((sums.b - sums.a) / unit.us, 2)), h('td', {}))),
   );
-  return { id: 'time', link: 'Where the time goes', element: section('time', 'Where the time of one commit goes', 'Time of one client per commit, by what its session was doing.', null, h('div', { class: 'two-columns wide-left' }, chart, scroll('Time per commit: rows', table))) };
+  return { id: 'time', link: 'Where the time goes', element: section('time', 'Time per commit', 'Client time per commit, by session state.', null, h('div', { class: 'two-columns wide-left' }, chart, scroll('Time per commit: rows', table))) };
 }
 
 /** Less to the left in green, more to the right in red. */

@@ -144,7 +144,7 @@ export function calibrations(list: Calibration[]): Section {
   return {
     id: 'calibration',
     link: 'Calibration',
-    element: section('calibration', 'Is the infrastructure as good as it should be?', 'The simplest workload, one client: mean times beside what good infrastructure gives.', null, h('div', { class: 'two-columns even' }, ...charts), ...tables),
+    element: section('calibration', 'Is the infrastructure as fast as expected?', 'The simplest workload, one client: mean times compared with those of good infrastructure.', null, h('div', { class: 'two-columns even' }, ...charts), ...tables),
   };
 }
 

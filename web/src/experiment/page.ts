@@ -58,8 +58,8 @@ function planes(data: ExperimentData, of: Plane, go: (point: number) => void): S
     return h('label', { class: 'mark-name' }, `${rest.axis.title} `, select);
   });
   return [
-    { id: 'map', link: 'Map', element: section('map', 'Map', 'Median of the repeats at each point. Every cell leads to its trials. Thick frame: the best point.', h('span', { class: 'mark-name' }, ...selects, choice), map) },
-    { id: 'curves', link: 'Curves', element: section('curves', 'Curves', 'Large marks: median, with its 95 % interval where there are six repeats. Small dots beside it: the repeats. Ringed: a repeat that stands out.', legend(of), curve) },
+    { id: 'map', link: 'Map', element: section('map', 'Map', 'Median of the repeats at each point. Click a cell for its trials. Thick frame: the best point.', h('span', { class: 'mark-name' }, ...selects, choice), map) },
+    { id: 'curves', link: 'Curves', element: section('curves', 'Curves', 'Large marks: median, with its 95 % interval from six repeats on. Small dots: the repeats. Ringed: an outlier.', legend(of), curve) },
   ];
 }
 

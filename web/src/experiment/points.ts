@@ -122,7 +122,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
     element: section(
       'points',
       'All points',
-      'Each repeat as its distance from the median of its point; the pale bar is the 95 % interval, from six repeats on.',
+      'Each repeat as its difference from the median of its point; the pale bar is the 95 % interval, from six repeats on.',
       buttons,
       h(
         'div',
@@ -206,7 +206,7 @@ export function steady(data: ExperimentData, plane: Plane | null): Section | nul
     element: section(
       'steady',
       'Was the machine steady?',
-      'Each trial in the order it ran, as its distance from the median of its point. A slope or a step here would cast doubt on every comparison above.',
+      'Each trial in run order, as its difference from the median of its point. A slope or a step here makes every comparison above doubtful.',
       null,
       figure(
         {

@@ -43,7 +43,7 @@ export function capacitySection(capacity: Capacity): Section {
     const chart = linesChart({
       id: `capacity-${i}`,
       title,
-      subtitle: 'response time, log scale, over the rate asked for; dots: repeats',
+      subtitle: 'response time, log scale, over the requested rate; dots: repeats',
       height: 360,
       lines,
       xName: 'offered, transactions per second',
@@ -78,13 +78,13 @@ export function capacitySection(capacity: Capacity): Section {
     );
     const words: [string, Child][] = [];
     const capWords = estimate(cap, CAPACITY);
-    if (capWords !== null) words.push(['Capacity', `${capWords}: the most that keeps p99 within ${asked(capacity.slo_us)}`]);
+    if (capWords !== null) words.push(['Capacity', `${capWords}: the highest load that keeps p99 within ${asked(capacity.slo_us)}`]);
     const kneeWords = estimate(knee, KNEE);
     if (kneeWords !== null) words.push(['Knee', `${kneeWords}: beyond it latency grows faster than load`]);
     for (const gap of ladder.gaps) words.push(['Left out', gap]);
     return h('div', { class: 'two-columns wide-left' }, chart, h('div', {}, definitions(words), table));
   });
-  return { id: 'capacity', link: 'Capacity', element: section('capacity', 'How much load it takes', `Transactions start when they are due, whether the server keeps up or not; p99 of the response time is asked to stay within ${asked(capacity.slo_us)}.`, null, ...blocks) };
+  return { id: 'capacity', link: 'Capacity', element: section('capacity', 'How much load it takes', `Transactions start on schedule, whether the server keeps up or not; the limit for p99 of the response time is ${asked(capacity.slo_us)}.`, null, ...blocks) };
 }
 
 const CAPACITY = { at: '', below: 'below', 'at-least': 'at least' } as Record<string, string>;
@@ -144,7 +144,7 @@ export function slobSweep(slob: SlobSweep): Section {
   return {
     id: 'slob',
     link: 'Cache fit',
-    element: section('slob', 'Where the caches end, and what a read costs', (slob.sentences ?? []).join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), slob.knees.length > 0 && definitions(slob.knees.map((knee): [string, Child] => [`Knee at ${name(knee.x)}`, knee.sentence])), hits),
+    element: section('slob', 'Cache sizes and the cost of a read', (slob.sentences ?? []).join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), slob.knees.length > 0 && definitions(slob.knees.map((knee): [string, Child] => [`Knee at ${name(knee.x)}`, knee.sentence])), hits),
   };
 }
 
@@ -194,5 +194,5 @@ export function retriesLab(lab: RetriesLab): Section {
       point.says !== null && h('p', { class: 'lead' }, rich(point.says)),
     );
   });
-  return { id: 'retries-lab', link: 'Retries laboratory', element: section('retries-lab', 'Retries laboratory', 'The same transaction in its forms, the best first. Time thrown away: the share of the time in tries that was spent in those that failed.', null, h('div', { class: 'parts' }, ...blocks), ...says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))) };
+  return { id: 'retries-lab', link: 'Retries laboratory', element: section('retries-lab', 'Retries laboratory', 'Forms of the same transaction, best first. Time thrown away: the share of time in tries that was spent in failed tries.', null, h('div', { class: 'parts' }, ...blocks), ...says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))) };
 }

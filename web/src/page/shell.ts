@@ -179,7 +179,7 @@ export function notesBlock(notes: Note[], bus: Bus | null): HTMLElement | null {
   const sorted = notes.map((note, i) => ({ note, i })).sort((a, b) => rank.indexOf(a.note.severity) - rank.indexOf(b.note.severity));
   return h(
     'ul',
-    { class: 'notes', 'aria-label': 'What to know before believing it' },
+    { class: 'notes', 'aria-label': 'Validity notes' },
     ...sorted.map(({ note, i }) => {
       const icon = ICONS[note.severity] ?? ICONS.notice!;
       const range = typeof note.from_us === 'number' && typeof note.to_us === 'number' ? { from: note.from_us / 1e6, to: note.to_us / 1e6 } : undefined;
@@ -283,7 +283,7 @@ export function footer(data: TrialData | ExperimentData | CompareData, id: strin
     h('span', {}, `pgdyno ${data.pgdyno}`),
     id !== '' && h('span', {}, id),
     h('span', {}, `report written ${written}`),
-    h('span', {}, 'This file is complete: it asks no other machine for anything.'),
+    h('span', {}, 'This file is self-contained: it loads nothing from other hosts.'),
   );
 }
 

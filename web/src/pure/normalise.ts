@@ -5,7 +5,7 @@
 
 const OPTIONAL = new Set(
   `eyebrow label second try careful gate rules link section title figures siblings commits_by_try
-  counters_sentence books waits worst server_statements slob settings settings_total settings_unknown warmup late due
+  counters_sentence balance waits worst server_statements slob settings settings_total settings_unknown warmup late due
   response_max_us retries_by_reason failed_by_class committed_by_script statement wait details times what clock value
   how source script endpoint zones sizes_bytes uuid flag pages calibrations note over_time
   checkpoints p99_low_us p99_high_us time_per_commit statements not_compared a b units_label

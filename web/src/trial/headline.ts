@@ -1,4 +1,4 @@
-/** How much: the headline figures of a trial, and the books below them. */
+/** How much: the headline figures of a trial, and the accounting below them. */
 
 import type { Sibling, TrialData } from '../data';
 import { count, DASH, many, partOf, percent, rate, shortCount, significant, time, timeText } from '../pure/format';
@@ -75,7 +75,7 @@ export const isPartial = (data: TrialData): boolean => {
 };
 
 /** Started = committed + failed + skipped + unknown, and what the database holds. */
-export function books(data: TrialData): HTMLElement {
+export function accounting(data: TrialData): HTMLElement {
   const { measured } = data.run;
   const parts: [number, string][] = [
     [measured.committed, 'committed'],
@@ -85,10 +85,10 @@ export function books(data: TrialData): HTMLElement {
   ];
   const started = parts.reduce((sum, [n]) => sum + n, 0);
   const term = (n: number, word: string): Child => h('span', {}, h('strong', {}, count(n)), `\u00a0${word}`);
-  const held = data.books;
+  const held = data.balance;
   return h(
     'p',
-    { class: 'books' },
+    { class: 'accounting' },
     h('span', {}, term(started, 'started'), ...parts.flatMap(([n, word], i) => [h('span', { class: 'op' }, i === 0 ? ' = ' : ' + '), term(n, word)])),
     held !== undefined && h('span', { class: held.balanced === true ? 'balanced' : held.balanced === false ? 'unbalanced' : 'unproved' }, held.sentence),
   );
@@ -98,8 +98,8 @@ export function books(data: TrialData): HTMLElement {
 export function banner(data: TrialData): HTMLElement | null {
   const stored = data.run.stored;
   const words: Child[] = [];
-  if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), `${(stored.reason ?? 'It did not come to its end').replace(/\.$/, '')}. `, 'Figures are of the part that was measured.'));
-  else if (data.run.end === 'interrupted') words.push(h('p', {}, h('strong', {}, 'This trial was interrupted. '), 'Figures are of the part that was measured.'));
+  if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), `${(stored.reason ?? 'It did not come to its end').replace(/\.$/, '')}. `, 'Figures are of the measured part.'));
+  else if (data.run.end === 'interrupted') words.push(h('p', {}, h('strong', {}, 'This trial was interrupted. '), 'Figures are of the measured part.'));
   else if (data.run.end !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial ended early: ${data.run.end.replace(/-/g, ' ')}. `), data.run.broken_invariant ?? ''));
   if (stored?.excluded !== undefined && stored.excluded !== null) words.push(h('p', {}, h('strong', {}, 'Excluded: it does not count. '), stored.excluded));
   if (stored?.note !== undefined && stored.note !== null && stored.note !== '') words.push(h('p', {}, h('strong', {}, 'Note. '), stored.note));

@@ -196,7 +196,7 @@ export function instruments(model: Model, bus: Bus): Section | null {
     element: section(
       'instruments',
       'Instruments',
-      'Read while the trial ran, on connections and threads of their own. They follow the zoom above; figures are means of what is seen.',
+      'Read during the trial, on separate connections and threads. They follow the zoom above; figures are means of the visible range.',
       null,
       h('div', { class: 'instruments', style: { '--columns': String(Math.max(1, Math.min(3, columns.length))), '--wide': columns.length === 1 ? '3' : '1' } }, ...columns.map((column) => h('div', { class: 'instrument-column' }, h('h3', { class: 'column-head' }, column.sources.length > 0 ? `${column.name}: ${column.sources.join(', ')}` : column.name), ...column.children))),
       totals.length > 0 &&

@@ -7,7 +7,7 @@ import { namePage } from '../chart/figure';
 import { h, svg } from '../page/dom';
 import { assemble, notesBlock, rules, section, titleBlock, verdictBlock, type Section } from '../page/shell';
 import { distribution } from './distribution';
-import { banner, books, trialHeadlines } from './headline';
+import { banner, accounting, trialHeadlines } from './headline';
 import { instruments } from './instruments';
 import { Model } from './model';
 import { repeatIt, settings } from './settings';
@@ -25,7 +25,7 @@ export function trialPage(data: TrialData, back: { title: string } | null = null
   const id = data.run.stored === undefined ? '' : `trial ${data.run.stored.uuid}`;
   const top: Section = { id: 'verdict', link: 'Verdict', element: verdictBlock(data.verdict, rules(data.verdict), bus) };
   const up = back === null ? null : h('p', { class: 'back' }, h('a', { href: '#trial' }, `Back to ${back.title}`));
-  assemble(data, [up, titleBlock(data), banner(data)], [top, { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, bus), trialHeadlines(data), books(data)) }, ...sections], bus, id);
+  assemble(data, [up, titleBlock(data), banner(data)], [top, { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, bus), trialHeadlines(data), accounting(data)) }, ...sections], bus, id);
 }
 
 /** Colours of the heat map, from one to the most. */
@@ -59,7 +59,7 @@ function overTime(model: Model, bus: Bus): Section | null {
     element: section(
       'over-time',
       'Over time',
-      'All plots share one clock. Drag across any of them to zoom all; double-click to see the whole run again.',
+      'All charts share one time axis. Drag to zoom all of them; double-click to show the whole run.',
       eventKey(model),
       h(
         'div',
@@ -71,7 +71,7 @@ function overTime(model: Model, bus: Bus): Section | null {
             'div',
             { class: 'strip', id: 'sessions' },
             h('div', { class: 'rail' }, h('div', { class: 'strip-head' }, h('h3', {}, 'What sessions were doing'))),
-            h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Not recorded: '), noWaits.reason), noWaits.remedy !== undefined && noWaits.remedy !== null && h('p', {}, 'To close the gap: ', h('code', {}, noWaits.remedy))),
+            h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Not recorded: '), noWaits.reason), noWaits.remedy !== undefined && noWaits.remedy !== null && h('p', {}, 'To enable it: ', h('code', {}, noWaits.remedy))),
           ),
         events(model),
       ),

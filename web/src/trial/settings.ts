@@ -16,7 +16,7 @@ export function settings(data: TrialData): Section {
     data.settings_unknown !== undefined
       ? h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Settings were not seen: '), data.settings_unknown))
       : list.length === 0
-        ? h('p', { class: 'sub' }, 'No setting is known to differ from its default.')
+        ? h('p', { class: 'sub' }, 'No known setting differs from its default.')
         : h(
             'div',
             {},
@@ -41,7 +41,7 @@ export function settings(data: TrialData): Section {
 
 /** Scripts, endpoints and threads, where there is more than one. */
 function parts(data: TrialData): HTMLElement | null {
-  const { measured, endpoints, client_cpu, connections, outages, touched } = data.run;
+  const { measured, endpoints, client_cpu, connections, outages, key_skew } = data.run;
   const tables: Child[] = [];
   const unit = columnUnit([measured.service.p50_us, measured.service.p99_us]);
   if (measured.scripts.length > 1) {
@@ -67,9 +67,9 @@ function parts(data: TrialData): HTMLElement | null {
   }
   const rows: [string, Child][] = [];
   if (connections !== undefined && connections !== null && connections.latency.count > 0) rows.push(['Connecting', `${timeText(connections.latency.mean_us)} each (${count(connections.latency.count)}), all connected after ${timeText(connections.initial_us)}`]);
-  if (outages !== undefined && outages !== null && outages.count > 0) rows.push(['Outages', `${count(outages.count)} lost connections, the longest ${timeText(outages.length.max_us)}, ${count(outages.unended)} not back at the end`]);
-  if (client_cpu !== undefined && client_cpu !== null && client_cpu.us_per_transaction !== null) rows.push(['pgdyno itself', `${significant(client_cpu.us_per_transaction)}\u00a0µs of CPU for each transaction; threads busy ${client_cpu.threads.map((t) => percent(t.busy_share)).join(', ')}`]);
-  if (touched !== undefined && touched !== null) rows.push(['Rows drawn', `${count(touched.distinct)} different rows in ${count(touched.draws)} draws${touched.is_sample ? ' (a sample)' : ''}; the hottest took ${percent(touched.hottest_share)}, the hottest hundred ${percent(touched.hottest_100_share)}`]);
+  if (outages !== undefined && outages !== null && outages.count > 0) rows.push(['Outages', `${count(outages.count)} lost connections, the longest ${timeText(outages.length.max_us)}, ${count(outages.unended)} not reconnected at the end`]);
+  if (client_cpu !== undefined && client_cpu !== null && client_cpu.us_per_transaction !== null) rows.push(['pgdyno itself', `${significant(client_cpu.us_per_transaction)}\u00a0µs of CPU per transaction; threads busy ${client_cpu.threads.map((t) => percent(t.busy_share)).join(', ')}`]);
+  if (key_skew !== undefined && key_skew !== null) rows.push(['Rows drawn', `${count(key_skew.distinct)} distinct rows in ${count(key_skew.draws)} draws${key_skew.is_sample ? ' (a sample)' : ''}; the hottest took ${percent(key_skew.hottest_share)}, the hottest hundred ${percent(key_skew.hottest_100_share)}`]);
   for (const of of data.run.steadiness ?? []) rows.push(['Steadiness', of.sentence]);
   if (tables.length === 0 && rows.length === 0) return null;
   return h('div', { class: 'parts' }, ...tables, rows.length > 0 && definitions(rows));

@@ -16,7 +16,7 @@ export function slobSection(data: TrialData): Section | null {
     h(
       'table',
       { class: 'figures' },
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'n' }, 'Measured'), each && h('th', { scope: 'col', class: 'n' }, 'For each work unit'), h('th', { scope: 'col' }, 'Where from'))),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'n' }, 'Measured'), each && h('th', { scope: 'col', class: 'n' }, 'Per work unit'), h('th', { scope: 'col' }, 'Where from'))),
       h(
         'tbody',
         {},

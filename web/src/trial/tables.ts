@@ -77,7 +77,7 @@ export function statements(data: TrialData): Section | null {
     element: section(
       'statements',
       'Statements',
-      'Where the time of a transaction goes, retried tries included. The whole run, whatever the zoom.',
+      'Time per transaction by statement, including retried tries. For the whole run, independent of the zoom.',
       buttons,
       h(
         'div',
@@ -123,10 +123,10 @@ function serverStatements(data: TrialData): HTMLElement | null {
   return h(
     'details',
     { class: 'more' },
-    h('summary', {}, `As the server counted them (${rows.length})`),
+    h('summary', {}, `As counted by the server (${rows.length})`),
     h(
       'div',
-      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements as the server counted them' },
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements as counted by the server' },
       h(
         'table',
         { class: 'figures statements' },

@@ -8,12 +8,12 @@ use pgdyno_script::{SeedChoice, SeedError, is_valid_name};
 use super::values::{
     check_init_steps, count, partition_method, percentiles, positive, query_mode, warmup,
 };
-use super::{Asked, Bench, Job, Log, Surroundings, Target, try_help};
+use super::{Bench, Job, Log, PgbenchOptions, Surroundings, Target, try_help};
 use crate::c_numbers::{atof, atoi, option_int};
 use crate::flavour::Flavour;
 use crate::getopt::{Found, Id};
 use crate::init::{InitOptions, PartitionMethod};
-use crate::say::{Kind, Say, Stop};
+use crate::messages::{Kind, Messages, Stop};
 use crate::scripts::{self, Scripts};
 use crate::seed;
 
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is none.
-    pub fn random_seed(&mut self, text: &str, place: &str, say: &Say) -> Result<(), Stop> {
+    pub fn random_seed(&mut self, text: &str, place: &str, say: &Messages) -> Result<(), Stop> {
         let error = format!("error while setting random seed from {place}");
         let choice: SeedChoice = text.parse().map_err(|why: SeedError| {
             Stop::fatal(why.to_string())
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It makes no sense, or it asks for something that is said at once.
-    pub fn option(&mut self, option: Found, say: &mut Say) -> Result<(), Stop> {
+    pub fn option(&mut self, option: Found, say: &mut Messages) -> Result<(), Stop> {
         let Found { id, value } = option;
         let value = value.unwrap_or_default();
         if self.common_option(id, &value, say)? || self.init_option(id, &value)? {
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Options that do not say which of the two jobs is meant; whether it was one.
-    fn common_option(&mut self, id: Id, value: &str, say: &mut Say) -> Result<bool, Stop> {
+    fn common_option(&mut self, id: Id, value: &str, say: &mut Messages) -> Result<bool, Stop> {
         let text = || Some(value.to_owned());
         match id {
             "initialize" => self.is_init = true,
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    fn bench_option(&mut self, id: Id, value: String, say: &Say) -> Result<(), Stop> {
+    fn bench_option(&mut self, id: Id, value: String, say: &Messages) -> Result<(), Stop> {
         let bench = &mut self.bench;
         match id {
             "builtin" => self.scripts.add_builtin(&value, self.flavour)?,
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Options that do not go together.
-    pub fn finish(mut self, others: Vec<String>, say: &Say) -> Result<Asked, Stop> {
+    pub fn finish(mut self, others: Vec<String>, say: &Messages) -> Result<PgbenchOptions, Stop> {
         if self.scripts.list.is_empty() && !self.is_init {
             self.scripts.add_builtin("tpcb-like", self.flavour)?;
             self.has_bench_option = true;
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
         } else {
             Job::Bench(Box::new(self.bench(scripts)?))
         };
-        Ok(Asked { target, job })
+        Ok(PgbenchOptions { target, job })
     }
 
     fn init(self) -> Result<InitOptions, Stop> {

@@ -6,7 +6,7 @@ use pgdyno_drive::QueryMode;
 
 use crate::c_numbers::{atof, option_int};
 use crate::init::PartitionMethod;
-use crate::say::{Kind, Stop};
+use crate::messages::{Kind, Stop};
 use pgdyno_model::text::PERCENTILES;
 
 /// A whole number from 1; `name` names the option in the complaint.

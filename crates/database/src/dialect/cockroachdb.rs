@@ -33,7 +33,7 @@ pub const COCKROACHDB: Dialect = Dialect {
         no_partitions: Some(
             "it has no CREATE TABLE … PARTITION OF; it splits every table into ranges by itself",
         ),
-        no_tablespaces: Some("it has none; zone configurations say where rows lie"),
+        no_tablespaces: Some("not supported; zone configurations place rows"),
         // Captured: a syntax error. Documented later: taken with a notice, and logged all the same.
         no_unlogged: Some("every table of it is logged and replicated"),
         // Captured: with `/`, a decimal comes out and step G fails. Documented (v26.2): so it is still.
@@ -102,6 +102,8 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
     settings_at_start: AtStart::Parameters,
     lock_timeout: None,
+    // Sessions have no processes.
+    waits_for: None,
     lacks: &[
         // Captured: "unimplemented at or near "update"" in 19.1. Documented (SELECT FOR UPDATE,
         // v20.1): new in 20.1.

@@ -46,7 +46,7 @@ impl Product {
             lack.feature == feature && lack.until.is_none_or(|until| !self.is_since(until))
         };
         let lack = self.dialect.lacks.iter().find(is_it)?;
-        // Without numbers in what it says of itself.
+        // Without numbers in what it says about itself.
         let version = match self.version == Version::default() {
             true => String::new(),
             false => format!(" {}", self.version),

@@ -77,7 +77,7 @@ pub struct Dialect {
     pub has_grown: &'static str,
     /// Statement that empties a table; `{table}` is its name.
     pub truncate: &'static str,
-    /// Statement that does away with a table's dead rows and counts the others anew; `{table}` is
+    /// Statement that does away with a table's dead rows and counts the others again; `{table}` is
     /// its name. `None` where there is no such thing.
     pub vacuum: Option<&'static str>,
     /// Query that tells `f` when a table has not changed since the last of these; `{literal}` is its
@@ -93,6 +93,9 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// Query for what the session of process `{pid}` waits for, such as `a lock on t held by pid 1`;
+    /// NULL or no row when it waits for no lock. `None` where nobody tells.
+    pub waits_for: Option<&'static str>,
     /// What workloads may need and it does not have.
     pub lacks: &'static [Lack],
     /// What it tells about its cluster.

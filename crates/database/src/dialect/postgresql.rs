@@ -65,6 +65,13 @@ pub const POSTGRESQL: Dialect = Dialect {
     checkpoint: Some("CHECKPOINT"),
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    // Documented: system information functions, pg_blocking_pids, from 9.6 on.
+    waits_for: Some(
+        "SELECT 'a lock' || coalesce(' on ' || (SELECT relation::regclass FROM pg_locks \
+                WHERE pid = {pid} AND NOT granted AND relation IS NOT NULL LIMIT 1), '') \
+            || ' held by pid ' || array_to_string(holders, ', ') \
+         FROM pg_blocking_pids({pid}) AS holders WHERE cardinality(holders) > 0",
+    ),
     lacks: &[
         // Documented: release notes of 11, CREATE PROCEDURE and transaction control in it.
         Lack {

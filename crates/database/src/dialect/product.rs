@@ -1,4 +1,4 @@
-//! Which product a server is, from what it says of itself. Never asked of the user.
+//! Which product a server is, from what it says about itself. Never asked of the user.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ pub struct Product {
     pub known: bool,
     /// The product's own version: of CockroachDB 19.1, not the 9.5 that it tells as PostgreSQL's.
     pub version: Version,
-    /// What the server says of itself.
+    /// What the server says about itself.
     pub text: String,
 }
 
@@ -71,7 +71,7 @@ impl Product {
         }
     }
 
-    /// What the server told of itself at the session's start, without a question; `None` when that
+    /// What the server reported about itself at the session's start, without a question; `None` when that
     /// leaves it open.
     pub fn reported(session: &Session) -> Option<Product> {
         // CockroachDB has reported it since 2017 (captured: 19.1).

@@ -79,6 +79,8 @@ pub const YUGABYTEDB: Dialect = Dialect {
     settings_at_start: AtStart::Options,
     // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    // Its locks are the tablet servers'.
+    waits_for: None,
     // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
     lacks: &[],
     cluster: cluster::YUGABYTEDB,

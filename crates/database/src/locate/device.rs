@@ -50,7 +50,7 @@ impl Device {
     /// says nothing, its command line may, behind one of `options`.
     ///
     /// # Errors
-    /// Why it cannot be told, as a clause.
+    /// Why it cannot be determined, as a clause.
     pub fn under_data(
         server: &Process,
         told: Result<&Path, &str>,
@@ -64,7 +64,7 @@ impl Device {
         let directory = match told {
             Ok(directory) => directory.to_owned(),
             Err(why) => of_command_line()
-                .ok_or_else(|| format!("where the server's data lies is not known: {why}"))?,
+                .ok_or_else(|| format!("the server's data directory is not known: {why}"))?,
         };
         let theirs = proc::text(proc.path(server.pid, "mountinfo")).map_err(|e| e.to_string())?;
         let ours = proc::text("/proc/self/mountinfo").map_err(|e| e.to_string())?;
@@ -78,7 +78,7 @@ impl Device {
             .ok_or_else(|| format!("{} is no directory of its mounts", directory.display()))?;
         let number = number(mount).ok_or_else(|| {
             format!(
-                "the server's data lies on {} ({}), which is no disk",
+                "the server's data is on {} ({}), which is not a disk",
                 mount.source, mount.file_system
             )
         })?;
@@ -224,7 +224,7 @@ mod tests {
             let told = Device::under_data(&server, Ok(Path::new(directory)), &[]);
             let told = told.unwrap_err();
             assert!(
-                told.contains("which is no disk") && told.contains(why),
+                told.contains("which is not a disk") && told.contains(why),
                 "{told}"
             );
         }
@@ -246,7 +246,7 @@ mod tests {
                 assert_eq!(disk.name, device.name);
                 assert_eq!(Device::named(&device.name), Ok(device));
             }
-            Err(why) => assert!(why.contains("which is no disk"), "{why}"),
+            Err(why) => assert!(why.contains("which is not a disk"), "{why}"),
         }
     }
 

@@ -145,7 +145,7 @@ impl Proc {
     fn booted_s(&self) -> Result<f64, String> {
         let stat = proc::text(self.root.join("stat")).map_err(|e| e.to_string())?;
         let booted_s = cpu::parse(&stat).and_then(|stat| stat.started_s);
-        Ok(booted_s.ok_or("the kernel does not tell when it started")? as f64)
+        Ok(booted_s.ok_or("the kernel does not report its start time")? as f64)
     }
 
     fn is_meant(&self, task: &task::Task, wanted: &Wanted, booted_s: f64) -> bool {

@@ -49,7 +49,7 @@ impl CpuMeter {
     /// and been waited for.
     ///
     /// # Errors
-    /// Why it cannot be told, as a clause: a server has ended, or was started anew.
+    /// Why it cannot be determined, as a clause: a server has ended, or was restarted.
     pub fn used_us(&mut self) -> Result<u64, String> {
         self.leaves.forget_old();
         let mut all_us = 0u64;

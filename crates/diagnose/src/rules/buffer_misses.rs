@@ -6,7 +6,8 @@
 //! logical read that misses into the kernel's cache costs several times one that hits; so the time on
 //! the CPU is divided between hits and misses in that proportion before it is called the CPU's.
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use crate::waits::Class;
 use pgdyno_model::document::Proof;
@@ -79,7 +80,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
     let mine = match (from, is_device) {
         (From::Device, None) => {
             return Examined::NotKnown(
-                "the device under the server’s data was not seen".to_owned(),
+                "the disk of the server’s data directory was not observed".to_owned(),
             );
         }
         (From::Device, Some(is_device)) => is_device,
@@ -93,7 +94,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
             Proof::new(
                 text::roughly(ratio(misses, hits + misses)),
                 format!(
-                    "of the blocks asked for were not in shared buffers: {}, {} for a transaction",
+                    "of the requested blocks were not in shared buffers: {}, {} per transaction",
                     text::per_second(misses),
                     text::some(per_transaction)
                 ),
@@ -107,9 +108,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
         proofs.push(
             Proof::new(
                 text::roughly(waits),
-                format!(
-                    "of the clients’ time their sessions waited for blocks, most of it in {event}"
-                ),
+                format!("of the clients’ time their sessions waited for blocks, mostly in {event}"),
             )
             .at("sessions", "What sessions were doing"),
         );
@@ -118,7 +117,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
         proofs.push(
             Proof::new(
                 text::per_second(reads),
-                "reads came to the device under the server’s data",
+                "reads reached the disk of the server’s data directory",
             )
             .at("instruments", "Server’s host"),
         );
@@ -127,19 +126,19 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
         From::Kernel if is_device.is_none() => (
             "Buffer misses limited it: blocks were not in shared buffers; whether the kernel’s cache \
              or the device had them was not seen",
-            vec!["a larger `shared_buffers`, or a smaller set of rows".to_owned()],
+            vec!["use a larger `shared_buffers`, or a smaller working set".to_owned()],
         ),
         From::Kernel => (
             "Buffer misses limited it: blocks were not in shared buffers, and came from the kernel’s \
              cache",
             vec![
-                "a larger `shared_buffers`, if the memory is there; `pgdyno slob sweep` shows what \
-                 each level costs"
+                "use a larger `shared_buffers`, if there is memory; `pgdyno slob sweep` shows \
+                 the cost of each cache level"
                     .to_owned(),
             ],
         ),
         From::Device => (
-            "Device reads limited it: blocks were in no cache",
+            "Device reads limited it: blocks were not cached",
             vec![
                 "more memory, a faster device, or a smaller set of rows; `pgdyno slob sweep` shows \
                  what each level costs"

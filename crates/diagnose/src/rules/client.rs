@@ -22,7 +22,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::NotKnown("pgdyno’s own CPU time was not recorded".to_owned());
     };
     let figure = Some(format!(
-        "its busiest thread had work {} of the time",
+        "its busiest thread had work for {} of the time",
         text::roughly(busiest)
     ));
     // What is not seen of the server cannot have been its.
@@ -47,7 +47,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(
             Proof::new(
                 text::roughly(waited_share),
-                "of the time its threads could have worked and had no CPU: others had it",
+                "of the time its threads waited for a CPU that other processes used",
             )
             .at("instruments", "Load generator"),
         );
@@ -55,24 +55,24 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if let Some(lag_us) = threads.iter().filter_map(|t| t.lag_p99_us).max() {
         proofs.push(Proof::new(
             text::time(lag_us as f64),
-            "is the 99th percentile of how long an answer that had come waited for its turn",
+            "event-loop delay p99",
         ));
     }
     let remedies = match is_starved {
         true => vec![
-            "end what else uses the load generator’s CPUs, or run pgdyno on a machine of its own"
+            "stop other processes on the load generator, or run pgdyno on a separate machine"
                 .to_owned(),
         ],
-        false => vec![
-            "give pgdyno more threads (`--threads`), or run it on a machine of its own".to_owned(),
-        ],
+        false => {
+            vec!["use more threads (`--threads`), or run pgdyno on a separate machine".to_owned()]
+        }
     };
     Examined::Found(Found {
         share,
         figure,
         sentence: match is_starved {
             true => "The client limited it: pgdyno did not get the CPU time it needed".to_owned(),
-            false => "The client limited it: pgdyno’s threads had no time left".to_owned(),
+            false => "The client limited it: pgdyno’s threads were busy".to_owned(),
         },
         proofs,
         remedies,

@@ -1,7 +1,8 @@
 //! Restarts because clocks of nodes may differ (CockroachDB's and YugabyteDB's uncertainty interval): a
 //! read meets a value so new that it may have been written before the read began.
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
@@ -35,20 +36,19 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     Examined::Found(Found {
         share,
         figure: None,
-        sentence:
-            "Clock uncertainty limited it: reads met values too new to be told from later ones, \
-                   and were done again"
-                .to_owned(),
+        sentence: "Clock uncertainty limited it: reads met values within the clock uncertainty \
+             interval and were restarted"
+            .to_owned(),
         proofs: vec![
             Proof::new(
                 text::roughly(of_reasons),
-                "of the tries thrown away were restarts for the clocks’ uncertainty",
+                "of the tries thrown away were clock uncertainty restarts",
             )
             .at("retries", "Retries"),
         ],
         remedies: vec![
-            "keep the nodes’ clocks closer together and tell the cluster so (`--max-offset`, \
-             `max_clock_skew_usec`), or read with follower reads"
+            "synchronise the nodes’ clocks better and lower `--max-offset` or \
+             `max_clock_skew_usec`, or use follower reads"
                 .to_owned(),
         ],
     })

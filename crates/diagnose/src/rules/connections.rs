@@ -2,7 +2,8 @@
 
 use pgdyno_drive::record::Failure;
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
@@ -53,7 +54,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(Proof::new(
             text::roughly(without),
             format!(
-                "of the clients’ time they had no connection, and tried {} times to get one",
+                "of the clients’ time they had no connection, and made {} attempts to connect",
                 pgdyno_model::text::count(outages.attempts)
             ),
         ));
@@ -63,7 +64,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(Proof::new(
             text::roughly(making),
             format!(
-                "of the clients’ time went into making connections, {} each",
+                "of the clients’ time was spent connecting, {} each",
                 text::time(mean_us)
             ),
         ));
@@ -77,21 +78,20 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let is_refusing = refused > 0 || gone > 0.0 || without > 0.0;
     let (sentence, remedies) = match is_refusing {
         true => (
-            "Connections limited it: the server had none left",
+            "Connections limited it: the server refused further connections",
             vec![
-                "fewer clients, a pooler before the server, or a higher `max_connections`"
-                    .to_owned(),
+                "use fewer clients, a connection pooler, or a higher `max_connections`".to_owned(),
             ],
         ),
         false => (
-            "Connections limited it: making them took the time",
-            vec!["keep connections, or put a pooler before the server".to_owned()],
+            "Connections limited it: clients spent their time connecting",
+            vec!["keep connections open, or use a connection pooler".to_owned()],
         ),
     };
     Examined::Found(Found {
         share: making.max(refused_share).max(gone).max(without),
         figure: (making == 0.0 && !is_refusing)
-            .then(|| "none refused, none made in the run".to_owned()),
+            .then(|| "none refused, none made during the run".to_owned()),
         sentence: sentence.to_owned(),
         proofs,
         remedies,

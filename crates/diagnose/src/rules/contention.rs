@@ -33,10 +33,11 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
                 text::roughly(waiting),
                 match event {
                     Some((event, _)) => format!(
-                        "of the clients’ time their sessions waited for each other, most of it in \
-                         {event}"
+                        "of the clients’ time their sessions waited for locks of each other, \
+                         mostly in {event}"
                     ),
-                    None => "of the clients’ time their sessions waited for each other".to_owned(),
+                    None => "of the clients’ time their sessions waited for locks of each other"
+                        .to_owned(),
                 },
             )
             .at("sessions", "What sessions were doing"),
@@ -45,12 +46,15 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if lost > 0.0 {
         let reason = evidence.outcome.recording.reasons.first();
         let why = reason.map_or_else(String::new, |reason| {
-            format!(", most of them to {} ({})", reason.name, reason.sqlstate)
+            format!(
+                ", most of them because of {} ({})",
+                reason.name, reason.sqlstate
+            )
         });
         let proof = Proof::new(
             text::roughly(lost),
             format!(
-                "of the clients’ time went into {} tries that were thrown away{why}",
+                "of the clients’ time was spent on {} tries that were thrown away{why}",
                 pgdyno_model::text::count(evidence.all.work.lost_tries)
             ),
         );
@@ -64,26 +68,25 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(
             Proof::new(
                 text::time(mean_us),
-                format!("is what `{text}` took on average, the dearest statement"),
+                format!("mean time of `{text}`, the most expensive statement"),
             )
             .at("statements", "Statements"),
         );
     }
     let (sentence, remedies) = if lost > waiting {
         (
-            "Contention limited it: transactions that met had to be done again",
+            "Contention limited it: conflicting transactions had to be retried",
             vec![
-                "see which form and retry policy wins here: `pgdyno lab retries`".to_owned(),
-                "take the rows’ locks early (`FOR UPDATE`), or spread the work over more rows"
-                    .to_owned(),
+                "compare forms and retry policies on this server: `pgdyno lab retries`".to_owned(),
+                "lock rows early (`FOR UPDATE`), or spread the work over more rows".to_owned(),
             ],
         )
     } else {
         (
             "Contention limited it: sessions waited for each other’s locks",
             vec![
-                "spread the work over more rows, or make what holds the lock shorter: the statement \
-                 that locks last, nothing between it and COMMIT"
+                "spread the work over more rows, or hold the lock for less time: put the locking \
+                 statement last, directly before COMMIT"
                     .to_owned(),
             ],
         )

@@ -25,10 +25,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         Proof::new(
             text::roughly(share),
             match events.first() {
-                Some((event, _)) => format!(
-                    "of the clients’ time went into making the log durable, most of it in {event}"
-                ),
-                None => "of the clients’ time went into making the log durable".to_owned(),
+                Some((event, _)) => {
+                    format!("of the clients’ time was spent syncing the WAL, mostly in {event}")
+                }
+                None => "of the clients’ time was spent syncing the WAL".to_owned(),
             },
         )
         .at("sessions", "What sessions were doing"),
@@ -37,11 +37,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let flush_ms = evidence.mean("host.disk.flush_await");
     if let Some(flush_ms) = flush_ms {
         proofs.push(
-            Proof::new(
-                text::time(flush_ms * 1e3),
-                "is what a flush of the disk took",
-            )
-            .at("instruments", "Server’s host"),
+            Proof::new(text::time(flush_ms * 1e3), "mean time of a disk flush")
+                .at("instruments", "Server’s host"),
         );
     }
     if let Some(syncs) = syncs.filter(|syncs| *syncs > 0.0) {
@@ -50,7 +47,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             Proof::new(
                 text::per_second(syncs),
                 format!(
-                    "syncs of the log for {} commits: {} commits shared one",
+                    "WAL syncs for {} commits: {} commits per sync",
                     text::per_second(committed),
                     text::some(committed / syncs)
                 ),
@@ -60,18 +57,18 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     }
     let waits_for_standby = events.iter().any(|(event, _)| event.ends_with("SyncRep"));
     let mut remedies = vec![
-        "use storage that syncs faster, or more clients, whose commits share a sync".to_owned(),
+        "use storage with faster syncs, or more clients, so that commits share syncs".to_owned(),
         "`synchronous_commit = off` shows what would be gained, at the price of the last commits \
          when the server crashes"
             .to_owned(),
     ];
     if waits_for_standby {
-        remedies.insert(0, "look at the standbys: commits wait for them".to_owned());
+        remedies.insert(0, "check the standbys: commits wait for them".to_owned());
     }
     Examined::Found(Found {
         share,
         figure: None,
-        sentence: "Durable commits limited it: sessions waited for the log to be on disk"
+        sentence: "Durable commits limited it: sessions waited for the WAL to be written to disk"
             .to_owned(),
         proofs,
         remedies,

@@ -15,6 +15,6 @@ pub const RULE: Rule = Rule {
 fn examine(evidence: &Evidence<'_>) -> Examined {
     match super::leaders::is_cluster(evidence) {
         false => Examined::NotApplicable("one node".to_owned()),
-        true => Examined::NotKnown("requests by range or tablet were not read".to_owned()),
+        true => Examined::NotKnown("requests by range or tablet were not observed".to_owned()),
     }
 }

@@ -30,7 +30,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::NotApplicable("one node".to_owned());
     }
     let Some(work) = by_node(evidence) else {
-        return Examined::NotKnown("what each node does was not read".to_owned());
+        return Examined::NotKnown("the load of each node was not observed".to_owned());
     };
     let all: f64 = work.iter().map(|(_, work)| work).sum();
     let most = work.iter().max_by(|a, b| a.1.total_cmp(&b.1));
@@ -62,8 +62,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Nodes"),
         ],
         remedies: vec![
-            "split the tables, so that their leaders spread over all nodes, and look at what keeps \
-             leaders where they are"
+            "split the tables, so that their leaders spread over all nodes, and check what pins \
+             leaders to nodes"
                 .to_owned(),
         ],
     })

@@ -34,7 +34,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if outside == 0.0 {
         return Examined::Found(Found {
             share: 0.0,
-            figure: Some("pgdyno had no time left; the way is not told apart".to_owned()),
+            figure: Some(
+                "pgdyno’s threads were busy, so network time cannot be separated".to_owned(),
+            ),
             sentence: String::new(),
             proofs: Vec::new(),
             remedies: Vec::new(),
@@ -58,8 +60,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             Proof::new(
                 text::time(statements * quickest_us),
                 format!(
-                    "of each transaction are round trips alone: {} statements, the quickest answer \
-                     {}",
+                    "of each transaction is round-trip time: {} statements, fastest answer {}",
                     text::some(statements),
                     text::time(quickest_us)
                 ),
@@ -75,10 +76,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .to_owned(),
         proofs,
         remedies: vec![
-            "send less often: fewer statements for a transaction, a pipeline, or a procedure on the \
-             server"
+            "reduce round trips: fewer statements per transaction, a pipeline, or a procedure on the server"
                 .to_owned(),
-            "bring the client nearer to the server, or use more clients to fill the waiting"
+            "move the client closer to the server, or use more clients to overlap the waiting"
                 .to_owned(),
         ],
     })

@@ -26,7 +26,7 @@ const QUEUE_US: f64 = 20_000.0;
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(rate) = evidence.outcome.spec.rate else {
-        return Examined::NotApplicable("no rate was asked for".to_owned());
+        return Examined::NotApplicable("no rate was set".to_owned());
     };
     let all = &evidence.all;
     let due = rate * evidence.elapsed_s;
@@ -41,7 +41,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let service_us = all.service.mean_us().unwrap_or(0.0);
     let queues = lag_us > QUEUE_US.max(QUEUE_SERVICES * service_us);
     let figure = format!(
-        "{} of {} asked for",
+        "{} of {} requested",
         text::per_second(got),
         text::per_second(rate)
     );
@@ -61,14 +61,14 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let mut proofs = vec![
         Proof::new(
             text::per_second(got),
-            format!("committed, where {} were asked for", text::per_second(rate)),
+            format!("committed; {} were requested", text::per_second(rate)),
         )
         .at("throughput", "Throughput"),
     ];
     proofs.push(
         Proof::new(
             text::time(lag_us),
-            "is how late transactions started on average: they did not queue",
+            "mean start delay of transactions: they did not queue",
         )
         .at("latency-over-time", "Latency over time"),
     );
@@ -76,13 +76,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         share: 1.0,
         figure: Some(figure),
         sentence: format!(
-            "Nothing limited it: the {} asked for were met",
+            "Nothing limited it: the requested rate of {} was met",
             text::per_second(rate)
         ),
         proofs,
         remedies: vec![
-            "ask for more (`--rate`), or leave the rate out, to find what limits this system"
-                .to_owned(),
+            "use a higher `--rate`, or no rate, to find the limit of this system".to_owned(),
         ],
     })
 }

@@ -31,7 +31,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         Proof::new(
             text::roughly(running),
             format!(
-                "of the clients’ time their sessions worked in the server: {} at once on average",
+                "of the clients’ time their sessions were running in the server: {} at a time on \
+                 average",
                 text::some(sessions)
             ),
         )
@@ -41,7 +42,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(
             Proof::new(
                 text::some(cores),
-                "CPUs were used by the server’s processes on average",
+                "CPUs used by the server’s processes on average",
             )
             .at("instruments", "Server’s host"),
         );
@@ -56,13 +57,13 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let (sentence, remedy) = match are_all_busy {
         true => (
             "The server’s CPUs limited it: all of them were busy",
-            "give the server more or faster CPUs, or look at what the dearest statements do with \
-             them (`EXPLAIN (ANALYZE, BUFFERS)`)",
+            "give the server more or faster CPUs, or optimise the most expensive statements \
+             (`EXPLAIN (ANALYZE, BUFFERS)`)",
         ),
         false => (
-            "The server’s CPU limited it: the time that a session needs for its statements",
-            "look at what the dearest statements do (`EXPLAIN (ANALYZE, BUFFERS)`); more clients get \
-             more as long as CPUs are idle",
+            "The server’s CPU limited it: each session needs CPU time for its statements",
+            "optimise the most expensive statements (`EXPLAIN (ANALYZE, BUFFERS)`); add clients \
+             while CPUs are idle",
         ),
     };
     Examined::Found(Found {

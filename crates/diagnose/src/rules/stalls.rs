@@ -2,9 +2,10 @@
 //! less than those without.
 //!
 //! Where checkpoints follow one upon the other there is nothing to compare with: what they cost is not
-//! told apart then, and neither is what shows as their cost, such as the log (`diagnose/mod.rs`).
+//! distinguished then, and neither is what shows as their cost, such as the log (`diagnose/mod.rs`).
 
-use crate::evidence::{Evidence, ratio};
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::Proof;
 use pgdyno_model::text;
@@ -20,12 +21,12 @@ pub const RULE: Rule = Rule {
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(stalls) = &evidence.stalls else {
-        return Examined::NotKnown("checkpoints and vacuums were not watched".to_owned());
+        return Examined::NotKnown("checkpoints and vacuums were not observed".to_owned());
     };
     if stalls.checkpoints + stalls.vacuums == 0 {
         return Examined::Found(Found {
             share: 0.0,
-            figure: Some("no checkpoint and no vacuum in the measured time".to_owned()),
+            figure: Some("no checkpoint or vacuum during the measured time".to_owned()),
             sentence: String::new(),
             proofs: Vec::new(),
             remedies: Vec::new(),
@@ -35,14 +36,14 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let pages = pages.zip(evidence.mean("pg.wal.records"));
     let pages_share = pages.map(|(pages, records)| ratio(pages, records));
     let events = format!(
-        "{} and {} of the server’s own fell into the measured time",
+        "{} and {} by the server itself during the measured time",
         plural(stalls.checkpoints as u64, "checkpoint"),
         plural(stalls.vacuums as u64, "vacuum")
     );
     let mut proofs = vec![
         Proof::new(
             text::roughly(stalls.time_share),
-            format!("of the time one was under way: {events}"),
+            format!("of the time one was running: {events}"),
         )
         .at("throughput", "Throughput"),
     ];
@@ -52,7 +53,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             Proof::new(
                 text::per_second(with),
                 format!(
-                    "were committed with one under way, {} without",
+                    "commits while one was running, {} otherwise",
                     text::per_second(without)
                 ),
             )
@@ -63,7 +64,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(
             Proof::new(
                 text::roughly(share),
-                "of the log’s records were images of whole pages, which checkpoints cause",
+                "of the WAL records were full-page images, which checkpoints cause",
             )
             .at("instruments", "Server"),
         );
@@ -81,7 +82,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .to_owned(),
         proofs,
         remedies: vec![
-            "let checkpoints come less often and spread them out: a larger `max_wal_size` and \
+            "make checkpoints less frequent and spread them out: a larger `max_wal_size` and \
              `checkpoint_timeout`, `checkpoint_completion_target = 0.9`"
                 .to_owned(),
         ],

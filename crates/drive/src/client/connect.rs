@@ -10,7 +10,6 @@ use super::{Client, State, Wait};
 use crate::clock::{Nanos, nanos};
 use crate::drive::OnConnectionLoss;
 use crate::event_loop::Context;
-use crate::message::Level;
 use crate::places::endpoint_at;
 use crate::run::DriveError;
 
@@ -185,12 +184,13 @@ impl Client {
                 cx.now = cx.clock.now();
                 let (endpoint, is_before_run) = (attempt.endpoint, attempt.is_before_run);
                 let failures = std::mem::take(&mut attempt.failures);
+                self.candidate = attempt.candidate;
                 self.place = cx.places.number(endpoint, attempt.candidate);
                 let latency = cx.now.saturating_sub(attempt.begun);
                 cx.recorder.connected(self.place, latency);
                 let moved = self.arrive(cx, endpoint).then_some(failures);
                 for notice in &established.notices {
-                    cx.say(Level::Debug, notice.libpq_notice_text());
+                    cx.notice(|| notice.clone());
                 }
                 self.units.booked.backend_pid = established.backend_pid;
                 self.link = Some(Link::new(established));

@@ -124,7 +124,7 @@ impl Client {
         if self.reply.is_copying {
             // To pgbench's client library it is a remark about the end of COPY.
             let text = ServerError::new(error).libpq_text(None);
-            cx.say(Level::Debug, text);
+            cx.say(Level::Notice, text);
             return self.end_aborted(cx, Failure::Script);
         }
         let query = self.reply.queries();
@@ -408,7 +408,7 @@ impl Client {
 
     /// COMMIT was answered with ROLLBACK.
     pub(super) fn rolled_back<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        let text = "the server answered COMMIT with ROLLBACK, and told no error";
+        let text = "the server answered COMMIT with ROLLBACK and no error";
         let cause = Cause::of_rule(ROLLED_BACK);
         if self.error.is_none() {
             cx.recorder.reasons().seen(cause, || text.to_owned());

@@ -5,8 +5,10 @@ use std::io;
 
 use pgdyno_platform::io::{Io, Key};
 use pgdyno_script::Vars;
+use pgdyno_session::CancelHandle;
+use pgdyno_wire::answer::Due;
 use pgdyno_wire::backend::TransactionStatus;
-use pgdyno_wire::{Channel, Established, frontend};
+use pgdyno_wire::{Candidate, Channel, Established, frontend};
 
 use crate::drive::QueryMode;
 use crate::program::{Prepare, Statement};
@@ -25,6 +27,8 @@ pub(super) fn broken(error: &io::Error, doing: &str) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct Link {
     channel: Channel,
+    /// Process and key for a request to cancel.
+    cancel: (i32, Vec<u8>),
     /// Messages gathered and not yet sent.
     batch: Vec<u8>,
     /// The beginning of a message whose end has not arrived.
@@ -52,6 +56,7 @@ impl Link {
     pub(super) fn new(established: Established) -> Self {
         Self {
             channel: established.channel,
+            cancel: (established.backend_pid, established.cancel_key),
             batch: Vec::new(),
             partial: established.leftover,
             status: TransactionStatus::Idle,
@@ -64,6 +69,12 @@ impl Link {
             may_commit: false,
             may_be_committing: false,
         }
+    }
+
+    /// What cancels the statement that the server executes on this connection, made to this
+    /// candidate.
+    pub(super) fn cancel_handle(&self, candidate: &Candidate) -> CancelHandle {
+        CancelHandle::new(candidate, !self.channel.is_plain(), self.cancel.clone())
     }
 
     pub(super) fn status(&self) -> TransactionStatus {
@@ -146,6 +157,24 @@ impl Link {
         self.answered < self.pipeline.len()
     }
 
+    /// Whether the server has something to answer.
+    pub(super) fn is_asked(&self) -> bool {
+        self.awaited > 0 || self.answers_sync()
+    }
+
+    /// What must have come before the next ReadyForQuery.
+    pub(super) fn due(&self) -> Due {
+        if !self.preparing.is_empty() {
+            return Due::Parsed;
+        }
+        match self.pipeline.get(self.answered) {
+            // All statements of the pipeline before this Sync have been answered, or one has not.
+            Some(None) => Due::Nothing,
+            Some(Some(_)) => Due::Failed,
+            None => Due::Executed,
+        }
+    }
+
     /// How many ReadyForQuery messages are still to come.
     pub(super) fn awaited(&self) -> u32 {
         self.awaited
@@ -176,7 +205,7 @@ impl Link {
     }
 
     /// Ends a statement that is not part of a pipeline: a message of the simple protocol is
-    /// answered with ReadyForQuery of itself, those of the extended protocol are not.
+    /// answered with ReadyForQuery by itself, those of the extended protocol are not.
     pub(super) fn end_statement(&mut self, mode: QueryMode) {
         match mode {
             QueryMode::Simple => self.awaited += 1,

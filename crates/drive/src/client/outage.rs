@@ -116,14 +116,14 @@ impl Client {
         // libpq's texts go over several lines.
         let why: Vec<&str> = failures.split_whitespace().collect();
         let why = match why.as_slice() {
-            [] => "its own endpoint takes connections again".to_owned(),
+            [] => "its own endpoint accepts connections again".to_owned(),
             words => words.join(" "),
         };
         let text = format!("client {} is connected{place}: {why}", self.id);
         cx.happened(EventKind::Moved, text);
     }
 
-    /// The endpoint that a client stands at, where there is more than one.
+    /// The endpoint of a client, if there is more than one.
     fn to_place<I: Io>(&self, cx: &Context<'_, I>) -> String {
         if cx.places.count() > 1 {
             format!(" to {}", cx.places.name(self.place))

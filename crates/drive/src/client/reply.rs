@@ -1,11 +1,13 @@
-//! Reading the server's answers: counted, not decoded, unless the script asks for values.
+//! Reading the server's answers: checked and counted, not decoded, unless the script asks for values.
 
 use std::io;
 
 use pgdyno_platform::io::Io;
 use pgdyno_script::{Gset, GsetKind};
 use pgdyno_wire::ServerError;
-use pgdyno_wire::backend::{self, Frame, Message, tag};
+use pgdyno_wire::answer::{Answer, LongRow};
+use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, tag};
+use pgdyno_wire::limits::ROW_KEPT_BYTES_MAX;
 
 use super::error::TransactionError;
 use super::link::broken;
@@ -20,6 +22,10 @@ use crate::record::{Failure, Units};
 /// then as they came, in buffers that are used again.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
+    /// Whether it is one at all.
+    answer: Answer,
+    /// A row that is passing by.
+    long_row: Option<LongRow>,
     /// Results that have ended.
     queries: u32,
     /// The present or last result.
@@ -67,6 +73,19 @@ impl Client {
         cx: &mut Context<'_, I>,
         error: Option<&io::Error>,
     ) -> Wait {
+        if self.connection_ended(cx, error) {
+            self.advance(cx)
+        } else {
+            self.wait_on()
+        }
+    }
+
+    /// The connection has ended; whether the client goes on, which it else does when its time comes.
+    fn connection_ended<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        error: Option<&io::Error>,
+    ) -> bool {
         match self.state {
             State::Connecting(_) => self.connecting_closed(cx, error),
             State::Finished | State::Aborted => self.disconnect(cx),
@@ -85,7 +104,7 @@ impl Client {
                 if cx.drive.on_connection_loss == OnConnectionLoss::EndClient =>
             {
                 cx.io.close(self.key);
-                return self.wait_on();
+                return false;
             }
             _ => {
                 if self.last_words.is_none() {
@@ -95,7 +114,18 @@ impl Client {
                 self.lose_connection(cx, reason.as_deref());
             }
         }
-        self.advance(cx)
+        true
+    }
+
+    /// What the server sends is no answer: the connection ends here, and what was under way has
+    /// failed. True when the client goes on.
+    fn answer_is_none<I: Io>(&mut self, cx: &mut Context<'_, I>, error: &ProtocolError) -> bool {
+        self.last_words = Some((self.reply.queries, error.to_string()));
+        if matches!(self.state, State::Preparing) {
+            // Not what pgbench does when the server hangs up there: it has not.
+            self.state = State::WaitResult;
+        }
+        self.connection_ended(cx, None)
     }
 
     /// A deadline has come.
@@ -178,24 +208,102 @@ impl Client {
         bytes: &[u8],
         is_complete: &mut bool,
     ) -> usize {
-        let mut used = 0;
+        let mut used = match self.pass_on(bytes) {
+            Ok(used) => used,
+            Err(error) => {
+                *is_complete |= self.answer_is_none(cx, &error);
+                return bytes.len();
+            }
+        };
         loop {
             match backend::split(&bytes[used..]) {
                 Ok(Some(frame)) => {
                     used += frame.len;
+                    if let Err(error) = self.check(&frame) {
+                        *is_complete |= self.answer_is_none(cx, &error);
+                        return bytes.len();
+                    }
                     *is_complete |= self.frame(cx, frame);
                     if self.link.is_none() {
                         return bytes.len();
                     }
                 }
-                Ok(None) => return used,
+                Ok(None) => match self.pass_by(cx, &bytes[used..]) {
+                    Ok(0) => return used,
+                    Ok(passed) => used += passed,
+                    Err(error) => {
+                        *is_complete |= self.answer_is_none(cx, &error);
+                        return bytes.len();
+                    }
+                },
                 Err(error) => {
-                    self.lose_connection(cx, Some(&error.to_string()));
-                    *is_complete = true;
+                    *is_complete |= self.answer_is_none(cx, &error);
                     return bytes.len();
                 }
             }
         }
+    }
+
+    /// Whether a message can stand where it stands.
+    fn check(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        let Some(link) = self.link.as_ref() else {
+            return Ok(());
+        };
+        // What a client that leaves is still sent counts for nothing.
+        if matches!(self.state, State::Parting(_)) {
+            return Ok(());
+        }
+        self.reply.answer.take(frame)?;
+        let is_unasked = matches!(
+            frame.tag,
+            tag::NOTICE_RESPONSE
+                | tag::ERROR_RESPONSE
+                | tag::PARAMETER_STATUS
+                | tag::NOTIFICATION_RESPONSE
+        );
+        if !is_unasked && !link.is_asked() {
+            return Err(ProtocolError::Unasked { tag: frame.tag });
+        }
+        match frame.tag {
+            tag::READY_FOR_QUERY => self.reply.answer.ready(link.due()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what has come of a row that is too long to be kept and whose values nothing asks for;
+    /// says how much that was.
+    fn pass_by<I: Io>(
+        &mut self,
+        cx: &Context<'_, I>,
+        bytes: &[u8],
+    ) -> Result<usize, ProtocolError> {
+        let Some((mut row, head)) = LongRow::begin(bytes, &self.reply.answer)? else {
+            return Ok(0);
+        };
+        let is_asked_for = self.gset(cx.program(self.script)).is_some() || self.is_unit(cx);
+        if is_asked_for {
+            let (tag, limit) = (tag::DATA_ROW, ROW_KEPT_BYTES_MAX);
+            let bytes = bytes.len() + backend::missing(bytes);
+            return match bytes > limit {
+                true => Err(ProtocolError::TooLong { tag, bytes, limit }),
+                false => Ok(0),
+            };
+        }
+        let used = head + row.take(&bytes[head..])?;
+        self.reply.long_row = Some(row).filter(|row| !row.is_over());
+        Ok(used)
+    }
+
+    /// Takes the part of `bytes` that is left of a long row, and says how long it is.
+    fn pass_on(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
+        let Some(row) = &mut self.reply.long_row else {
+            return Ok(0);
+        };
+        let used = row.take(bytes)?;
+        if row.is_over() {
+            self.reply.long_row = None;
+        }
+        Ok(used)
     }
 
     /// One message; true when what the client waits for is complete.
@@ -225,13 +333,8 @@ impl Client {
                     // To pgbench a synchronisation within a pipeline is a query of the next answer.
                     self.reply.queries += 1;
                 }
-                _ => {
-                    self.lose_connection(
-                        cx,
-                        Some("the server sent a malformed ReadyForQuery message"),
-                    );
-                    return true;
-                }
+                // It has been checked.
+                _ => return false,
             },
             tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => {
                 if cx.drive.checks_commit && frame.body.starts_with(b"ROLLBACK") {
@@ -256,7 +359,7 @@ impl Client {
             }
             tag::NOTICE_RESPONSE => {
                 if let Ok(Message::NoticeResponse(fields)) = frame.parse() {
-                    cx.say(Level::Debug, ServerError::new(fields).libpq_notice_text());
+                    cx.notice(|| ServerError::new(fields));
                 }
             }
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
@@ -427,7 +530,7 @@ impl Client {
                 let Some(array) = value else { continue };
                 let mut told = Units::default();
                 if !told.add_told(array) {
-                    let text = format!("column \"{name}\" does not tell of work units");
+                    let text = format!("column \"{name}\" is not about work units");
                     return self.gset_error(cx, &text);
                 }
                 cx.recorder.units(self.script, *operation).merge(&told);

@@ -16,7 +16,7 @@ pub(crate) enum Wait {
     Ended,
 }
 
-/// Where a client stands. Each state says what it waits for and where it goes next.
+/// The state of a client. Each state says what it waits for and which state comes next.
 #[derive(Debug)]
 pub(super) enum State {
     /// No connection and none wanted yet, or connected. Waits for the start of the run, when

@@ -1,4 +1,4 @@
-//! Work units of a client: statements that are each one, and what the server tells of its own.
+//! Work units of a client: statements that are each one, and what the server reports of its own.
 //!
 //! A unit of a statement counts when its transaction is over: what is rolled back was no work. It
 //! lasts from the answer before (or from sending, when none was awaited) to its own; the last one
@@ -85,6 +85,11 @@ impl Client {
             Some(Work::One(operation)) => Some(operation),
             _ => None,
         }
+    }
+
+    /// Whether what is being answered is a unit.
+    pub(super) fn is_unit<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        self.unit_operation(cx).is_some()
     }
 
     /// A row has come: of a unit, its first column tells how many rows it found.

@@ -1,30 +1,16 @@
-//! Latencies of many transactions: an HDR histogram, and exact sums beside it.
+//! Latencies of many transactions: a histogram, and exact sums beside it.
 
 use std::fmt;
 
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use super::Histogram;
 
-/// The longest latency told apart: one hour. Longer ones count as this long in percentiles; the
-/// maximum and the sums stay exact.
-const LATENCY_US_MAX: u64 = 3_600_000_000;
-/// Significant decimal digits of a histogram's values.
-const DIGITS: u8 = 3;
-
-/// Latencies in microseconds. Memory for the histogram (188 KB) is taken with the first one: most
-/// commands of a script never have any.
+/// Latencies in microseconds. The maximum and the sums are exact, percentiles have three digits.
 #[derive(Clone, Default, PartialEq)]
 pub struct Latencies {
-    histogram: Option<Histogram<u64>>,
+    histogram: Histogram,
     sum_us: u64,
     sum_squares_us2: u128,
     max_us: u64,
-}
-
-fn empty() -> Histogram<u64> {
-    let histogram = Histogram::new_with_bounds(1, LATENCY_US_MAX, DIGITS);
-    // The bounds are constants that satisfy the constructor's conditions.
-    histogram.expect("valid bounds")
 }
 
 /// Not the thousands of buckets.
@@ -41,8 +27,7 @@ impl fmt::Debug for Latencies {
 impl Latencies {
     /// Adds one latency in microseconds.
     pub fn record(&mut self, latency_us: u64) {
-        let histogram = self.histogram.get_or_insert_with(empty);
-        histogram.saturating_record(latency_us);
+        self.histogram.record(latency_us);
         self.sum_us += latency_us;
         self.sum_squares_us2 += u128::from(latency_us) * u128::from(latency_us);
         self.max_us = self.max_us.max(latency_us);
@@ -57,8 +42,7 @@ impl Latencies {
         max_us: u64,
     ) {
         for (latency_us, count) in counted {
-            let histogram = self.histogram.get_or_insert_with(empty);
-            histogram.saturating_record_n(latency_us, count);
+            self.histogram.record_n(latency_us, count);
             let square = u128::from(latency_us) * u128::from(latency_us);
             self.sum_squares_us2 += square * u128::from(count);
         }
@@ -68,7 +52,7 @@ impl Latencies {
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.histogram.as_ref().map_or(0, Histogram::len)
+        self.histogram.count()
     }
 
     /// The sum in microseconds, exact.
@@ -99,25 +83,21 @@ impl Latencies {
     pub fn percentile_us(&self, percent: f64) -> Option<u64> {
         let beyond = self.count() as f64 * (1.0 - percent / 100.0);
         // A tolerance for products such as 1000 × 0.01, which floating point puts below ten.
-        let histogram = self.histogram.as_ref().filter(|_| beyond + 1e-6 >= 10.0)?;
-        Some(
-            histogram
-                .value_at_quantile(percent / 100.0)
-                .min(self.max_us),
-        )
+        if beyond + 1e-6 < 10.0 {
+            return None;
+        }
+        let value_us = self.histogram.quantile_us(percent / 100.0)?;
+        Some(value_us.min(self.max_us))
     }
 
-    /// The histogram, for readers that need all of it; `None` when there was never a value.
-    pub fn histogram(&self) -> Option<&Histogram<u64>> {
-        self.histogram.as_ref()
+    /// The histogram, for readers that need all of it.
+    pub fn histogram(&self) -> &Histogram {
+        &self.histogram
     }
 
     /// Adds another's values.
     pub fn merge(&mut self, other: &Self) {
-        if let Some(theirs) = &other.histogram {
-            let mine = self.histogram.get_or_insert_with(empty);
-            mine.add(theirs).expect("histograms of the same bounds");
-        }
+        self.histogram.merge(&other.histogram);
         self.sum_us += other.sum_us;
         self.sum_squares_us2 += other.sum_squares_us2;
         self.max_us = self.max_us.max(other.max_us);
@@ -128,19 +108,16 @@ impl Latencies {
         if self.count() == 0 {
             return;
         }
-        self.histogram.iter_mut().for_each(Histogram::reset);
+        self.histogram.clear();
         (self.sum_us, self.sum_squares_us2, self.max_us) = (0, 0, 0);
     }
 
     /// The same values in little memory.
     pub fn pack(&self) -> Packed {
-        let mut histogram = Vec::new();
-        if let Some(values) = self.histogram.as_ref().filter(|values| !values.is_empty()) {
-            let written = V2Serializer::new().serialize(values, &mut histogram);
-            // Writing to memory fails only when there is none.
-            written.expect("a histogram that fits in memory");
-            histogram.shrink_to_fit();
-        }
+        let histogram = match self.histogram.is_empty() {
+            true => Vec::new(),
+            false => self.histogram.encode(),
+        };
         let Self {
             sum_us,
             sum_squares_us2,
@@ -157,7 +134,7 @@ impl Latencies {
 }
 
 /// [`Latencies`] as they are kept for each second: HdrHistogram's V2 encoding, which leaves empty
-/// buckets out, instead of 188 KB.
+/// buckets out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
     histogram: Vec<u8>,
@@ -169,14 +146,11 @@ pub struct Packed {
 impl Packed {
     /// The values again.
     pub fn unpack(&self) -> Latencies {
-        let histogram = (!self.histogram.is_empty()).then(|| {
-            let read = Deserializer::new().deserialize(&mut self.histogram.as_slice());
+        let histogram = match self.histogram.is_empty() {
+            true => Histogram::default(),
             // `pack` made the bytes, or `from_parts` has tried them.
-            let read: Histogram<u64> = read.expect("bytes of a histogram");
-            let mut histogram = empty();
-            histogram.add(read).expect("histograms of the same bounds");
-            histogram
-        });
+            false => Histogram::decode(&self.histogram).expect("bytes of a histogram"),
+        };
         Latencies {
             histogram,
             sum_us: self.sum_us,
@@ -214,10 +188,7 @@ impl Packed {
         max_us: u64,
     ) -> Option<Self> {
         if !bytes.is_empty() {
-            let read: Histogram<u64> = Deserializer::new()
-                .deserialize(&mut bytes.as_slice())
-                .ok()?;
-            empty().add(read).ok()?;
+            Histogram::decode(&bytes)?;
         }
         Some(Self {
             histogram: bytes,
@@ -231,6 +202,8 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const HOUR_US: u64 = 3_600_000_000;
 
     #[test]
     fn a_percentile_needs_ten_values_beyond_it() {
@@ -251,9 +224,9 @@ mod tests {
         for _ in 0..100 {
             latencies.record(1_000_001);
         }
-        latencies.record(2 * LATENCY_US_MAX);
-        assert_eq!(latencies.sum_us(), 100 * 1_000_001 + 2 * LATENCY_US_MAX);
-        assert_eq!(latencies.max_us(), 2 * LATENCY_US_MAX);
+        latencies.record(2 * HOUR_US);
+        assert_eq!(latencies.sum_us(), 100 * 1_000_001 + 2 * HOUR_US);
+        assert_eq!(latencies.max_us(), 2 * HOUR_US);
         let mut even = Latencies::default();
         (0..1000).for_each(|_| even.record(1_000_001));
         assert_eq!(even.percentile_us(50.0), Some(1_000_001));
@@ -271,7 +244,7 @@ mod tests {
         let unpacked = packed.unpack();
         assert_eq!(unpacked.count(), 6);
         assert_eq!(unpacked.max_us(), 9_999_999);
-        assert_eq!(unpacked.histogram(), latencies.histogram());
+        assert_eq!(unpacked, latencies);
         let nothing = Latencies::default();
         assert_eq!(nothing.pack().unpack(), nothing);
         let bytes = packed.bytes().to_vec();

@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Failure {
     /// The server refused a statement with this SQLSTATE (five ASCII characters).
     Sqlstate([u8; 5]),
-    /// The server answered COMMIT with ROLLBACK, and told no error.
+    /// The server answered COMMIT with ROLLBACK and no error.
     RolledBack,
     /// The connection broke where nothing can have been committed.
     ConnectionLost,
@@ -16,7 +16,7 @@ pub enum Failure {
     ConnectionRefused,
     /// The script found an invariant broken (`\error`).
     Invariant,
-    /// A row was looked for in vain ([`crate::Script::must_find`]); everything was executed.
+    /// A row was looked for without success ([`crate::Script::must_find`]); everything was executed.
     RowMissing,
     /// A command of the script itself went wrong (`\set`, `\shell`, `\gset`…).
     Script,

@@ -5,7 +5,7 @@ use crate::rules::{ErrorClass, ErrorRule};
 
 use super::Then;
 
-/// So many reasons are told apart on a thread; the rest of them is one.
+/// So many reasons are distinguished on a thread; the rest of them is one.
 const REASONS_MAX: usize = 64;
 /// So much of a message is kept.
 const MESSAGE_BYTES_MAX: usize = 4000;
@@ -113,7 +113,7 @@ impl Reasons {
         }
     }
 
-    /// Counts anew; messages stay.
+    /// Counts again; messages stay.
     pub(crate) fn restart(&mut self) {
         for (_, reason) in &mut self.known {
             (reason.retried, reason.ended) = (0, 0);

@@ -4,21 +4,21 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    EndpointRecord, Failure, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome,
-    Reason, Reasons, SlowTransaction, StatementTotals, ThreadUse, TransactionLog, Units, Worst,
+    EndpointRecord, Execution, Executions, Failure, HowEnded, Interval, Lags, Latencies,
+    LoggedTransaction, Outages, Outcome, Reason, Reasons, SlowTransaction, ThreadUse,
+    TransactionLog, Units, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
 use crate::event_loop::Report;
-use crate::program::Program;
 
 const SECOND_NS: Nanos = 1_000_000_000;
 
-/// One thread's books of the present second, and of the statements of the whole phase.
+/// One thread's books of the present second, and executions that were not handed over yet.
 pub(crate) struct Recorder {
     thread: usize,
     interval: Box<Interval>,
-    statements: Vec<Vec<StatementTotals>>,
+    executions: Executions,
     connects: Latencies,
     outages: Outages,
     /// By place; nothing is kept of transactions where there is one place only.
@@ -49,7 +49,6 @@ pub(crate) struct Recorder {
 
 /// What a thread hands over when all of its clients have ended.
 pub(crate) struct Finished {
-    pub(crate) statements: Vec<Vec<StatementTotals>>,
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
     pub(crate) endpoints: Vec<EndpointRecord>,
@@ -61,22 +60,17 @@ pub(crate) struct Finished {
 impl Recorder {
     pub(crate) fn new(
         thread: usize,
-        programs: &[&Program],
-        places: usize,
+        (scripts, places): (usize, usize),
         (with_rate, with_retries): (bool, bool),
         latency_limit_us: Option<u64>,
         log: Option<TransactionLog>,
+        executions: Executions,
         (reports, recycled): (Sender<Report>, Receiver<Box<Interval>>),
     ) -> Self {
-        let totals = |program: &&Program| vec![StatementTotals::default(); program.commands()];
         Self {
             thread,
-            interval: Box::new(Interval::for_scripts(
-                programs.len(),
-                with_rate,
-                with_retries,
-            )),
-            statements: programs.iter().map(totals).collect(),
+            interval: Box::new(Interval::for_scripts(scripts, with_rate, with_retries)),
+            executions,
             connects: Latencies::default(),
             outages: Outages::default(),
             endpoints: vec![EndpointRecord::with_rate(with_rate); places],
@@ -198,22 +192,27 @@ impl Recorder {
 
     /// Books one execution of a command that went well.
     pub(crate) fn command(&mut self, script: usize, command: usize, latency: Nanos) {
-        self.statements[script][command]
-            .latencies
-            .record(micros(latency));
+        let latency_us = micros(latency);
+        self.executed(script, command, HowEnded::Well { latency_us });
     }
 
     /// Books an error in a command.
     pub(crate) fn error(&mut self, script: usize, command: usize, then: Then) {
-        // A script may also go wrong at its end, which is no command.
-        let Some(totals) = self.statements[script].get_mut(command) else {
+        self.executed(script, command, HowEnded::Wrong(then));
+    }
+
+    /// Only those of the measured phase count.
+    #[inline]
+    fn executed(&mut self, script: usize, command: usize, ended: HowEnded) {
+        if !self.is_measuring() {
             return;
-        };
-        match then {
-            Then::Retry => totals.retries += 1,
-            Then::Fail => totals.failures += 1,
-            Then::Abort => totals.aborts += 1,
         }
+        let execution = Execution {
+            script: script as u32,
+            command: command as u32,
+            ended,
+        };
+        self.executions.add(execution, self.thread, &self.reports);
     }
 
     /// Books a try that came to nothing after so long and so many statements.
@@ -332,6 +331,7 @@ impl Recorder {
             self.rotate(now);
             self.hand_over(now);
         }
+        self.executions.hand_over(self.thread, &self.reports);
         let used = cpu_now();
         let used = ThreadUse {
             wall_us: micros(now.saturating_sub(self.phase_begin)),
@@ -342,7 +342,6 @@ impl Recorder {
             lag_p99_us: self.lags.percentile_us(99.0).map(|us| us.round() as u64),
         };
         Finished {
-            statements: self.statements,
             connects: self.connects,
             outages: self.outages,
             endpoints: self.endpoints,
@@ -374,7 +373,7 @@ impl Recorder {
         self.interval.clear();
         self.interval.start_ns = end - self.begin;
         self.interval.warmup = warmup;
-        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Interval(self.thread, ended));
     }
 
@@ -388,10 +387,6 @@ impl Recorder {
             .iter_mut()
             .for_each(EndpointRecord::end_warmup);
         self.reasons.restart();
-        for totals in self.statements.iter_mut().flatten() {
-            totals.latencies.clear();
-            (totals.retries, totals.failures, totals.aborts) = (0, 0, 0);
-        }
     }
 
     /// Seconds are counted from the beginning of a phase; the warm-up's end is a boundary.

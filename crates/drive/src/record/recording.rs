@@ -216,15 +216,6 @@ pub struct StatementTotals {
     pub aborts: u64,
 }
 
-impl StatementTotals {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.latencies.merge(&other.latencies);
-        self.retries += other.retries;
-        self.failures += other.failures;
-        self.aborts += other.aborts;
-    }
-}
-
 /// How long connecting took.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
@@ -286,7 +277,7 @@ pub struct ThreadUse {
     pub user_us: u64,
     /// CPU time in the kernel.
     pub system_us: u64,
-    /// Time in which it could have run and had no CPU; 0 where the kernel does not tell.
+    /// Time in which it could have run and had no CPU; 0 where the kernel does not report.
     pub waited_us: u64,
     /// How late the event loop was for a deadline, at worst.
     pub lag_max_us: u64,
@@ -345,7 +336,7 @@ pub enum End {
     /// It ran to its end.
     #[default]
     Complete,
-    /// Somebody stopped it.
+    /// It was interrupted.
     Interrupted,
     /// Every client had ended before its time.
     AllClientsAborted,

@@ -82,7 +82,7 @@ impl TransactionLog {
         let next = self.recycled.try_recv();
         let next = next.unwrap_or_else(|_| Vec::with_capacity(BATCH));
         let transactions = mem::replace(&mut self.transactions, next);
-        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = reports.send(Report::Logged(thread, transactions));
     }
 }

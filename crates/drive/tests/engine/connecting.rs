@@ -75,7 +75,7 @@ fn a_connection_per_transaction_is_counted_and_not_part_of_latencies() {
     );
     assert!(connections.latencies.mean_us() >= Some(20_000.0));
     let service = recording.measured.all().service;
-    let quickest_us = service.histogram().expect("values").min();
+    let quickest_us = service.histogram().min_us().expect("values");
     assert!(quickest_us < 20_000, "{quickest_us}");
 }
 
@@ -283,7 +283,7 @@ fn a_server_that_speaks_nonsense_ends_the_client_with_a_reason() {
                 let instead: &[u8] = if bytes[0] == b'T' { &[0; 64] } else { bytes };
                 let _ = client.write_all(instead);
             },
-            "perhaps the backend died while processing: ",
+            "lost synchronization with server: got message type \"\\x00\", length 0",
         ),
         (
             |client, bytes| {
@@ -294,7 +294,7 @@ fn a_server_that_speaks_nonsense_ends_the_client_with_a_reason() {
                 };
                 let _ = client.write_all(instead);
             },
-            "malformed ReadyForQuery",
+            "message contents do not agree with length in message type \"Z\"",
         ),
         // Hangs up in the middle of a message.
         (

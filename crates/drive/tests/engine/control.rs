@@ -106,6 +106,10 @@ fn grace_ends_a_transaction_that_hangs_on_a_lock() {
     assert_eq!(failed(&recording, Failure::Interrupted), 1);
     assert_eq!(counts(&recording).total(), 1);
     assert!(elapsed_s < 20.0, "{elapsed_s} s");
+    // The lock is still held, and nothing waits for it any more.
+    let none = "select (count(*) = 0)::int from pg_stat_activity where application_name = 'locked'";
+    wait_until(&mut admin(), none);
+    holder.execute("rollback").unwrap();
 }
 
 #[test]

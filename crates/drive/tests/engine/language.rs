@@ -51,7 +51,7 @@ fn a_text_inside_quotes_ends_the_client_before_anything_is_sent() {
     let (recording, seen) = run(&native(QueryMode::Simple, script));
     assert_eq!(failed(&recording, Failure::Script), 1);
     let expected = "client 0 aborted in command 1 (SQL) of script 0; variable \"t\" holds a text, \
-                    which cannot stand inside quotes or a comment: write :t alone, and it is quoted";
+                    which cannot be inside quotes or a comment: write :t without quotes, pgdyno quotes it";
     assert_eq!(seen.messages, [expected]);
 }
 
@@ -105,7 +105,7 @@ fn a_transaction_that_is_tried_again_keeps_its_numbers() {
             until: transactions(10),
             ..native_with(QueryMode::Prepared, script, savepoint)
         });
-        // Each needs three tries, on average: a number drawn anew would leave a gap.
+        // Each needs three tries, on average: a number drawn again would leave a gap.
         assert!(counts(&recording).retries >= 20);
         let right = "select (count(*) = 40 and min(k) = 1 and max(k) = 40)::int from kept";
         assert_eq!(value(right), 1, "{savepoint:?}");

@@ -6,6 +6,7 @@ mod connecting;
 mod control;
 mod endpoints;
 mod ends;
+mod hostile;
 mod lags;
 mod language;
 mod log;

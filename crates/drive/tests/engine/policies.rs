@@ -615,7 +615,8 @@ fn the_servers_own_retries_are_counted_from_what_a_procedure_returns() {
     });
     assert_eq!(failed(&recording, Failure::Script), 1);
     assert!(
-        seen.messages[0].contains("the variable retries tells the server's retries"),
+        seen.messages[0]
+            .contains("the variable retries should hold the number of the server's retries"),
         "{:?}",
         seen.messages
     );

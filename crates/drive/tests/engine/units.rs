@@ -133,7 +133,7 @@ fn what_tells_of_no_units_fails_its_transaction() {
     for (script, want) in [
         (
             "select 1 as read \\units read\n",
-            "column \"read\" does not tell of work units",
+            "column \"read\" is not about work units",
         ),
         (
             "select 1 as other \\units read write\n",

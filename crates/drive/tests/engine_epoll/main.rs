@@ -10,6 +10,8 @@ mod connecting;
 mod control;
 #[path = "../engine/endpoints.rs"]
 mod endpoints;
+#[path = "../engine/hostile.rs"]
+mod hostile;
 #[path = "../engine/modes.rs"]
 mod modes;
 #[path = "../engine/outages.rs"]

@@ -1,6 +1,8 @@
 //! What the storage layer did during a trial: logical reads, misses of the buffer pool, reads of the
 //! device, log, CPU time, each from whom counts it, and what follows from them.
 
+pub mod example;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -25,11 +27,11 @@ pub struct Accounting {
     pub cpus: Option<u64>,
     /// Counters of the buffer pool.
     pub buffers: Fact<BufferCounters>,
-    /// Reads of tables and indexes by who made them, where the server tells.
+    /// Reads of tables and indexes by who made them, where the server reports.
     pub io: Fact<Vec<IoRow>>,
     /// Bytes of log written.
     pub wal_bytes: Fact<u64>,
-    /// What the device under the server's files did, for whomever.
+    /// What the device under the server's files did (all processes).
     pub device: Fact<DeviceUse>,
     /// CPU time of all the server's processes, in microseconds.
     pub cpu_us: Fact<u64>,

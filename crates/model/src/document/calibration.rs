@@ -85,7 +85,7 @@ pub struct CalibrationLine {
     pub parts: BTreeMap<String, f64>,
     /// Of a miss.
     pub cause: Option<Cause>,
-    /// Why the figure may be worth less than it seems.
+    /// Why the figure is doubtful.
     pub doubts: Vec<String>,
     /// What the server counted.
     pub server_side: Fact<Grown>,
@@ -164,7 +164,7 @@ pub enum Part {
     Network,
     /// Waiting until a change is durable.
     Sync,
-    /// All that makes a change durable, where the wait cannot be told apart.
+    /// The whole commit, where the wait for the disk cannot be measured separately.
     Commit,
     /// What remains of the median: the server at work.
     Server,
@@ -186,7 +186,7 @@ impl Part {
     }
 }
 
-/// Why an expectation was missed, as far as that can be told.
+/// The likely cause of a missed expectation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Cause {

@@ -20,7 +20,7 @@ pub struct Ladder {
     /// The point without its rate.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub point: Value,
-    /// What tells it from the others, for people.
+    /// What distinguishes it from the others, as text.
     pub title: String,
     /// By rate, the lowest first.
     pub loads: Vec<Load>,

@@ -60,7 +60,7 @@ pub struct PageNote {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Vec<String>>"))]
     pub figures: Vec<&'static str>,
-    /// A bold beginning; without it the sentence stands alone.
+    /// A bold prefix, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub title: Option<String>,

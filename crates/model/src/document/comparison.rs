@@ -38,11 +38,11 @@ pub enum ComparedFigure {
         /// Why.
         not_compared: String,
     },
-    /// B beside A.
+    /// B vs. A.
     Compared(Compared),
 }
 
-/// A figure of B beside A's.
+/// A figure of B vs. A's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// A alone.
@@ -118,7 +118,7 @@ impl From<pgdyno_stats::Verdict> for Verdict {
 /// Something that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Differing {
-    /// Where it stands: `server.version`.
+    /// Its position: `server.version`.
     pub what: String,
     /// A's value; `–` where it has none.
     pub a: String,

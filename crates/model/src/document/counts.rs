@@ -74,7 +74,7 @@ pub struct Work {
     pub backoff_us: u64,
     /// Transactions that failed with an error that might be tried again, and were not any more.
     pub given_up: u64,
-    /// Retries that the server made itself, as committed transactions tell.
+    /// Retries that the server made itself, as committed transactions report.
     pub server_retries: u64,
 }
 

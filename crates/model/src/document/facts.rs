@@ -102,7 +102,7 @@ impl Facts {
     }
 }
 
-/// A node of a cluster, as the cluster tells of it.
+/// A node of a cluster, as the cluster reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ClusterNode"))]
 pub struct Node {
@@ -110,7 +110,7 @@ pub struct Node {
     pub id: Option<String>,
     /// `host:port` for clients.
     pub address: String,
-    /// Where it stands.
+    /// Its position.
     pub locality: Option<String>,
     /// What it runs.
     pub version: Option<String>,

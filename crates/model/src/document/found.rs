@@ -45,7 +45,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// The one that tells most about a trial at this pace.
+    /// The most informative one for a trial at this rate.
     pub fn of_pace(rate: Option<f64>) -> Self {
         match rate {
             None => Self::Throughput,
@@ -65,7 +65,7 @@ impl Figure {
 /// What the draws came to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Touched {
+pub struct KeySkew {
     /// Draws that were made.
     pub draws: u64,
     /// Whether the run made more than were replayed.

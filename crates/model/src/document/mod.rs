@@ -13,7 +13,7 @@
 //! A field is `null` where something is not known, and left out where it was not recorded or there
 //! is nothing of the kind. Units are in the names.
 
-mod accounting;
+pub mod accounting;
 pub mod calibration;
 pub mod capacity;
 mod common;
@@ -31,6 +31,7 @@ pub mod repeats;
 pub mod retries_lab;
 mod run;
 pub mod slob_sweep;
+pub mod steadiness;
 pub mod sweep;
 pub mod target;
 mod trial;
@@ -44,18 +45,17 @@ pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use facts::{Facts, Node, Reached, TargetKind};
 pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};
-pub use found::{EndedBy, Figure, ServerCounters, Touched, WarmupEnd};
+pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};
 pub use histogram::{Histogram, Packed};
 pub use latency::Latency;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
-    SeriesKind, SeriesTotal,
 };
 pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
-    ScriptStatements, SlowTransaction, Statement, Steadiness, SteadinessVerdict, Stored, Target,
-    Workload,
+    ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload,
 };
+pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
 pub use verdict::{Gate, GateResult, LimitOf, Link, Proof, RuleRow, RuleState, Verdict};
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::observed::{Kind, Total, mean};
+
 /// All of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Observed {
@@ -22,7 +24,7 @@ pub struct Observed {
     pub gaps: Vec<ObservedGap>,
     /// What happened, in its order.
     pub events: Vec<ObservedEvent>,
-    /// What the server says it did, the dearest first.
+    /// What the server says it did, the most expensive first.
     pub statements: Vec<ObservedStatement>,
     /// By instrument: what else it found out.
     pub facts: BTreeMap<String, BTreeMap<String, Value>>,
@@ -39,21 +41,6 @@ pub struct ObservedBy {
     pub cpu_us: Option<u64>,
 }
 
-/// How the readings of a series are to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub enum SeriesKind {
-    /// As it is at that moment.
-    Gauge,
-    /// The same; a reading that does not speak of it means 0.
-    Sparse,
-    /// Grows: the rate since the reading before.
-    Counter,
-    /// Read before and after only.
-    BeforeAfter,
-}
-
 /// A series with all that was read of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObservedSeries {
@@ -66,26 +53,11 @@ pub struct ObservedSeries {
     /// Its unit.
     pub unit: String,
     /// How it is to be taken.
-    pub kind: SeriesKind,
+    pub kind: Kind,
     /// When and what, in its order.
     pub samples: Vec<(i64, f64)>,
     /// Before and after.
-    pub total: Option<SeriesTotal>,
-}
-
-/// A series before and after.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct SeriesTotal {
-    /// When the first reading was.
-    pub before_at_us: i64,
-    /// What it was.
-    pub before: f64,
-    /// When the last reading was.
-    pub after_at_us: i64,
-    /// What it was; of a counter that was reset, what it would be without.
-    pub after: f64,
-    /// How often a counter was found reset.
-    pub resets: u32,
+    pub total: Option<Total>,
 }
 
 /// What was not seen.
@@ -133,7 +105,7 @@ pub struct ObservedStatement {
     pub time_us: f64,
     /// Rows it gave or changed.
     pub rows: Option<u64>,
-    /// What else the server tells, by its own names.
+    /// What else the server reports, by its own names.
     pub details: BTreeMap<String, f64>,
 }
 
@@ -150,16 +122,8 @@ impl Observed {
 }
 
 impl ObservedSeries {
-    /// The mean of what was read within these times; of a series that is [sparse](SeriesKind::Sparse)
-    /// over so many readings. `None` without any.
+    /// See [`mean`].
     pub fn mean(&self, from_us: i64, to_us: i64, readings: usize) -> Option<f64> {
-        let within = self.samples.iter();
-        let within = within.filter(|(at_us, _)| (from_us..to_us).contains(at_us));
-        let (sum, count) = within.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
-        let count = match self.kind {
-            SeriesKind::Sparse => readings.max(count),
-            _ => count,
-        };
-        (count > 0).then(|| sum / count as f64)
+        mean(self.kind, &self.samples, (from_us, to_us), readings)
     }
 }

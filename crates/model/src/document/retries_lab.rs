@@ -19,7 +19,7 @@ pub struct RetriesLab {
     pub pgdyno: String,
     /// True: a first look.
     pub exploratory: bool,
-    /// The workload's name; `null`: no trial came to its end. So with `variables`, `trial` and `target`.
+    /// The workload's name; `null`: no trial ended. So with `variables`, `trial` and `target`.
     pub workload: Option<String>,
     /// What its clients started with.
     pub variables: Option<BTreeMap<String, String>>,
@@ -29,7 +29,7 @@ pub struct RetriesLab {
     pub target: Option<LabTarget>,
     /// One for each number of clients, isolation level, policy.
     pub points: Vec<LabPoint>,
-    /// What is to be said of all points.
+    /// Remarks on all points.
     pub says: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct LabPoint {
 pub struct LabForm {
     /// Its name.
     pub form: String,
-    /// `null`: no trial came to its end.
+    /// `null`: no trial ended.
     pub goodput_per_s: Option<LabGoodput>,
     /// Of all repeats, from the start of each transaction's first try.
     pub service: Latency,
@@ -90,7 +90,7 @@ pub struct LabForm {
     pub given_up: u64,
     /// Retries by clients.
     pub retries: u64,
-    /// Retries by the server, as transactions tell or as it counts.
+    /// Retries by the server, as transactions report or as it counts.
     pub server_retries: u64,
     /// `null`: nothing was committed.
     pub retries_per_commit: Option<f64>,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, StatementTotals};
 use pgdyno_platform::host;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Counts, Facts, Figure, Latency, TargetKind};
+use super::{Counts, Facts, Latency, TargetKind};
 use crate::State;
 
 /// What was run.
@@ -34,7 +34,7 @@ pub struct Target {
 }
 
 /// The machine that pgdyno ran on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Host {
     /// Its name.
@@ -49,12 +49,14 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
 }
 
-impl From<&host::Host> for Host {
-    fn from(host: &host::Host) -> Self {
+impl Host {
+    /// This one.
+    pub fn read() -> Self {
+        let host = host::Host::read();
         Self {
-            name: host.name.clone(),
-            kernel: host.kernel.clone(),
-            cpu_model: host.cpu_model.clone(),
+            name: host.name,
+            kernel: host.kernel,
+            cpu_model: host.cpu_model,
             cpus: host.cpus,
             memory_bytes: host.memory_bytes,
         }
@@ -66,7 +68,7 @@ impl From<&host::Host> for Host {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum End {
-    /// It ran to its end.
+    /// The trial ended normally.
     Complete,
     /// It was stopped.
     Interrupted,
@@ -88,43 +90,6 @@ impl From<record::End> for End {
             record::End::InvariantBroken => Self::InvariantBroken,
         }
     }
-}
-
-/// Whether a figure was steady over the seconds of the measured time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Steadiness {
-    /// Which figure.
-    pub figure: Figure,
-    /// How many seconds were judged.
-    pub seconds: usize,
-    /// What was found.
-    pub verdict: SteadinessVerdict,
-    /// From the first to the last quarter, as a share.
-    pub change: Option<f64>,
-    /// Of the trend.
-    pub p: Option<f64>,
-    /// From which second on, after a warm-up.
-    pub steady_from_s: Option<usize>,
-    /// The same in words.
-    pub sentence: String,
-}
-
-/// What was found of a figure's seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub enum SteadinessVerdict {
-    /// No trend.
-    Steady,
-    /// A trend.
-    Drifts,
-    /// It begins with a warm-up.
-    WarmUp,
-    /// Too few seconds to say.
-    TooShort,
-    /// Seconds without the figure.
-    Incomplete,
 }
 
 /// The commands of a script.
@@ -363,7 +328,7 @@ pub struct ClientCpu {
     pub us_per_transaction: Option<f64>,
     /// How sockets were waited for: `io_uring`, `epoll`; `null` in trials kept before it was known.
     pub io: Option<String>,
-    /// Where io_uring was looked for in vain: why.
+    /// Where io_uring was looked for without success: why.
     pub why_not_io_uring: Option<String>,
     /// By thread.
     pub threads: Vec<ClientThread>,
@@ -429,7 +394,7 @@ pub struct Stored {
     pub uuid: String,
     /// `complete`, `aborted`, …
     pub state: State,
-    /// Why it did not come to its end.
+    /// Why it did not end.
     pub reason: Option<String>,
     /// When it ended, UTC.
     pub ended: Option<String>,

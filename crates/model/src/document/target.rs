@@ -42,7 +42,7 @@ pub struct Product {
     pub known: bool,
     /// Its version.
     pub version: String,
-    /// What it says of itself.
+    /// What it says about itself.
     pub text: String,
 }
 

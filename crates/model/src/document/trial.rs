@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Observed,
-    Outages, Phase, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction, Steadiness,
-    Stored, Target, Touched, Verdict, Warmup, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, KeySkew,
+    Observed, Outages, Phase, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction,
+    Steadiness, Stored, Target, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -21,7 +21,7 @@ pub struct Run {
     pub started: String,
     /// What was run.
     pub workload: Workload,
-    /// What was asked for.
+    /// The requested warm-up.
     pub trial: TrialSpec,
     /// Where the database was.
     pub target: Target,
@@ -36,7 +36,7 @@ pub struct Run {
     /// The warm-up's, apart from all others.
     pub warmup: Option<Warmup>,
     /// What the draws came to, where scripts say which row they are about.
-    pub touched: Option<Touched>,
+    pub key_skew: Option<KeySkew>,
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounted>,
     /// Of throughput, and with a rate of response time.

@@ -77,7 +77,7 @@ impl Experiment {
 
     /// Waits so long before each trial, when all else is done.
     pub fn settle(mut self, time: Duration) -> Experiment {
-        self.hygiene.settle = time;
+        self.reset.settle = time;
         self
     }
 

@@ -6,8 +6,12 @@
 //! Not here: what each parameter takes, carrying an experiment out.
 
 mod build;
-mod hygiene;
+pub mod calibration;
+pub mod point;
+mod reset;
+pub mod retries_lab;
 mod seconds;
+pub mod slob_sweep;
 mod toml;
 
 use std::collections::BTreeMap;
@@ -19,7 +23,7 @@ use serde_json::Value;
 use crate::spec::secret::{MASK, is_secret_name};
 
 pub use build::{scalar, values};
-pub use hygiene::{Hygiene, Vacuum};
+pub use reset::{Reset, Vacuum};
 pub use seconds::seconds;
 pub use toml::{Commented, Comments};
 
@@ -45,7 +49,7 @@ pub struct Experiment {
     /// Where order and trials take their random numbers from.
     pub seed: Option<i64>,
     /// What happens between trials.
-    pub hygiene: Hygiene,
+    pub reset: Reset,
     /// Whether to find out how much load the system takes.
     pub capacity: Option<Capacity>,
 }
@@ -111,11 +115,12 @@ impl PartialEq for Exclude {
 pub const POINT_NAME: &str = "name";
 
 /// In which order trials run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// All points once, then all again: what drifts hits all points alike. Points that need
     /// different tables are kept apart, so that each table is loaded once.
+    #[default]
     Interleaved,
     /// Drawn.
     Random,
@@ -124,13 +129,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// Each with its word in files.
-    pub const WORDS: [(&'static str, Order); 3] = [
-        ("interleaved", Order::Interleaved),
-        ("random", Order::Random),
-        ("sequential", Order::Sequential),
-    ];
-
     /// Its word in files.
     pub fn word(self) -> &'static str {
         match self {
@@ -165,7 +163,7 @@ impl Experiment {
     /// More trials of each point are a mistake.
     pub const REPEATS_MAX: u32 = 10_000;
 
-    /// The same as it may be kept: secrets among the workload's parameters are masked.
+    /// The same with secrets among the workload's parameters masked, to be kept.
     pub fn without_secrets(mut self) -> Experiment {
         let steps = self.axes.iter_mut().flat_map(|axis| &mut axis.0).flatten();
         let steps = steps.map(|(name, value)| (&*name, value));
@@ -177,14 +175,14 @@ impl Experiment {
         self
     }
 
-    /// The first parameter that has several values and is a secret: which one a trial had would not
-    /// be known afterwards.
+    /// The first secret parameter with several values: afterwards the notebook could not tell which
+    /// one a trial had.
     pub fn varied_secret(&self) -> Option<&str> {
         let several = self.axes.iter().filter(|Axis(steps)| steps.len() > 1);
         several.flat_map(Axis::names).find(|name| is_secret(name))
     }
 
-    /// Whether it says anything of this parameter.
+    /// Whether it sets this parameter.
     pub fn gives(&self, name: &str) -> bool {
         let mut of_axes = self.axes.iter().flat_map(Axis::names);
         self.fixed.contains_key(name) || of_axes.any(|other| other == name)
@@ -200,7 +198,7 @@ impl Experiment {
             repeats: 1,
             order: Order::Interleaved,
             seed: None,
-            hygiene: Hygiene::default(),
+            reset: Reset::default(),
             capacity: None,
         }
     }

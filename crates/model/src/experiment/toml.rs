@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Axis, Exclude, Experiment, Hygiene, Order};
+use super::{Axis, Exclude, Experiment, Order, Reset};
 use crate::spec::{Takes, TrialOption};
 use crate::text::as_typed;
 
@@ -32,7 +32,7 @@ impl Comments {
         }
     }
 
-    /// One more, behind the value of a key: a parameter, `repeats`, `hygiene.settle`,
+    /// One more, behind the value of a key: a parameter, `repeats`, `reset.settle`,
     /// `capacity.slo` and the like.
     pub fn on(mut self, key: &str, text: &str) -> Comments {
         self.of_keys.insert(key.to_owned(), text.to_owned());
@@ -80,7 +80,7 @@ impl Experiment {
         for exclude in &self.excludes {
             writer.exclude(exclude);
         }
-        writer.hygiene(&self.hygiene);
+        writer.reset(&self.reset);
         if let Some(capacity) = self.capacity {
             writer.section("[capacity]");
             writer.line("capacity.slo", "slo", &time(capacity.slo));
@@ -201,46 +201,42 @@ impl Writer<'_> {
     }
 
     /// What differs from the default.
-    fn hygiene(&mut self, hygiene: &Hygiene) {
-        let lines = hygiene_lines(hygiene);
+    fn reset(&mut self, reset: &Reset) {
+        let lines = reset_lines(reset);
         if !lines.is_empty() {
-            self.section("[hygiene]");
+            self.section("[reset]");
         }
         for (key, value) in lines {
-            self.line(&format!("hygiene.{key}"), key, &value);
+            self.line(&format!("reset.{key}"), key, &value);
         }
     }
 }
 
-fn hygiene_lines(hygiene: &Hygiene) -> Vec<(&'static str, String)> {
-    let default = Hygiene::default();
-    let truncate: Vec<Value> = hygiene.truncate.iter().cloned().map(Value::from).collect();
+fn reset_lines(reset: &Reset) -> Vec<(&'static str, String)> {
+    let default = Reset::default();
+    let truncate: Vec<Value> = reset.truncate.iter().cloned().map(Value::from).collect();
     let lines = [
         (
             "truncate",
             list(&truncate),
-            hygiene.truncate != default.truncate,
+            reset.truncate != default.truncate,
         ),
         (
             "vacuum",
-            quoted(hygiene.vacuum.word()),
-            hygiene.vacuum != default.vacuum,
+            quoted(reset.vacuum.word()),
+            reset.vacuum != default.vacuum,
         ),
         (
             "checkpoint",
-            hygiene.checkpoint.to_string(),
-            hygiene.checkpoint != default.checkpoint,
+            reset.checkpoint.to_string(),
+            reset.checkpoint != default.checkpoint,
         ),
         (
             "checkpoint_timeout",
-            time(hygiene.checkpoint_timeout),
-            hygiene.checkpoint_timeout != default.checkpoint_timeout,
+            time(reset.checkpoint_timeout),
+            reset.checkpoint_timeout != default.checkpoint_timeout,
         ),
-        (
-            "settle",
-            time(hygiene.settle),
-            hygiene.settle != default.settle,
-        ),
+        ("settle", time(reset.settle), reset.settle != default.settle),
     ];
     let chosen = lines.into_iter().filter(|(_, _, is_chosen)| *is_chosen);
     chosen.map(|(key, value, _)| (key, value)).collect()
@@ -281,7 +277,7 @@ fn written(name: &str, value: &Value) -> String {
             let seconds = number.as_f64().unwrap_or_default();
             Duration::try_from_secs_f64(seconds).map_or_else(|_| number.to_string(), time)
         }
-        // Of a workload's parameter the fraction tells what kind of number it is.
+        // For a workload's parameter the fraction decides the type of number.
         Value::Number(number) if is_number && !name.contains('.') => {
             let number = number.as_f64().unwrap_or_default();
             format!("{number}")
@@ -350,7 +346,7 @@ mod tests {
             .slo(Duration::from_millis(20));
         let comments = Comments::heading("What it is for.\n\nAnd how.")
             .on("repeats", "of each")
-            .on("hygiene.settle", "at once");
+            .on("reset.settle", "at once");
         let commented = Commented {
             experiment,
             comments,
@@ -398,7 +394,7 @@ settings.work_mem = "4MB"
 clients = [1, 2]
 retry = "none"
 
-[hygiene]
+[reset]
 settle = "0s"    # at once
 
 [capacity]
@@ -416,7 +412,7 @@ slo = "20ms"
             .settle(Duration::from_millis(50))
             .slo(Duration::from_millis(20));
         let json = serde_json::to_value(&experiment).unwrap();
-        assert_eq!(json["hygiene"]["settle_s"], 0.05);
+        assert_eq!(json["reset"]["settle_s"], 0.05);
         assert_eq!(json["order"], "interleaved");
         let back: Experiment = serde_json::from_value(json).unwrap();
         assert_eq!(back, experiment);

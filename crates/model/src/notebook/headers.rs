@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::ScriptRecord;
-use pgdyno_platform::host::Host;
 
-use crate::document::{Facts, TargetKind};
+use crate::document::{Facts, Host, TargetKind};
 use crate::{Exit, Failure, Note, TrialSpec};
 
 /// An experiment, before its first trial.

@@ -129,16 +129,26 @@ impl Observed {
 }
 
 impl Course {
-    /// The mean of what was read within these times; of a series that is [sparse](Kind::Sparse) over
-    /// so many readings. `None` without any.
+    /// See [`mean`].
     pub fn mean(&self, from_us: i64, to_us: i64, readings: usize) -> Option<f64> {
-        let within = self.samples.iter();
-        let within = within.filter(|(at_us, _)| (from_us..to_us).contains(at_us));
-        let (sum, count) = within.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
-        let count = match self.of.kind {
-            Kind::Sparse => readings.max(count),
-            _ => count,
-        };
-        (count > 0).then(|| sum / count as f64)
+        mean(self.of.kind, &self.samples, (from_us, to_us), readings)
     }
+}
+
+/// The mean of what was read of a series within these times; of one that is [sparse](Kind::Sparse)
+/// over so many readings. `None` without any.
+pub fn mean(
+    kind: Kind,
+    samples: &[(i64, f64)],
+    (from_us, to_us): (i64, i64),
+    readings: usize,
+) -> Option<f64> {
+    let within = samples.iter();
+    let within = within.filter(|(at_us, _)| (from_us..to_us).contains(at_us));
+    let (sum, count) = within.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
+    let count = match kind {
+        Kind::Sparse => readings.max(count),
+        _ => count,
+    };
+    (count > 0).then(|| sum / count as f64)
 }

@@ -3,6 +3,7 @@
 
 use super::{Gap, Kind, Series};
 use crate::Note;
+use serde::Serialize;
 
 /// Some of what was read. Numbers of instruments and series are those of the trial.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,7 +16,8 @@ pub struct Batch {
     pub samples: Vec<Sample>,
     /// Before and after; only in the last batch.
     pub totals: Vec<Total>,
-    /// What was not seen; a gap is told when it begins and, with the same number, when it is over.
+    /// What was not observed; a gap is reported when it begins and, with the same number, when it
+    /// ends.
     pub gaps: Vec<Span>,
     /// What happened.
     pub events: Vec<ObservedEvent>,
@@ -65,9 +67,10 @@ pub struct Sample {
 }
 
 /// How a counter stood, or a size was, before and after.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Total {
-    /// The number of its series.
+    /// The number of its series, for the notebook.
+    #[serde(skip)]
     pub series: usize,
     /// When the first reading was.
     pub before_at_us: i64,
@@ -124,7 +127,7 @@ pub struct ServerStatement {
     pub time_us: f64,
     /// Rows it gave or changed.
     pub rows: Option<u64>,
-    /// What else the server tells, by its own names (`shared_blks_read`, `wal_bytes`).
+    /// What else the server reports, by its own names (`shared_blks_read`, `wal_bytes`).
     pub details: Vec<(String, f64)>,
 }
 

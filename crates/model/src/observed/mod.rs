@@ -8,11 +8,13 @@
 mod all;
 mod batch;
 mod gap;
+mod pattern;
 mod series;
 
-pub use all::{Course, Observed, SERVER_CPU};
+pub use all::{Course, Observed, SERVER_CPU, mean};
 pub use batch::{
     Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, ServerStatement, Span, Total,
 };
 pub use gap::Gap;
-pub use series::{Kind, Row, Series};
+pub use pattern::fits;
+pub use series::{Chapter, Kind, Row, Rows, Series};

@@ -1,6 +1,8 @@
-//! What a figure is called, and how it is to be taken.
+//! What a figure is called, and how to interpret it.
 
 use std::borrow::Cow;
+
+use serde::Serialize;
 
 /// A figure over time: what is read, of which part, in which unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,7 +37,9 @@ impl Series {
 }
 
 /// How the readings of a series are to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "SeriesKind"))]
 pub enum Kind {
     /// As it is at that moment. Totals are none.
     Gauge,
@@ -79,9 +83,21 @@ pub struct Row {
     pub kind: Kind,
     /// Where it is from, with versions: `pg_stat_wal.wal_bytes (14+)`.
     pub source: &'static str,
-    /// What it tells, and what its label is, in a clause.
+    /// What it means, and what its label is, in a clause.
     pub what: &'static str,
 }
+
+/// A chapter of the list.
+#[derive(Debug, Clone, Copy)]
+pub struct Chapter {
+    /// What it is about, as its heading says.
+    pub title: &'static str,
+    /// Its series.
+    pub rows: &'static [Row],
+}
+
+/// The row of a series by its name; `None` of one that is not listed, such as those of `--scrape`.
+pub type Rows = fn(&str) -> Option<&'static Row>;
 
 impl Row {
     /// Its series, of the one part there is.

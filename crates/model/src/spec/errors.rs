@@ -17,12 +17,12 @@ pub struct ErrorPolicy {
     #[arg(long)]
     pub verbose_errors: bool,
 
-    /// Connect again when a connection is lost, or cannot be made: to the same endpoint, else to
-    /// the others in turn. Without it the client ends
+    /// Reconnect when a connection is lost or cannot be made: to the same endpoint, else to the
+    /// others in turn. Without it the client ends
     #[arg(long)]
     pub reconnect: bool,
 
-    /// End the whole run at once when a client ends before its time
+    /// Stop the run when a client ends early because of an error
     #[arg(long)]
     pub exit_on_abort: bool,
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The levels; records have their names in SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Isolation {
-    /// PostgreSQL gives the next one
+    /// PostgreSQL treats it as read committed
     #[value(alias = "read uncommitted")]
     #[serde(rename = "read uncommitted")]
     ReadUncommitted,
@@ -16,11 +16,11 @@ pub enum Isolation {
     #[value(alias = "read committed")]
     #[serde(rename = "read committed")]
     ReadCommitted,
-    /// All statements see what was committed before the first
+    /// All statements see what was committed before the first one
     #[value(alias = "repeatable read")]
     #[serde(rename = "repeatable read")]
     RepeatableRead,
-    /// As if one transaction came after the other
+    /// As if transactions ran one after the other
     #[serde(rename = "serializable")]
     Serializable,
 }

@@ -58,21 +58,20 @@ pub struct TrialSpec {
     #[arg(skip)]
     pub tables: Option<String>,
 
-    /// One of the workload's mixes, instead of its scripts' own weights
+    /// Use one of the workload's mixes instead of its scripts' weights
     #[arg(long, value_name = "NAME")]
     pub mix: Option<String>,
 
-    /// Let scripts run programs on this host (\shell, \setshell): whatever they name, as the user
-    /// that runs pgdyno
+    /// Let scripts run any program on this host as the current user (\shell, \setshell)
     #[arg(long)]
     pub allow_shell: bool,
 
-    /// Clients that run at the same time, each on a connection of its own
+    /// Concurrent clients, each with its own connection
     /// [default: 1]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub clients: Option<u32>,
 
-    /// Threads that drive them [default: one a CPU, at most one a client]
+    /// Threads that drive the clients [default: one per CPU, at most one per client]
     #[arg(short = 'j', long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
 
@@ -82,26 +81,27 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub duration: Option<Duration>,
 
-    /// Transactions of each client, instead of a duration
+    /// Transactions per client, instead of a duration
     #[arg(short, long, id = "transactions_per_client", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     #[serde(rename = "transactions_per_client")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub transactions: Option<u64>,
 
-    /// Transactions a second over all clients, started by a Poisson schedule whether or not the
-    /// server keeps up (open loop); latency is then measured from the schedule too
+    /// Target rate in transactions per second over all clients (open loop): transactions start on a
+    /// Poisson schedule whether or not the server keeps up; latency is also measured from the
+    /// scheduled start
     #[arg(short = 'R', long, id = "rate_per_s", value_name = "PER_SECOND", value_parser = rate)]
     #[serde(rename = "rate_per_s")]
     pub rate: Option<f64>,
 
-    /// Run so long before measuring; shown apart and never part of the figures. auto: until it is
-    /// steady, at most a minute, or what auto=LIMIT says
+    /// Run this long before measuring; reported separately, never part of the figures. auto: until
+    /// throughput is steady, for at most one minute or auto=LIMIT
     #[arg(long, value_name = "TIME|auto[=LIMIT]", default_value = "0")]
     #[serde(flatten)]
     #[cfg_attr(test, ts(flatten))]
     pub warmup: Warmup,
 
-    /// Count transactions that take longer as late; with a rate, skip those that are so late
+    /// Count slower transactions as late; with --rate, skip transactions that are already this late
     /// before they start
     #[arg(short = 'L', long, id = "latency_limit_us", value_name = "TIME", value_parser = duration::parse_positive)]
     #[serde(rename = "latency_limit_us", with = "serialized::us")]
@@ -118,41 +118,41 @@ pub struct TrialSpec {
     #[serde(flatten)]
     pub errors: ErrorPolicy,
 
-    /// How statements travel [default: simple, unless the workload needs another]
+    /// Protocol for sending statements [default: simple, unless the workload needs another]
     #[arg(short = 'M', long, value_enum)]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub query_mode: Option<QueryMode>,
 
-    /// The isolation level of the transactions, unless a script says its own; what comes of it is
-    /// read back from the server [default: the server's]
+    /// Isolation level of the transactions, unless a script sets its own; pgdyno reads back which
+    /// level the server uses [default: the server's]
     #[arg(long, value_enum, value_name = "LEVEL")]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub isolation: Option<Isolation>,
 
-    /// Settings of the server, by name. In a sweep; sessions are told those that a session can have.
+    /// Server settings by name, for sweeps. Session settings are set by the clients' sessions.
     #[arg(skip)]
     #[serde(deserialize_with = "serialized::settings::deserialize")]
     pub settings: BTreeMap<String, String>,
 
-    /// A new connection for each transaction
+    /// Open a new connection for each transaction
     #[arg(short = 'C', long = "connect", id = "connection_per_transaction")]
     pub connection_per_transaction: bool,
 
-    /// How pgdyno waits for its sockets: io_uring where the kernel allows it, else epoll, or one of
-    /// them at any rate. PGDYNO_IO says it where this does not
+    /// How pgdyno waits for sockets. auto: io_uring where the kernel allows it, else epoll.
+    /// PGDYNO_IO sets it too
     #[arg(long, value_name = "auto|uring|epoll", value_parser = io_choice, default_value = "auto")]
     #[serde(with = "serialized::io")]
     #[cfg_attr(test, ts(as = "String"))]
     pub io: io::Choice,
 
-    /// Where the random numbers come from: the same seed gives the same transactions
+    /// Seed of the random numbers: the same seed gives the same transactions
     /// [default: from the clock]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub seed: Option<i64>,
 
-    /// Sets one of the workload's parameters (repeatable), such as scale=100; `pgdyno pack list`
-    /// tells them. What is left out is taken from the loaded tables, or else the default
+    /// Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list` shows them.
+    /// Others are read from the loaded tables or have their defaults
     #[arg(
         long = "param",
         id = "params",
@@ -163,15 +163,15 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "BTreeMap<String, String>"))]
     pub params: Vec<String>,
 
-    /// What is observed meanwhile.
+    /// What is observed during the trial.
     #[command(flatten)]
     pub observe: ObserveSpec,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 
-    /// What only compatible commands ask for.
+    /// Options set only by compatible commands.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Compatible::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Compatible>"))]
@@ -201,7 +201,7 @@ impl TrialSpec {
         }
     }
 
-    /// When it ends of itself.
+    /// When the trial ends without an interruption.
     pub fn until(&self) -> Until {
         let counted = self.transactions.and_then(NonZeroU64::new);
         let timed = self.duration.unwrap_or(DURATION_DEFAULT);
@@ -248,7 +248,7 @@ impl TrialSpec {
         self.retry.check()
     }
 
-    /// What tells it from trials that put another load on a server: SHA-256 of the spec, without the
+    /// Identifies the load: SHA-256 of the spec, without the
     /// server, what is observed, and what has no part in the load. In hexadecimal.
     pub fn load_sha256(&self) -> String {
         let load = Self {
@@ -267,7 +267,7 @@ impl TrialSpec {
     }
 }
 
-/// A seed that nobody chose: from the clock, and short enough to be typed again. Results show it.
+/// A default seed from the clock, short enough to type again. Results show it.
 pub fn seed_from_clock() -> i64 {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -15,9 +15,9 @@ use super::secret::Address;
 #[command(next_help_heading = "Observation")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObserveSpec {
-    /// What to read once a second while clients are at work: auto (all that the server and this
-    /// host have), none, or instruments or groups of them by name (pg,host.disk). What cannot be
-    /// seen costs nothing and is told with its reason
+    /// What to read once a second while clients run: auto (everything available on the server and
+    /// this host), none, or names of instruments or groups (pg,host.disk). What is not available is
+    /// listed with the reason
     #[arg(
         long = "observe",
         id = "observe",
@@ -27,22 +27,22 @@ pub struct ObserveSpec {
     #[cfg_attr(test, ts(as = "String"))]
     pub instruments: Wish,
 
-    /// Watch this disk of this host, such as nvme0n1; may be given several times [default: the one
-    /// under the server's data, when that is on this host]
+    /// Observe this disk of this host, such as nvme0n1 (repeatable) [default: the disk of the
+    /// server's data directory, if it is on this host]
     #[arg(long, value_name = "NAME")]
     pub disk: Vec<String>,
 
-    /// Read a Prometheus endpoint once a second too, such as a node_exporter on the server's host:
-    /// node=http://db1:9100/metrics. Filters are metrics' names, * for anything, and values of
-    /// labels: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. A login stands in the URL,
-    /// https://USER:PASSWORD@HOST/PATH, or is a bearer token: token_file=PATH or token_env=NAME
-    /// beside the filters
+    /// Also read a Prometheus endpoint once a second, such as node_exporter on the server's host:
+    /// node=http://db1:9100/metrics. Filters are metric names, with * as wildcard, and label
+    /// values: node_load1,node_disk_*,node_cpu_seconds_total{mode=user}. Log in with
+    /// https://USER:PASSWORD@HOST/PATH, or with a bearer token by adding token_file=PATH or
+    /// token_env=NAME to the filters
     #[arg(long, value_name = "NAME=URL[,FILTER…]")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub scrape: Vec<Address>,
 
-    /// Serve the running trial to a Prometheus: http://ADDR/metrics. A port alone is on this host
-    /// only [default: no]
+    /// Serve metrics of the running trial for Prometheus at http://ADDR/metrics. A port alone
+    /// listens on 127.0.0.1 only [default: off]
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub metrics_listen: Option<SocketAddr>,
@@ -68,7 +68,7 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
     }
     text.parse()
-        .map_err(|_| "an address is written so: 127.0.0.1:9187, or a port alone".to_owned())
+        .map_err(|_| "an address is written as 127.0.0.1:9187, or only a port".to_owned())
 }
 
 /// Which instruments are asked for (`--observe`).
@@ -93,7 +93,7 @@ impl FromStr for Wish {
             [name] if name == "auto" => Ok(Self::Auto),
             [name] if name == "none" => Ok(Self::None),
             names if names.iter().any(|name| name == "auto" || name == "none") => {
-                Err("auto and none stand alone".to_owned())
+                Err("auto and none cannot be combined with names".to_owned())
             }
             names if names.iter().any(String::is_empty) => Err(
                 "auto, none, or names of instruments with commas between them: host,pg.waits"

@@ -17,7 +17,7 @@ use crate::text::as_typed;
 pub struct TrialOption {
     /// As it is typed in an experiment file: `latency_limit`.
     pub name: String,
-    /// Where it stands in the serialized spec: `latency_limit_us`. Of the warm-up the name: it stands in
+    /// Its position in the serialized spec: `latency_limit_us`. Of the warm-up the name: it stands in
     /// two fields.
     pub key: String,
     /// As it is typed on the command line, without its hyphens; `None` for the workload, which stands
@@ -49,9 +49,9 @@ pub enum Takes {
 }
 
 impl TrialOption {
-    /// All of them, in the order of `--help`. The seed is the experiment's, the workload's parameters
-    /// and the server's settings have names of their own, and neither the target nor what is observed
-    /// is part of the load.
+    /// All options, in the order of `--help`. The seed is the experiment's, the workload's
+    /// parameters and the server's settings have names of their own, and neither the target nor
+    /// what is observed is part of the load.
     pub fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<TrialOption>> = OnceLock::new();
         ALL.get_or_init(|| {
@@ -203,7 +203,7 @@ impl TrialOption {
             Takes::Time => "a time such as 60, \"60s\" or \"500ms\"",
             Takes::Text => "a text",
         };
-        format!("{wanted} is wanted, not {value}")
+        format!("expected {wanted}, not {value}")
     }
 }
 
@@ -301,6 +301,12 @@ impl TrialSpec {
                 words.push(format!("--discover={}", url.public()));
             }
             None => {}
+        }
+        for (name, limit) in [
+            ("silence-timeout", self.target.silence_timeout),
+            ("lock-timeout", self.target.lock_timeout),
+        ] {
+            words.extend(limit.map(|limit| format!("--{name}={}", as_typed(limit))));
         }
         let own = &self.target.own;
         let folder = own.pg_bindir.iter();
@@ -429,6 +435,8 @@ mod tests {
             "--url=host=h password=s3cret",
             "--pg-bindir=/x",
             "--pg-user=u",
+            "--silence-timeout=5s",
+            "--lock-timeout=250ms",
         ];
         let spec = typed(&words.map(str::to_owned));
         let kept = serde_json::to_string(&spec).unwrap();
@@ -459,14 +467,14 @@ mod tests {
     fn a_value_that_is_refused_is_refused_with_what_is_taken() {
         for (name, value, want) in [
             ("clients", json!(0), "0 is not in 1..=100000"),
-            ("clients", json!("8"), "a whole number is wanted, not \"8\""),
-            ("clients", json!(1.5), "a whole number is wanted, not 1.5"),
+            ("clients", json!("8"), "expected a whole number, not \"8\""),
+            ("clients", json!(1.5), "expected a whole number, not 1.5"),
             ("duration", json!(0), "it must be longer than nothing"),
             ("duration", json!("1x"), "a duration is a number of seconds"),
             ("duration", json!(true), "a time such as 60"),
             ("query_mode", json!("fast"), "simple, extended, prepared"),
-            ("warmup", json!("auto=1s"), "fewer than 10 s"),
-            ("connect", json!(1), "true or false is wanted, not 1"),
+            ("warmup", json!("auto=1s"), "10 s is the minimum"),
+            ("connect", json!(1), "expected true or false, not 1"),
             ("backoff", json!("linear"), "a backoff is none"),
             ("workload", json!([]), "a pack's name or folder"),
         ] {

@@ -18,9 +18,9 @@ const MAX_TRIES_DEFAULT: u32 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// Nothing: the transaction has failed
+    /// Do not retry: the transaction has failed
     None,
-    /// Roll back, and execute the script again with the same random values
+    /// Roll back and execute the script again with the same random values
     Restart,
     /// Roll back to SAVEPOINT cockroach_restart and execute from there again (CockroachDB)
     Savepoint,
@@ -41,35 +41,34 @@ impl Policy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Args, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RetryPolicy {
-    /// What to do after a serialization failure, a deadlock, and what else this server wants to be
-    /// tried again [default: none; restart with --max-tries]
+    /// What to do after a serialization failure, a deadlock or another error that this server says
+    /// to retry [default: none; restart with --max-tries]
     #[arg(long = "retry", id = "retry", value_name = "POLICY", value_enum)]
     #[serde(rename = "retry", default)]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub policy: Option<Policy>,
 
-    /// Tries of a transaction, the first included; 0: as many as it takes [default: 10 with
+    /// Maximum tries per transaction, including the first; 0: no limit [default: 10 with
     /// --retry, else 1]
     #[arg(long, value_name = "COUNT")]
     #[serde(default)]
     pub max_tries: Option<u32>,
 
-    /// Pauses between tries: none, or exponential=BASE,CAP,JITTER; exponential alone is
-    /// exponential=1ms,1s,full. Jitter: none, equal (half to all of the pause), full (nothing to
-    /// all of it)
+    /// Pauses between tries: none, or exponential=BASE,CAP,JITTER; exponential alone means
+    /// exponential=1ms,1s,full. Jitter: none, equal (50 to 100 % of the pause), full (0 to 100 %)
     #[arg(long, value_name = "PAUSES")]
     #[serde(default, with = "serialized::text")]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub backoff: Option<Pauses>,
 
-    /// Begin no further try so long after a transaction's first one began
+    /// Start no new try this long after the first try of the transaction started
     #[arg(long, id = "retry_deadline_us", value_name = "TIME", value_parser = duration::parse_positive)]
     #[serde(rename = "retry_deadline_us", default, with = "serialized::us")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub retry_deadline: Option<Duration>,
 
-    /// Have the server fail statements that it would not, so that the policy can be seen at work
-    /// (CockroachDB from 22.1 on, with --retry savepoint)
+    /// Make the server inject retry errors, to test the retry policy (CockroachDB 22.1 or later,
+    /// with --retry savepoint)
     #[arg(long)]
     #[serde(default)]
     pub inject_retries: bool,
@@ -86,7 +85,7 @@ impl RetryPolicy {
     }
 
     /// Tries of a transaction, the first included; 0 sets no limit. With `none` nothing else counts:
-    /// in a sweep it stands beside policies to which the rest belongs.
+    /// in a sweep the other options belong to the other policies.
     pub fn tries(&self) -> u32 {
         match self.policy {
             Some(Policy::None) => 1,
@@ -124,7 +123,7 @@ impl RetryPolicy {
         }
     }
 
-    /// What a user who typed it should be told.
+    /// Checks the combination of options.
     ///
     /// # Errors
     /// Options that contradict each other.
@@ -136,20 +135,20 @@ impl RetryPolicy {
         };
         if self.policy == Some(Policy::None) && self.max_tries.is_some_and(|tries| tries != 1) {
             return Err(usage(
-                "--retry none is one try, and --max-tries asks for more: give one of them",
+                "--retry none allows one try, but --max-tries is larger: use only one of them",
             ));
         }
         let has_pauses = self.backoff.is_some_and(|pauses| pauses.0.is_some());
         if !retries && (has_pauses || self.retry_deadline.is_some()) {
             return Err(usage(
-                "--backoff and --retry-deadline are about retries, and there are none",
+                "--backoff and --retry-deadline need retries: add --retry or --max-tries",
             )
             .hint("add --retry restart, or another policy"));
         }
         if self.inject_retries && self.policy != Some(Policy::Savepoint) {
             return Err(usage(
-                "--inject-retries needs --retry savepoint: a transaction that begins again fails \
-                 again, and only one that goes back to the savepoint comes to its end",
+                "--inject-retries needs --retry savepoint: a transaction that restarts from \
+                 BEGIN fails again, only one that rolls back to the savepoint succeeds",
             ));
         }
         Ok(())

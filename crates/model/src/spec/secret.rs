@@ -56,10 +56,10 @@ impl Serialize for Address {
     }
 }
 
-/// What stands in a secret's place.
+/// Replaces a secret.
 pub const MASK: &str = "***";
 
-/// A value as it may be kept and shown: of a name that looks like that of a secret, [`MASK`].
+/// The value to keep and show: [`MASK`] if the name is that of a secret.
 pub fn kept<'v>(name: &str, value: &'v str) -> &'v str {
     match is_secret_name(name) {
         true => MASK,
@@ -67,8 +67,8 @@ pub fn kept<'v>(name: &str, value: &'v str) -> &'v str {
     }
 }
 
-/// Whether what is called so is likely to be a secret: a word of the name is, or ends with, `token`,
-/// `secret`, `password` and the like. `author` and `tokens` are none.
+/// Whether a value of this name is probably a secret: a word of the name is or ends with `token`,
+/// `secret`, `password` or the like. `author` and `tokens` are not.
 pub fn is_secret_name(name: &str) -> bool {
     const ENDS: [&str; 9] = [
         "token",
@@ -90,9 +90,8 @@ pub fn is_secret_name(name: &str) -> bool {
             .any(|word| ENDS.iter().any(|end| word.ends_with(end)))
 }
 
-/// One word of a command line as it may be kept: without the passwords of addresses, and without the
-/// value of `NAME=VALUE` where that looks like a secret, also behind an option (`-Dtoken=x`,
-/// `--param=token=x`).
+/// A word of a command line to keep: without passwords in URLs, and without the value of `NAME=VALUE`
+/// if the name is that of a secret, also after an option (`-Dtoken=x`, `--param=token=x`).
 pub fn word_kept(word: &str) -> String {
     let is_name = |text: &str| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);

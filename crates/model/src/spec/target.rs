@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::secret::Address;
+use super::{duration, serialized};
 
 /// Where the database is. With none of these and none of PGHOST, PGHOSTADDR, PGPORT and PGSERVICE
 /// set, pgdyno uses the server kept by `pgdyno server start`, or starts one of its own.
@@ -15,17 +17,17 @@ use super::secret::Address;
 #[command(next_help_heading = "Target")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TargetSpec {
-    /// Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; what it leaves
-    /// open comes from the PG* environment, as with psql. Without a target in either, pgdyno uses
-    /// its kept server or starts one for this run. Several times, or with a list of hosts: clients
-    /// are dealt over all of them, client i to endpoint i modulo their number
+    /// Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; missing parts come
+    /// from the PG* environment variables, as with psql. Without either, pgdyno uses the server of
+    /// `pgdyno server start` or starts one for this run. Repeated, or with a list of hosts: clients
+    /// are spread over all of them, client i to endpoint i modulo their number
     #[arg(long = "url", id = "url", value_name = "URL")]
     #[serde(rename = "url")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub urls: Vec<Address>,
 
-    /// Use all nodes of the cluster that the server belongs to as endpoints: asked of the server
-    /// in SQL, or of a node's HTTP port (CockroachDB: --discover=http://HOST:8080)
+    /// Use all nodes of the server's cluster as endpoints, found by SQL or through a node's HTTP
+    /// port (CockroachDB: --discover=http://HOST:8080)
     #[arg(
         long,
         value_name = "HTTP_URL",
@@ -36,7 +38,29 @@ pub struct TargetSpec {
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub discover: Option<Discover>,
 
-    /// How a server of pgdyno's own is to be.
+    /// How long the server may stay silent before it answers a query of pgdyno itself; 0: no limit.
+    /// Statements that change or maintain something have no limit [default: 30s]
+    #[arg(long, id = "silence_timeout_s", value_name = "TIME", value_parser = duration::parse)]
+    #[serde(
+        rename = "silence_timeout_s",
+        with = "serialized::s",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
+    pub silence_timeout: Option<Duration>,
+
+    /// How long pgdyno's own statements wait for a lock; not those of the workload
+    /// [default: the server's lock_timeout]
+    #[arg(long, id = "lock_timeout_s", value_name = "TIME", value_parser = duration::parse)]
+    #[serde(
+        rename = "lock_timeout_s",
+        with = "serialized::s",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
+    pub lock_timeout: Option<Duration>,
+
+    /// Options of the private server.
     #[command(flatten)]
     #[serde(flatten)]
     pub own: OwnSpec,
@@ -89,28 +113,28 @@ impl FromStr for Discover {
     }
 }
 
-/// How a PostgreSQL of pgdyno's own is to be, wherever one is started.
+/// Options of a private PostgreSQL server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OwnSpec {
-    /// Where the PostgreSQL server's programs are, for a server of pgdyno's own
+    /// Directory of PostgreSQL's programs, for a private server
     #[arg(long, value_name = "DIR")]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub pg_bindir: Option<PathBuf>,
 
-    /// Setting for a server of pgdyno's own (repeatable), such as shared_buffers=1GB
+    /// Setting of the private server (repeatable), such as shared_buffers=1GB
     #[arg(long, value_name = "NAME=VALUE")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub pg_set: Vec<Address>,
 
-    /// Unprivileged system user that runs a server of pgdyno's own when pgdyno is root
+    /// Unprivileged system user that runs the private server when pgdyno runs as root
     #[arg(long, value_name = "USER")]
     pub pg_user: Option<String>,
 }
 
 impl OwnSpec {
-    /// Whether nothing was said about it.
+    /// Whether no option was given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -13,7 +13,7 @@ use crate::text::as_typed;
 /// The longest that a detected warm-up takes when the user does not say.
 const LIMIT_DEFAULT: Duration = Duration::from_secs(60);
 
-/// What was asked for.
+/// The requested warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Recorded", into = "Recorded")]
 pub enum Warmup {
@@ -52,7 +52,7 @@ impl Default for Warmup {
 }
 
 impl Warmup {
-    /// The longest that it takes.
+    /// The longest time it takes.
     pub fn longest(self) -> Duration {
         match self {
             Self::Given(time) => time,
@@ -84,7 +84,7 @@ impl FromStr for Warmup {
         let least_s = WarmUp::SECONDS_MIN;
         if limit < Duration::from_secs(least_s as u64) {
             return Err(format!(
-                "fewer than {least_s} s do not tell whether it is steady: auto={least_s}s or more"
+                "{least_s} s is the minimum to judge steadiness: auto={least_s}s or more"
             ));
         }
         Ok(Self::Detected { limit })
@@ -100,7 +100,7 @@ impl fmt::Display for Warmup {
     }
 }
 
-/// As it stands in records: two fields of the spec. It is also read by the name and in the form in
+/// As serialized: two fields of the spec. It is also read by the name and in the form in
 /// which it is typed: a number of seconds or a text.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -8,7 +8,7 @@ const UNITS: [&str; 6] = ["bytes", "kB", "MB", "GB", "TB", "PB"];
 
 /// Bytes as PostgreSQL counts and names them: 1 kB is 1,024 bytes.
 ///
-/// Rounded to three digits that count, without noughts at the end, in the largest unit of which
+/// Rounded to three digits that count, without zeros at the end, in the largest unit of which
 /// there is one: `1,023 bytes`, `1.5 kB`, `128 MB`, `7.92 GB`. What would be rounded to 1,024 is 1 of
 /// the next unit.
 pub fn bytes(number: f64) -> String {

@@ -1,4 +1,4 @@
-//! Times: measured ones, spans, estimates, and what somebody typed.
+//! Times: measured times, spans, estimates, and times as typed.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub fn time(us: f64) -> String {
     format!("{} {unit}", significant(us / size_us, 3))
 }
 
-/// A time that somebody asked for, without noughts that nobody typed: `20 ms`, `12.5 ms`, `90 s`.
+/// A requested time without trailing zeros: `20 ms`, `12.5 ms`, `90 s`.
 pub fn asked(time: Duration) -> String {
     let us = time.as_secs_f64() * 1e6;
     let (unit, size_us) = match us {
@@ -50,7 +50,7 @@ pub fn ms_precisely(us: f64) -> String {
     fixed(us / 1e3, 3)
 }
 
-/// Microseconds as milliseconds in little room, without noughts at the end: `0.5`, `2`.
+/// Microseconds as milliseconds in little room, without zeros at the end: `0.5`, `2`.
 pub fn ms_shortly(us: f64) -> String {
     trimmed(&ms_precisely(us)).to_owned()
 }

@@ -83,7 +83,7 @@ impl Asker {
         last
     }
 
-    /// The other client sessions in this database, as far as the server tells.
+    /// The other client sessions in this database, as far as the server reports.
     pub fn others(self, session: &mut Session) -> BTreeSet<String> {
         let rows = admin::rows(session, self.buffers.other_sessions).unwrap_or_default();
         rows.into_iter().flatten().flatten().collect()
@@ -131,7 +131,9 @@ impl Asker {
 
     fn wal(self, session: &mut Session) -> Fact<u64> {
         let Some(sql) = Since::of(self.buffers.wal, self.version) else {
-            return Fact::Unknown("this version does not tell how much log it has written".into());
+            return Fact::Unknown(
+                "this version does not report how much WAL it has written".into(),
+            );
         };
         match admin::value(session, sql) {
             Ok(Some(bytes)) => match bytes.parse() {
@@ -180,7 +182,7 @@ impl Moment {
                 .checked_sub(before)
             {
                 Some(bytes) => Fact::Known(bytes),
-                None => Fact::Unknown("the server's counters were reset meanwhile".to_owned()),
+                None => Fact::Unknown("the server's counters were reset during the run".to_owned()),
             }),
         }
     }

@@ -55,7 +55,7 @@ const LOOKS_MAX: u32 = 20;
 pub fn used_us(postmaster: &Postmaster) -> Fact<u64> {
     for _ in 0..LOOKS_MAX {
         let Some(before) = postmaster.task() else {
-            return Fact::Unknown("the server was started anew meanwhile".to_owned());
+            return Fact::Unknown("the server was restarted during the run".to_owned());
         };
         let children = match children(postmaster.pid) {
             Ok(children) => children,

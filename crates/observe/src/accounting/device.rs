@@ -36,7 +36,7 @@ fn under(directory: &Path) -> Fact<disk::Disk> {
     match read(|disk| (disk.major, disk.minor) == (mount.major, mount.minor)) {
         Some(disk) => Fact::Known(disk),
         None => unknown(format!(
-            "{} lies on {} ({}), which is no block device of this host",
+            "{} is on {} ({}), which is not a block device of this host",
             directory.display(),
             mount.source,
             mount.file_system
@@ -65,7 +65,7 @@ pub fn since(before: Fact<disk::Disk>) -> Fact<DeviceUse> {
         match used {
             Some(used) => Fact::Known(used),
             None => Fact::Unknown(format!(
-                "the counters of {} ran backwards or are gone",
+                "the counters of {} decreased or are gone",
                 before.name
             )),
         }
@@ -86,7 +86,7 @@ mod tests {
         for (facts, want) in [
             (facts(false, "/"), "on another host"),
             (facts(true, "/no/such/directory"), "/no/such/directory: "),
-            (facts(true, "/proc"), "no block device"),
+            (facts(true, "/proc"), "not a block device"),
             (Facts::unknown("not requested"), "not requested"),
         ] {
             match of(&facts) {
@@ -101,7 +101,7 @@ mod tests {
         let Some(disk) = read(|_| true) else {
             pgdyno_testkit::skip!(
                 "counters_that_ran_backwards_are_no_figures",
-                "no block device"
+                "not a block device"
             );
         };
         assert!(since(Fact::Known(disk.clone())).known().is_some());

@@ -1,6 +1,6 @@
 //! What the storage layer did during a trial: logical reads, misses of the buffer pool, reads of
 //! the device, log, CPU time, each from whom counts it, and what follows from them. Counters are
-//! read when all sessions stand and none works yet, and again when all have gone: the server tells
+//! read when all sessions stand and none works yet, and again when all have gone: the server reports
 //! what a session did only when the session says so or ends.
 //!
 //! Not for: series over time (`observe/`), words (`crates/report`).
@@ -8,7 +8,6 @@
 mod buffers;
 mod cpu;
 mod device;
-pub mod example;
 pub mod expected;
 mod reader;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads everything at the barrier and again when the sessions have gone.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use pgdyno_platform::host;
 use pgdyno_platform::proc::disk::Disk;
@@ -14,6 +15,9 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::open::Target;
 use pgdyno_model::Fact;
 use pgdyno_model::document::{Accounting, Facts};
+
+/// How long the server may stay silent after a trial: no result waits longer for it.
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// Ready to read: a session stands, so that reading at the barrier keeps nobody waiting for long.
 pub struct Reader {
@@ -79,6 +83,11 @@ impl Reader {
     /// transaction. `None` when there was no barrier.
     pub fn after(&mut self, elapsed_us: u64, sessions: u64) -> Option<Accounting> {
         let barrier = self.barrier.take()?;
+        if let Some(session) = self.session() {
+            // The trial may have been interrupted.
+            session.clean_up();
+            session.set_answer_timeout(Some(ANSWER_LIMIT));
+        }
         // The device and the CPU before anything that costs them something.
         let device = device::since(barrier.device);
         let cpu_us = match &self.server {
@@ -104,6 +113,9 @@ impl Reader {
             (Fact::Unknown(why), _) => unknown(why),
             (_, Fact::Unknown(why)) => unknown(why.clone()),
         };
+        if let Some(session) = self.session() {
+            session.set_answer_timeout(None);
+        }
         let is_here = self.facts.same_host.known() == Some(&true);
         Some(Accounting {
             elapsed_us,

@@ -4,11 +4,11 @@ use pgdyno_server::Server;
 use pgdyno_session::Session;
 
 use super::*;
-use crate::accounting::example::{counters, example};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::facts;
 use pgdyno_database::open::{self, Target};
 use pgdyno_model::Fact;
+use pgdyno_model::document::accounting::example::{counters, example};
 use pgdyno_model::document::{Accounting, BufferCounters, Facts, UnitCount};
 use pgdyno_model::spec::TargetSpec;
 

@@ -1,4 +1,4 @@
-//! The nodes of a distributed database: what each tells of itself over HTTP, in Prometheus' text. Which
+//! The nodes of a distributed database: what each reports about itself over HTTP, in Prometheus' text. Which
 //! figures, under which names, the dialect knows (`crates/database/src/dialect/metrics`).
 
 mod histogram;
@@ -6,12 +6,11 @@ mod node;
 mod page;
 mod place;
 
-use super::catalog::Chapter;
 use super::{Instrument, Scene};
 use pgdyno_database::dialect::metrics::{
     COCKROACHDB_VARS, Metric, Taken, YUGABYTEDB_MASTER, YUGABYTEDB_SQL, YUGABYTEDB_TSERVER,
 };
-use pgdyno_model::observed::{Kind, Row};
+use pgdyno_model::observed::{Chapter, Kind, Row};
 
 /// The names of the instruments, each of one kind of page.
 pub const INSTRUMENTS: &[&str] = &["crdb.vars", "yb.master", "yb.tserver", "yb.ysql"];

@@ -106,7 +106,7 @@ impl NodePage {
         self.is_nodes(page.number)?;
         if page.used == 0 {
             let (address, path) = (&self.address, self.page.path);
-            let why = format!("{address}{path} has none of the figures that are known");
+            let why = format!("{address}{path} has no known metrics");
             return Err(self.gap(why));
         }
         out.append(of_page);
@@ -206,7 +206,7 @@ mod tests {
     fn a_page_that_is_not_the_nodes_is_not_taken_for_it() {
         for (answer, why) in [
             (ok("node_id 3\nsql_conns 5\n"), "is node 3, not node 2"),
-            (ok("<html>"), "none of the figures"),
+            (ok("<html>"), "no known metrics"),
             (
                 "HTTP/1.1 404 Not Found\r\n\r\n".to_owned(),
                 "the answer is 404",

@@ -152,8 +152,9 @@ impl Cpu {
                         times => format!("{times} times"),
                     }
                 ),
-                remedy: "let the clock be kept by chrony or another that only slows and hastens it"
-                    .to_owned(),
+                remedy:
+                    "use chrony or another time service that slews the clock instead of stepping it"
+                        .to_owned(),
             });
         }
     }
@@ -179,7 +180,7 @@ fn busy(first: State, last: State) -> Vec<Note> {
                 "others than pgdyno and the server used {others:.1} of this host's {cpus} CPUs on \
                  average: the figures are of a shared host"
             ),
-            remedy: "run it again while nothing else runs, or on a host of its own".to_owned(),
+            remedy: "run it again on an idle or dedicated host".to_owned(),
         });
     }
     let steal = mean(last.steal_s, first.steal_s);

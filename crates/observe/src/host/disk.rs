@@ -74,7 +74,7 @@ const QUEUE: Row = row(
     "host.disk.queue",
     "requests",
     Kind::Gauge,
-    "requests under way on average over the second, by disk",
+    "requests in progress on average over the second, by disk",
 );
 const UTIL: Row = row(
     "host.disk.util",

@@ -19,9 +19,8 @@ mod tests;
 pub use clients::ThreadLags;
 pub use scout::Scout;
 
-use super::catalog::Chapter;
 use super::{Instrument, Scene};
-use pgdyno_model::observed::{Gap, Row};
+use pgdyno_model::observed::{Chapter, Gap, Row};
 
 /// The names of its instruments.
 pub const INSTRUMENTS: &[&str] = &[

@@ -58,7 +58,7 @@ const RETRANSMITTED: Row = Row {
     unit: "segments/s",
     kind: Kind::Counter,
     source: "/proc/net/snmp RetransSegs",
-    what: "TCP segments sent again because nobody confirmed them",
+    what: "TCP segments retransmitted",
 };
 
 /// The instrument. An interface belongs to it from the moment when something has gone through it.

@@ -33,7 +33,7 @@ const COUNTS: &str = "SELECT n.nspname || '.' || c.relname, \
     ORDER BY c.relpages DESC, c.oid LIMIT 200";
 
 /// The counts of all tables are dear: they are asked for so often, and when a worker that was seen is
-/// gone. When a vacuum was over the server tells, however late it is asked.
+/// gone. When a vacuum was over the server reports, however late it is asked.
 const COUNTS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Autovacuums since the first reading.

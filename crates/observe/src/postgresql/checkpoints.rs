@@ -1,4 +1,4 @@
-//! Checkpoints as events: when one began and how long it took, as far as the server tells without its
+//! Checkpoints as events: when one began and how long it took, as far as the server reports without its
 //! log.
 //!
 //! The control file names the latest checkpoint that is complete, and the second in which it began;

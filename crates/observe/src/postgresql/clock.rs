@@ -1,4 +1,4 @@
-//! The server's clock beside ours: when something happened that the server tells the time of, and
+//! The server's clock beside ours: when something happened that the server reports the time of, and
 //! whether its clock jumps.
 
 use std::time::{Duration, Instant};

@@ -143,7 +143,7 @@ fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
     ] {
         if off.contains(&setting.to_owned()) {
             let database = pgdyno_session::quote_ident(&connection.database);
-            let gap = Gap::because(format!("{what} are not taken: {setting} is off"))
+            let gap = Gap::because(format!("{what} are not collected: {setting} is off"))
                 .remedy(format!("ALTER DATABASE {database} SET {setting} = on"));
             gaps.insert(setting, gap);
         }

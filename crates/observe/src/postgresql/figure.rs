@@ -8,7 +8,7 @@ use pgdyno_model::observed::{Kind, Row};
 pub struct Figure {
     /// What it is.
     pub row: Row,
-    /// Where it stands; at most one place a version.
+    /// Its position; at most one place a version.
     at: [Option<At>; PLACES_MAX],
 }
 

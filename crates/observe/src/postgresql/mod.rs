@@ -32,9 +32,9 @@ use self::residency::Residency;
 use self::sizes::Sizes;
 use self::statements::Statements;
 use self::waits::Waits;
-use super::catalog::Chapter;
 use super::{Instrument, Scene};
 use pgdyno_database::dialect::ServerView;
+use pgdyno_model::observed::Chapter;
 
 /// Their names.
 pub const INSTRUMENTS: &[&str] = &[

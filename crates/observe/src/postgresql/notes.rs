@@ -45,8 +45,8 @@ pub fn clock_jumped(jump_s: f64) -> Option<Note> {
             "server-clock-jumped",
             Severity::Warning,
             format!(
-                "the server's clock jumped {direction} by {} during the trial: times that the \
-                 server tells, of checkpoints and autovacuum, may be wrong by as much",
+                "the server's clock jumped {direction} by {} during the trial: times reported by \
+                 the server, of checkpoints and autovacuum, may be off by as much",
                 text::seconds(jump_s.abs())
             ),
             "have the clock slewed and not stepped (chronyd, or ntpd without -g) while measuring",

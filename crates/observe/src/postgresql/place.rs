@@ -1,5 +1,5 @@
 //! Where an instrument reads, and its own session with the server: limited in all it may wait for,
-//! and told apart from those that are measured.
+//! and distinguished from those that are measured.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -176,7 +176,7 @@ impl Connection {
         let after = Instant::now();
         let told = told.into_iter().flatten().flatten().next();
         let told = told.and_then(|text| text.parse().ok());
-        let told = told.ok_or_else(|| Error::Usage("the server told no time".to_owned()))?;
+        let told = told.ok_or_else(|| Error::Usage("the server reported no time".to_owned()))?;
         Ok((before, told, after))
     }
 
@@ -220,7 +220,7 @@ pub fn gap(error: &Error, grant: &str) -> Gap {
     }
 }
 
-/// A session that is made anew when it was lost, with what is made ready for it each time.
+/// A session that is created again when it was lost, with what is made ready for it each time.
 pub struct Line<S> {
     place: Place,
     open: Option<(Connection, S)>,

@@ -41,7 +41,7 @@ impl Segments {
                 1 => name,
                 n => format!("{n} switches, the last to {name}"),
             };
-            // Since the last reading; the server does not tell when.
+            // Since the last reading; the server does not report when.
             out.event("wal segment", std::time::Instant::now(), None, text);
         }
         Ok(())

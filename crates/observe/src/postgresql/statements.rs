@@ -1,5 +1,5 @@
 //! What the server did for which statement: the growth of pg_stat_statements over the trial, the
-//! dearest first. Nothing is reset, and no text is read but of those that are told.
+//! most expensive first. Nothing is reset, and no text is read but of those that are told.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -190,8 +190,8 @@ impl Why {
                 is_loaded: Some(false),
                 ..
             } => Gap::because(
-                "the server does not load pg_stat_statements: it takes shared_preload_libraries, a \
-                 restart, and then CREATE EXTENSION pg_stat_statements",
+                "the server does not load pg_stat_statements: add it to \
+                 shared_preload_libraries, restart, and run CREATE EXTENSION pg_stat_statements",
             )
             .remedy(LOAD),
             Self::NotCreated { .. } => Gap::because(format!(
@@ -200,7 +200,7 @@ impl Why {
             .remedy("CREATE EXTENSION pg_stat_statements"),
             // object_not_in_prerequisite_state: "must be loaded via shared_preload_libraries".
             Self::Failed(error) if error.sqlstate() == Some("55000") => {
-                Gap::because("the server does not load pg_stat_statements, which takes a restart")
+                Gap::because("the server does not load pg_stat_statements, which needs a restart")
                     .remedy(LOAD)
             }
             Self::Failed(error) => place::gap(&error, &connection.grant_monitor()),
@@ -306,7 +306,7 @@ fn snapshot(connection: &mut Connection) -> Result<Snapshot, Why> {
 }
 
 /// By how much it has grown; `None` when it was not executed. One with fewer calls than before was
-/// reset or thrown out, and began anew.
+/// reset or thrown out, and started again.
 fn growth(before: Option<&Vec<f64>>, now: &[f64]) -> Option<Vec<f64>> {
     let before = before.filter(|before| before[0] <= now[0]);
     let grown: Vec<f64> = match before {

@@ -159,8 +159,7 @@ impl Waits {
         });
         if all.connections_max > CONNECTIONS_FULL_RATE {
             told["rate_lowered"] = json!(format!(
-                "beyond {CONNECTIONS_FULL_RATE} connections fewer samples are taken, to cost the \
-                 server less than a hundredth of a core"
+                "above {CONNECTIONS_FULL_RATE} connections sampling is less frequent, to use less than 1 % of a core of the server"
             ));
         }
         out.fact(
@@ -205,7 +204,7 @@ fn prepare(connection: &mut Connection) -> Result<Option<Gap>, Error> {
     Ok(connection.blind_to_others("what sessions wait for"))
 }
 
-/// From rows of: event (NULL for whoever is not in a statement), whether another's, sessions, of
+/// From rows of: event (NULL for anyone who is not in a statement), whether another's, sessions, of
 /// which are clients' connections.
 fn sample(rows: Vec<Vec<Option<String>>>, clients: usize) -> Sample {
     let mut sample = Sample::default();
@@ -246,7 +245,7 @@ impl Instrument for Waits {
 
     fn begin(&mut self, _out: &mut Readings) -> Result<(), Gap> {
         self.sample()?;
-        // Nobody is at work yet.
+        // No client is working yet.
         self.second = Second::default();
         self.all = Totals::default();
         Ok(())

@@ -1,44 +1,41 @@
-//! `pgdyno calibrate`: is this infrastructure as fast as it should be, and how does it compare with
-//! others?
+//! `pgdyno calibrate`: checks whether the infrastructure is as fast as expected, and compares
+//! systems.
 
 use std::time::Duration;
 
 use clap::Args;
 
-use super::Verbosity;
 use super::observing::observing;
 use super::pack_args::PackArgs;
-use super::store_args::StoreArgs;
 use crate::screen::Screen;
+use pgdyno_diagnose::calibration::expect::Expectations;
+use pgdyno_diagnose::calibration::growth::Growth;
+use pgdyno_diagnose::calibration::judge::Judged;
+use pgdyno_diagnose::calibration::read::{self, Calibration};
 use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
-use pgdyno_output::JsonArg;
-use pgdyno_output::write_answer;
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_answer};
 use pgdyno_report::calibration;
-use pgdyno_run::calibrate::conduct::{self, Asked, GoOn, Means};
-use pgdyno_run::calibrate::expect::Expectations;
-use pgdyno_run::calibrate::growth::Growth;
-use pgdyno_run::calibrate::judge::Judged;
-use pgdyno_run::calibrate::read::{self, Calibration};
+use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
 use pgdyno_store::Store;
 
 /// What to calibrate, and what to expect.
 #[derive(Debug, Args)]
 #[command(
-    about = "Is this infrastructure as fast as it should be? Four figures with verdicts",
+    about = "Check whether the infrastructure is as fast as expected: four figures with verdicts",
     long_about = "\
-Is this infrastructure as fast as it should be? A round trip, a durable commit, and reads and updates
+Check whether the infrastructure is as fast as expected. A round trip, a durable commit, and reads and updates
 by primary key at one client (YCSB B) are measured and judged by their means; of a miss the likely
 cause is named: network, sync, server or client, by subtraction. When the baseline is met, clients
 are doubled until throughput stops growing.
 
-Tables that are missing are loaded (pgdyno_probe, usertable); without a server to be found pgdyno
-starts one of its own. About a minute and a half, and five seconds for each number of clients.",
+Missing tables (pgdyno_probe, usertable) are loaded; without a server to connect to, pgdyno
+starts a private one. Takes about 90 seconds, plus 5 seconds for each number of clients.",
     after_help = "\
 Examples:
-  pgdyno calibrate                                       a server of pgdyno's own
+  pgdyno calibrate                                       a private server
   pgdyno calibrate postgresql://me@db1/bench --name db1
   pgdyno calibrate -T 10s --only-baseline                quickly
   pgdyno calibrate --expect read=500us,update=1-3ms
@@ -49,8 +46,8 @@ Exit code 1 also means that the baseline is missed: read or update.
 How each verdict is computed: docs/calibrate.md"
 )]
 pub struct CalibrateArgs {
-    /// Where the database is, as with --url: several are the endpoints of one system. The baseline
-    /// is that of the first; more clients are dealt over all
+    /// Server to use, as with --url; several are endpoints of one system. The baseline is measured
+    /// on the first; more clients are spread over all
     #[arg(value_name = "URL", conflicts_with = "compare")]
     pub urls: Vec<String>,
 
@@ -65,12 +62,12 @@ pub struct CalibrateArgs {
     )]
     pub duration: Duration,
 
-    /// What is expected of the means, in milliseconds unless a unit is given: read, update,
+    /// Expected means, in milliseconds unless a unit is given: read, update,
     /// round-trip, commit [default: read=1-2,update=2-4]
     #[arg(long, value_name = "LINE=LOW-HIGH,…", value_delimiter = ',')]
     pub expect: Vec<String>,
 
-    /// Go on with more clients though the baseline is missed
+    /// Continue with more clients even if the baseline is missed
     #[arg(long, conflicts_with = "only_baseline")]
     pub anyway: bool,
 
@@ -78,24 +75,24 @@ pub struct CalibrateArgs {
     #[arg(long)]
     pub only_baseline: bool,
 
-    /// Throughput that grows by less than this share when clients are doubled has stopped growing
+    /// Throughput has stopped growing when doubling the clients adds less than this
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
     pub growth: f64,
 
-    /// The most clients to try
+    /// Largest number of clients to try
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_clients: u32,
 
-    /// What this calibration is called [default: calibrate-HOST:PORT]
+    /// Name of this calibration [default: calibrate-HOST:PORT]
     #[arg(long, value_name = "NAME", conflicts_with = "compare")]
     pub name: Option<String>,
 
-    /// Put systems side by side: calibrations of the notebook by name or UUID, and URLs, which are
-    /// calibrated now
+    /// Compare systems side by side: calibrations in the notebook by name or UUID, and URLs, which
+    /// are calibrated now
     #[arg(long, value_name = "NAME|URL", num_args = 1.., conflicts_with_all = ["url", "discover"])]
     pub compare: Vec<String>,
 
-    /// Where machines find the result.
+    /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
 
@@ -111,7 +108,7 @@ pub struct CalibrateArgs {
     #[command(flatten)]
     pub observe: ObserveSpec,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }
@@ -125,7 +122,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CalibrateArgs {
-    fn asked(&self, verbosity: Verbosity) -> Result<Asked, Failure> {
+    fn options(&self, verbosity: Verbosity) -> Result<CalibrateOptions, Failure> {
         let mut expectations = Expectations::default();
         for text in &self.expect {
             expectations
@@ -142,7 +139,7 @@ impl CalibrateArgs {
                 "--name: a name has at least one letter",
             ));
         }
-        Ok(Asked {
+        Ok(CalibrateOptions {
             observe: observing(&self.observe, verbosity)?,
             name: self.name.clone(),
             duration: self.duration,
@@ -169,12 +166,12 @@ impl CalibrateArgs {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let asked = args.asked(verbosity)?;
+    let options = args.options(verbosity)?;
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
-        let (systems, exit) = compare(args, verbosity, &asked)?;
+        let (systems, exit) = compare(args, verbosity, &options)?;
         let document = calibration::systems(&systems);
         if !args.json.replaces_text() {
             let text = calibration::systems_text(&document.systems);
@@ -183,7 +180,7 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         json_to.write(&document)?;
         return Ok(exit);
     }
-    let (calibration, early) = calibrate(args, verbosity, &asked, args.wanted())?;
+    let (calibration, early) = calibrate(args, verbosity, &options, args.wanted())?;
     let document = calibration::document(&calibration);
     let is_met = document.baseline.map(|baseline| baseline == Baseline::Met);
     if let Some(failure) = early {
@@ -201,7 +198,7 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     if !verbosity.quiet {
         let uuid: String = calibration.experiment.uuid.chars().take(8).collect();
         pgdyno_output::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");
-        if is_met == Some(false) && asked.go_on == GoOn::WhenMet {
+        if is_met == Some(false) && options.go_on == GoOn::WhenMet {
             pgdyno_output::remark!(
                 "pgdyno: note: more clients are not tried before the baseline is met; --anyway tries"
             );
@@ -241,13 +238,13 @@ impl Observer<Outcome> for Titles {
 fn calibrate(
     args: &CalibrateArgs,
     verbosity: Verbosity,
-    asked: &Asked,
+    options: &CalibrateOptions,
     wanted: TargetSpec,
 ) -> Result<(Calibration, Option<Failure>), Failure> {
     let store = args.store.open()?;
-    let mut screen = Screen::new(verbosity.screen());
+    let mut screen = Screen::new(verbosity);
     let conducted = conduct::conduct(
-        asked,
+        options,
         Means {
             wanted,
             notebook: &store,
@@ -264,7 +261,7 @@ fn calibrate(
 fn compare(
     args: &CalibrateArgs,
     verbosity: Verbosity,
-    asked: &Asked,
+    options: &CalibrateOptions,
 ) -> Result<(Vec<Calibration>, Exit), Failure> {
     // A name that is mistyped is told before minutes are spent on a URL.
     let is_url = |called: &str| called.contains("://") || called.contains('=');
@@ -282,10 +279,10 @@ fn compare(
             continue;
         }
         let wanted = TargetSpec {
-            own: args.target.own.clone(),
-            ..TargetSpec::at(called.as_str())
+            urls: vec![called.as_str().into()],
+            ..args.target.clone()
         };
-        let (calibration, early) = calibrate(args, verbosity, asked, wanted)?;
+        let (calibration, early) = calibrate(args, verbosity, options, wanted)?;
         if let Some(failure) = early {
             return Err(failure);
         }

@@ -4,26 +4,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use pgdyno_platform::terminal;
 use pgdyno_stats::CompareOptions;
 use pgdyno_stats::gate::{Figure, Gate, Outcome as GateOutcome};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::store_args::StoreArgs;
 use super::trials_arg::trials as side;
 use pgdyno_model::document::Facts;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
-use pgdyno_output::sorted;
-use pgdyno_output::{answer, write_answer};
+use pgdyno_output::{StoreArgs, answer, sorted, width, write_answer};
 use pgdyno_report::comparison::{self, Compared, METRICS, Pair};
 use pgdyno_report::{documents, markdown, page};
 use pgdyno_run::command_line;
 use pgdyno_store::Store;
-
-/// Where standard output is no terminal.
-const WIDTH_DEFAULT: usize = 110;
 
 /// What to compare, and how.
 #[derive(Debug, Args)]
@@ -31,53 +25,53 @@ const WIDTH_DEFAULT: usize = 110;
 Examples:
   pgdyno compare 3-8 9-14                        trials by their numbers
   pgdyno compare before after                    two experiments, by name, point by point
-  pgdyno compare tag:pg17 tag:pg18 --paired      repeats that were run by turns
+  pgdyno compare tag:pg17 tag:pg18 --paired      interleaved repeats
   pgdyno compare 3-8 9-14 --fail-if 'p99 > +5%, goodput < -3%'
 
-The unit is the repeat: five a side are needed, six for pairs; only complete trials count, and none
-that are excluded. With --fail-if the exit code is 1 when a condition is met or cannot be told.
+A verdict needs five repeats a side, six for --paired; only complete trials count, and none
+that are excluded. With --fail-if the exit code is 1 when a condition is met or cannot be decided.
 How it is computed: docs/statistics.md")]
 pub struct CompareArgs {
     /// An experiment's name or the first characters of its UUID, tag:NAME, or trials: 3-8, 3,5,7
     #[arg(value_name = "A")]
     pub a: String,
 
-    /// The other ones
+    /// The set to compare with A, named the same way
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// Compare the first repeat of A with the first of B, and so on: for repeats that were run by
-    /// turns, so that a drift that both shared cancels out
+    /// Compare the first repeat of A with the first of B, and so on: for interleaved repeats, so
+    /// that shared drift cancels out
     #[arg(long)]
     pub paired: bool,
 
-    /// Fail when a figure got worse: goodput, p50, p90, p95, p99, p99.9, with `>` or `<`, a change
-    /// (+5%, +2ms) or a level (20ms); a comma means or
+    /// Fail when a figure is worse: goodput, p50, p90, p95, p99, p99.9, with `>` or `<`, a change
+    /// (+5%, +2ms) or a level (20ms); separated by commas; one is enough to fail
     #[arg(long, value_name = "GATE")]
     pub fail_if: Option<String>,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 
-    /// As Markdown, for a ticket
+    /// Print Markdown, for a ticket
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 
-    /// Also as one self-contained page, in this file
+    /// Also write one self-contained HTML page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// With --html: replace a file that is no report
+    /// With --html: overwrite a file that is not a report
     #[arg(long, requires = "html")]
     pub force: bool,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     let figures: Vec<Figure<'_>> = METRICS.iter().map(|metric| metric.figure).collect();
     let gate = args.fail_if.as_deref().map(|text| {
@@ -149,10 +143,6 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn width() -> usize {
-    terminal::width().map_or(WIDTH_DEFAULT, usize::from)
-}
-
 /// How a side was measured: that of its first trial.
 #[derive(Serialize)]
 struct Surroundings {
@@ -193,7 +183,7 @@ fn surroundings(store: &Store, pair: &Pair<'_>) -> Result<Vec<(String, String, S
 
 /// What a gate says of all points.
 struct Judged {
-    /// `None` when it cannot be told of one, and none fails.
+    /// `None` when it cannot be determined of one, and none fails.
     passes: Option<bool>,
     words: Vec<String>,
 }

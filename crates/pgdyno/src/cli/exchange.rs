@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Verbosity;
-use super::store_args::StoreArgs;
 use pgdyno_model::notebook::Filter;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::{StoreArgs, Verbosity};
 use pgdyno_store::{Copied, Store};
 
 /// What goes where.
@@ -16,16 +15,16 @@ use pgdyno_store::{Copied, Store};
 Examples:
   pgdyno export -o all.sqlite                  every trial
   pgdyno export 12 13 disks -o some.sqlite     two trials, and the experiment \"disks\"
-  pgdyno ls --store some.sqlite                what is written is a store like any other")]
+  pgdyno ls --store some.sqlite                the file is a notebook like any other")]
 pub struct ExportArgs {
     /// Trials (number, or the first characters of the UUID) and experiments (name, or the first
     /// characters of the UUID) [default: everything]
     #[arg(value_name = "TRIAL|EXPERIMENT")]
     pub what: Vec<String>,
-    /// The file to write; there must be none
+    /// The file to write; it must not exist
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -67,15 +66,15 @@ fn meant(store: &Store, called: &str) -> Result<Vec<i64>, Failure> {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno import from-the-lab.sqlite    adds what is new; a second time does nothing
+  pgdyno import from-the-lab.sqlite    adds new trials; a second time does nothing
 
-Trials are known by their UUIDs. Their numbers are new ones; notes and tags of trials that are there
-already stay as they are.")]
+Trials are identified by their UUIDs and get new numbers; notes and tags of trials that already exist
+do not change.")]
 pub struct ImportArgs {
-    /// Another store, such as `pgdyno export` writes
+    /// A notebook file, such as `pgdyno export` writes
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }

@@ -4,18 +4,17 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
-use super::Verbosity;
 use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
+use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use pgdyno_model::spec::{duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
-use pgdyno_output::write_answer;
+use pgdyno_output::{Verbosity, write_answer};
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
 
@@ -28,14 +27,14 @@ const WIDTH: usize = 110;
 /// What can be asked.
 #[derive(Debug, Subcommand)]
 pub enum LabVerb {
-    /// In which form does a transaction bear contention best here?
+    /// Compare ways to write a transaction under contention
     #[command(long_about = "\
-In which form does a transaction bear contention best here? The same transaction is run in the forms
-in which people rewrite it, tried again when the server says so, in turn and for a few seconds each,
-and the forms are put side by side: goodput, latency from the first try, retries, work thrown away.
+Compare ways to write a transaction under contention. The same transaction is run in several forms,
+in turn and for a few seconds each, with retries, and the forms are compared side by side: goodput,
+latency from the first try, retries, work thrown away.
 
-At scale 1, which is loaded when there are no tables yet, all clients want the same branch: as much
-contention as there can be. --param scale=N has N branches.")]
+At scale 1, which is loaded when there are no tables yet, all clients update the same branch row: maximum
+contention. --param scale=N has N branches.")]
     Retries(RetriesArgs),
 }
 
@@ -47,20 +46,20 @@ The forms (mixes of the workload; pgdyno pack show tpcb has them as files):
   batch        all statements in one message of the simple protocol
   cte          one statement: updates and insert within WITH
   pipeline     all statements sent before the first answer is read
-  for-update   the row that is wanted most is locked first
-  procedure    a procedure on the server that tries again by itself
+  for-update   the most contended row is locked first
+  procedure    a procedure on the server that retries by itself
 
 Examples:
-  pgdyno lab retries                                  a server of pgdyno's own, two minutes
+  pgdyno lab retries                                  a private server, two minutes
   pgdyno lab retries --isolation serializable         where conflicts become retries
   pgdyno lab retries --url postgresql://me@db1/bench -c 8,64 --repeat 5
   pgdyno lab retries --forms statements,cte -T 30s --workload simple-update
-  pgdyno lab retries --full --print > mine.toml       all of it, to change and sweep
+  pgdyno lab retries --full --print > mine.toml       the full experiment, to change and sweep
   pgdyno lab retries --json=retries.json
 
 What each form is for, and how to read the table: docs/retries.md")]
 pub struct RetriesArgs {
-    /// The transaction: of tpcb, or of simple-update, where no row is wanted by everybody
+    /// The workload: tpcb, or simple-update, which has no row that all clients update
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(WORKLOADS), default_value = WORKLOADS[0])]
     pub workload: String,
 
@@ -95,8 +94,8 @@ pub struct RetriesArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
 
-    /// Also compare retry policies, isolation levels, more numbers of clients, and with and without
-    /// foreign keys: hours
+    /// Also compare retry policies, isolation levels, more numbers of clients, and foreign keys;
+    /// takes hours
     #[arg(long)]
     pub full: bool,
 
@@ -132,7 +131,7 @@ impl RetriesArgs {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let LabVerb::Retries(args) = verb;
     let made = args.lab()?.experiment();
@@ -156,8 +155,8 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
     }
     let mut results = Results::default();
-    let mut screen = Screen::new(verbosity.screen());
-    let mut lines = Lines::on_stderr(verbosity.screen());
+    let mut screen = Screen::new(verbosity);
+    let mut lines = Lines::on_stderr(verbosity);
     let ended = conduct::conduct(
         plan,
         Means {

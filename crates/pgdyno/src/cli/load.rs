@@ -2,66 +2,65 @@
 
 use clap::Args;
 
-use super::Verbosity;
 use super::pack_args::PackArgs;
 use pgdyno_database::open;
 use pgdyno_model::spec::{TargetSpec, secret};
 use pgdyno_model::{Exit, Failure, text};
-use pgdyno_output::answer;
+use pgdyno_output::{Verbosity, answer};
 use pgdyno_workload::filling::{Connections, Method};
 use pgdyno_workload::loader::{self, How, Loaded, Request, Watch};
 use pgdyno_workload::params::Params;
-use pgdyno_workload::resolve;
+use pgdyno_workload::{refusal, resolve};
 
 /// What to load, and where.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno server start                             a server that keeps what is loaded
+  pgdyno server start                             a server that keeps loaded tables
   pgdyno load tpcb --param scale=100
-  pgdyno load tpcb --param scale=200 --replace    instead of what pgdyno loaded before
+  pgdyno load tpcb --param scale=200 --replace    replaces tables that pgdyno loaded
   pgdyno load ycsb --param recordcount=10000000 --jobs 8     eight connections fill the table
   pgdyno load ./mine --url postgresql://me@db1/bench
 
-Tables that pgdyno did not make (by `pgbench -i`, say) are used when they fit, and
+Tables that pgdyno did not create (by `pgbench -i`, say) are used when they fit, and
 dropped only when --drop-tables names them.
-A load that was interrupted goes on where it ended, for workloads whose rows go in by ranges.")]
+An interrupted load continues where it stopped, for workloads that load by ranges.")]
 pub struct LoadArgs {
     /// A workload's name (`pgdyno pack list`), or the path of a folder with a pack.toml
     #[arg(value_name = "WORKLOAD")]
     pub pack: String,
 
-    /// Load the tables as this mix of the workload wants them, where mixes differ in that
+    /// Load the tables for this mix, if mixes need different tables
     #[arg(long, value_name = "NAME")]
     pub mix: Option<String>,
 
-    /// Drop the workload's tables that pgdyno made earlier, and load anew
+    /// Drop the workload's tables that pgdyno created, and load them again
     #[arg(long)]
     pub replace: bool,
 
-    /// Drop these tables of the workload, whoever made them, and load anew
+    /// Drop these tables of the workload, even if pgdyno did not create them, and load again
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub drop_tables: Vec<String>,
 
-    /// Connections that fill a table at the same time [default: one a CPU, at most 8, for workloads
-    /// whose rows go in by ranges, such as ycsb; else 1]
+    /// Parallel connections that fill a table [default: one per CPU, at most 8, for workloads that
+    /// load by ranges, such as ycsb; else 1]
     #[arg(short, long, visible_alias = "threads", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// How rows travel
+    /// How rows are sent
     #[arg(long, value_enum, default_value_t = Method::Copy)]
     pub method: Method,
 
-    /// How the workload is to be.
+    /// Parameters of the workload.
     #[command(flatten)]
     pub workload: PackArgs,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let pack = resolve::typed_pack(&args.pack)?;
     let usage = |e| Failure::with(Exit::Usage, e);
@@ -69,7 +68,7 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;
     let params = Params::parse(&pack, mix, &args.workload.param).map_err(usage)?;
     let values = params.or_defaults(&pack);
-    if let Some(why) = pack.refuses(None, None, &values).map_err(Failure::new)? {
+    if let Some(why) = refusal::of_tables(&pack, &values).map_err(Failure::new)? {
         return Err(usage(why));
     }
     let Some(target) = open::existing(&args.target)? else {
@@ -119,7 +118,7 @@ fn summary(name: &str, loaded: &Loaded) -> String {
         How::NoTables => format!("{name} needs no tables"),
         How::LoadedBefore => format!("{name} is already loaded{values}"),
         How::MadeByOthers => {
-            format!("{name}: the tables are there, not made by pgdyno, and fit{values}")
+            format!("{name}: using existing tables that pgdyno did not create{values}")
         }
         How::LoadedNow => {
             let rows: u64 = loaded.rows.iter().map(|(_, n)| n).sum();

@@ -6,15 +6,13 @@ use clap::Args;
 use pgdyno_platform::terminal;
 use serde_json::Value;
 
-use super::Verbosity;
 use super::rows_args::RowsArgs;
-use super::store_args::StoreArgs;
 
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::spec::duration;
 use pgdyno_model::stamp::stamp;
 use pgdyno_model::{Exit, Failure, State, text};
-use pgdyno_output::write_answer;
+use pgdyno_output::{StoreArgs, Verbosity, write_answer};
 use pgdyno_report::table::{Table, one_line};
 use pgdyno_store::Store;
 
@@ -34,39 +32,39 @@ Examples:
 A trial is named by its number or by the first characters of its UUID:
   pgdyno show 12; pgdyno note 12 'new disks'; pgdyno exclude 12 --reason 'backup was running'")]
 pub struct LsArgs {
-    /// The experiments instead of the trials
+    /// List experiments instead of trials
     #[arg(long, conflicts_with_all = ["experiment", "workload", "tag", "state", "since"])]
     pub experiments: bool,
-    /// Of this experiment: its name, or the first characters of its UUID
+    /// Only trials of this experiment: its name, or the first characters of its UUID
     #[arg(long, value_name = "EXPERIMENT")]
     pub experiment: Option<String>,
-    /// With this workload
+    /// Only trials of this workload
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// With this tag; several times: with all of them
+    /// Only trials with this tag; repeated: with all of them
     #[arg(long, value_name = "TAG")]
     pub tag: Vec<String>,
-    /// In this state
+    /// Only trials in this state
     #[arg(long, value_enum)]
     pub state: Option<State>,
-    /// Begun since: a date (2026-01-31, UTC), a time (2026-01-31T12:00:00Z), or so long ago (12h,
-    /// 7d)
+    /// Only trials started since a date (2026-01-31, UTC), a time (2026-01-31T12:00:00Z), or an age
+    /// (12h, 7d)
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub since: Option<String>,
-    /// At most so many, the newest ones; 0: all [default: 50, with --json and --csv all]
+    /// Maximum number of trials, newest first; 0: all [default: 50, with --json and --csv all]
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<u64>,
     /// In what form.
     #[command(flatten)]
     pub rows: RowsArgs,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
 fn since(text: &str) -> Result<String, String> {
     let wrong = || {
-        "when is a date (2026-01-31), a time (2026-01-31T12:00:00Z), or so long ago (30m, 12h, 7d)"
+        "WHEN is a date (2026-01-31), a time (2026-01-31T12:00:00Z), or an age (30m, 12h, 7d)"
             .to_owned()
     };
     let ago = match text.strip_suffix('d').map(str::parse::<f64>) {
@@ -85,7 +83,7 @@ fn since(text: &str) -> Result<String, String> {
     time.map(stamp).ok_or_else(wrong)
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let for_programs = args.rows.is_for_programs();

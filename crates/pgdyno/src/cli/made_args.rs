@@ -3,34 +3,33 @@
 use clap::Args;
 
 use super::pack_args::PackArgs;
-use super::store_args::StoreArgs;
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_output::JsonArg;
+use pgdyno_output::{JsonArg, StoreArgs};
 
 /// What can be said of an experiment that pgdyno makes, whatever it asks.
 #[derive(Debug, Args)]
 pub struct MadeArgs {
-    /// Where the random numbers come from [default: from the clock]
+    /// Seed of the random numbers [default: from the clock]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub seed: Option<i64>,
 
-    /// Show the experiment as TOML for `pgdyno sweep`, and do nothing
+    /// Print the experiment as TOML for `pgdyno sweep` and exit
     #[arg(long, conflicts_with = "json")]
     pub print: bool,
 
-    /// Where machines find the result.
+    /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How the workload is to be.
+    /// Parameters of the workload.
     #[command(flatten)]
     pub pack: PackArgs,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }

@@ -5,29 +5,28 @@ use std::io::{self, BufRead};
 use clap::Args;
 use pgdyno_platform::terminal;
 
-use super::store_args::StoreArgs;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::{answer, write_remark};
+use pgdyno_output::{StoreArgs, answer, write_remark};
 use pgdyno_store::Store;
 
 /// A note.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno note 12 'after the new disks'    in place of the note it had
+  pgdyno note 12 'after the new disks'    replaces its note
   pgdyno note 12                          prints it
-  pgdyno note 12 --clear                  takes it away")]
+  pgdyno note 12 --clear                  removes it")]
 pub struct NoteArgs {
     /// The trial's number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
     pub trial: String,
-    /// What there is to say of it
+    /// The note's text
     #[arg(value_name = "TEXT")]
     pub text: Option<String>,
-    /// Take the note away
+    /// Remove the note
     #[arg(long, conflicts_with = "text")]
     pub clear: bool,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -49,20 +48,20 @@ pub fn note(args: &NoteArgs) -> Result<Exit, Failure> {
 #[command(after_help = "\
 Examples:
   pgdyno tag 12 baseline before-upgrade    adds two
-  pgdyno tag 12 --remove baseline          takes one away
+  pgdyno tag 12 --remove baseline          removes one
   pgdyno tag 12                            prints them
-  pgdyno ls --tag baseline                 finds the trial by it")]
+  pgdyno ls --tag baseline                 lists trials with a tag")]
 pub struct TagArgs {
     /// The trial's number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
     pub trial: String,
-    /// Words to find it by
+    /// Tags to add
     #[arg(value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Take this one away
+    /// Remove this tag
     #[arg(long, value_name = "TAG")]
     pub remove: Vec<String>,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -93,21 +92,21 @@ pub fn tag(args: &TagArgs) -> Result<Exit, Failure> {
 #[command(after_help = "\
 Examples:
   pgdyno exclude 12 --reason 'a backup was running'
-  pgdyno exclude 12 --include                         it counts again
+  pgdyno exclude 12 --include                         includes it again
 
-An excluded trial stays, and its reason with it; figures over several trials leave it out.")]
+An excluded trial stays in the notebook with its reason; figures over several trials leave it out.")]
 pub struct ExcludeArgs {
     /// The trial's number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
     pub trial: String,
-    /// Why it does not count
+    /// Why it is excluded
     #[arg(long, value_name = "TEXT", required_unless_present = "include", conflicts_with = "include",
           value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub reason: Option<String>,
-    /// It counts again
+    /// Include it in results again
     #[arg(long)]
     pub include: bool,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -127,16 +126,16 @@ Examples:
   pgdyno rm 12 13          asks first
   pgdyno rm 12 13 --yes    does not
 
-What is removed is gone for good. A trial that only does not count is better excluded:
+Deleted trials cannot be restored. To leave a trial out of results, exclude it instead:
   pgdyno exclude 12 --reason 'a backup was running'")]
 pub struct RmArgs {
     /// Numbers, or the first characters of UUIDs
     #[arg(value_name = "TRIAL", required = true)]
     pub trials: Vec<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -161,7 +160,7 @@ pub fn rm(args: &RmArgs) -> Result<Exit, Failure> {
 
 fn agreed(store: &Store, numbers: &[i64]) -> Result<bool, Failure> {
     if !terminal::stdin_is_terminal() {
-        let text = "rm asks before it removes, and there is no terminal to ask at";
+        let text = "rm asks for confirmation, and there is no terminal";
         return Err(Failure::with(Exit::Usage, text).hint("say so: --yes"));
     }
     for number in numbers {

@@ -12,7 +12,6 @@ pub mod marks;
 mod observing;
 pub mod pack;
 pub mod pack_args;
-pub mod pgio;
 pub mod report;
 pub mod rerun;
 pub mod restore;
@@ -22,19 +21,17 @@ pub mod server;
 pub mod show;
 pub mod slob;
 pub mod sql;
-pub mod store_args;
 pub mod sweep;
 pub mod target;
 mod trials_arg;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
-use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_platform::terminal;
+use pgdyno_database::waiting;
 
-use crate::screen::Form;
+use crate::screen::Screen;
 use pgdyno_model::{Exit, Failure, exit};
-use pgdyno_output::Loading;
+use pgdyno_output::Verbosity;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -55,41 +52,6 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// How much to say on standard error; results are printed either way.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub struct Verbosity {
-    /// Say more; twice for all
-    #[arg(short, long, global = true, action = ArgAction::Count)]
-    pub verbose: u8,
-    /// No progress, only results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub quiet: bool,
-}
-
-impl Verbosity {
-    /// How a run is shown while it goes on.
-    pub fn screen(self) -> Form {
-        match (self.quiet, terminal::stderr_is_terminal()) {
-            (true, _) => Form::Quiet,
-            (false, true) => Form::Bar,
-            (false, false) => Form::Lines,
-        }
-    }
-
-    /// How a load reports.
-    pub fn progress(self) -> Loading {
-        match self.quiet {
-            true => Loading::quiet(),
-            false => Loading::new(terminal::stderr_is_terminal()),
-        }
-    }
-}
-
-/// Catches Ctrl-C and SIGTERM from here on, so that they end what is under way in good order.
-pub fn interrupts() -> Result<&'static Interrupts, Failure> {
-    Interrupts::install().map_err(|e| Failure::new(format!("could not catch interrupts: {e}")))
-}
-
 /// What pgdyno can be told to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
@@ -97,59 +59,59 @@ pub enum Verb {
     Run(Box<run::RunArgs>),
     /// Measure a matrix of trials from a file or preset, with repeats, in order
     Sweep(sweep::SweepArgs),
-    /// Is this infrastructure as fast as it should be? Four figures with verdicts
+    /// Check whether the infrastructure is as fast as expected: four figures with verdicts
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Which form of a transaction bears contention best on this server
+    /// Compare ways to write a transaction under contention
     #[command(subcommand)]
     Lab(lab::LabVerb),
-    /// Random blocks: where the caches end, and what a logical read costs
+    /// Read random blocks: find the cache sizes and the cost of a logical read
     #[command(subcommand)]
     Slob(slob::SlobVerb),
-    /// Put back settings that a sweep which died had changed
+    /// Restore server settings left changed by a crashed sweep
     Restore(restore::RestoreArgs),
-    /// Create and fill a workload's tables, without running it
+    /// Create and fill a workload's tables without running it
     Load(load::LoadArgs),
-    /// What a server is: product, nodes, isolation in effect, what is different, what can be seen
+    /// Describe a server: product, nodes, isolation levels, differences, what can be observed
     Target(target::TargetVerbArgs),
     /// List the workloads, or show one to copy and change
     #[command(subcommand)]
     Pack(pack::PackVerb),
-    /// Keep a PostgreSQL server of pgdyno's own across runs
+    /// Keep a private PostgreSQL server running between runs
     #[command(subcommand)]
     Server(server::ServerVerb),
     /// List the trials of the notebook
     Ls(ls::LsArgs),
     /// Show a trial's result again
     Show(show::ShowArgs),
-    /// Run a trial of the notebook once more, as it was asked for
+    /// Run a trial from the notebook again with the same options
     Rerun(Box<rerun::RerunArgs>),
-    /// Write down something about a trial
+    /// Add a note to a trial
     Note(marks::NoteArgs),
-    /// Give trials words to find them by
+    /// Tag trials to find them later
     Tag(marks::TagArgs),
-    /// Let a trial not count, with a reason
+    /// Exclude a trial from results, with a reason
     Exclude(marks::ExcludeArgs),
-    /// Remove trials for good
+    /// Delete trials permanently
     Rm(marks::RmArgs),
-    /// Copy trials into a new store
+    /// Copy trials into a new notebook file
     Export(exchange::ExportArgs),
-    /// Add the trials of another store
+    /// Add the trials of another notebook file
     Import(exchange::ImportArgs),
-    /// Ask the notebook anything, in SQL
+    /// Query the notebook in SQL
     Sql(sql::SqlArgs),
-    /// A trial, an experiment or a set of trials as one page to look at
+    /// Write a trial, an experiment or a set of trials as one HTML page
     Report(report::ReportArgs),
-    /// Two sets of trials beside each other, with intervals and a verdict
+    /// Compare two sets of trials, with intervals and a verdict
     Compare(compare::CompareArgs),
-    /// pgio's setup and run, from its own pgio.conf, with honest figures (also by that name)
+    /// pgio's setup and run, from a pgio.conf (also when called as pgio)
     #[command(subcommand)]
-    Pgio(pgio::PgioVerb),
-    /// pgbench 18, to the letter: the same options, texts and statements (also by that name)
+    Pgio(pgdyno_compat_pgio::PgioVerb),
+    /// pgbench 18: the same options, output and statements (also when called as pgbench)
     Pgbench(Compatible),
-    /// The same as YugabyteDB's ysql_bench (also by that name)
+    /// YugabyteDB's ysql_bench (also when called as ysql_bench)
     #[command(name = "ysql_bench")]
     YsqlBench(Compatible),
-    /// cockroach's workload command: init, run and check ycsb (also by that name)
+    /// cockroach's workload command: init, run and check ycsb (also when called as workload)
     Workload(Compatible),
 }
 
@@ -170,20 +132,20 @@ fn after_help() -> String {
     format!(
         "\
 Examples:
-  pgdyno run tpcb                             load and measure a server of pgdyno's own
+  pgdyno run tpcb                             load and measure a private PostgreSQL server
   pgdyno run tpcb -c 8 -T 60 --url postgresql://me@db1/bench
   pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
-  pgdyno calibrate postgresql://me@db1/bench  is this infrastructure as fast as it should be
-  pgdyno lab retries                          which form of a transaction bears contention best
-  pgdyno slob sweep                           where the caches end, what a logical read costs
+  pgdyno calibrate postgresql://me@db1/bench  check whether the infrastructure is as fast as expected
+  pgdyno lab retries                          compare ways to write a transaction under contention
+  pgdyno slob sweep                           find the cache sizes and the cost of a logical read
   pgdyno load tpcb --param scale=100          create and fill the tables only
-  pgdyno target postgresql://me@db1/bench     what is there, and what pgdyno makes of it
-  pgdyno pack show tpcb --to mine             a workload to copy and change: pgdyno run ./mine
-  pgdyno ls; pgdyno show 12                   what was measured before
-  pgdyno report 12 -o slow.html               the same as a page, with pictures and reasons
-  pgdyno server start                         a server that stays for the next runs
-  pgdyno pgbench -c 8 -T 60 bench             what pgbench would do and say
+  pgdyno target postgresql://me@db1/bench     product, nodes, isolation levels, what can be observed
+  pgdyno pack show tpcb --to mine             copy a workload to change it: pgdyno run ./mine
+  pgdyno ls; pgdyno show 12                   list trials, show one
+  pgdyno report 12 -o slow.html               the same as an HTML page with charts
+  pgdyno server start                         a server that keeps running for the next runs
+  pgdyno pgbench -c 8 -T 60 bench             the same as pgbench
 
 {}",
         exit::HELP
@@ -192,6 +154,9 @@ Examples:
 
 /// Does what the command line says.
 pub fn open(cli: Cli) -> Result<Exit, Failure> {
+    if !cli.verbosity.quiet {
+        waiting::say_with(|what| pgdyno_output::remark!("pgdyno: {what}"));
+    }
     match cli.verb {
         Verb::Run(args) => run::open(&args, cli.verbosity),
         Verb::Sweep(args) => sweep::open(&args, cli.verbosity),
@@ -215,7 +180,10 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args),
         Verb::Compare(args) => compare::open(&args),
-        Verb::Pgio(verb) => pgio::open(&verb, cli.verbosity),
+        Verb::Pgio(verb) => {
+            let mut screen = Screen::new(cli.verbosity);
+            pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)
+        }
         Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
             Exit::Usage,
             "pgbench, ysql_bench and workload come first, with their own options after them",

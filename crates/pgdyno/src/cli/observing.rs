@@ -6,17 +6,17 @@ use std::sync::Arc;
 use pgdyno_model::spec::ObserveSpec;
 use pgdyno_model::{Exit, Failure};
 
-use super::Verbosity;
 use pgdyno_database::locate::Device;
 use pgdyno_observe::scrape::Scrape;
-use pgdyno_observe::{Asked, listen, prometheus_export};
-use pgdyno_run::experiment::suggest::nearest;
+use pgdyno_observe::{ObserveOptions, listen, prometheus_export};
+use pgdyno_output::Verbosity;
+use pgdyno_run::experiment::nearest;
 
 /// The same as a trial takes it; from here on others can see it.
 ///
 /// # Errors
 /// Something cannot be observed as it was asked for, or the address cannot be listened at.
-pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<Asked, Failure> {
+pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<ObserveOptions, Failure> {
     let mut names = BTreeSet::new();
     let mut scrapes = Vec::new();
     for (index, address) in spec.scrape.iter().enumerate() {
@@ -32,54 +32,48 @@ pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<Asked, Fail
         let scrape: Scrape = address.secret().parse().map_err(wrong)?;
         scrape.check().map_err(wrong)?;
         if !names.insert(scrape.name().to_owned()) {
-            return Err(wrong(format!(
-                "there are two of the name {}",
-                scrape.name()
-            )));
+            return Err(wrong(format!("the name {} is used twice", scrape.name())));
         }
         scrapes.push(scrape);
     }
     for scrape in &scrapes {
-        // One that answers late or with an error may do better while the trial runs; where nobody
+        // One that answers late or with an error may do better while the trial runs; if nothing
         // listens, the address is wrong.
         scrape.reach().map_err(|why| {
             Failure::new(format!("--scrape {}: {why}", scrape.name()))
-                .hint("start what is to be scraped, or leave it out")
+                .hint("start that endpoint, or leave out this --scrape")
         })?;
     }
     if let Err(unknown) = pgdyno_observe::check(&spec.instruments) {
-        let text = format!(
-            "--observe: there is no instrument or group {}",
-            unknown.name
-        );
+        let text = format!("--observe: unknown instrument or group {}", unknown.name);
         let failure = Failure::with(Exit::Usage, text);
         let known = unknown.known.iter().map(String::as_str);
         return Err(match nearest(&unknown.name, known) {
             Some(word) => failure.hint(format!("did you mean {word}?")),
             None => failure,
         }
-        .hint(format!("there are: {}", unknown.known.join(", "))));
+        .hint(format!("known: {}", unknown.known.join(", "))));
     }
     for name in &spec.disk {
         Device::named(name).map_err(|why| Failure::with(Exit::Usage, format!("--disk: {why}")))?;
     }
-    let board = match spec.metrics_listen {
+    let export = match spec.metrics_listen {
         None => None,
         Some(at) => {
-            let board = Arc::<prometheus_export::PrometheusExport>::default();
-            let at = listen::serve(Arc::clone(&board), at).map_err(|e| {
+            let export = Arc::<prometheus_export::PrometheusExport>::default();
+            let at = listen::serve(Arc::clone(&export), at).map_err(|e| {
                 Failure::new(format!("--metrics-listen: cannot listen at {at}: {e}"))
                     .hint("another port, or end what listens there")
             })?;
             if !verbosity.quiet {
                 pgdyno_output::remark!("pgdyno: metrics at http://{at}/metrics");
             }
-            Some(board)
+            Some(export)
         }
     };
-    Ok(Asked {
+    Ok(ObserveOptions {
         spec: spec.clone(),
         scrapes,
-        board,
+        prometheus_export: export,
     })
 }

@@ -5,19 +5,17 @@ use std::{fs, io};
 
 use clap::Subcommand;
 
-use super::Verbosity;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::write_answer;
+use pgdyno_output::{Verbosity, write_answer};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::{resolve, shipped};
 
 /// What can be done with packs.
 #[derive(Debug, Subcommand)]
 pub enum PackVerb {
-    /// List the workloads that come with pgdyno, with their parameters and mixes (-v: and what each
-    /// measures)
+    /// List the built-in workloads with their parameters and mixes (-v: also what each measures)
     List,
-    /// Print every file of a workload, or copy it out to be changed
+    /// Print every file of a workload, or copy the files to change them
     #[command(after_help = "\
 Examples:
   pgdyno pack show tpcb
@@ -31,7 +29,7 @@ Examples:
     },
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &PackVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let text = match verb {
         PackVerb::List => list(verbosity.verbose > 0)?,

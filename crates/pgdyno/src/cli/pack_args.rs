@@ -10,8 +10,8 @@ use pgdyno_model::{Exit, Failure};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Workload")]
 pub struct PackArgs {
-    /// Sets one of the workload's parameters (repeatable), such as scale=100; `pgdyno pack list`
-    /// tells them. What is left out is taken from the loaded tables, or else the default
+    /// Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list` shows them.
+    /// Others are read from the loaded tables or have their defaults
     #[arg(long, value_name = "NAME=VALUE")]
     pub param: Vec<String>,
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::store_args::StoreArgs;
 use pgdyno_model::notebook::{Filter, TrialRow};
+use pgdyno_model::observed::Rows;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::{answer, write_answer};
+use pgdyno_observe::catalog;
+use pgdyno_output::{StoreArgs, answer, write_answer};
 use pgdyno_report::{markdown, page};
 use pgdyno_store::Store;
 
@@ -19,11 +20,11 @@ Examples:
   pgdyno report                          the newest trial, or its experiment: pgdyno-report.html
   pgdyno report 12 -o slow.html          one trial
   pgdyno report article-1                an experiment, with the pages of its trials inside
-  pgdyno report 3-8 tag:pg18             trials that no experiment holds together
+  pgdyno report 3-8 tag:pg18             trials without a common experiment
   pgdyno report 12 --markdown            for a ticket, on standard output
 
-The file needs nothing else: it opens offline, and asks no other host for anything. Two sets beside
-each other: pgdyno compare A B --html FILE. What the page shows: docs/report.md")]
+The file is self-contained: it opens offline and loads nothing from other hosts. To compare two
+sets: pgdyno compare A B --html FILE. What the page shows: docs/report.md")]
 pub struct ReportArgs {
     /// A trial (number or UUID), an experiment's name, tag:NAME, or several trials: 3-8, 3,5,7
     #[arg(value_name = "TRIAL|SET")]
@@ -33,31 +34,32 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "FILE", default_value = "pgdyno-report.html")]
     pub output: PathBuf,
 
-    /// Replace a file that is no report
+    /// Overwrite a file that is not a report
     #[arg(long)]
     pub force: bool,
 
-    /// Of an experiment, only its own page: without those of its trials
+    /// For an experiment: leave out the pages of its trials
     #[arg(long)]
     pub without_trials: bool,
 
-    /// As Markdown on standard output instead
+    /// Print Markdown on standard output instead
     #[arg(long, conflicts_with_all = ["output", "force", "without_trials"])]
     pub markdown: bool,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let subject = Subject::find(&store, &args.called)?;
     let with_trials = !args.without_trials && !args.markdown;
+    let with_trials = with_trials.then_some(catalog::row as Rows);
     match subject {
         Subject::Trial(trial) => {
-            let document = page::trial(&store, &trial)?;
+            let document = page::trial(&store, &trial, catalog::row)?;
             show(args, &document.common.title, &document, markdown::trial)?;
         }
         Subject::Experiment(uuid) => {
@@ -165,7 +167,7 @@ impl Subject {
             ..Filter::default()
         })?;
         let Some(trial) = newest.into_iter().next() else {
-            let text = format!("there is no trial in {} yet", store.path().display());
+            let text = format!("no trials in {} yet", store.path().display());
             return Err(Failure::with(Exit::Usage, text)
                 .hint("measure something first: pgdyno run tpcb -T 10"));
         };

@@ -5,8 +5,8 @@ use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::spec::secret::{MASK, is_secret_name};
 use pgdyno_model::{Exit, Failure};
 
-use super::Verbosity;
 use super::run::{self, ResultArgs};
+use pgdyno_output::Verbosity;
 
 /// Which trial, and where.
 #[derive(Debug, Args)]
@@ -14,17 +14,17 @@ use super::run::{self, ResultArgs};
 Examples:
   pgdyno rerun 12                                     the same options, the same seed, the same server
   pgdyno rerun 12 --url postgresql://me@db2/bench     the same load on another server
-  pgdyno rerun 3f2a --tag again                       a trial by its UUID, with a word to find it by
+  pgdyno rerun 3f2a --tag again                       a trial by its UUID, with a tag
 
-Passwords are not in the notebook: they come from PGPASSWORD, a password file, or --url; secrets among
-the parameters (token, password, …) from --param. Workloads and
+The notebook has no secrets. Passwords: set PGPASSWORD, a password file, or --url; secret parameters
+(token, password, …): give --param again. Workloads and
 scripts are read again from where they were.")]
 pub struct RerunArgs {
     /// Its number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
     pub trial: String,
 
-    /// A value in place of the trial's, and of secrets, which the notebook does not keep; repeatable
+    /// Value of a parameter instead of the trial's; required for secrets (repeatable)
     #[arg(long = "param", value_name = "NAME=VALUE")]
     pub params: Vec<String>,
 
@@ -37,7 +37,7 @@ pub struct RerunArgs {
     pub target: TargetSpec,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let trial = args.result.store.existing()?.trial(&args.trial)?;
     let mut spec = trial.spec;
@@ -50,7 +50,7 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     spec.params = given(spec.params, &args.params);
     if let Some(name) = missing_secret(&spec.params) {
         let text = format!(
-            "the value of {name} is not in the notebook, because its name is that of a secret"
+            "the notebook does not have the value of {name}, because it is a secret by its name"
         );
         return Err(Failure::with(Exit::Usage, text).hint(format!("--param {name}=VALUE")));
     }
@@ -58,7 +58,7 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     run::run(spec, &args.result, verbosity)
 }
 
-/// The trial's parameters, those that were typed in place of their own.
+/// The trial's parameters, replaced by those that were typed.
 fn given(own: Vec<String>, typed: &[String]) -> Vec<String> {
     let name_of = |text: &str| text.split('=').next().unwrap_or_default().to_owned();
     let is_typed = |text: &String| typed.iter().any(|other| name_of(other) == name_of(text));
@@ -66,7 +66,7 @@ fn given(own: Vec<String>, typed: &[String]) -> Vec<String> {
     own.chain(typed.iter().cloned()).collect()
 }
 
-/// The first parameter whose value is a mask.
+/// The first parameter whose value is masked.
 fn missing_secret(params: &[String]) -> Option<&str> {
     let pairs = params.iter().filter_map(|text| text.split_once('='));
     let mut masked = pairs.filter(|(name, value)| *value == MASK && is_secret_name(name));
@@ -81,6 +81,8 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
     TargetSpec {
         urls: own.urls,
         discover: typed.discover.clone().or(own.discover),
+        silence_timeout: typed.silence_timeout.or(own.silence_timeout),
+        lock_timeout: typed.lock_timeout.or(own.lock_timeout),
         own: match typed.own.is_empty() {
             true => own.own,
             false => typed.own.clone(),

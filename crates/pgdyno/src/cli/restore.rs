@@ -3,25 +3,23 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::Verbosity;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::JsonArg;
-use pgdyno_output::answer;
+use pgdyno_output::{JsonArg, Verbosity, answer};
 use pgdyno_run::settings;
 
 /// Which server.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A sweep that varies settings of the whole server writes down what they were before it changes
-them, and puts them back when it ends. After kill -9 or a power cut this does it instead; a
-sweep that is begun on the same server does it too. Calling it again does no harm.
+A sweep that changes settings of the whole server records their old values first and restores them
+when it ends. After kill -9 or a power cut, use this command; a new sweep on the same server does
+the same. Running it twice does no harm.
 
 Examples:
-  pgdyno restore                                     on every server where something was left
-  PGPASSWORD=... pgdyno restore                      when one asks for a password
-  pgdyno restore --url postgresql://admin@db1/bench  when another way leads to it")]
+  pgdyno restore                                     on every server with changed settings
+  PGPASSWORD=... pgdyno restore                      if the server needs a password
+  pgdyno restore --url postgresql://admin@db1/bench  if the address has changed")]
 pub struct RestoreArgs {
-    /// The way to the server, instead of the one that the sweep had taken
+    /// Address of the server, instead of the one that the sweep used
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
 
@@ -38,7 +36,7 @@ struct Done {
     in_use: usize,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &RestoreArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let directory = settings::directory()?;

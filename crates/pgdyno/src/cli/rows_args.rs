@@ -11,10 +11,10 @@ use pgdyno_report::table::{Table, one_line};
 /// In what form.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct RowsArgs {
-    /// As JSON, an object a row
+    /// Print JSON, one object per row
     #[arg(long)]
     pub json: bool,
-    /// As CSV with a heading (RFC 4180)
+    /// Print CSV with a header row (RFC 4180)
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 }

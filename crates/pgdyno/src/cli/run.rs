@@ -1,25 +1,17 @@
 //! `pgdyno run`: one measured run.
 
 use clap::{Args, ValueEnum};
-use pgdyno_drive::Control;
-use pgdyno_drive::record::End;
 use std::path::Path;
 
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::{Exit, Failure, Observers, Outcome, TrialSpec};
-use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_workload::script_files::split_weight;
 
-use super::Verbosity;
 use super::observing::observing;
-use super::store_args::StoreArgs;
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
-use pgdyno_output::JsonArg;
-use pgdyno_output::{Keep, rescued, write_answer};
-use pgdyno_report::{documents, summary};
+use pgdyno_output::{JsonArg, Ran, StoreArgs, Verbosity};
 use pgdyno_run::header;
-use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::{Prepared, prepare};
 use pgdyno_run::trial::Trial;
 
@@ -47,8 +39,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub spec: TrialSpec,
 
-    /// Where the workload's loop runs, if it can do either (slob): in the server, so that neither
-    /// client nor network is in the way, or in the client [default: server, where it can]
+    /// Where the workload's loop runs, for workloads that support both (slob): in the server,
+    /// without network round trips, or in the client [default: server, if supported]
     #[arg(
         long = "loop",
         value_enum,
@@ -65,23 +57,23 @@ pub struct RunArgs {
 /// Where a trial's result goes.
 #[derive(Debug, Args)]
 pub struct ResultArgs {
-    /// Where machines find the result.
+    /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Keep nothing in the notebook
+    /// Do not keep the trial in the notebook
     #[arg(long, conflicts_with_all = ["store", "tag", "note"])]
     pub no_store: bool,
 
-    /// A word to find the trial by in the notebook; several times: several
+    /// Tag the trial in the notebook (repeatable)
     #[arg(long, value_name = "TAG", value_parser = tag)]
     pub tag: Vec<String>,
 
-    /// What there is to say of the trial in the notebook
+    /// Note about the trial in the notebook
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
 }
@@ -89,9 +81,9 @@ pub struct ResultArgs {
 /// Where a workload's loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LoopIn {
-    /// A procedure of the server does work units for a while
+    /// A stored procedure runs work units in a loop
     Server,
-    /// The client sends each one
+    /// The client sends each work unit
     Client,
 }
 
@@ -110,7 +102,7 @@ impl ResultArgs {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let mut spec = args.spec.clone();
     spec.check()?;
@@ -142,50 +134,17 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         trial.spec.target.urls = vec![prepared.target.address.clone().into()];
     }
     trial.spec.workload = whole_paths(trial.spec.workload);
-    let keep = keep.begin(&args.header(&trial.spec, &prepared))?;
+    let keep = keep.begin(|| args.header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
-    let (outcome, kept) = measure(trial, &prepared, keep, verbosity, since)?;
-    if outcome.recording.has_lost_server()
+    let mut screen = Screen::new(verbosity);
+    let ran = Ran::run(trial, &prepared, keep, &mut screen, since)?;
+    if ran.outcome.recording.has_lost_server()
         && let Some(words) = prepared.target.last_words()
     {
         pgdyno_output::remark!("pgdyno: the server's last words:\n{words}");
     }
-    if !args.json.replaces_text() {
-        write_answer(format_args!(
-            "{}",
-            summary::text(&documents::trial(&outcome))
-        ))?;
-    }
-    json_to.write(&documents::whole(&outcome))?;
-    ended(&outcome, kept, verbosity, interrupts)
-}
-
-/// The last words of a trial whose result is told: where it is kept, and what it comes to for the shell.
-///
-/// # Errors
-/// It is not kept, though it was to be.
-pub fn ended(
-    outcome: &Outcome,
-    kept: Result<Option<i64>, Failure>,
-    verbosity: Verbosity,
-    interrupts: &Interrupts,
-) -> Result<Exit, Failure> {
-    let exit = exit(outcome, interrupts);
-    match kept {
-        Ok(number) => {
-            if let Some(number) = number.filter(|_| !verbosity.quiet) {
-                pgdyno_output::remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
-            }
-            Ok(exit)
-        }
-        Err(failure) => {
-            let failure = rescued(failure, &documents::whole(outcome));
-            Err(match exit {
-                Exit::Ok => failure,
-                exit => Failure { exit, ..failure },
-            })
-        }
-    }
+    ran.print(json_to, verbosity.quiet)?;
+    ran.exit(interrupts)
 }
 
 /// Scripts and folders by paths that lead there from anywhere, their weights behind them.
@@ -200,48 +159,4 @@ fn whole_paths(workload: Vec<String>) -> Vec<String> {
         }
     };
     workload.into_iter().map(whole).collect()
-}
-
-/// Runs what was prepared, shown while it goes on, and kept; gives the number that it is kept by, or
-/// why it is not. Interrupts beyond the number that had come before it was prepared end it.
-///
-/// # Errors
-/// As [`Trial::run`]; why it came to nothing is kept then.
-pub fn measure(
-    trial: Trial,
-    prepared: &Prepared,
-    mut keep: Keep,
-    verbosity: Verbosity,
-    (interrupts, interrupted_before): (&'static Interrupts, u32),
-) -> Result<(Outcome, Result<Option<i64>, Failure>), Failure> {
-    let control = Control::default();
-    let mut screen = Screen::new(verbosity.screen());
-    let mut observers = Observers::new([keep.observer(), &mut screen]);
-    let brake = EndOnInterrupt::on(&control, interrupts, interrupted_before);
-    let outcome = trial.run(prepared, &control, &mut observers);
-    drop(brake);
-    match outcome {
-        Ok(outcome) => {
-            let kept = keep.finish(&outcome);
-            Ok((outcome, kept))
-        }
-        Err(failure) => {
-            keep.end_with(&failure);
-            Err(failure)
-        }
-    }
-}
-
-/// What a trial that was run comes to for the shell.
-fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
-    let recording = &outcome.recording;
-    if recording.end == End::Interrupted {
-        Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
-    } else if recording.has_lost_server() {
-        Exit::Connection
-    } else if recording.clients.aborted > 0 {
-        Exit::Failed
-    } else {
-        Exit::Ok
-    }
 }

@@ -3,29 +3,28 @@
 use clap::{Args, Subcommand};
 use pgdyno_server::{Cache, Listen, kept};
 
-use super::Verbosity;
 use pgdyno_database::{own, trouble};
 use pgdyno_model::spec::OwnSpec;
 use pgdyno_model::{Exit, Failure, Progress};
-use pgdyno_output::answer;
+use pgdyno_output::{Verbosity, answer};
 
 /// What can be done with the kept server.
 #[derive(Debug, Subcommand)]
 pub enum ServerVerb {
-    /// Start it, on the data that it left when it was last stopped
+    /// Start the server on the data of its last run
     #[command(after_help = "\
 Examples:
   pgdyno server start
   pgdyno server start --pg-set shared_buffers=4GB --port 5433
   psql \"$(pgdyno server url)\"")]
     Start(StartArgs),
-    /// Stop it; its data stay for the next start
+    /// Stop the server and keep its data for the next start
     Stop {
-        /// Remove its data too
+        /// Also delete its data
         #[arg(long)]
         discard: bool,
     },
-    /// Tell whether it runs, and where its files are; exit code 0 when it runs, else 1
+    /// Show whether it runs and where its files are; exit code 0 when it runs, else 1
     Status,
     /// Print its URL
     Url,
@@ -38,12 +37,12 @@ pub struct StartArgs {
     #[command(flatten)]
     pub own: OwnSpec,
 
-    /// Also listen on 127.0.0.1 at this port, for every user of this machine (0: a free one)
+    /// Also listen on 127.0.0.1 at this port, open to every user of this machine (0: any free port)
     #[arg(long)]
     pub port: Option<u16>,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &ServerVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let cache = Cache::from_env().map_err(trouble::own_server)?;
     match verb {

@@ -2,14 +2,12 @@
 
 use clap::Args;
 
-use super::store_args::StoreArgs;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::JsonArg;
-use pgdyno_output::write_answer;
+use pgdyno_observe::catalog;
+use pgdyno_output::{JsonArg, StoreArgs, width, write_answer};
 use pgdyno_report::table::one_line;
 use pgdyno_report::{calibration, documents, observed, points, summary};
-use pgdyno_run::calibrate;
 use pgdyno_run::command_line::quoted;
 use pgdyno_store::Store;
 
@@ -17,53 +15,57 @@ use pgdyno_store::Store;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno show 12               the summary that `pgdyno run` printed, and what instruments saw
+  pgdyno show 12               the summary of `pgdyno run`, and instruments
   pgdyno show 12 --series 'pg.io*'             these series, with all their parts
   pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`
-  pgdyno show --experiment article-1           a row a point: median over repeats, percentiles
+  pgdyno show --experiment article-1           one row per point: median over repeats, percentiles
   pgdyno show --experiment calibrate-db1:5432  a calibration with its verdicts
 
-Experiments are listed by pgdyno ls --experiments.")]
+List experiments with pgdyno ls --experiments.")]
 pub struct ShowArgs {
     /// Its number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
     pub trial: Option<String>,
-    /// The points of an experiment instead: its name, or the first characters of its UUID
+    /// Show the points of an experiment: its name, or the first characters of its UUID
     #[arg(long, value_name = "EXPERIMENT", conflicts_with = "trial")]
     pub experiment: Option<String>,
-    /// Show these series only, * for anything in a name: all of their parts, also those that never
-    /// moved, and what they tell
+    /// Show only these series (* is a wildcard), with all of their parts, also those that never
+    /// changed
     #[arg(long, value_name = "NAME", conflicts_with = "experiment")]
     pub series: Vec<String>,
     /// For programs.
     #[command(flatten)]
     pub json: JsonArg,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     if let Some(called) = &args.experiment {
         return experiment(args, &store, called);
     }
     let Some(called) = &args.trial else {
-        return Err(Failure::with(Exit::Usage, "what is to be shown?")
-            .hint("a trial by its number: pgdyno show 12; pgdyno ls lists them")
-            .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
+        return Err(Failure::with(
+            Exit::Usage,
+            "nothing to show: name a trial or an experiment",
+        )
+        .hint("a trial by its number: pgdyno show 12; pgdyno ls lists them")
+        .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
     };
     let trial = store.trial(called)?;
     let outcome = store.outcome(trial.number)?;
     let json_to = args.json.open()?;
     let mut document = documents::whole(&outcome);
     if !args.json.replaces_text() {
-        let (heading, summary) = (heading(&trial), summary::text(&document.trial));
+        let (heading, summary) = (heading(&trial), summary::text(&document.trial, width()));
         let choice = observed::Choice {
             names: args.series.clone(),
+            rows: catalog::row,
         };
-        let observed = observed::text(&document.trial, &choice, summary::width());
+        let observed = observed::text(&document.trial, &choice, width());
         let observed = match observed.is_empty() {
             true => observed,
             false => format!("\n{observed}"),
@@ -80,7 +82,7 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
 fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Failure> {
     let row = store.experiment(called)?;
     let json_to = args.json.open()?;
-    if let Some(calibrated) = calibrate::read::of_experiment(store, &row)? {
+    if let Some(calibrated) = pgdyno_diagnose::calibration::read::of_experiment(store, &row)? {
         let document = calibration::document(&calibrated);
         if !args.json.replaces_text() {
             write_answer(format_args!("{}", calibration::text(&document)))?;

@@ -7,7 +7,6 @@ use clap::{Args, Subcommand, ValueEnum};
 use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
-use super::Verbosity;
 use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
@@ -15,14 +14,14 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::spec::{TargetSpec, duration, seed_from_clock};
+use pgdyno_model::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
+use pgdyno_model::spec::{OwnSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
-use pgdyno_output::write_answer;
+use pgdyno_output::{Verbosity, write_answer};
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
 
@@ -32,15 +31,15 @@ const WIDTH: usize = 120;
 /// What can be asked.
 #[derive(Debug, Subcommand)]
 pub enum SlobVerb {
-    /// Where the caches end, and what a logical read costs on each level
+    /// Find the cache sizes and the cost of a logical read at each level
     #[command(long_about = "\
-Where the caches end, and what a logical read costs on each level. A table with one row per block is
-loaded once; the part of it that is read grows from a quarter of shared_buffers to beyond the memory
-of the server's host, as far as the disk has room. Shown for each size: logical reads a second, what
-of them shared_buffers did not have, what the device read, and the 99th percentile of a work unit.
+Find the cache sizes and the cost of a logical read at each level. A table with one row per block is
+loaded once; the part of it that is read grows from a quarter of shared_buffers to more than the memory
+of the server's host, if the disk has room. Shown for each size: logical reads per second, misses in
+shared_buffers, device reads, and the 99th percentile of a work unit.
 
-With --vary sessions or --vary reads the set stays within shared_buffers, and the sessions vary, or
-the share of reads among the statements.")]
+With --vary sessions or --vary reads the set stays within shared_buffers, and the number of sessions
+or the share of reads varies.")]
     Sweep(SweepArgs),
 }
 
@@ -48,7 +47,7 @@ the share of reads among the statements.")]
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno slob sweep --max-size 2GB                    a server of pgdyno's own, some minutes
+  pgdyno slob sweep --max-size 2GB                    a private server, some minutes
   pgdyno slob sweep --url postgresql://me@db1/bench   sizes by its shared_buffers and memory
   pgdyno slob sweep --vary sessions -c 1,2,4,8
   pgdyno slob sweep --vary reads -c 4
@@ -56,12 +55,12 @@ Examples:
 
 The method, and how to read the table: docs/slob.md")]
 pub struct SweepArgs {
-    /// What varies
+    /// What to vary
     #[arg(long, value_enum, default_value_t = VaryArg::Size)]
     pub vary: VaryArg,
 
-    /// The largest set: 512MB, 4GB [default: one and a half times the memory of the server's host,
-    /// at most half of what its disk has left]
+    /// The largest set: 512MB, 4GB [default: 1.5 times the memory of the server's host, at most
+    /// half of the free disk space]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_size: Option<u64>,
 
@@ -74,7 +73,7 @@ pub struct SweepArgs {
     #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse_positive, default_value = "5s")]
     pub duration: Duration,
 
-    /// How long sessions work before, when all of the set has been read once
+    /// Warm-up, after the whole set has been read once
     #[arg(long, value_name = "TIME", value_parser = duration::parse_positive, default_value = "2s")]
     pub warmup: Duration,
 
@@ -87,14 +86,14 @@ pub struct SweepArgs {
     pub made: MadeArgs,
 }
 
-/// What varies.
+/// What to vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum VaryArg {
-    /// The part of the table that is read
+    /// The size of the part of the table that is read
     Size,
-    /// The sessions
+    /// The number of sessions
     Sessions,
-    /// How many of the statements are SELECTs; the others are UPDATEs
+    /// The share of SELECTs; the other statements are UPDATEs
     Reads,
 }
 
@@ -128,7 +127,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let SlobVerb::Sweep(args) = verb;
     let json_to = args.made.json.open()?;
@@ -139,7 +138,11 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         verbosity.progress().step(&step.to_string())
     })?;
     let wanted = match target.kind {
-        TargetKind::Own => TargetSpec::at(target.address.clone()),
+        TargetKind::Own => TargetSpec {
+            urls: vec![target.address.clone().into()],
+            own: OwnSpec::default(),
+            ..wanted
+        },
         TargetKind::Named | TargetKind::Kept => wanted,
     };
     let room = room(&target)?;
@@ -167,8 +170,8 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         );
     }
     let mut results = Results::new(sweep.vary, room);
-    let mut screen = Screen::new(verbosity.screen());
-    let mut lines = Lines::on_stderr(verbosity.screen());
+    let mut screen = Screen::new(verbosity);
+    let mut lines = Lines::on_stderr(verbosity);
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -191,7 +194,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     json_to.write(&document)?;
     if !verbosity.quiet && target.kind != TargetKind::Own {
         pgdyno_output::remark!(
-            "pgdyno: note: the table stays for the next sweep: DROP TABLE {PREFIX}1 takes it away"
+            "pgdyno: note: the table stays for the next sweep; DROP TABLE {PREFIX}1 removes it"
         );
     }
     match ended.early {
@@ -204,7 +207,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
 /// What is known of the server.
 fn room(target: &Target) -> Result<Room, Failure> {
     let mut session = target.connect()?;
-    let ask = |e| trouble::server(&e, "could not ask the server how large it is");
+    let ask = |e| trouble::server(&e, "could not read the server's memory settings");
     let product = Product::ask(&mut session).map_err(ask)?;
     let buffers = product.dialect.storage.buffers.as_ref();
     let buffers = buffers.map_err(|why| {
@@ -217,7 +220,7 @@ fn room(target: &Target) -> Result<Room, Failure> {
     let host = Host::read();
     let directory = facts.data_directory.known().filter(|_| is_here);
     let Some(shared_buffers) = facts.shared_buffers_bytes.known() else {
-        return Err(Failure::new("the server does not tell its shared_buffers"));
+        return Err(Failure::new("the server does not show its shared_buffers"));
     };
     Ok(Room {
         shared_buffers: *shared_buffers,

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::rows_args::RowsArgs;
-use super::store_args::StoreArgs;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_output::StoreArgs;
 use pgdyno_store::Cell;
 
 /// What is asked.
@@ -15,7 +15,7 @@ Examples:
   pgdyno sql --csv \"SELECT * FROM timeline WHERE trial = 12\" > seconds.csv
   pgdyno sql \"SELECT sql FROM sqlite_schema\"    the tables and views
 
-The tables are described in docs/store.md. Nothing can be changed this way.")]
+The tables are described in docs/store.md. The query is read-only.")]
 pub struct SqlArgs {
     /// A query in SQLite's SQL
     #[arg(value_name = "SELECT")]
@@ -23,12 +23,12 @@ pub struct SqlArgs {
     /// In what form.
     #[command(flatten)]
     pub rows: RowsArgs,
-    /// Which store.
+    /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &SqlArgs) -> Result<Exit, Failure> {
     let answer = args.store.existing()?.query(&args.query)?;
     let rows = answer.rows.iter();

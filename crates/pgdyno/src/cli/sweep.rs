@@ -10,9 +10,7 @@ use std::time::Duration;
 use clap::{Args, builder::PossibleValuesParser};
 use pgdyno_platform::host::Host;
 
-use super::Verbosity;
 use super::observing::observing;
-use super::store_args::StoreArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::document::sweep::{PlannedTrial, SweepCapacity, SweepPlan, SweepTrial};
@@ -20,8 +18,7 @@ use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
-use pgdyno_output::{self, JsonArg};
-use pgdyno_output::{answer, write_answer};
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity, answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
@@ -39,38 +36,37 @@ pub struct SweepArgs {
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// An experiment that pgdyno brings, sized to this host
+    /// A built-in experiment, sized to this host
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(presets::NAMES), conflicts_with = "file")]
     pub preset: Option<String>,
 
-    /// The experiment that a configuration of pgbench-tools describes; it is read, never executed
+    /// Convert a configuration of pgbench-tools; it is read, not executed
     #[arg(long, value_name = "CONFIG", conflicts_with_all = ["file", "preset"])]
     pub from_pgbench_tools: Option<PathBuf>,
 
-    /// Show the experiment as TOML and do nothing, to keep and change it
+    /// Print the experiment as TOML and exit
     #[arg(long, conflicts_with_all = ["dry_run", "resume", "json"])]
     pub print: bool,
 
-    /// Show the trials in their order and how long they will take, and do nothing; with --json
-    /// also for programs
+    /// Print the trials in order and how long they will take, and exit; works with --json
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Find out how much load keeps p99 within this limit (20ms), and where latency bends; the
-    /// experiment needs rates. Overrides its [capacity]
+    /// Find the highest load that keeps p99 within this limit (20ms), and the knee of the latency
+    /// curve; the experiment needs rates. Overrides [capacity]
     #[arg(long, value_name = "LIMIT", value_parser = duration::parse_positive)]
     pub slo: Option<Duration>,
 
-    /// Go on with an experiment that was interrupted: trials that are complete in the notebook, and
-    /// not excluded, are not run again
+    /// Continue an interrupted experiment: skip trials that are complete in the notebook and not
+    /// excluded
     #[arg(long)]
     pub resume: bool,
 
-    /// Let the experiment say allow_shell: its scripts then run programs on this host
+    /// Accept an experiment with allow_shell: its scripts run programs on this host
     #[arg(long)]
     pub allow_shell: bool,
 
-    /// The results, a line of JSON a trial when it is over, or with --dry-run the plan.
+    /// The results, one line of JSON per trial when it is over, or with --dry-run the plan.
     #[command(flatten)]
     pub json: JsonArg,
 
@@ -102,33 +98,32 @@ An experiment:
   isolation = [\"read committed\", \"serializable\"]
   max_tries = [1, 10]
 
-  [settings]                      # of the server: by its sessions, or put back afterwards
+  [settings]                      # of the server; restored afterwards
   work_mem = [\"4MB\", \"64MB\"]
 
-What a trial can be given; each of them can be a list:
+Options of a trial; each can be a list:
 "
     .to_owned();
     for (name, help) in parameter::all() {
         text += &format!("  {name:<18} {help}\n");
     }
-    text += "\
-  params.NAME        one of the workload's parameters
+    text += "  params.NAME        one of the workload's parameters
   settings.NAME      one of the server's settings
 
 Examples:
-  pgdyno sweep --preset quick --print > mine.toml    something to begin with
+  pgdyno sweep --preset quick --print > mine.toml    an experiment to start from
   pgdyno sweep --preset capacity --slo 20ms          how much load keeps p99 within 20 ms
   pgdyno sweep mine.toml --dry-run                   which trials, how long
   pgdyno sweep mine.toml --url postgresql://me@db1/bench
   pgdyno sweep mine.toml --resume                    after Ctrl-C, kill -9, a power cut
-  pgdyno sweep mine.toml --json=mine.jsonl           a line of JSON a trial
+  pgdyno sweep mine.toml --json=mine.jsonl           one line of JSON per trial
   pgdyno sweep --from-pgbench-tools ~/pgbench-tools/config --dry-run
 
-All of it: docs/experiments.md";
+More: docs/experiments.md";
     text
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let given = Given::of(args)?;
     for remark in &given.remarks {
@@ -184,13 +179,16 @@ impl Given {
             let preset = args.preset.as_deref();
             let preset = preset.and_then(|name| presets::preset(name, &Host::read()));
             let preset = preset.ok_or_else(|| {
-                Failure::with(Exit::Usage, "what is to be measured?")
-                    .hint("an experiment in TOML: pgdyno sweep FILE")
-                    .hint(format!(
-                        "or one that pgdyno brings: --preset {}",
-                        presets::NAMES.join("|")
-                    ))
-                    .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG")
+                Failure::with(
+                    Exit::Usage,
+                    "no experiment: give a file, --preset or --from-pgbench-tools",
+                )
+                .hint("an experiment in TOML: pgdyno sweep FILE")
+                .hint(format!(
+                    "or one that pgdyno brings: --preset {}",
+                    presets::NAMES.join("|")
+                ))
+                .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG")
             })?;
             (Definition::Made(preset), Vec::new())
         };
@@ -223,8 +221,8 @@ impl Given {
     }
 }
 
-/// The plan. What no trial takes is a mistake of the experiment's file where there is one, as all that
-/// stands in it, and of the command line where there is none.
+/// The plan. A value that no trial accepts is a mistake in the experiment's file, or in the command line
+/// if there is no file.
 fn planned(args: &SweepArgs, experiment: Experiment, seed: i64) -> Result<Plan, Failure> {
     check_target(&experiment, &args.target)?;
     let plan = Plan::new(experiment, &args.target, seed);
@@ -270,12 +268,10 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     let wanted = args.target.clone();
     if experiment.gives("allow_shell") && !args.allow_shell {
         let text = format!(
-            "{} lets its scripts run programs on this host (allow_shell)",
+            "{} has allow_shell: its scripts run programs on this host",
             experiment.name
         );
-        return Err(
-            Failure::new(text).hint("if it is to be trusted, say so: pgdyno sweep --allow-shell")
-        );
+        return Err(Failure::new(text).hint("if you trust it: pgdyno sweep --allow-shell"));
     }
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
@@ -286,34 +282,13 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     let observe = observing(&args.observe, verbosity)?;
     let store = args.store.open()?;
     store.check_writable()?;
-    let begun = match args.resume {
-        true => Kept::resume(&store, &plan.identity)?,
+    let notebook = match args.resume {
+        true => resumed(&store, &mut plan, (args, seed))?,
         false => None,
     };
-    let notebook = match begun {
-        Some(begun) => {
-            if begun.seed != plan.identity.seed {
-                if seed.is_some() {
-                    return Err(Failure::new(format!(
-                        "{} was begun with seed {}, and the experiment now says {}",
-                        plan.identity.name, begun.seed, plan.identity.seed
-                    )));
-                }
-                // Nobody chose one: the order is the one it was begun with.
-                plan = planned(args, plan.experiment, begun.seed)?;
-            }
-            begun.notebook
-        }
-        None => {
-            if args.resume {
-                pgdyno_output::remark!(
-                    "pgdyno: note: there is no {} in {}: it begins",
-                    plan.identity.name,
-                    store.path().display()
-                );
-            }
-            Kept::begin(&store, &plan.identity)?
-        }
+    let notebook = match notebook {
+        Some(notebook) => notebook,
+        None => Kept::begin(&store, &plan.identity)?,
     };
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
@@ -324,8 +299,8 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
         to: json_to.lines(),
         experiment: &plan.identity.name,
     };
-    let mut screen = Screen::new(verbosity.screen());
-    let mut lines = Lines::with_results(verbosity.screen(), args.json.replaces_text());
+    let mut screen = Screen::new(verbosity);
+    let mut lines = Lines::with_results(verbosity, args.json.replaces_text());
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -351,25 +326,53 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     if let Some(asked) = plan.experiment.capacity
         && ended.complete > 0
     {
-        let results = notebook.results()?;
         let points = plan.points.iter().map(|planned| &planned.point);
-        let found = capacity::document(points, &plan.varied, asked.slo_us(), &results);
+        let trials = notebook.results()?;
+        let capacity = capacity::document(points, &plan.varied, asked.slo_us(), &trials);
         if !args.json.replaces_text() {
-            write_answer(format_args!("\n{}", capacity::text(&found)))?;
+            write_answer(format_args!("\n{}", capacity::text(&capacity)))?;
         }
-        documents.to.write(|| SweepCapacity { capacity: found })?;
+        documents.to.write(|| SweepCapacity { capacity })?;
     }
     if ended.complete == trials {
         return Ok(Exit::Ok);
     }
     let resume = format!(
-        "go on with what is not complete: pgdyno sweep {} --resume",
+        "continue with incomplete trials: pgdyno sweep {} --resume",
         again(args)
     );
     match ended.early {
         Some(failure) => Err(failure.hint(resume)),
         None => Err(ended.of_failed().hint(resume)),
     }
+}
+
+/// The experiment that is to be gone on with, in the order in which it was begun; `None` where it was
+/// not. With the target, and the seed where one was typed.
+fn resumed<'a>(
+    store: &'a Store,
+    plan: &mut Plan,
+    (args, seed): (&SweepArgs, Option<i64>),
+) -> Result<Option<Kept<'a>>, Failure> {
+    let Some(begun) = Kept::resume(store, &plan.identity)? else {
+        pgdyno_output::remark!(
+            "pgdyno: note: no {} in {}: starting it",
+            plan.identity.name,
+            store.path().display()
+        );
+        return Ok(None);
+    };
+    if begun.seed != plan.identity.seed {
+        if seed.is_some() {
+            return Err(Failure::new(format!(
+                "{} was started with seed {}, but the experiment now has {}",
+                plan.identity.name, begun.seed, plan.identity.seed
+            )));
+        }
+        // Nobody chose one: the order is the one it was begun with.
+        *plan = planned(args, plan.experiment.clone(), begun.seed)?;
+    }
+    Ok(Some(begun.notebook))
 }
 
 /// Writes each trial that is over, for programs.

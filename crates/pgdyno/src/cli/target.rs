@@ -1,18 +1,16 @@
 //! `pgdyno target`: what is there, what is different about it, and what can be seen of it.
 
 use clap::Args;
-use pgdyno_session::Session;
+use pgdyno_session::{Error, Session};
 
-use super::Verbosity;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, trouble, words};
 use pgdyno_model::document::target::Observable;
-use pgdyno_model::document::{Facts, Node, target as document};
+use pgdyno_model::document::{Facts, Node, TargetKind, target as document};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
-use pgdyno_output::JsonArg;
-use pgdyno_output::write_answer;
+use pgdyno_output::{JsonArg, Verbosity, write_answer};
 use pgdyno_report::table::Table;
 
 /// Grows when a field of the document changes its meaning or goes.
@@ -26,11 +24,11 @@ Examples:
   pgdyno target postgresql://root@db1:26257/bench --discover     all nodes of a cluster
   pgdyno target postgresql://me@db1,db2,db3/bench --json
 
-Several connections are made to each endpoint, and each is asked which node it has
-reached: a load balancer hides that. Isolation levels are read back in transactions
-that ask for them. Nothing is changed.")]
+pgdyno opens several connections to each endpoint and asks each which node it
+reached, because a load balancer hides that. Isolation levels are read back in
+transactions that request them. Nothing is changed.")]
 pub struct TargetVerbArgs {
-    /// Servers to look at, as for --url [default: as for pgdyno run]
+    /// Servers to describe, as with --url [default: as for pgdyno run]
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
@@ -42,7 +40,7 @@ pub struct TargetVerbArgs {
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// Where the database is.
+    /// The server's options.
     #[command(flatten)]
     pub target: TargetSpec,
 }
@@ -66,7 +64,7 @@ struct Found {
     observables: Vec<Observable>,
 }
 
-/// Does it.
+/// Runs the command.
 pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let mut wanted = args.target.clone();
@@ -76,14 +74,20 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     let Some(target) = open::existing(&wanted)? else {
         return Err(Failure::new("nothing names a server")
             .hint("name one: pgdyno target URL, --url, PGHOST")
-            .hint("or start one of pgdyno's own: pgdyno server start"));
+            .hint("or start a private server: pgdyno server start"));
     };
     for warning in &target.warnings {
         pgdyno_output::remark!("pgdyno: warning: {warning}");
     }
     let interrupts = pgdyno_run::interrupts()?;
-    let (way, connections) = (target.clone(), args.connections);
-    let found = target.unless_interrupted(interrupts, move || look(&way, connections))??;
+    let interrupts_before = interrupts.count();
+    let found = look(&target, args.connections)?;
+    // What could not be asked any more is only unknown.
+    if interrupts.count() > interrupts_before {
+        let code = interrupts.exit_code().unwrap_or(130);
+        let text = format!("interrupted while looking at {}", target.title);
+        return Err(Failure::with(Exit::Interrupted(code), text));
+    }
     if !args.json.replaces_text() {
         write_answer(format_args!("{}", text(&found)))?;
     }
@@ -99,10 +103,10 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
     // Of no endpoint at all there is nothing to tell.
     let mut session = target.connect()?;
     let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server what it is"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let endpoints = target.endpoints.iter();
     let endpoints = endpoints.map(|endpoint| meet(endpoint, &product, connections));
-    let endpoints = endpoints.collect();
+    let endpoints = endpoints.collect::<Result<_, _>>()?;
     let default = ["BEGIN".to_owned()];
     let facts = facts::of_cluster(
         facts::collect(&mut session),
@@ -130,8 +134,16 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
 }
 
 /// All connections stand before the first is asked, so that a load balancer deals them.
-fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Met {
-    let sessions: Vec<_> = (0..connections).map(|_| endpoint.connect()).collect();
+fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Result<Met, Failure> {
+    let mut sessions = Vec::new();
+    for _ in 0..connections {
+        match endpoint.connect() {
+            Err(e @ Error::Interrupted { .. }) => {
+                return Err(trouble::connect(&e, TargetKind::Named));
+            }
+            session => sessions.push(session),
+        }
+    }
     let ask = |mut session: Session| {
         let node = cluster::this_node(&mut session, product.dialect);
         session.close();
@@ -141,10 +153,10 @@ fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Met {
         Ok(session) => Ok(ask(session)),
         Err(e) => Err(one_line(&e.to_string())),
     });
-    Met {
+    Ok(Met {
         endpoint: endpoint.name.clone(),
         nodes: nodes.collect(),
-    }
+    })
 }
 
 fn one_line(text: &str) -> String {
@@ -203,7 +215,7 @@ fn met_lines(met: &Met) -> Vec<String> {
     for node in &met.nodes {
         let what = match node {
             Ok(Fact::Known(node)) => format!("node {node}"),
-            Ok(Fact::Unknown(why)) => format!("a node that does not say which: {why}"),
+            Ok(Fact::Unknown(why)) => format!("an unidentified node: {why}"),
             Err(why) => format!("nothing: {why}"),
         };
         match counted.iter_mut().find(|(known, _)| *known == what) {
@@ -265,7 +277,7 @@ fn met(found: &Found, node: &Node) -> usize {
 fn copies(facts: &Facts) -> String {
     match (&facts.replication_factor, &facts.nodes) {
         (Fact::Known(factor), Fact::Known(nodes)) if nodes.len() < *factor as usize => format!(
-            "{factor} are wanted of each row; with {} there are no more than that",
+            "{factor} replicas of each row are configured; {} allow no more than that",
             match nodes.len() {
                 1 => "1 node".to_owned(),
                 count => format!("{count} nodes"),
@@ -280,11 +292,11 @@ fn isolation_lines(found: &Found) -> Vec<String> {
     let mut lines = vec![format!("by default: {}", known(&found.facts.isolation))];
     for (level, in_effect) in &found.levels {
         let mark = match in_effect {
-            Fact::Known(is) if is != level.name() => "  (not what was asked for)",
+            Fact::Known(is) if is != level.name() => "  (not the requested level)",
             _ => "",
         };
         let asked = level.name();
-        lines.push(format!("{asked} asked for: {}{mark}", known(in_effect)));
+        lines.push(format!("{asked} requested: {}{mark}", known(in_effect)));
     }
     lines
 }

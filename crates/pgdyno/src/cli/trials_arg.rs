@@ -40,7 +40,7 @@ pub fn trials(store: &Store, called: &str) -> Result<Vec<TrialRow>, Failure> {
             Exit::Usage,
             format!("\"{called}\" names no complete trial that counts"),
         )
-        .hint("pgdyno ls shows what there is"));
+        .hint("pgdyno ls lists trials"));
     }
     Ok(trials)
 }

@@ -27,7 +27,8 @@ pub struct Lines {
 
 impl Lines {
     /// Figures are results, or the JSON on standard output is.
-    pub fn with_results(form: Form, json_replaces_text: bool) -> Self {
+    pub fn with_results(form: impl Into<Form>, json_replaces_text: bool) -> Self {
+        let form = form.into();
         let results = match json_replaces_text {
             true => Results::Hidden,
             false => Results::Stdout,
@@ -36,7 +37,8 @@ impl Lines {
     }
 
     /// Figures only show that the experiment goes on: quiet, there are none.
-    pub fn on_stderr(form: Form) -> Self {
+    pub fn on_stderr(form: impl Into<Form>) -> Self {
+        let form = form.into();
         let results = match form {
             Form::Quiet => Results::Hidden,
             Form::Lines | Form::Bar => Results::Stderr,

@@ -2,6 +2,7 @@
 //! line a second elsewhere. It goes to standard error; the result does not.
 
 pub mod experiment;
+mod said;
 mod view;
 
 use std::time::{Duration, SystemTime};
@@ -13,13 +14,14 @@ use pgdyno_model::event::Title;
 use pgdyno_model::observed::Batch;
 use pgdyno_model::{Observer, text as figures};
 
+use pgdyno_output::Verbosity;
 use pgdyno_platform::terminal;
 
+use self::said::Said;
 use self::view::View;
 
-/// After so many messages of clients the rest is only counted: a thousand clients that lose their
-/// server all say the same.
-const MESSAGES_MAX: u64 = 20;
+/// After so many events of connections the rest is only counted.
+const EVENTS_MAX: u64 = 20;
 
 /// Where a terminal does not say how wide it is.
 const WIDTH_DEFAULT: usize = 80;
@@ -71,16 +73,30 @@ pub struct Screen {
     view: View,
     is_measuring: bool,
     transactions: u64,
-    messages: u64,
+    /// Errors of clients.
+    errors: Said,
+    /// Notices of the server.
+    notices: Said,
     /// What happened to connections.
     events: u64,
-    /// Of those that were not shown: connections lost, and made again.
+    /// Of those that were not shown: connections lost, and restored.
     unshown: (u64, u64),
+}
+
+impl From<Verbosity> for Form {
+    fn from(verbosity: Verbosity) -> Self {
+        match (verbosity.quiet, terminal::stderr_is_terminal()) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Bar,
+            (false, false) => Self::Lines,
+        }
+    }
 }
 
 impl Screen {
     /// Nothing is shown before the run begins.
-    pub fn new(form: Form) -> Self {
+    pub fn new(form: impl Into<Form>) -> Self {
+        let form = form.into();
         Self {
             form,
             length: Length::Transactions(0),
@@ -88,7 +104,8 @@ impl Screen {
             view: View::default(),
             is_measuring: false,
             transactions: 0,
-            messages: 0,
+            errors: Said::default(),
+            notices: Said::default(),
             events: 0,
             unshown: (0, 0),
         }
@@ -107,7 +124,9 @@ fn message(view: &View) -> String {
     // The last column makes some terminals begin a new line.
     let width = terminal::width().map_or(WIDTH_DEFAULT, |width| usize::from(width) - 1);
     let lines = view.lines(width).into_iter();
-    lines.map(|line| format!("\n{line}")).collect()
+    lines
+        .map(|line| format!("\n{}", figures::shown(&line)))
+        .collect()
 }
 
 impl<O> Observer<O> for Screen {
@@ -203,7 +222,7 @@ impl<O> Observer<O> for Screen {
 
     fn event(&mut self, event: &Event) {
         self.events += 1;
-        if self.events > MESSAGES_MAX {
+        if self.events > EVENTS_MAX {
             let (lost, again) = &mut self.unshown;
             match event.kind {
                 EventKind::Outage => *lost += 1,
@@ -218,9 +237,13 @@ impl<O> Observer<O> for Screen {
         match message.level {
             Level::Trace | Level::Debug => self.print(&message.text),
             Level::Info => self.print(&format!("pgdyno: {}", message.text)),
+            Level::Notice => {
+                if self.notices.is_new(&message.text) {
+                    self.print(&message.text);
+                }
+            }
             Level::Error => {
-                self.messages += 1;
-                if self.messages <= MESSAGES_MAX {
+                if self.errors.is_new(&message.text) {
                     self.print(&format!("pgdyno: error: {}", message.text));
                 }
             }
@@ -232,18 +255,18 @@ impl<O> Observer<O> for Screen {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
-        if self.messages > MESSAGES_MAX {
-            pgdyno_output::remark!(
-                "pgdyno: error: and {} more messages of clients",
-                self.messages - MESSAGES_MAX
-            );
+        for line in self.errors.rest("messages of clients") {
+            pgdyno_output::remark!("pgdyno: error: {line}");
         }
-        if self.events > MESSAGES_MAX {
-            let (lost, again) = self.unshown;
+        for line in self.notices.rest("notices of the server") {
+            pgdyno_output::remark!("pgdyno: {line}");
+        }
+        if self.events > EVENTS_MAX {
+            let (lost, restored) = self.unshown;
             pgdyno_output::remark!(
-                "pgdyno: not shown: {} lost, {} made again",
+                "pgdyno: not shown: {} lost, {} restored",
                 figures::plural(lost, "connection"),
-                figures::count(again)
+                figures::count(restored)
             );
         }
     }

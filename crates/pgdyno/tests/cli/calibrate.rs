@@ -133,7 +133,7 @@ fn each_line_has_a_verdict_and_the_notebook_shows_it_again() {
     assert_eq!(bars[0]["mean_us"], update["mean_us"]);
     let other = systems[1]["uuid"].as_str().unwrap();
     let beside = store.run(&["calibrate", "--compare", "here", &other[..8]]);
-    let beside = beside.expect(0, &["round trip", "best done/s", "(!) may be worth less"]);
+    let beside = beside.expect(0, &["round trip", "best done/s", "(!) a doubtful figure"]);
     let rows: Vec<&str> = beside.stdout.lines().take(3).collect();
     assert!(
         rows[1].starts_with("here ") && rows[1].contains(" met "),
@@ -390,7 +390,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
         (
             &["--expect", "raed=1ms"],
             2,
-            "--expect: there is no line raed; lines are read",
+            "--expect: unknown line raed; lines are read",
         ),
         (&["--expect", "read"], 2, "it must be LINE=TIME"),
         (&["--expect", "read=3-2"], 2, "the lower end comes first"),
@@ -413,7 +413,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
     // An experiment, but no calibration.
     let database = Database::new("calibrate_other");
     let file = store.0.path().join("other.toml");
-    let sweep = "workload = 'insert-size'\nduration = '100ms'\nhygiene.settle = 0\n";
+    let sweep = "workload = 'insert-size'\nduration = '100ms'\nreset.settle = 0\n";
     std::fs::write(&file, sweep).unwrap();
     let file = file.to_str().unwrap();
     store

@@ -88,7 +88,7 @@ fn a_disk_that_is_full_at_the_end_of_a_trial_costs_the_notebook_but_not_the_resu
             "goodput",
             "pgdyno: error: this run is not kept",
             "full",
-            "its whole result is in ",
+            "its complete result is in ",
         ],
     );
     assert!(ran.stdout.contains("aborted"), "{ran:#?}");

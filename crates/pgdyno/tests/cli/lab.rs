@@ -23,7 +23,7 @@ fn the_forms_are_put_side_by_side_and_kept() {
         0,
         &[
             "tpcb; scale 1: all clients share one branch; PostgreSQL ",
-            "1.00 s a trial; up to 10 tries",
+            "1.00 s per trial; up to 10 tries",
             "4 clients, serializable",
             "procedure   – will not replace pgdyno_tpcb(integer): pgdyno did not make it",
             "One repeat is a first look and no verdict",

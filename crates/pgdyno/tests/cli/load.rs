@@ -53,9 +53,11 @@ fn tpcb_is_what_pgbench_i_makes() {
     assert_eq!(ours.rows(DEFINITIONS).len(), 4);
     assert_eq!(ours.rows(ROWS), theirs.rows(ROWS));
     // Frozen and seen by all, as pgbench leaves them: no vacuum will disturb a run.
-    let pages = "SELECT relpages > 0 AND relallvisible = relpages FROM pg_class WHERE relname = 'pgbench_accounts'";
+    let pages = "SELECT relpages > 0 AND relallvisible = relpages FROM pg_class WHERE relname = \
+                 'pgbench_accounts'";
     assert_eq!(ours.value(pages), "t");
-    let frozen = "SELECT count(*) FROM pg_stat_all_tables WHERE relname = 'pgbench_accounts' AND last_analyze IS NOT NULL";
+    let frozen = "SELECT count(*) FROM pg_stat_all_tables WHERE relname = 'pgbench_accounts' AND \
+                  last_analyze IS NOT NULL";
     ours.wait_for(&format!("{frozen} HAVING count(*) = 1"));
 
     stock(&pgbench, &ours, &["-t", "10", "-c", "3", "-b", "tpcb-like"])
@@ -63,7 +65,7 @@ fn tpcb_is_what_pgbench_i_makes() {
     assert_eq!(ours.value("SELECT count(*) FROM pgbench_history"), "30");
     theirs.pgdyno(&["load", "select-only"]).expect(
         0,
-        &["not made by pgdyno, and fit (fillfactor = 90, foreign_keys = false, scale = 2)"],
+        &["that pgdyno did not create (fillfactor = 90, foreign_keys = false, scale = 2)"],
     );
 }
 
@@ -99,7 +101,7 @@ fn tables_that_pgdyno_did_not_make_are_dropped_only_by_name() {
     let db = Database::new("foreign_tables");
     db.sql("CREATE TABLE data (filler text); INSERT INTO data VALUES ('precious')");
     db.pgdyno(&["load", "insert-size"])
-        .expect(0, &["not made by pgdyno"]);
+        .expect(0, &["that pgdyno did not create"]);
     db.pgdyno(&["load", "insert-size", "--replace"]).expect(
         1,
         &[
@@ -167,7 +169,10 @@ fn long_load(db: &Database) -> std::process::Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    db.wait_for("SELECT 1 FROM pg_stat_progress_copy WHERE tuples_processed > 10000 AND datname = current_database()");
+    db.wait_for(
+        "SELECT 1 FROM pg_stat_progress_copy WHERE tuples_processed > 10000 AND datname \
+                 = current_database()",
+    );
     child
 }
 
@@ -183,11 +188,17 @@ fn an_interrupted_load_says_what_it_leaves_and_is_taken_up_again() {
         130,
         &[
             "loading tpcb was interrupted",
-            "left behind, not complete: tables pgbench_branches, ",
+            "incomplete tables left: pgbench_branches, ",
             "starts again",
         ],
     );
-    assert_eq!(db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgdyno' AND datname = current_database()"), "0");
+    assert_eq!(
+        db.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgdyno' \
+                         AND datname = current_database()"
+        ),
+        "0"
+    );
     db.pgdyno(&["load", "tpcb"]).expect(0, &["100,011 rows"]);
     db.pgdyno(&["load", "tpcb"]).expect(0, &["already loaded"]);
 }
@@ -204,7 +215,10 @@ fn an_interrupt_also_ends_a_long_statement() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    db.wait_for("SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())");
+    db.wait_for(
+        "SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM \
+                 pg_database WHERE datname = current_database())",
+    );
     send_signal(child.id(), Signal::Terminate).unwrap();
     ended(child.wait_with_output().unwrap()).expect(
         143,
@@ -222,13 +236,13 @@ fn an_interrupt_also_ends_a_long_statement() {
 fn a_connection_lost_during_a_load_is_told_and_no_obstacle() {
     let db = Database::new("lost");
     let child = long_load(&db);
-    db.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pgdyno' AND datname = current_database()");
+    db.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = \
+            'pgdyno' AND datname = current_database()",
+    );
     ended(child.wait_with_output().unwrap()).expect(
         3,
-        &[
-            "could not fill pgbench_accounts",
-            "left behind, not complete",
-        ],
+        &["could not fill pgbench_accounts", "incomplete tables left"],
     );
     db.pgdyno(&["load", "tpcb"]).expect(0, &["100,011 rows"]);
 }
@@ -305,7 +319,7 @@ fn a_full_disk_is_told() {
         &[
             "could not fill pgbench_accounts",
             "No space left on device (SQLSTATE 53100)",
-            "left behind",
+            "incomplete tables left",
         ],
     );
     // With room elsewhere it is taken up again.
@@ -353,8 +367,17 @@ columns = [
     db.pgdyno(&["load", path])
         .expect(0, &["cities is loaded (rows = 5): 5 rows"]);
     assert_eq!(
-        db.rows("SELECT id, share, even, \"order\", note = E'tab\\tand \\\\ and\\nline' FROM cities ORDER BY id"),
-        ["1|0.5|f|7|t", "2|1|t|7|t", "3|1.5|f|7|t", "4|2|t|NULL|t", "5|2.5|f|NULL|t"]
+        db.rows(
+            "SELECT id, share, even, \"order\", note = E'tab\\tand \\\\ and\\nline' FROM \
+                 cities ORDER BY id"
+        ),
+        [
+            "1|0.5|f|7|t",
+            "2|1|t|7|t",
+            "3|1.5|f|7|t",
+            "4|2|t|NULL|t",
+            "5|2.5|f|NULL|t"
+        ]
     );
     // Without a `loaded` query the mark knows what the rows are.
     db.pgdyno(&["load", path, "--param", "rows=6"])
@@ -379,7 +402,7 @@ columns = [
             &[
                 "could not fill cities: value \"32768\" is out of range",
                 "line 32768",
-                "left behind",
+                "incomplete tables left",
             ],
         );
 
@@ -394,7 +417,7 @@ columns = [
             1,
             &[
                 "column \"share\": value: division by zero (row 30000)",
-                "left behind",
+                "incomplete tables left",
             ],
         );
     assert_eq!(db.value("SELECT count(*) FROM cities"), "0");

@@ -153,10 +153,10 @@ fn an_endpoint_is_scraped_beside_a_trial_and_kept_with_it() {
     let text = [
         "node.pages disk=a, 1/s",
         "longest transactions",
-        "not seen     scrape.gone: http://127.0.0.1:",
+        "not observed scrape.gone: http://127.0.0.1:",
         "remedy: curl",
         "of a core",
-        "observed     2 series by 2 instruments; gaps in scrape.gone",
+        "observed     2 series by 2 instruments\nnot observed scrape.gone: ",
     ];
     notebook.pgdyno(&["show", "1"]).expect(0, &text);
     let only = notebook
@@ -268,7 +268,7 @@ fn an_endpoint_over_https_is_let_in_and_its_secrets_are_nowhere() {
     }
     let gaps = document["observed"]["gaps"].to_string();
     assert!(
-        gaps.contains("scrape.none") && gaps.contains("it wants a login"),
+        gaps.contains("scrape.none") && gaps.contains("it requires a login"),
         "{gaps}"
     );
     let kept = std::fs::read(notebook.path()).unwrap();
@@ -356,8 +356,8 @@ fn what_cannot_be_observed_as_asked_is_told_before_anything_runs() {
     let token = "a=http://h,token_env=PGDYNO_NO_SUCH";
     run(&["--scrape", token]).expect(2, &["--scrape: token_env PGDYNO_NO_SUCH: "]);
     let twice = ["--scrape", "a=http://h", "--scrape", "a=http://i"];
-    run(&twice).expect(2, &["--scrape number 2: there are two of the name a"]);
-    run(&["--observe", "host,none"]).expect(2, &["auto and none stand alone"]);
+    run(&twice).expect(2, &["--scrape number 2: the name a is used twice"]);
+    run(&["--observe", "host,none"]).expect(2, &["auto and none cannot be combined with names"]);
     // Neither server nor store is looked for.
     let refused = format!("node=http://me:secret@{}", nowhere());
     let ran = run(&["--scrape", &refused]).expect(1, &["--scrape node: http://127.", "refused"]);
@@ -365,12 +365,12 @@ fn what_cannot_be_observed_as_asked_is_told_before_anything_runs() {
     run(&["--observe", "host,pg.wiats"]).expect(
         2,
         &[
-            "--observe: there is no instrument or group pg.wiats",
+            "--observe: unknown instrument or group pg.wiats",
             "did you mean pg.waits?",
-            "there are: client, crdb, crdb.vars, host, host.cpu,",
+            "known: client, crdb, crdb.vars, host, host.cpu,",
         ],
     );
-    run(&["--observe", "nope"]).expect(2, &["no instrument or group nope", "there are: client"]);
+    run(&["--observe", "nope"]).expect(2, &["unknown instrument or group nope", "known: client"]);
     assert!(!notebook.path().exists());
     run(&["--metrics-listen", "db1"]).expect(2, &["127.0.0.1:9187"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

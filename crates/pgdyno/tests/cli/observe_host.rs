@@ -112,6 +112,6 @@ fn what_observing_costs_is_known_on_both_sides_and_little() {
     let shown = notebook.pgdyno(&["show", "1"]).expect(0, &[]).stdout;
     let line = shown.lines().find(|line| line.starts_with("observers "));
     let line = line.unwrap_or_else(|| panic!("{shown}"));
-    assert!(line.contains("of CPU on this side"), "{line}");
-    assert!(line.contains(" ms on the server's, "), "{line}");
+    assert!(line.contains("of CPU of pgdyno"), "{line}");
+    assert!(line.contains(" ms of CPU of the server, "), "{line}");
 }

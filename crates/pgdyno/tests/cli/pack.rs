@@ -28,12 +28,15 @@ fn usage_errors_have_an_exit_code_of_their_own() {
         "--pg-set",
         "fsync=off",
     ]))
-    .expect(2, &["a server of pgdyno's own, but --url names another"]);
+    .expect(
+        2,
+        &["configure the private server, but --url selects another"],
+    );
 }
 
 #[test]
 fn a_pack_that_is_not_there_or_broken_is_named() {
-    ran(&mut pgdyno(&["load", "tbcp"])).expect(2, &["tbcp: there is no such pack", "tpcb"]);
+    ran(&mut pgdyno(&["load", "tbcp"])).expect(2, &["tbcp: unknown pack", "tpcb"]);
     ran(&mut pgdyno(&["pack", "show", "./nowhere"]))
         .expect(2, &["./nowhere: there is no such folder"]);
     let dir = tempfile::tempdir().unwrap();

@@ -16,9 +16,9 @@ use crate::support::{Database, Ran, ended, pgdyno, ran};
 
 const SELECT_1: &str = "SELECT 1;\n";
 
-/// `pgdyno DOOR ARGS` on a database, in a folder.
-fn run(door: &str, db: &Database, folder: &Path, args: &[&str]) -> Ran {
-    ran(pgdyno(&[door])
+/// `pgdyno COMMAND ARGS` on a database, in a folder.
+fn run(command: &str, db: &Database, folder: &Path, args: &[&str]) -> Ran {
+    ran(pgdyno(&[command])
         .args(args)
         .args(["-d", &db.url])
         .current_dir(folder))

@@ -79,7 +79,7 @@ fn pgio_drops_only_what_it_made_and_touches_no_more_than_there_is() {
         .expect(1, &["SCALE=2048 is 2048 rows, and pgio1 has 1024"]);
     let out = dir.path().join("out");
     let out = out.to_str().unwrap();
-    pgio(dir.path(), &["run", "--out", out]).expect(2, &["there is no such directory"]);
+    pgio(dir.path(), &["run", "--out", out]).expect(2, &["no such directory"]);
     fs::create_dir(out).unwrap();
     // By its own name.
     let link = dir.path().join("pgio");

@@ -80,7 +80,7 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
     notebook.pgdyno(&["rerun", "1"]).expect(
         2,
         &[
-            "the value of api_token is not in the notebook",
+            "the notebook does not have the value of api_token",
             "--param api_token=VALUE",
         ],
     );

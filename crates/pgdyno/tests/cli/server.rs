@@ -11,7 +11,7 @@ impl Home {
     fn new() -> Home {
         // As root the server's user must be able to reach it.
         let dir = tempfile::Builder::new()
-            .prefix("pgdyno-doors-")
+            .prefix("pgdyno-server-")
             .tempdir_in("/var/tmp")
             .unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

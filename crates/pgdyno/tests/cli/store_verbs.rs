@@ -72,7 +72,7 @@ fn trials_are_listed_by_what_is_asked_for() {
         .expect(2, &["there is no experiment none"]);
     notebook
         .pgdyno(&["ls", "--since", "yesterday"])
-        .expect(2, &["when is a date"]);
+        .expect(2, &["WHEN is a date"]);
     notebook
         .pgdyno(&["ls", "--state", "odd"])
         .expect(2, &["possible values"]);
@@ -113,7 +113,7 @@ fn a_trial_is_marked_and_removed_by_its_number_or_uuid() {
     );
     notebook
         .pgdyno(&["rm", "2", "3"])
-        .expect(2, &["no terminal to ask at", "--yes"]);
+        .expect(2, &["there is no terminal", "--yes"]);
     notebook
         .pgdyno(&["rm", "2", "9", "--yes"])
         .expect(2, &["there is no trial 9"]);

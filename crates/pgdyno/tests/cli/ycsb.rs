@@ -100,11 +100,11 @@ fn all_mixes_run_and_what_they_insert_is_found() {
             inserted.to_string(),
             "{mix}"
         );
-        let touched = &d["touched"];
-        assert_eq!(touched["is_sample"], false);
+        let key_skew = &d["key_skew"];
+        assert_eq!(key_skew["is_sample"], false);
         assert!(
-            touched["distinct"].as_u64().unwrap() > 1,
-            "{mix}: {touched}"
+            key_skew["distinct"].as_u64().unwrap() > 1,
+            "{mix}: {key_skew}"
         );
         inserted += committed(&d, "insert");
     }
@@ -158,9 +158,9 @@ fn the_effective_distribution_is_told() {
     .expect(0, &[]);
     let hottest = |params: &[&str]| {
         let ran = run(&db, "c", params, &["-t", "1500"]).expect(0, &[]);
-        let touched = &document(&ran)["touched"];
-        assert_eq!(touched["draws"], 1500);
-        let share = |name: &str| touched[name].as_f64().unwrap();
+        let key_skew = &document(&ran)["key_skew"];
+        assert_eq!(key_skew["draws"], 1500);
+        let share = |name: &str| key_skew[name].as_f64().unwrap();
         (share("hottest_share"), share("hottest_100_share"))
     };
     // Scrambled over 10^10 items: the first rank gets 3.78 %, whatever the number of rows.
@@ -171,7 +171,7 @@ fn the_effective_distribution_is_told() {
     assert!((one - 2.0 / 1500.0).abs() < 1e-9, "{one}");
     assert!((hundred - 200.0 / 1500.0).abs() < 1e-9, "{hundred}");
     let text = db.pgdyno(&["--quiet", "run", "ycsb", "--no-store", "-t", "10"]);
-    text.expect(0, &["keys         hottest one ", "different ones"]);
+    text.expect(0, &["keys         hottest key ", "distinct keys"]);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_table_that_another_tool_made_is_recognised_or_refused() {
     run(&db, "c", &[], &["-t", "1"]).expect(
         1,
         &[
-            "its keys are of no format that is known",
+            "keyformat = none that is known (key number 1 would be user8517097267634966620 (java)",
             "--drop-tables usertable",
         ],
     );
@@ -249,7 +249,7 @@ fn a_table_that_another_tool_made_is_recognised_or_refused() {
     let ran = run(&db, "c", &[], &["-t", "20"]).expect(
         0,
         &[
-            "made by something else",
+            "not created by pgdyno",
             "fieldlength = 7",
             "keyformat = go-ycsb",
             "recordcount = 2",
@@ -279,7 +279,10 @@ fn a_value_that_is_not_as_it_was_written_ends_the_run() {
         &["-t", "50"],
     )
     .expect(0, &[]);
-    db.sql("UPDATE usertable SET field3 = 'x' || substr(field3, 2) WHERE ycsb_key = 'user8517097267634966620'");
+    db.sql(
+        "UPDATE usertable SET field3 = 'x' || substr(field3, 2) WHERE ycsb_key = \
+            'user8517097267634966620'",
+    );
     run(
         &db,
         "c",
@@ -321,7 +324,7 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
         130,
         &[
             "was interrupted",
-            "with the same parameters goes on from there",
+            "with the same parameters continues the load",
         ],
     );
     let there: u64 = db.value("SELECT count(*) FROM usertable").parse().unwrap();
@@ -334,7 +337,8 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
         db.rows("SELECT 1 FROM pg_class WHERE relname LIKE 'pgdyno%'"),
         [""; 0]
     );
-    let key = "SELECT conname FROM pg_constraint WHERE conrelid = 'usertable'::regclass AND contype = 'p'";
+    let key = "SELECT conname FROM pg_constraint WHERE conrelid = 'usertable'::regclass AND \
+               contype = 'p'";
     assert_eq!(db.value(key), "usertable_pkey");
     load(&db, &params, &[]).expect(0, &[]);
 }
@@ -382,7 +386,7 @@ fn rows_travel_by_insert_where_that_is_asked_for_or_copy_is_refused() {
         0,
         &[
             "700 rows",
-            "guarded: by INSERT, since the server takes no COPY",
+            "guarded: by INSERT, because the server refused COPY",
         ],
     );
     let row = "SELECT t FROM guarded WHERE n = 700";

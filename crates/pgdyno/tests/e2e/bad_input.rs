@@ -72,7 +72,7 @@ fn a_wrong_command_line_is_answered_with_what_was_meant() {
     run(&["run", "tpcb", "-c", "0"]).expect(2, &["-c", "0"]);
     run(&["run", "tpcb", "-T", "3", "-t", "5"]).expect(2, &["cannot be used with"]);
     run(&["run", "tpcb", "--param", "scala=3"]).expect(2, &["scala", "scale"]);
-    run(&["run", "tpbc"]).expect(2, &["tpbc", "tpcb", "a folder of your own"]);
+    run(&["run", "tpbc"]).expect(2, &["tpbc", "tpcb", "for a folder give its path"]);
     run(&["run", "/nowhere/x.sql"]).expect(2, &["/nowhere/x.sql", "No such file"]);
     run(&["run", "tpcb", "--json=/nonexistent/x"])
         .expect(2, &["--json", "/nonexistent/x", "No such file"]);
@@ -116,10 +116,10 @@ fn what_a_script_finds_missing_is_told_in_the_servers_words() {
         1,
         &[
             "relation \"nothing_here\" does not exist",
-            "client 0",
-            "client 1",
+            "client ",
             "script 0",
             "command 1",
+            "pgdyno: error: 1 more: script 0 aborted",
             "ABORTED",
             "42P01",
         ],
@@ -132,7 +132,7 @@ fn what_a_script_finds_missing_is_told_in_the_servers_words() {
     // Going on after errors: each is counted, and the run is complete.
     let (_dir, path) = script("SELECT * FROM nothing_here;\n");
     db.pgdyno(&["run", &path, "-t", "5", "--continue-on-error"])
-        .expect(0, &["5 failed (100 %)", "5 by SQLSTATE 42P01"]);
+        .expect(0, &["failed       5 (100 %)", "5 by SQLSTATE 42P01"]);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn an_interrupt_ends_a_run_with_its_summary_and_its_server() {
         let ran = run.ended().expect(code, &["INTERRUPTED", "goodput"]);
         assert!(!ran.stdout.contains("(0 committed"), "{ran:?}");
         assert!(
-            ran.stdout.contains("0 failed (0 %)"),
+            ran.stdout.contains("failed       0 (0 %)"),
             "transactions end: {ran:?}"
         );
         assert_nothing_left(cache.path());

@@ -292,7 +292,8 @@ fn isolation_is_read_back_and_a_script_that_sets_its_own_is_told() {
     // The clients themselves have the level: they say so in an error of their own.
     let says = file(
         "says.sql",
-        "begin;\ndo $$ begin if current_setting('transaction_isolation') <> 'serializable' then raise 'not so'; end if; end $$;\nend;\n",
+        "begin;\ndo $$ begin if current_setting('transaction_isolation') <> 'serializable' then \
+         raise 'not so'; end if; end $$;\nend;\n",
     );
     let document = json(&run(&says, &["--isolation", "serializable"]).expect(0, &[]));
     assert_eq!(document["measured"]["committed"], 2);
@@ -315,13 +316,13 @@ fn target_tells_what_is_there_and_which_node_each_connection_met() {
             "3 connections met node Unix socket, port {}",
             server.address().port
         ),
-        "nodes        PostgreSQL is one server",
+        "nodes        PostgreSQL has no list of cluster nodes",
         "isolation    by default: read committed",
-        "read uncommitted asked for: read committed  (not what was asked for)",
+        "read uncommitted asked for: read committed  (not the requested level)",
         "serializable asked for: serializable",
         "differently  nothing",
         "can be seen  ",
-        "it takes shared_preload_libraries",
+        "add it to shared_preload_libraries",
     ];
     ran(&mut pgdyno(&args)).expect(0, &texts);
     let ran = ran(&mut pgdyno(&[
@@ -367,7 +368,10 @@ fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
     ran(nothing.env("PGDYNO_CACHE", dir.path())).expect(1, &["nothing names a server"]);
     ran(&mut pgdyno(&["target", &url, "--discover"])).expect(
         1,
-        &["PostgreSQL is one server", "name each node with --url"],
+        &[
+            "PostgreSQL has no list of cluster nodes",
+            "name each node with --url",
+        ],
     );
     ran(&mut pgdyno(&[
         "run",
@@ -377,5 +381,5 @@ fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
         "--discover=http://x:1",
         "--no-store",
     ]))
-    .expect(1, &["no list of nodes over HTTP for PostgreSQL"]);
+    .expect(1, &["cannot discover nodes over HTTP for PostgreSQL"]);
 }

@@ -194,7 +194,7 @@ fn a_percentile_needs_ten_samples_beyond_it() {
     }
     // In the text what is missing is a dash, with its reason.
     db.pgdyno(&["run", path, "-t", "15"])
-        .expect(0, &["–", "fewer than ten transactions beyond it"]);
+        .expect(0, &["–", "fewer than ten transactions above it"]);
     let text = db.pgdyno(&["run", path, "-t", "12000"]).expect(0, &[]);
     assert!(!text.stdout.contains('–'), "{text:?}");
 }
@@ -356,7 +356,7 @@ fn a_result_says_what_it_is_worth() {
             "[fsync-off]",
             "[same-host]",
             "goodput",
-            "0 failed (0 %)",
+            "failed       0 (0 %)",
             "statement, ms",
         ],
     );
@@ -406,5 +406,5 @@ fn failures_and_retries_are_told_by_class() {
     assert!(!run.stdout.contains("\nretries "), "one try each: {run:?}");
     let retrying = [&args[..], &["--max-tries", "0"]].concat();
     db.pgdyno(&retrying)
-        .expect(0, &["\nretries ", "0 failed (0 %)", "(360 committed"]);
+        .expect(0, &["\nretries ", "failed       0 (0 %)", "(360 committed"]);
 }

@@ -1,4 +1,4 @@
-//! `pgdyno run` from end to end: what it sends, what it books, what it reports and how it ends,
+//! `pgdyno run` from end to end: what it sends, what it counts, what it reports and how it ends,
 //! on a real PostgreSQL.
 
 mod accounting;
@@ -6,6 +6,7 @@ mod bad_input;
 mod child;
 mod endpoints;
 mod figures;
+mod hostile;
 mod hosts;
 mod language;
 mod retries;

@@ -70,11 +70,11 @@ fn what_a_policy_cost_is_in_the_result_and_in_the_notebook() {
         0,
         &[
             "retry restart up to 10 tries, backoff exponential=2ms,3ms,none, no try after 10 s",
-            "retries      10 of 5 transactions (2.00 for each committed one)",
+            "retries      10 of 5 transactions (2.00 per committed one)",
             "thrown away  10 tries: ",
             "57.1 % of the statements (20)",
             "last try alone",
-            "serialization 10 tries by serialization failure [40001], 10 of them tried again\n    \
+            "serialization 10 tries by serialization failure [40001], 10 of them retried\n    \
              ERROR:  not now",
         ],
     );
@@ -178,18 +178,18 @@ fn the_servers_own_retries_come_from_a_packs_procedure() {
     };
     let result = run(&files.store(), &db, &[&pack("retries"), "-t", "6"]).expect(
         0,
-        &["by server    6 retries made by itself, as the transactions tell (1.00 for each committed"],
+        &["by server    6 retries made by the server, as counted by the scripts (1.00 per committed"],
     );
     assert!(!result.stdout.contains("\nretries "), "{}", result.stdout);
     let folder = pack("trys");
     run(&files.store(), &db, &[&folder, "-t", "1"]).expect(
         1,
-        &["the variable trys tells the server's retries and is no count of them"],
+        &["the variable trys should hold the number of the server's retries, but is not a count"],
     );
     let folder = pack("not a name");
     run(&files.store(), &db, &[&folder, "-t", "1"]).expect(
         1,
-        &["script \"call\": retries = \"not a name\": a variable's name is wanted"],
+        &["script \"call\": retries = \"not a name\": expected a variable name"],
     );
 }
 
@@ -208,7 +208,7 @@ fn what_cannot_be_done_here_is_refused_with_the_reason() {
         (
             &[&bare, "--retry", "savepoint"],
             1,
-            "this statement stands outside of it",
+            "this statement is outside of it",
         ),
         (
             &[&block, "--retry", "savepoint", "--inject-retries"],
@@ -223,7 +223,7 @@ fn what_cannot_be_done_here_is_refused_with_the_reason() {
         (
             &[&block, "--retry", "none", "--max-tries", "3"],
             2,
-            "--retry none is one try",
+            "--retry none allows one try",
         ),
         (
             &[&block, "--backoff", "exponential"],

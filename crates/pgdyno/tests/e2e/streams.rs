@@ -160,7 +160,7 @@ fn the_same_seed_sends_what_pgbench_sends_client_by_client() {
                 let ours = clients(&proxy, statements);
                 assert_eq!(theirs.len(), CLIENTS, "{what}: pgbench's clients");
                 assert_eq!(ours.len(), CLIENTS, "{what}: pgdyno's clients");
-                // The statements are parsed as often: anew each time, or once a connection.
+                // The statements are parsed as often: again each time, or once a connection.
                 let parses_each = match mode {
                     "simple" => 0,
                     "extended" => statements * TRANSACTIONS,

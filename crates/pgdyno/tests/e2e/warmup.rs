@@ -122,8 +122,8 @@ fn a_warm_up_ends_when_it_is_steady_and_what_is_measured_is_told_to_be_so_or_not
         0,
         &[
             "after a warm-up of at most 10.0 s",
-            "for 10.0 s (its limit, before throughput was steady), apart from the figures",
-            "WARNING [warm-up-cut-short]: the warm-up came to its limit of 10 s before it was \
+            "for 10.0 s (its limit, before throughput was steady), not part of the figures",
+            "WARNING [warm-up-cut-short]: the warm-up reached its limit of 10 s before it was \
              steady: over its later half throughput still fell by",
         ],
     );
@@ -153,7 +153,7 @@ fn a_warm_up_ends_when_it_is_steady_and_what_is_measured_is_told_to_be_so_or_not
     assert_eq!(json["warmup"], Value::Null);
     assert!(!codes(&json).contains(&"not-steady"));
 
-    let texts = ["(until throughput was steady), apart from the figures"];
+    let texts = ["(until throughput was steady), not part of the figures"];
     detected.ended().expect(0, &texts);
     let json = place.json("detected");
     assert_eq!(json["warmup"]["detected"]["ended_by"], "steady");

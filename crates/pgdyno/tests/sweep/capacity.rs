@@ -10,7 +10,7 @@ fn rates_are_added_where_the_limit_is_broken_and_resuming_adds_no_more() {
     let database = Database::new("sweep_capacity");
     // Four times what it can do breaks half a second within a second, whatever else goes on here.
     let experiment = Experiment::new(
-        "workload = [['one.sql']]\nduration = '1s'\nclients = 2\nhygiene.settle = 0\n\
+        "workload = [['one.sql']]\nduration = '1s'\nclients = 2\nreset.settle = 0\n\
          rate = [10, 1500, 2000, '400%']\ncapacity.slo = '500ms'\n",
         &database,
     );
@@ -18,7 +18,7 @@ fn rates_are_added_where_the_limit_is_broken_and_resuming_adds_no_more() {
     let texts = [
         "7 of 7 trials complete",
         "How much load keeps p99 within 500.000 ms",
-        "left out: at 10.0/s too few transactions for p99, which takes 1,000",
+        "left out: at 10.0/s too few transactions for p99, which needs 1,000",
         "measured at ",
         "no interval: it takes six repeats",
         "\nknee ",

@@ -1,10 +1,9 @@
-//! The door itself: what it prints, what it refuses.
+//! The command itself: what it prints, what it refuses.
 
 use crate::support::Database;
 use crate::written::Experiment;
 
-const TWO: &str =
-    "workload = 'select-only'\nduration = '1m'\nhygiene.settle = 0\nclients = [1, 2]\n";
+const TWO: &str = "workload = 'select-only'\nduration = '1m'\nreset.settle = 0\nclients = [1, 2]\n";
 
 #[test]
 fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {
@@ -52,7 +51,7 @@ fn what_is_wrong_is_said_with_its_place_before_anything_is_written() {
     let database = Database::new("sweep_wrong");
     let experiment = Experiment::new(&TWO.replace("clients", "cleints"), &database);
     let texts = [
-        "e.toml:4:1: there is no key \"cleints\"",
+        "e.toml:4:1: unknown key \"cleints\"",
         "^^^^^^^",
         "did you mean \"clients\"?",
     ];

@@ -10,7 +10,7 @@ use crate::written::Experiment;
 fn ctrl_c_ends_the_trial_in_good_order_and_says_how_to_go_on() {
     let database = Database::new("sweep_interrupted");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nhygiene.settle = 0\n\
+        "workload = 'select-only'\nreset.settle = 0\n\
          [[zip]]\nclients = [1, 2]\nduration = ['300ms', '40s']\n",
         &database,
     );
@@ -35,7 +35,7 @@ fn ctrl_c_ends_the_trial_in_good_order_and_says_how_to_go_on() {
 fn ctrl_c_between_two_trials_does_not_wait() {
     let database = Database::new("sweep_settling");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nduration = '200ms'\nrepeats = 2\nhygiene.settle = '1h'\n",
+        "workload = 'select-only'\nduration = '200ms'\nrepeats = 2\nreset.settle = '1h'\n",
         &database,
     );
     let running = Running::start(&mut experiment.sweep(&[]));

@@ -9,7 +9,7 @@ use crate::written::Experiment;
 fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
     let database = Database::new("sweep_points");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nduration = '300ms'\nrepeats = 2\nhygiene.settle = 0\n\
+        "workload = 'select-only'\nduration = '300ms'\nrepeats = 2\nreset.settle = 0\n\
          clients = [2, 1]\n",
         &database,
     );
@@ -79,7 +79,13 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
         2,
         &["there is no experiment other", "pgdyno ls --experiments"],
     );
-    ran(&mut experiment.command(&["show"])).expect(2, &["what is to be shown?", "--experiment"]);
+    ran(&mut experiment.command(&["show"])).expect(
+        2,
+        &[
+            "nothing to show: name a trial or an experiment",
+            "--experiment",
+        ],
+    );
     let both = ["show", "1", "--experiment", "e"];
     ran(&mut experiment.command(&both)).expect(2, &["cannot be used with"]);
     let both = ["ls", "--experiments", "--tag", "x"];
@@ -90,7 +96,7 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
 fn trials_that_find_the_maximum_are_no_points() {
     let database = Database::new("sweep_maxima");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nduration = '300ms'\nhygiene.settle = 0\nrate = '50%'\n",
+        "workload = 'select-only'\nduration = '300ms'\nreset.settle = 0\nrate = '50%'\n",
         &database,
     );
     experiment.run(&[]).expect(0, &["2 of 2 trials complete"]);

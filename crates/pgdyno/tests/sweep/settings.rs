@@ -8,7 +8,7 @@ use crate::support::{self, Database};
 use crate::written::{Experiment, assert_sums};
 
 /// 2 x 2 x 2 short trials; one of the parameters is a setting of the whole server.
-const CUBE: &str = "duration = '400ms'\nhygiene.settle = 0\n\
+const CUBE: &str = "duration = '400ms'\nreset.settle = 0\n\
      [matrix]\nworkload = ['tpcb', 'select-only']\nclients = [1, 2]\n\
      settings.bgwriter_delay = ['111ms', '333ms']\n";
 
@@ -93,7 +93,7 @@ fn a_setting_that_cannot_be_varied_is_refused_before_the_first_trial() {
     for (setting, texts) in [
         (
             "shared_buffers = ['16MB']",
-            &["takes a restart", "--pg-set shared_buffers"][..],
+            &["needs a server restart", "--pg-set shared_buffers"][..],
         ),
         (
             "wrok_mem = ['1MB']",
@@ -120,7 +120,7 @@ fn a_setting_of_the_whole_server_is_refused_for_several_endpoints() {
     let experiment = Experiment::new(toml, &database);
     let ran = experiment.run(&["--url", &database.url]);
     let texts = [
-        "settings.bgwriter_delay is a whole server's: of 2 endpoints",
+        "settings.bgwriter_delay is a server setting: with 2 endpoints",
         "name one endpoint",
     ];
     ran.expect(1, &texts);

@@ -9,7 +9,7 @@ use crate::written::{Experiment, assert_sums};
 fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
     let database = Database::new("sweep_matrix");
     let experiment = Experiment::new(
-        "duration = '300ms'\nrepeats = 2\nseed = 5\nhygiene.settle = 0\nworkload = 'tpcb'\n\
+        "duration = '300ms'\nrepeats = 2\nseed = 5\nreset.settle = 0\nworkload = 'tpcb'\n\
          isolation = 'repeatable read'\nmax_tries = 10\n\
          [settings]\nwork_mem = '7MB'\napplication_name = \"two words\"\n\
          [matrix]\nparams.scale = [1, 2]\n\
@@ -70,7 +70,7 @@ fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
         last["before"]["settings"]["work_mem"],
         json!({ "value": "7MB", "by": "session" })
     );
-    let steps = last["before"]["hygiene"]["steps"].as_array().unwrap();
+    let steps = last["before"]["reset"]["steps"].as_array().unwrap();
     let did = |what: &str, table: Value| {
         steps
             .iter()
@@ -90,7 +90,7 @@ fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
 fn a_share_of_the_maximum_is_scheduled_after_measuring_it_once() {
     let database = Database::new("sweep_share");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nduration = '500ms'\nrepeats = 2\nrate = ['25%', 40]\nhygiene.settle = 0\n",
+        "workload = 'select-only'\nduration = '500ms'\nrepeats = 2\nrate = ['25%', 40]\nreset.settle = 0\n",
         &database,
     );
     experiment
@@ -114,7 +114,7 @@ fn what_needs_a_maximum_that_failed_is_told_once_and_not_run() {
     let database = Database::new("sweep_no_maximum");
     let experiment = Experiment::new(
         "workload = [['bad.sql'], ['good.sql']]\ntransactions = 5\nrepeats = 2\n\
-         rate = ['50%', '90%', 50]\nhygiene.settle = 0\ncapacity.slo = '1s'\n",
+         rate = ['50%', '90%', 50]\nreset.settle = 0\ncapacity.slo = '1s'\n",
         &database,
     );
     for (name, text) in [("bad.sql", "SELECT 1/0;\n"), ("good.sql", "SELECT 1;\n")] {
@@ -145,7 +145,7 @@ fn what_needs_a_maximum_that_failed_is_told_once_and_not_run() {
 fn a_trial_that_fails_is_written_down_and_the_others_go_on() {
     let database = Database::new("sweep_fails");
     let experiment = Experiment::new(
-        "workload = [['bad.sql'], ['good.sql']]\ntransactions = 5\nhygiene.settle = 0\n",
+        "workload = [['bad.sql'], ['good.sql']]\ntransactions = 5\nreset.settle = 0\n",
         &database,
     );
     let script =
@@ -180,7 +180,7 @@ fn a_trial_that_fails_is_written_down_and_the_others_go_on() {
 fn what_was_excluded_is_measured_again_and_what_counts_is_not() {
     let database = Database::new("sweep_excluded");
     let experiment = Experiment::new(
-        "workload = 'select-only'\ntransactions = 5\nrepeats = 2\nrate = ['50%']\nhygiene.settle = 0\n",
+        "workload = 'select-only'\ntransactions = 5\nrepeats = 2\nrate = ['50%']\nreset.settle = 0\n",
         &database,
     );
     let begins = experiment.run(&["--resume"]);
@@ -207,7 +207,7 @@ fn what_was_excluded_is_measured_again_and_what_counts_is_not() {
 fn tables_of_others_are_never_loaded_anew() {
     let database = Database::new("sweep_others");
     let experiment = Experiment::new(
-        "workload = 'tpcb'\nduration = '200ms'\nparams.scale = [1, 2]\nhygiene.settle = 0\n",
+        "workload = 'tpcb'\nduration = '200ms'\nparams.scale = [1, 2]\nreset.settle = 0\n",
         &database,
     );
     database.pgdyno(&["load", "tpcb"]).expect(0, &[]);
@@ -238,7 +238,7 @@ fn tables_of_others_are_never_loaded_anew() {
 fn a_server_of_the_sweeps_own_lives_as_long_as_the_sweep() {
     let database = Database::new("sweep_own");
     let experiment = Experiment::new(
-        "workload = 'tpcb'\nduration = '200ms'\nrepeats = 2\nhygiene.settle = 0\n\
+        "workload = 'tpcb'\nduration = '200ms'\nrepeats = 2\nreset.settle = 0\n\
          settings.bgwriter_delay = ['111ms', '333ms']\n",
         &database,
     );

@@ -137,7 +137,7 @@ const CASES: &[Case] = &[
 
 /// Two trials, so that there is something to tidy up before the second one.
 const EXPERIMENT: &str = "workload = 'simple-update'\ntransactions = 3\nmax_tries = 0\n\
-    clients = [1, 2]\nthreads = 1\nseed = 1\norder = 'sequential'\nhygiene.settle = 0\n\
+    clients = [1, 2]\nthreads = 1\nseed = 1\norder = 'sequential'\nreset.settle = 0\n\
     settings.application_name = 'a sweep'\n";
 
 /// pgdyno with this command line, on these servers (`HOST:PORT`); files go to `directory`.

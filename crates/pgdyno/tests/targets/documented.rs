@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::message::Message;
 
-/// What the server says of itself.
+/// What the server says about itself.
 #[derive(Clone)]
 pub struct Product {
     /// Reported when a session starts.

@@ -126,7 +126,7 @@ fn yugabytedbs_keys_can_be_ranges() {
     );
     ran.expect(
         2,
-        &["--param tablets and --param range_keys cannot be combined"],
+        &["tpcb: tablets=6 is for tables that are sharded by hashes"],
     );
     assert_eq!(statements, [""; 0]);
 }
@@ -162,7 +162,7 @@ fn a_load_that_yugabytedb_breaks_off_leaves_marked_tables() {
         1,
         &[
             "could not create the tables: no tablet server",
-            "left behind, not complete",
+            "incomplete tables left",
         ],
     );
     // What is there is marked, or the next load would not touch it.

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Nine of ten are to be told, and none wrongly, whatever its strength. A forced checkpoint limits
 /// nothing on storage that writes it in passing: then "not known" is right.
 #[test]
-#[ignore = "minutes, on a machine that nobody else uses: make test-long"]
+#[ignore = "minutes, on a machine that nobody else uses: make test-long PART=verdict"]
 fn limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly() {
     let name = "limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly";
     if thread::available_parallelism().map_or(1, usize::from) < 2 {

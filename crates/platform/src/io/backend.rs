@@ -7,7 +7,7 @@ use super::{Epoll, Uring};
 /// What was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// io_uring where it is to be had, else epoll.
+    /// io_uring where it is available, else epoll.
     #[default]
     Auto,
     /// io_uring, or nothing.
@@ -31,7 +31,7 @@ pub enum Backend {
 pub struct Used {
     /// What it is.
     pub backend: Backend,
-    /// Why it is not io_uring, when that was looked for in vain.
+    /// Why it is not io_uring, when that was looked for without success.
     pub why_not_uring: Option<String>,
 }
 

@@ -28,11 +28,11 @@ pub struct Epoll {
 }
 
 // SAFETY: the events' data are numbers; that the kernel's type for them may also hold a pointer is what
-// keeps it from being `Send` of itself.
+// keeps it from being `Send` by itself.
 unsafe impl Send for Epoll {}
 
 /// One connection's place in the table. `generation` grows with each socket that has this key, so
-/// that an event of an earlier socket is told apart.
+/// that an event of an earlier socket is distinguished.
 #[derive(Debug, Default)]
 struct Connection {
     socket: Option<OwnedFd>,
@@ -100,7 +100,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Makes epoll tell of room to send as long as there is something to send, and no longer.
+    /// Makes epoll tell of room to send while there is something to send, and no longer.
     fn watch(&mut self, epoll: &OwnedFd, key: Key) -> io::Result<()> {
         let awaits_room = self.connecting || !self.unsent.is_empty();
         if let Some(socket) = &self.socket
@@ -173,10 +173,9 @@ impl Io for Epoll {
     }
 
     fn wait(&mut self, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<()> {
-        debug_assert!(
-            self.seen >= self.events.len(),
-            "events of the last wait left unseen"
-        );
+        if self.seen < self.events.len() {
+            return Ok(());
+        }
         self.events.clear();
         self.seen = 0;
         let timeout = deadline_ns.map(|at_ns| {

@@ -105,7 +105,7 @@ pub fn connect_tcp(address: SocketAddr, options: &TcpOptions) -> io::Result<Sock
 ///
 /// # Errors
 /// As [`connect_tcp`]; `WouldBlock` when the server's queue of waiting connections is full, which
-/// for Unix sockets the kernel tells instead of waiting: try again a little later.
+/// for Unix sockets the kernel reports instead of waiting: try again a little later.
 pub fn connect_unix(path: &Path) -> io::Result<Socket> {
     let name = path.as_os_str().as_bytes();
     let address = match name.strip_prefix(b"@") {
@@ -121,7 +121,7 @@ pub fn connect_unix(path: &Path) -> io::Result<Socket> {
 }
 
 impl From<UnixStream> for Socket {
-    /// One that stands.
+    /// An established connection.
     fn from(stream: UnixStream) -> Self {
         Self {
             fd: stream.into(),

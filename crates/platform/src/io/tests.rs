@@ -31,6 +31,7 @@ with_both!(
     a_closed_connection_is_closed_for_its_peer_after_its_last_words,
     nothing_can_be_sent_on_a_closed_connection,
     many_connections_are_served_at_once,
+    events_that_were_not_taken_come_with_the_next_wait,
     a_wait_ends_with_its_time,
     a_nearer_deadline_takes_the_place_of_a_further_one,
     a_refused_connection_is_an_event_or_an_immediate_error,
@@ -68,7 +69,7 @@ fn more_than_the_socket_holds_is_sent_in_order_and_received_whole(mut io: impl I
     io.open(7, connect_tcp(address, &TcpOptions::default()).unwrap())
         .unwrap();
     let sent: Vec<u8> = (0..8usize << 20).map(|i| (i % 251) as u8).collect();
-    // Sent before the connection stands: kept until it does.
+    // Sent before the connection is established: kept until then.
     io.send(7, &sent).unwrap();
     let mut got = Vec::new();
     until(&mut io, &mut buffer, |key, event, bytes| {
@@ -240,6 +241,29 @@ fn many_connections_are_served_at_once(mut io: impl Io) {
         got[key as usize] += bytes.len();
         got.iter().all(|count| *count == BYTES)
     });
+}
+
+fn events_that_were_not_taken_come_with_the_next_wait(mut io: impl Io) {
+    const CONNECTIONS: u32 = 20;
+    const BYTES: usize = 10;
+    let mut peers = Vec::new();
+    for key in 0..CONNECTIONS {
+        let (near, far) = Socket::pair().unwrap();
+        io.open(key, near).unwrap();
+        let mut peer = std::os::unix::net::UnixStream::from(far);
+        peer.write_all(&[key as u8; BYTES]).unwrap();
+        peers.push(peer);
+    }
+    // One event a wait, of less than has arrived.
+    let mut got = 0;
+    let begun = std::time::Instant::now();
+    while got < CONNECTIONS as usize * BYTES {
+        io.wait_for(Duration::from_secs(60)).unwrap();
+        if let Some((_, Event::Received(count))) = io.next(&mut [0; 4]) {
+            got += count;
+        }
+    }
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 fn a_nearer_deadline_takes_the_place_of_a_further_one(mut io: impl Io) {

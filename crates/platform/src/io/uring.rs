@@ -43,7 +43,7 @@ pub struct Uring {
     waker: Waker,
     is_waker_armed: bool,
     connections: Vec<Connection>,
-    /// Connections that the kernel is to be told something about with the next wait.
+    /// Connections with requests to the kernel for the next wait.
     dirty: Vec<Key>,
     /// What has arrived and did not fit in the buffer given to [`Io::next`].
     rest: Option<(Token, Filled)>,
@@ -140,7 +140,7 @@ impl Uring {
         Err(io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Queues what the kernel is to be told.
+    /// Queues requests to the kernel.
     fn queue(&mut self) -> io::Result<()> {
         if !self.is_waker_armed {
             self.is_waker_armed = true;
@@ -247,7 +247,8 @@ impl Io for Uring {
             self.is_enabled = true;
         }
         self.queue()?;
-        let waited = if deadline_ns.is_some_and(|at| at <= now_ns) {
+        let has_more = self.rest.is_some();
+        let waited = if has_more || deadline_ns.is_some_and(|at| at <= now_ns) {
             let no_time = Timespec::new();
             let arguments = SubmitArgs::new().timespec(&no_time);
             self.ring.submitter().submit_with_args(1, &arguments)

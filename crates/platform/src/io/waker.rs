@@ -24,7 +24,7 @@ impl Waker {
 
     pub(super) fn drain(&self) {
         let mut count = [0u8; 8];
-        // Nothing to read means that somebody drained it before us.
+        // Nothing to read means that another thread drained it first.
         let _ = rustix::io::read(&*self.0, &mut count);
     }
 

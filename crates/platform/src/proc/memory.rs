@@ -3,7 +3,7 @@
 
 use super::number_behind;
 
-/// Main memory in bytes; what a kernel does not tell is `None`.
+/// Main memory in bytes; what a kernel does not report is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
     /// All of it.

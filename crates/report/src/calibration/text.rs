@@ -6,8 +6,8 @@ use pgdyno_model::document::calibration::{
 };
 
 use crate::table::{Table, one_line};
+use pgdyno_diagnose::calibration::judge::ms;
 use pgdyno_model::text as figures;
-use pgdyno_run::calibrate::judge::ms;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 110;
@@ -62,7 +62,7 @@ fn title(what: What) -> &'static str {
 fn lines(c: &Calibration) -> String {
     let mut table = Table::default();
     table.row([
-        "ms", "count", "min", "p50", "p95", "p99", "mean", "expected", "less way", "verdict",
+        "ms", "count", "min", "p50", "p95", "p99", "mean", "expected", "less RTT", "verdict",
     ]);
     let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), figures::ms);
     for line in &c.lines {
@@ -80,7 +80,7 @@ fn lines(c: &Calibration) -> String {
         ]);
     }
     table.text(WIDTH)
-        + "judged by the mean, against the upper end; less way: p50 without that of the round trip\n"
+        + "the mean is judged against the upper end; less RTT: p50 minus the p50 of the round trip\n"
 }
 
 fn verdict(line: &CalibrationLine) -> String {
@@ -182,14 +182,14 @@ fn concurrency(c: &Concurrency) -> String {
             goodput_per_s,
         }) => {
             text += &format!(
-                "throughput stops growing at {}: {}/s, and more of them give less than {least:.0} % more\n",
+                "throughput stops growing at {}: {}/s; more clients add less than {least:.0} %\n",
                 clients_words(clients),
                 figures::rate(goodput_per_s)
             );
         }
         Some(Saturation::Beyond { clients, .. }) => {
             text += &format!(
-                "throughput still grows at {}, the most that were tried\n",
+                "throughput still grows at {}, the largest number tried\n",
                 clients_words(clients)
             );
         }
@@ -204,7 +204,7 @@ fn concurrency(c: &Concurrency) -> String {
             "p99 bends at {} already: it grows faster than throughput from there on\n",
             clients_words(clients)
         ),
-        Some(Bend::NotSeen) => "p99 does not bend up to the greatest throughput\n".to_owned(),
+        Some(Bend::NotSeen) => "p99 has no knee up to the highest throughput\n".to_owned(),
         None => {
             let why = c.p99_unknown.as_deref().unwrap_or_default();
             format!("where p99 bends is not known: {why}\n")
@@ -220,7 +220,7 @@ fn clients_words(clients: u32) -> String {
     }
 }
 
-/// A system among others: those of one name are told apart by their UUIDs.
+/// A system among others: those of one name are distinguished by their UUIDs.
 pub fn label(c: &Calibration, systems: &[Calibration]) -> String {
     let name = one_line(&c.calibration);
     let mut others = systems.iter().filter(|o| o.uuid != c.uuid);
@@ -292,7 +292,7 @@ pub fn systems(systems: &[Calibration]) -> String {
         }
     }
     if any_doubt {
-        text += "\n(!) may be worth less than it seems: pgdyno show --experiment NAME says why\n";
+        text += "\n(!) a doubtful figure: pgdyno show --experiment NAME says why\n";
     }
     text
 }
@@ -307,7 +307,7 @@ fn best(c: &Calibration) -> Option<&Step> {
 mod tests {
     use super::*;
     use crate::calibration::document;
-    use pgdyno_run::calibrate::read;
+    use pgdyno_diagnose::calibration::read;
 
     #[test]
     fn systems_of_one_name_are_told_apart_by_their_uuids() {

@@ -26,7 +26,7 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
 
 fn point(point: &ComparedPoint, width: usize) -> String {
     let mut table = Table::default();
-    table.row([point.point.as_str(), "A", "", "B", "", "B beside A"]);
+    table.row([point.point.as_str(), "A", "", "B", "", "B vs. A"]);
     for metric in &METRICS {
         let Figure { name, unit } = metric.figure;
         let title = match unit {

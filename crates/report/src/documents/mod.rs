@@ -2,7 +2,6 @@
 //! terminal (`summary.rs`), `--json`, Markdown and the report's page.
 
 mod observed;
-mod steadiness;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +11,9 @@ use time::format_description::well_known::Rfc3339;
 use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
-    Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Stored, Target, Trial, Warmup,
-    WholeTrial, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Outages, Phase,
+    Reason, Run, ScriptStatements, Second, SlowTransaction, Steadiness, Stored, Target, Trial,
+    Warmup, WholeTrial, Workload,
 };
 use pgdyno_model::notebook::TrialRow;
 
@@ -57,7 +56,7 @@ pub fn run(outcome: &Outcome) -> Run {
             kind: outcome.target_kind,
             facts: outcome.facts.clone(),
         },
-        host: Host::from(&outcome.host),
+        host: outcome.host.clone(),
         end: End::from(recording.end),
         broken_invariant: recording.broken_invariant.clone(),
         measured: Phase::of(recording, &recording.measured),
@@ -65,9 +64,9 @@ pub fn run(outcome: &Outcome) -> Run {
             phase: Phase::of(recording, warmup),
             detected: outcome.warmup_ended,
         }),
-        touched: outcome.touched,
+        key_skew: outcome.key_skew,
         accounting: outcome.accounting.as_ref().map(Accounted::from),
-        steadiness: steadiness::all(recording),
+        steadiness: Steadiness::all(recording),
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),
         statements: ScriptStatements::all(recording),

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use pgdyno_model::document::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
-    SeriesKind, SeriesTotal,
 };
-use pgdyno_model::observed::{self, Course, Kind};
+use pgdyno_model::observed::{self, Course};
 
 /// All of it; `None` when there was no instrument.
 pub fn document(observed: &observed::Observed) -> Option<Observed> {
@@ -73,19 +72,8 @@ fn of_course(instrument: String, course: &Course) -> ObservedSeries {
         name: series.name.to_string(),
         label: series.label.clone(),
         unit: series.unit.to_string(),
-        kind: match course.of.kind {
-            Kind::Gauge => SeriesKind::Gauge,
-            Kind::Sparse => SeriesKind::Sparse,
-            Kind::Counter => SeriesKind::Counter,
-            Kind::BeforeAfter => SeriesKind::BeforeAfter,
-        },
+        kind: course.of.kind,
         samples: course.samples.clone(),
-        total: course.total.map(|total| SeriesTotal {
-            before_at_us: total.before_at_us,
-            before: total.before,
-            after_at_us: total.after_at_us,
-            after: total.after,
-            resets: total.resets,
-        }),
+        total: course.total,
     }
 }

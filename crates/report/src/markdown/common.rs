@@ -14,7 +14,7 @@ pub fn begin(common: &Common) -> String {
     text + &common.verdict.as_ref().map_or_else(String::new, verdict)
 }
 
-/// What to know before believing it, and how to do it again.
+/// Validity notes, and how to do it again.
 pub fn end(common: &Common) -> String {
     let mut text = notes(&common.notes);
     if !common.command.is_empty() {
@@ -31,7 +31,7 @@ fn verdict(verdict: &Verdict) -> String {
         text += &format!("- **{figure}** {sentence}\n");
     }
     if let Some(second) = &verdict.second {
-        text += &format!("- behind it: {}\n", escaped(&second.sentence));
+        text += &format!("- next limit: {}\n", escaped(&second.sentence));
     }
     for remedy in &verdict.remedies {
         text += &format!("- try: {}\n", escaped(remedy));
@@ -59,6 +59,6 @@ fn notes(notes: &[PageNote]) -> String {
     let told: String = told.collect();
     match told.is_empty() {
         true => told,
-        false => format!("Before believing it:\n\n{told}\n"),
+        false => format!("Validity notes:\n\n{told}\n"),
     }
 }

@@ -25,9 +25,9 @@ fn table<H: AsRef<str>>(heading: &[H], rows: &[Vec<String>]) -> String {
 /// Text that Markdown takes for nothing but text, on one line.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
+    for char in figures::shown(text).chars() {
         match char {
-            '\n' | '\r' | '\t' => escaped.push(' '),
+            '\n' | '\t' => escaped.push(' '),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),

@@ -5,7 +5,8 @@ mod moments;
 mod series;
 
 use super::table::{Table, one_line};
-use pgdyno_model::document::{Observed, ObservedSeries, Run, SeriesKind, Trial};
+use pgdyno_model::document::{Observed, ObservedSeries, Run, Trial};
+use pgdyno_model::observed::Kind;
 use pgdyno_model::text as figures;
 
 pub use series::Choice;
@@ -172,7 +173,7 @@ fn gaps(observed: &Observed) -> String {
             (Some(from), Some(to)) => format!(" from {} to {}", seconds(from), seconds(to)),
         };
         let reason = one_line(&span.reason);
-        text += &format!("not seen     {name}{label}{when}: {reason}\n");
+        text += &format!("not observed {name}{label}{when}: {reason}\n");
         if let Some(remedy) = &span.remedy {
             text += &format!("             remedy: {}\n", one_line(remedy));
         }
@@ -198,36 +199,36 @@ fn cost(run: &Run, observed: &Observed) -> String {
     };
     let on_server = match observed.server_cpu_us {
         Some(us) => format!(
-            "; {} on the server's{}",
+            "; {} of CPU of the server{}",
             figures::time(us as f64),
             share(us)
         ),
         None => String::new(),
     };
     format!(
-        "observers    {} of CPU on this side{}{on_server}\n",
+        "observers    {} of CPU of pgdyno{}{on_server}\n",
         figures::time(cpu_us as f64),
         share(cpu_us)
     )
 }
 
-/// One line for the summary of a run: how much there is to see, and what is not.
+/// For the summary of a run: how many series there are, and which instruments have gaps, with the
+/// reason of the first gap of each.
 pub fn line(observed: &Observed) -> String {
     let series = observed.series.iter();
-    let series = series.filter(|series| series.kind != SeriesKind::BeforeAfter);
-    let mut blind: Vec<&str> = observed
-        .gaps
-        .iter()
-        .map(|span| span.instrument.as_str())
-        .collect();
-    blind.dedup();
-    let blind = match blind.is_empty() {
-        true => String::new(),
-        false => format!("; gaps in {}", blind.join(", ")),
-    };
+    let series = series.filter(|series| series.kind != Kind::BeforeAfter);
     let instruments = figures::plural(observed.instruments.len() as u64, "instrument");
     let courses = figures::count(series.count() as u64);
-    format!("observed     {courses} series by {instruments}{blind}\n")
+    let mut text = format!("observed     {courses} series by {instruments}\n");
+    let mut last = None;
+    for span in &observed.gaps {
+        let name = one_line(&span.instrument);
+        if last.replace(name.clone()) == Some(name.clone()) {
+            continue;
+        }
+        text += &format!("not observed {name}: {}\n", one_line(&span.reason));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -238,7 +239,7 @@ mod tests {
     use pgdyno_drive::record::SlowTransaction;
     use pgdyno_model::Outcome;
     use pgdyno_model::observed::{
-        self, Batch, Gap, InstrumentRow, Kind, NewSeries, ObservedEvent, Sample, Series,
+        self, Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Row, Sample, Series,
         ServerStatement, Span, Total,
     };
     use pgdyno_store::Store;
@@ -356,22 +357,40 @@ mod tests {
         }
     }
 
+    const LOCKS: Row = Row {
+        name: "pg.locks",
+        unit: "locks",
+        kind: Kind::Gauge,
+        source: "pg_locks",
+        what: "locks held",
+    };
+
+    fn choice(names: &[&str]) -> Choice {
+        Choice {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            rows: |name| (name == LOCKS.name).then_some(&LOCKS),
+        }
+    }
+
     #[test]
     fn a_trial_is_shown_with_all_that_was_seen() {
-        let text = text(&document(&outcome()), &Choice::default(), 120);
+        let text = text(&document(&outcome()), &choice(&[]), 120);
         for line in [
             // Of the measured time alone: 2 to 12 thousand in a line that rises.
-            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     1.95 kB  6.84 kB  11.7 kB         +87.9 kB",
-            "pg.size t, bytes                                                             8 kB to 16 kB",
+            "pg.wal.bytes, bytes/s  ▁▁▂▃▄▅▅▆▇██                     1.95 kB  6.84 kB  11.7 kB    \
+                  +87.9 kB",
+            "pg.size t, bytes                                                             8 kB \
+             to 16 kB",
             // One reading of eleven had it.
             "IO:WALSync                                 0.5  100 %",
             "UPDATE t                               4    2.000    0.008  100 %",
             "     4.5  checkpoint      by time, for 0.6 s",
-            "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: IO:WALSync 1.83",
+            "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: \
+             IO:WALSync 1.83",
             "       1.000 ms  from 11.5 to 11.5 s  client 1",
-            "not seen     pg.all (node 2) from 1.0 s on: refused",
+            "not observed pg.all (node 2) from 1.0 s on: refused",
             "             remedy: start it",
-            "observers    120 ms of CPU on this side, 1.0 % of a core",
+            "observers    120 ms of CPU of pgdyno, 1.0 % of a core",
         ] {
             let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
             let is_there = text.lines().any(|l| words(l) == words(line));
@@ -382,14 +401,13 @@ mod tests {
 
     #[test]
     fn series_that_are_asked_for_are_shown_though_they_never_moved() {
-        let only = Choice {
-            names: vec!["pg.l*".to_owned()],
-        };
+        let only = choice(&["pg.l*"]);
         let text = text(&document(&outcome()), &only, 120);
         assert!(
             text.contains("pg.locks, locks") && !text.contains("pg.wal"),
             "{text}"
         );
+        assert!(text.contains("pg.locks: locks held (pg_locks)"), "{text}");
     }
 
     #[test]
@@ -398,7 +416,7 @@ mod tests {
         outcome.observed = observed::Observed::default();
         outcome.recording.worst.clear();
         let document = document(&outcome);
-        assert_eq!(super::text(&document, &Choice::default(), 120), "");
+        assert_eq!(super::text(&document, &choice(&[]), 120), "");
         assert_eq!(document.observed, None);
     }
 }

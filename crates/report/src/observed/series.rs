@@ -3,10 +3,9 @@
 use super::super::sparkline;
 use super::super::table::{Table, one_line};
 use super::Window;
-use pgdyno_model::document::{Observed, ObservedSeries, SeriesKind};
+use pgdyno_model::document::{Observed, ObservedSeries};
+use pgdyno_model::observed::{Kind, Rows, fits};
 use pgdyno_model::text as figures;
-use pgdyno_observe::catalog;
-use pgdyno_observe::scrape::fits;
 
 /// The width of a sparkline.
 const BINS: usize = 30;
@@ -14,11 +13,13 @@ const BINS: usize = 30;
 const LABELS_MAX: usize = 4;
 
 /// Which series are shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Choice {
     /// Those of these names, `*` for anything, with all of their labels. None: those that moved, of
     /// each the labels with the highest mean.
     pub names: Vec<String>,
+    /// What they are.
+    pub rows: Rows,
 }
 
 impl Choice {
@@ -77,7 +78,7 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
     let mut text = table.text(width);
     // Whoever asks for some wants to know what they are.
     let asked_for = names.iter().filter(|_| !choice.names.is_empty());
-    for row in asked_for.filter_map(|name| catalog::row(name)) {
+    for row in asked_for.filter_map(|name| (choice.rows)(name)) {
         text += &format!("{}: {} ({})\n", row.name, row.what, row.source);
     }
     if left_out > 0 {
@@ -104,7 +105,7 @@ fn figures_of(observed: &Observed, series: &ObservedSeries, window: Window) -> O
     let values: Vec<f64> = within.map(|(_, value)| *value).collect();
     let readings = super::readings(observed, &series.instrument, window);
     let (is_sparse, count) = match series.kind {
-        SeriesKind::Sparse => (true, readings.max(values.len())),
+        Kind::Sparse => (true, readings.max(values.len())),
         _ => (false, values.len()),
     };
     // Readings that do not speak of it were 0.
@@ -137,7 +138,7 @@ fn cells(series: &ObservedSeries, figures: Option<Figures>) -> Vec<String> {
         None => cells.extend(["", "", "", ""].map(str::to_owned)),
     }
     cells.push(match (series.kind, series.total) {
-        (SeriesKind::Counter, Some(total)) => {
+        (Kind::Counter, Some(total)) => {
             format!("+{}", shown(total.after - total.before))
         }
         (_, Some(total)) => {

@@ -10,10 +10,10 @@ use crate::{capacity, retries_lab, slob_sweep};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
+use pgdyno_model::experiment::point::Point;
+use pgdyno_model::experiment::retries_lab::{FORMS, WORKLOADS};
+use pgdyno_model::experiment::slob_sweep::{Room, Vary};
 use pgdyno_model::{Failure, Outcome, State};
-use pgdyno_run::experiment::point::Point;
-use pgdyno_run::experiment::retries_lab::{FORMS, WORKLOADS};
-use pgdyno_run::experiment::slob_sweep::{Room, Vary};
 
 /// An experiment as it was defined.
 pub struct Defined {

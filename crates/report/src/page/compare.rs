@@ -272,7 +272,7 @@ fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Verdict {
                 change(interval.high - 1.0)
             )
         });
-        let sentence = format!("{name} of B beside A{within}");
+        let sentence = format!("{name} of B vs. A{within}");
         let proof = Proof::new(change(ratio.estimate - 1.0), sentence);
         evidence.push(proof.at("differences", "All differences"));
     }

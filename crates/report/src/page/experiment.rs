@@ -16,21 +16,22 @@ use pgdyno_model::document::page::{
 use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::document::{Proof, Trial, Verdict};
+use pgdyno_model::observed::Rows;
 use pgdyno_model::{Failure, Outcome, State, text as figures};
-use pgdyno_run::calibrate;
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.
 const PAGES_BYTES_MAX: usize = 24 << 20;
 
-/// The document of an experiment, from the store; `with_trials` puts the pages of its trials into it.
+/// The document of an experiment, from the store; `with_trials` puts the pages of its
+/// trials into it, whose series are as these rows say.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn experiment(
     store: &dyn Notebook,
     row: &ExperimentRow,
-    with_trials: bool,
+    with_trials: Option<Rows>,
 ) -> Result<ExperimentPage, Failure> {
     let mut all = store.trials(&Filter {
         experiment: Some(row.uuid.clone()),
@@ -49,7 +50,7 @@ pub fn set(
     store: &dyn Notebook,
     name: &str,
     mut all: Vec<TrialRow>,
-    with_trials: bool,
+    with_trials: Option<Rows>,
 ) -> Result<ExperimentPage, Failure> {
     all.sort_by_key(|trial| trial.number);
     let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
@@ -83,17 +84,17 @@ fn of(
     store: &dyn Notebook,
     row: &ExperimentRow,
     all: Vec<TrialRow>,
-    with_trials: bool,
+    with_trials: Option<Rows>,
 ) -> Result<ExperimentPage, Failure> {
     let found = points::of_trials(store, row, all.clone())?;
     let mut judged = Judged::new();
     let mut sizes = BTreeMap::new();
     let mut first = None;
-    let mut pages = with_trials.then(Pages::default);
+    let mut pages = with_trials.map(|rows| (rows, Pages::default()));
     for trial in &all {
         let outcome = store.outcome(trial.number)?;
-        if let Some(pages) = &mut pages {
-            pages.add(store, &outcome, trial)?;
+        if let Some((rows, pages)) = &mut pages {
+            pages.add(store, &outcome, trial, *rows)?;
         }
         let verdict = diagnose(&outcome);
         if let Some(verdict) = verdict {
@@ -106,7 +107,7 @@ fn of(
     }
     let first = first.as_ref();
     let axes = Axes::of(&found.points);
-    let calibrated = calibrate::read::of_experiment(store, row)?;
+    let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, row)?;
     let defined = Defined::of(row);
     let mut common = begin(
         title(row, &found, &axes),
@@ -145,7 +146,7 @@ fn of(
         retries_lab: defined.retries_lab(store, &all)?,
         calibrations: calibrated.map(|c| vec![calibration::document(&c)]),
         slob: defined.slob(store, &all)?,
-        pages: pages.map(|pages| pages.documents),
+        pages: pages.map(|(_, pages)| pages.documents),
     })
 }
 
@@ -344,11 +345,12 @@ impl Pages {
         store: &dyn Notebook,
         outcome: &Outcome,
         row: &TrialRow,
+        rows: Rows,
     ) -> Result<(), Failure> {
         if row.elapsed_us.is_none() || self.bytes > PAGES_BYTES_MAX {
             return Ok(());
         }
-        let page = trial::of_outcome(store, outcome, row)?;
+        let page = trial::of_outcome(store, outcome, row, rows)?;
         self.bytes += serde_json::to_string(&page).map_or(0, |page| page.len());
         if self.bytes <= PAGES_BYTES_MAX {
             self.documents.push(page);

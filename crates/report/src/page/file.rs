@@ -83,7 +83,7 @@ fn check(path: &Path) -> Result<(), Failure> {
     }
     Err(Failure::with(
         Exit::Usage,
-        format!("{} is there already, and is no report", path.display()),
+        format!("{} exists already and is not a report", path.display()),
     )
     .hint("name another file with -o, or replace it with --force"))
 }
@@ -151,7 +151,7 @@ mod tests {
         std::fs::write(&path, "my notes").unwrap();
         let failure = write(&place(false), &json!({})).unwrap_err();
         assert!(
-            failure.message.contains("is no report"),
+            failure.message.contains("is not a report"),
             "{}",
             failure.message
         );

@@ -78,26 +78,20 @@ impl Shared {
 
 /// Counts by the bucket's highest equivalent value.
 fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
-    latencies.histogram().map(counts).unwrap_or_default()
-}
-
-fn counts(histogram: &Histogram<u64>) -> BTreeMap<u64, u64> {
-    let recorded = histogram.iter_recorded();
-    recorded
-        .map(|step| (step.value_iterated_to(), step.count_at_value()))
-        .collect()
+    let buckets = latencies.histogram().buckets();
+    buckets.map(|b| (b.highest_us, b.count)).collect()
 }
 
 fn coarser(latencies: &Latencies) -> BTreeMap<u64, u64> {
-    let Some(fine) = latencies.histogram() else {
-        return BTreeMap::new();
-    };
     let mut coarse = Histogram::<u64>::new_with_bounds(1, LATENCY_US_MAX, COARSE_DIGITS)
         .expect("bounds are constants that satisfy the constructor");
-    for (value_us, count) in counts(fine) {
-        coarse.saturating_record_n(value_us, count);
+    for bucket in latencies.histogram().buckets() {
+        coarse.saturating_record_n(bucket.highest_us, bucket.count);
     }
-    counts(&coarse)
+    let recorded = coarse.iter_recorded();
+    recorded
+        .map(|step| (step.value_iterated_to(), step.count_at_value()))
+        .collect()
 }
 
 #[cfg(test)]

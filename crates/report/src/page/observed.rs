@@ -6,7 +6,8 @@ use pgdyno_model::document::page::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_model::document::{Observed, ObservedSeries, SeriesKind};
+use pgdyno_model::document::{Observed, ObservedSeries};
+use pgdyno_model::observed::{Kind, Rows};
 
 /// The instrument whose series are sessions by wait event.
 const WAITS: &str = "pg.waits";
@@ -26,13 +27,13 @@ pub struct Watched {
     pub waits: Option<Waits>,
 }
 
-/// All of it; `cores` are the server's, where known.
-pub fn watched(observed: &Observed, cores: Option<f64>) -> Watched {
+/// All of it; `cores` are the server's, where known. `rows` say what series are.
+pub fn watched(observed: &Observed, cores: Option<f64>, rows: Rows) -> Watched {
     let mut clocks = Clocks::default();
     let is_wait = |series: &&ObservedSeries| series.name == WAITS;
     let others = observed.series.iter().filter(|series| !is_wait(series));
     let series = others
-        .map(|one| series(observed, one, &mut clocks))
+        .map(|one| series(observed, one, &mut clocks, rows))
         .collect();
     let waits: Vec<&ObservedSeries> = observed.series.iter().filter(is_wait).collect();
     let waits = waits_of(observed, &waits, cores, &mut clocks);
@@ -62,11 +63,11 @@ impl Clocks {
     }
 }
 
-fn series(observed: &Observed, of: &ObservedSeries, clocks: &mut Clocks) -> Series {
+fn series(observed: &Observed, of: &ObservedSeries, clocks: &mut Clocks, rows: Rows) -> Series {
     let mut instruments = observed.instruments.iter();
     let instrument = instruments.position(|known| known.name == of.instrument);
     let (clock, value) = match of.kind {
-        SeriesKind::BeforeAfter => (None, None),
+        Kind::BeforeAfter => (None, None),
         _ => {
             let (times, values) = of.samples.iter().copied().unzip();
             (Some(clocks.number(times)), Some(values))
@@ -78,7 +79,7 @@ fn series(observed: &Observed, of: &ObservedSeries, clocks: &mut Clocks) -> Seri
         label: of.label.clone(),
         unit: of.unit.clone(),
         kind: of.kind,
-        what: pgdyno_observe::catalog::row(&of.name).map(|row| row.what.to_owned()),
+        what: rows(&of.name).map(|row| row.what.to_owned()),
         clock,
         value,
         before: of.total.map(|total| total.before),
@@ -160,7 +161,7 @@ fn instruments(observed: &Observed) -> Vec<Instrument> {
     .collect()
 }
 
-/// The column that an instrument stands in, by the group that its name begins with.
+/// An instrument's column, by the group that its name begins with.
 fn side(observed: &Observed, name: &str) -> InstrumentOf {
     let group = name.split('.').next().unwrap_or_default();
     match group {

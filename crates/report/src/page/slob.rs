@@ -30,15 +30,26 @@ pub fn of_trial(run: &Run, recording: &Recording) -> Option<SlobTrial> {
     })
 }
 
-/// A figure, or why there is none.
-struct Row<'a> {
-    name: &'a str,
+/// A figure, or why there is none; `from`: why it is not known, and who counted it.
+fn row(
+    name: &str,
+    unit: &str,
     value: Option<f64>,
-    unit: &'a str,
     per_unit: Option<f64>,
-    /// Why it is not known.
-    gap: Option<&'a str>,
-    what: String,
+    from: (Option<&str>, &str),
+) -> AccountingRow {
+    let (gap, what) = from;
+    AccountingRow {
+        name: name.to_owned(),
+        value,
+        unit: unit.to_owned(),
+        per_unit,
+        unknown: match value {
+            Some(_) => None,
+            None => Some(gap.unwrap_or(RESET).to_owned()),
+        },
+        what: Some(what.to_owned()),
+    }
 }
 
 fn rows(it: &Accounting) -> Vec<AccountingRow> {
@@ -49,108 +60,47 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
         }
     }
     let database = it.buffers.known().map(|counters| &counters.database);
-    let counted = match database {
-        Some(database) => format!("counted by the server for the database {database}"),
-        None => String::new(),
-    };
+    let counted = database.map_or_else(String::new, |database| {
+        format!("counted by the server for the database {database}")
+    });
     let device = it.device.known().map(|device| &device.name);
-    let device = device.map_or_else(String::new, |name| format!("{name}, for whomever"));
+    let device = device.map_or_else(String::new, |name| format!("{name} (all processes)"));
+    let busy = format!(
+        "of all the server's processes, for {}",
+        plural(it.sessions, "session")
+    );
+    let explained = format!("by EXPLAIN: {}", plan(it));
+    let of_buffers = (gap(&it.buffers), counted.as_str());
+    let of_device = (gap(&it.device), device.as_str());
+    let of_log = (gap(&it.wal_bytes), "counted by the server");
+    let of_reads = (
+        gap(&it.cpu_us).or(gap(&it.buffers)),
+        "of all the server's processes",
+    );
+    let of_cores = (gap(&it.cpu_us), busy.as_str());
+    let of_plan = (gap(&it.expected), explained.as_str());
+
     let units = match it.units.as_slice() {
         [only] if only.count > 0 => Some(only.count as f64),
         _ => None,
     };
     let each = |count: Option<u64>| count.zip(units).map(|(count, units)| count as f64 / units);
-    let percent = |share: f64| share * 100.0;
-    let expected = it.expected.known();
+    let hits = it.hit_ratio().map(|share| share * 100.0);
+    let reads = each(it.device.known().map(|device| device.reads));
+    let misses = each(it.misses());
+    let expected = it.expected.known().map(|expected| expected.mean);
+    #[rustfmt::skip]
     let rows = [
-        Row {
-            name: "Logical reads (LIOPS)",
-            value: it.liops(),
-            unit: "1/s",
-            per_unit: it.buffers_per_unit(),
-            gap: gap(&it.buffers),
-            what: counted.clone(),
-        },
-        Row {
-            name: "Misses of shared_buffers",
-            value: it.misses_per_s(),
-            unit: "1/s",
-            per_unit: each(it.misses()),
-            gap: gap(&it.buffers),
-            what: counted.clone(),
-        },
-        Row {
-            name: "Hit ratio",
-            value: it.hit_ratio().map(percent),
-            unit: "%",
-            per_unit: None,
-            gap: gap(&it.buffers),
-            what: counted,
-        },
-        Row {
-            name: "Device reads",
-            value: it.device_reads_per_s(),
-            unit: "1/s",
-            per_unit: each(it.device.known().map(|device| device.reads)),
-            gap: gap(&it.device),
-            what: device.clone(),
-        },
-        Row {
-            name: "Read from the device",
-            value: it.device_bytes_per_s(),
-            unit: "bytes/s",
-            per_unit: None,
-            gap: gap(&it.device),
-            what: device,
-        },
-        Row {
-            name: "Log written",
-            value: it.wal_bytes_per_s(),
-            unit: "bytes/s",
-            per_unit: None,
-            gap: gap(&it.wal_bytes),
-            what: "counted by the server".to_owned(),
-        },
-        Row {
-            name: "CPU for a logical read",
-            value: it.cpu_us_per_logical_read(),
-            unit: "µs",
-            per_unit: None,
-            gap: gap(&it.cpu_us).or(gap(&it.buffers)),
-            what: "of all the server's processes".to_owned(),
-        },
-        Row {
-            name: "Cores busy",
-            value: it.cores_busy(),
-            unit: "",
-            per_unit: None,
-            gap: gap(&it.cpu_us),
-            what: format!(
-                "of all the server's processes, for {}",
-                plural(it.sessions, "session")
-            ),
-        },
-        Row {
-            name: "Buffers expected of a unit",
-            value: expected.map(|expected| expected.mean),
-            unit: "",
-            per_unit: None,
-            gap: gap(&it.expected),
-            what: format!("by EXPLAIN: {}", plan(it)),
-        },
+        row("Logical reads (LIOPS)", "1/s", it.liops(), it.buffers_per_unit(), of_buffers),
+        row("Misses of shared_buffers", "1/s", it.misses_per_s(), misses, of_buffers),
+        row("Hit ratio", "%", hits, None, of_buffers),
+        row("Device reads", "1/s", it.device_reads_per_s(), reads, of_device),
+        row("Read from the device", "bytes/s", it.device_bytes_per_s(), None, of_device),
+        row("Log written", "bytes/s", it.wal_bytes_per_s(), None, of_log),
+        row("CPU for a logical read", "µs", it.cpu_us_per_logical_read(), None, of_reads),
+        row("Cores busy", "", it.cores_busy(), None, of_cores),
+        row("Buffers expected of a unit", "", expected, None, of_plan),
     ];
-    let rows = rows.into_iter().map(|row| {
-        let unknown = row.gap.or((row.value.is_none()).then_some(RESET));
-        let unknown = unknown.filter(|_| row.value.is_none());
-        AccountingRow {
-            name: row.name.to_owned(),
-            value: row.value,
-            unit: row.unit.to_owned(),
-            per_unit: row.per_unit,
-            unknown: unknown.map(str::to_owned),
-            what: Some(row.what),
-        }
-    });
     let nodes = it.nodes.iter().map(|figures| {
         let by_node = figures.by_node.keys().cloned().collect::<Vec<_>>();
         AccountingRow {
@@ -162,13 +112,13 @@ fn rows(it: &Accounting) -> Vec<AccountingRow> {
             what: Some(format!("of {} together", by_node.join(", "))),
         }
     });
-    rows.chain(nodes).collect()
+    rows.into_iter().chain(nodes).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_observe::accounting::example::example as accounting;
+    use pgdyno_model::document::accounting::example::example as accounting;
 
     #[test]
     fn what_is_not_known_has_its_reason_in_place_of_a_figure() {

@@ -6,8 +6,8 @@ use crate::slob_sweep::{Point, Results, end_words, levels};
 use pgdyno_model::document::Accounting;
 use pgdyno_model::document::repeats::Spread;
 use pgdyno_model::document::slob_sweep::{SlobAxis, SlobKnee, SlobMark, SlobSweep, SlobSweepPoint};
+use pgdyno_model::experiment::slob_sweep::Vary;
 use pgdyno_model::text::bytes;
-use pgdyno_run::experiment::slob_sweep::Vary;
 
 /// Its document.
 pub fn document(results: &Results) -> SlobSweep {
@@ -81,7 +81,7 @@ fn add_caches(document: &mut SlobSweep, results: &Results) {
     {
         let size = |blocks: &u64| bytes((blocks * results.room.block) as f64);
         sentences.push(format!(
-            "Sets from {} to {}: too few to tell where a cache ends.",
+            "Sets from {} to {}: too few to find a cache size.",
             size(least),
             size(most)
         ));

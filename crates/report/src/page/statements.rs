@@ -32,7 +32,7 @@ pub fn of_scripts(recording: &Recording) -> Vec<StatementRow> {
     rows
 }
 
-/// What the server counted by statement, the dearest first.
+/// What the server counted by statement, the most expensive first.
 pub fn of_server(observed: &Observed) -> Vec<ServerStatement> {
     let statements = observed.statements.iter();
     statements

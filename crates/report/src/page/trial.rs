@@ -5,17 +5,18 @@ use crate::documents::{self, stored};
 use pgdyno_model::document::page::{Histograms, Sibling, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
 use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
+use pgdyno_model::observed::Rows;
 use pgdyno_model::{Failure, Outcome};
 
 /// Events this near to a transaction's time are told beside it.
 const AROUND_US: i64 = 2_000_000;
 
-/// The page of a trial, from the store.
+/// The page of a trial, from the store; `rows` say what its series are.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn trial(store: &dyn Notebook, trial: &TrialRow) -> Result<TrialPage, Failure> {
-    of_outcome(store, &store.outcome(trial.number)?, trial)
+pub fn trial(store: &dyn Notebook, trial: &TrialRow, rows: Rows) -> Result<TrialPage, Failure> {
+    of_outcome(store, &store.outcome(trial.number)?, trial, rows)
 }
 
 /// The same of one whose outcome was read already.
@@ -26,14 +27,21 @@ pub fn of_outcome(
     store: &dyn Notebook,
     outcome: &Outcome,
     row: &TrialRow,
+    rows: Rows,
 ) -> Result<TrialPage, Failure> {
     let mut trial = documents::trial(outcome);
     trial.run.stored = Some(stored(row));
-    Ok(of(trial, outcome, row, siblings(store, row)?))
+    Ok(of(trial, outcome, row, siblings(store, row)?, rows))
 }
 
 /// The document, and what only the page has: histograms, and what instruments saw in columns.
-fn of(mut trial: Trial, outcome: &Outcome, row: &TrialRow, siblings: Vec<Sibling>) -> TrialPage {
+fn of(
+    mut trial: Trial,
+    outcome: &Outcome,
+    row: &TrialRow,
+    siblings: Vec<Sibling>,
+    rows: Rows,
+) -> TrialPage {
     let recording = &outcome.recording;
     let all = recording.measured.all();
     let run = &trial.run;
@@ -44,7 +52,7 @@ fn of(mut trial: Trial, outcome: &Outcome, row: &TrialRow, siblings: Vec<Sibling
     common.verdict = trial.verdict.take();
     let is_here = run.target.facts.same_host.known().is_some_and(|here| *here);
     let cores = is_here.then_some(run.host.cpus as f64);
-    let watched = observed::watched(&seen, cores);
+    let watched = observed::watched(&seen, cores, rows);
     let (settings, settings_unknown) = environment::settings(&run.target.facts);
     TrialPage {
         kind: TrialPage::KIND,
@@ -59,7 +67,7 @@ fn of(mut trial: Trial, outcome: &Outcome, row: &TrialRow, siblings: Vec<Sibling
         statements: statements::of_scripts(recording),
         commits_by_try: None,
         counters_sentence: None,
-        books: None,
+        balance: None,
         instruments: watched.instruments,
         clocks_us: watched.clocks_us,
         series: watched.series,

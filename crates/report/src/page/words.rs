@@ -56,7 +56,7 @@ pub fn facts(run: &Run, row: &TrialRow) -> Vec<String> {
     facts
 }
 
-/// `PostgreSQL 18.1`, as far as the server tells.
+/// `PostgreSQL 18.1`, as far as the server reports.
 pub fn server(facts: &Facts) -> Option<String> {
     let version = facts.version.known()?;
     let mut words = version.split_whitespace();

@@ -29,7 +29,8 @@ pub fn text(all: &Points) -> String {
     let mut lines = outliers(all);
     if !lines.is_empty() {
         lines.push(format!(
-            "          beyond {OUTLIER_SCORE} by Iglewicz & Hoaglin's method; outliers count all the same"
+            "          beyond {OUTLIER_SCORE} by Iglewicz & Hoaglin's method; outliers are \
+             included in the figures"
         ));
     }
     for point in &all.points {

@@ -12,8 +12,8 @@ const KINDS: [(&str, &str, &str, &str); 2] = [
         "checkpoint",
         "checkpoint-in-some-repeats",
         "a checkpoint",
-        "measure long enough for several (checkpoint_timeout), or have one made before each trial \
-         and keep the trial shorter than the time to the next",
+        "measure long enough for several (checkpoint_timeout), or run one before each trial and \
+         keep trials shorter than the checkpoint interval",
     ),
     (
         "autovacuum",

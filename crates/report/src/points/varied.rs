@@ -29,7 +29,7 @@ pub fn values(trial: &TrialRow) -> BTreeMap<String, Value> {
 }
 
 /// The paths that do not have the same value everywhere: workload and its parameters first. Points
-/// with names are told apart by these; more is only needed where several have one name.
+/// with names are distinguished by these; more is only needed where several have one name.
 pub fn paths(trials: &[TrialRow]) -> Vec<String> {
     let all: Vec<_> = trials.iter().map(values).collect();
     let are_named = all.iter().all(|values| values.contains_key(POINT_NAME));

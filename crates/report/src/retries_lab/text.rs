@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::words::clients;
 use crate::table::Table;
+use pgdyno_model::experiment::retries_lab::WORKLOADS;
 use pgdyno_model::text as figures;
-use pgdyno_run::experiment::retries_lab::WORKLOADS;
 
 const HEAD: [&str; 9] = [
     "",
@@ -56,7 +56,7 @@ fn title(lab: &RetriesLab, point: &LabPoint) -> String {
     let mut parts = vec![clients(&point.given)];
     parts.extend(match (text("isolation"), point.isolation.as_deref()) {
         (Some(asked), Some(level)) if asked != level => {
-            Some(format!("{level} ({asked} was asked for)"))
+            Some(format!("{level} ({asked} was requested)"))
         }
         (asked, level) => level.or(asked).map(str::to_owned),
     });
@@ -99,11 +99,11 @@ fn of_target(lab: &RetriesLab, target: &LabTarget) -> String {
     }
     let trial = lab.trial.as_ref();
     if let Some(duration_s) = trial.and_then(|trial| trial.duration_s) {
-        parts.push(format!("{} a trial", figures::seconds(duration_s)));
+        parts.push(format!("{} per trial", figures::seconds(duration_s)));
     }
     if let Some(count) = trial.and_then(|trial| trial.transactions_per_client) {
         parts.push(format!(
-            "{} transactions of each client a trial",
+            "{} transactions per client in each trial",
             figures::count(count)
         ));
     }

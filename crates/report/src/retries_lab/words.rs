@@ -4,8 +4,8 @@ use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, comp
 use serde_json::Value;
 
 use super::{Form, Point, Results};
+use pgdyno_model::experiment::retries_lab::PLAIN;
 use pgdyno_model::text as figures;
-use pgdyno_run::experiment::retries_lab::PLAIN;
 
 /// Fewer retries for a commit than this are hardly any.
 const HARDLY_ANY: f64 = 0.005;
@@ -24,9 +24,9 @@ impl Results {
         };
         if repeats.is_some() && most < HARDLY_ANY && self.points.iter().all(is_weak) {
             remarks.push(format!(
-                "Under {} hardly anything is tried again here ({most:.3} retries for a commit at \
-                 most): what differs are round trips and how long locks are held. Which form bears \
-                 retries best: pgdyno lab retries --isolation serializable",
+                "Under {} there are hardly any retries here (at most {most:.3} per commit): \
+                 forms differ in round trips and in how long locks are held. To compare forms \
+                 with retries: pgdyno lab retries --isolation serializable",
                 self.points
                     .first()
                     .and_then(Point::level)
@@ -75,12 +75,12 @@ impl Point {
         let (best_name, other_name) = (&best.name, &other.name);
         Some(match gain {
             Gain::None(why) if best.name == PLAIN => format!(
-                "At {clients} no form gives more goodput than `{PLAIN}` on this server; that of \
-                 `{other_name}` cannot be told from it ({why})."
+                "At {clients} no form gives more goodput than `{PLAIN}` on this server; \
+                 `{other_name}` shows no significant difference ({why})."
             ),
             Gain::None(why) => format!(
-                "At {clients} nothing can be said for one form on this server: `{best_name}` and \
-                 `{other_name}` cannot be told apart ({why})."
+                "At {clients} no form is clearly best on this server: `{best_name}` and \
+                 `{other_name}` show no significant difference ({why})."
             ),
             Gain::Times(_) if best.name == PLAIN => format!(
                 "At {clients} stay with `{PLAIN}`: on this server no form gives more goodput{}.",
@@ -161,7 +161,7 @@ fn peers(best: &Form, others: &[&Form]) -> String {
     let names: Vec<String> = names.map(|form| format!("`{}`", form.name)).collect();
     match names.as_slice() {
         [] => String::new(),
-        names => format!(" (or {}: they cannot be told apart)", names.join(", ")),
+        names => format!(" (or {}: no significant difference)", names.join(", ")),
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
             form("pipeline", &[30.0, 31.0], 0, 0),
         ]);
         let want =
-            "At 32 clients use `cte` (or `batch`: they cannot be told apart): on this server";
+            "At 32 clients use `cte` (or `batch`: no significant difference): on this server";
         assert!(peers.starts_with(want), "{peers}");
         let one = sentence(vec![
             form("statements", &[1000.0], 0, 0),
@@ -271,7 +271,7 @@ mod tests {
             form("statements", &[100.0, 104.0, 96.0, 100.5, 99.5], 0, 0),
             form("batch", &[100.0, 105.0, 95.0, 101.0, 99.0], 0, 0),
         ]);
-        assert!(text.contains("cannot be told"), "{text}");
+        assert!(text.contains("shows no significant"), "{text}");
         assert!(text.contains("no significant difference"), "{text}");
     }
 
@@ -283,8 +283,8 @@ mod tests {
         ]);
         assert_eq!(
             text,
-            "At 32 clients nothing can be said for one form on this server: `cte` and `statements` \
-             cannot be told apart (their repeats overlap)."
+            "At 32 clients no form is clearly best on this server: `cte` and `statements` show no \
+             significant difference (their repeats overlap)."
         );
         let text = sentence(vec![
             form("statements", &[100.0, 130.0], 0, 0),
@@ -304,7 +304,10 @@ mod tests {
         cte.work.given_up = 25;
         let text = sentence(vec![form("statements", &[100.0], 0, 0), cte]);
         assert!(
-            text.ends_with("rise from 0.00 to 0.10 per commit; even so 25.0 % of its transactions are given up."),
+            text.ends_with(
+                "rise from 0.00 to 0.10 per commit; even so 25.0 % of its \
+                            transactions are given up."
+            ),
             "{text}"
         );
     }
@@ -351,7 +354,7 @@ mod tests {
         };
         let text = super::super::text(&results.document(), 110);
         assert!(
-            text.starts_with("\n4 clients, repeatable read (serializable was asked for)\n"),
+            text.starts_with("\n4 clients, repeatable read (serializable was requested)\n"),
             "{text}"
         );
     }

@@ -48,7 +48,7 @@ pub fn text(sweep: &SlobSweepResult, width: usize) -> String {
     let mut text = table.text(width);
     let failed: u32 = sweep.points.iter().map(|point| point.failed).sum();
     if failed > 0 {
-        text += &format!("{failed} trials failed and are in no figure\n");
+        text += &format!("{failed} trials failed and are not in the figures\n");
     }
     if let Some(caches) = &sweep.caches {
         text += &format!("\n{}", ends(caches));
@@ -102,13 +102,13 @@ pub fn end_words(end: Option<CacheEnd>, keeps: Option<f64>) -> String {
     let size = figures::bytes;
     let ends = end.map(|end| (end.fits_bytes, end.spills_bytes));
     let mut text = match ends {
-        None | Some((None, None)) => "where it ends is not known".to_owned(),
+        None | Some((None, None)) => "size not known".to_owned(),
         Some((Some(fits), Some(spills))) => {
             format!("{} fit, {} do not", size(fits), size(spills))
         }
-        Some((None, Some(least))) => format!("{} do not fit; measure less", size(least)),
+        Some((None, Some(least))) => format!("{} do not fit; measure smaller sets", size(least)),
         Some((Some(most), None)) => {
-            format!("{} fit; where it ends lies beyond", size(most))
+            format!("{} fit; the cache is larger", size(most))
         }
     };
     if let Some(keeps) = keeps {

@@ -8,15 +8,11 @@ use std::time::Duration;
 use pgdyno_platform::interrupt::Interrupts;
 use serde_json::{Value, json};
 
-use super::expect::Expectations;
-use super::growth::Growth;
-use super::judge::Judged;
-use super::measure::{self, Measure, READ, Server, UPDATE};
-use super::{read, server_side};
+use super::measure::{self, Server};
+use super::server_side;
 use crate::experiment::conduct::{self as runner, Means as RunnersMeans};
 use crate::experiment::notebook::Kept;
 use crate::experiment::plan::Plan;
-use crate::experiment::point::Point;
 use crate::experiment::schedule::Slot;
 use crate::experiment::study::Study;
 use crate::prepare::{self, Prepared};
@@ -24,8 +20,14 @@ use crate::{reset, settings};
 use pgdyno_database::dialect::{POSTGRESQL, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, trouble};
+use pgdyno_diagnose::calibration::expect::Expectations;
+use pgdyno_diagnose::calibration::growth::Growth;
+use pgdyno_diagnose::calibration::judge::Judged;
+use pgdyno_diagnose::calibration::read;
 use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::event::{Finished, PlannedTrial, Role};
+use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
+use pgdyno_model::experiment::point::Point;
 use pgdyno_model::spec::{TargetSpec, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, Progress, State};
 
@@ -40,11 +42,11 @@ pub enum GoOn {
     Never,
 }
 
-/// What is asked for.
+/// What to calibrate, and how.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct CalibrateOptions {
     /// What is observed beside trials.
-    pub observe: pgdyno_observe::Asked,
+    pub observe: pgdyno_observe::ObserveOptions,
     /// What the experiment is called; named after the target when nothing is said.
     pub name: Option<String>,
     /// How long reads and updates are measured at one client.
@@ -61,7 +63,7 @@ pub struct Asked {
 
 /// What it is carried out with.
 pub struct Means<'a> {
-    /// Where the database is.
+    /// The server's options.
     pub wanted: TargetSpec,
     /// Where trials are kept.
     pub notebook: &'a dyn Notebook,
@@ -81,12 +83,12 @@ pub struct Conducted {
     pub early: Option<Failure>,
 }
 
-/// Does it.
+/// Runs the calibration.
 ///
 /// # Errors
 /// The target cannot be opened, the store cannot be written. What goes wrong with a trial ends the
 /// calibration early instead: what was measured before is there to be shown.
-pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
+pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted, Failure> {
     // What can be wrong without a server is said before one is started.
     let of_any = Server {
         probes: &POSTGRESQL.probes,
@@ -94,7 +96,7 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         may_time: false,
     };
     check_names(
-        &asked.plan("calibrate", &of_any, &means.wanted)?,
+        &options.plan("calibrate", &of_any, &means.wanted)?,
         &means.wanted,
     )?;
     let progress = means.progress;
@@ -103,15 +105,15 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         progress.warning(warning);
     }
     let (server, facts) = look(&target, means.interrupts)?;
-    let name = asked.name.clone().unwrap_or_else(|| named_after(&target));
-    let mut plan = asked.plan(&name, &server, &means.wanted)?;
-    plan.identity.definition["calibration"] = asked.to_json();
+    let name = options.name.clone().unwrap_or_else(|| named_after(&target));
+    let mut plan = options.plan(&name, &server, &means.wanted)?;
+    plan.identity.definition["calibration"] = options.to_json(&server, &facts);
     let notebook = Kept::begin(means.notebook, &plan.identity)?;
     let mut calibration = Calibration {
-        asked,
+        options,
         notebook: means.notebook,
         plan: &plan,
-        growth: asked.growth.within(&facts),
+        growth: within(options.growth, &facts),
         target: target.clone(),
         server,
         counters: None,
@@ -125,7 +127,7 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
         RunnersMeans {
             wanted: means.wanted,
             target: Some(target.clone()),
-            observe: asked.observe.clone(),
+            observe: options.observe.clone(),
             journals: &journals,
             progress,
             observer: &mut Observers::new([means.observer, &mut steps]),
@@ -141,14 +143,16 @@ pub fn conduct(asked: &Asked, means: Means<'_>) -> Result<Conducted, Failure> {
     })
 }
 
-impl Asked {
+impl CalibrateOptions {
     fn plan(&self, name: &str, server: &Server, wanted: &TargetSpec) -> Result<Plan, Failure> {
         let experiment = measure::experiment(name, self.duration, &self.params, server);
         Plan::new(experiment, wanted, seed_from_clock())
     }
 
-    /// As it is kept.
-    fn to_json(&self) -> Value {
+    /// As it is kept, with what no trial tells of the product.
+    fn to_json(&self, server: &Server, facts: &Facts) -> Value {
+        let version = facts.version.known();
+        let product = version.map(|version| Product::recognise(version).title());
         let params = self.params.iter();
         let params = params.map(|(name, value)| format!("{name}={value}"));
         json!({
@@ -156,6 +160,8 @@ impl Asked {
             "duration_s": self.duration.as_secs_f64(),
             "params": params.collect::<Vec<_>>(),
             "growth": self.growth,
+            "server": product.as_deref().unwrap_or("a server that does not say what it is"),
+            "no_wait": server.probes.wait.as_ref().err(),
         })
     }
 }
@@ -181,11 +187,17 @@ fn check_names(plan: &Plan, wanted: &TargetSpec) -> Result<(), Failure> {
 
 /// What the experiment depends on.
 fn look(target: &Target, interrupts: &'static Interrupts) -> Result<(Server, Facts), Failure> {
-    let mut session = target.connect_unless_interrupted(interrupts)?;
+    let interrupts_before = interrupts.count();
+    let mut session = target.connect()?;
     let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let facts = facts::collect(&mut session);
     session.close();
+    if interrupts.count() > interrupts_before {
+        let code = interrupts.exit_code().unwrap_or(130);
+        let text = "interrupted while looking at the server";
+        return Err(Failure::with(Exit::Interrupted(code), text));
+    }
     let probes = &product.dialect.probes;
     let may_time = probes.timing.is_some_and(|(name, value)| {
         let timing = [(name.to_owned(), value.to_owned())].into();
@@ -222,22 +234,20 @@ fn place(endpoint: &str) -> String {
     }
 }
 
-impl Growth {
-    /// Leaves connections for others: PostgreSQL keeps three for superusers by default, and pgdyno
-    /// itself has one or two.
-    fn within(self, facts: &Facts) -> Growth {
-        const SPARED: u32 = 10;
-        let most = facts.max_connections.known();
-        let most = most.map_or(u32::MAX, |all| all.saturating_sub(SPARED).max(1));
-        Growth {
-            clients_max: self.clients_max.min(most),
-            ..self
-        }
+/// Leaves connections for others: PostgreSQL keeps three for superusers by default, and pgdyno itself
+/// has one or two.
+fn within(growth: Growth, facts: &Facts) -> Growth {
+    const SPARED: u32 = 10;
+    let most = facts.max_connections.known();
+    let most = most.map_or(u32::MAX, |all| all.saturating_sub(SPARED).max(1));
+    Growth {
+        clients_max: growth.clients_max.min(most),
+        ..growth
     }
 }
 
 struct Calibration<'a> {
-    asked: &'a Asked,
+    options: &'a CalibrateOptions,
     notebook: &'a dyn Notebook,
     plan: &'a Plan,
     growth: Growth,
@@ -256,7 +266,7 @@ impl Study for Calibration<'_> {
 
     fn after(&mut self) -> Option<(&'static str, Value)> {
         let counters = self.counters.take()?;
-        Some((server_side::EVENT, json!(counters.grown())))
+        Some((SERVER_SIDE, json!(counters.grown())))
     }
 
     /// Twice as many clients each time, until that is no use any more.
@@ -265,7 +275,7 @@ impl Study for Calibration<'_> {
         let Some(calibration) = read::of_experiment(self.notebook, &experiment)? else {
             return Ok(Vec::new());
         };
-        let goes_on = match self.asked.go_on {
+        let goes_on = match self.options.go_on {
             GoOn::Anyway => true,
             GoOn::WhenMet => Judged::of(&calibration).is_met() == Some(true),
             GoOn::Never => false,
@@ -273,10 +283,10 @@ impl Study for Calibration<'_> {
         let clients = self.growth.next(&calibration.steps).filter(|_| goes_on);
         let baseline = self.plan.slots.last();
         let next = clients.zip(baseline).map(|(clients, baseline)| {
-            let Asked {
+            let CalibrateOptions {
                 duration, params, ..
-            } = self.asked;
-            let own = Measure::Clients(clients).point(*duration, params, &self.server);
+            } = self.options;
+            let own = measure::point(Measure::Clients(clients), *duration, params, &self.server);
             let mut values = self.plan.experiment.fixed.clone();
             values.extend(own);
             Slot {

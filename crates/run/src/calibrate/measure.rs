@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use pgdyno_database::dialect::Probes;
 use pgdyno_model::Experiment;
+use pgdyno_model::experiment::calibration::Measure;
 use pgdyno_model::experiment::{Order, POINT_NAME, scalar, seconds};
 
 /// Short trials take this part of the baseline's time …
@@ -25,125 +26,55 @@ const TRIES_MAX: u32 = 10;
 pub const PROBE: &str = "probe";
 /// The pack with reads and updates, and its mix: 95 % reads, 5 % updates.
 pub const YCSB: (&str, &str) = ("ycsb", "b");
-/// The names of its scripts.
-pub const READ: &str = "read";
-/// The names of its scripts.
-pub const UPDATE: &str = "update";
 
-/// One measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Measure {
-    /// The way there and back.
-    RoundTrip,
-    /// One row changed and durable.
-    Commit,
-    /// The same without waiting until it is durable.
-    CommitNoWait,
-    /// Reads and updates at one client.
-    Baseline,
-    /// The same with more clients.
-    Clients(u32),
+/// The point of a measurement: what its trial is given. `duration` is the baseline's; `params` are those of its
+/// workload, with their values as they were typed.
+pub fn point(
+    measure: Measure,
+    duration: Duration,
+    params: &[(String, String)],
+    server: &Server,
+) -> Vec<(String, Value)> {
+    let short = (duration / SHORT_PART).max(SHORT_MIN);
+    let (workload, mix) = match measure {
+        Measure::RoundTrip => (PROBE, "round-trip"),
+        Measure::Commit | Measure::CommitNoWait => (PROBE, "commit"),
+        Measure::Baseline | Measure::Clients(_) => YCSB,
+    };
+    let (measured, warmup) = match measure {
+        Measure::Baseline => (duration, (duration / WARMUP_PART).min(WARMUP_MAX)),
+        Measure::Clients(_) => (short, (short / WARMUP_PART).min(WARMUP_MAX)),
+        _ => (short, Duration::ZERO),
+    };
+    let mut point = vec![
+        (POINT_NAME.to_owned(), Value::from(measure.word())),
+        ("workload".to_owned(), Value::from([workload])),
+        ("mix".to_owned(), Value::from(mix)),
+        ("clients".to_owned(), Value::from(measure.clients())),
+        ("duration".to_owned(), seconds(measured)),
+        ("warmup".to_owned(), seconds(warmup)),
+    ];
+    if measure.is_ycsb() {
+        point.push(("max_tries".to_owned(), Value::from(TRIES_MAX)));
+        let params = params.iter();
+        point.extend(params.map(|(name, value)| (format!("params.{name}"), scalar(value))));
+    }
+    let settings = settings(measure, server).into_iter();
+    point.extend(settings.map(|(name, value)| (format!("settings.{name}"), value.into())));
+    point
 }
 
-impl Measure {
-    /// For people.
-    pub fn title(self) -> String {
-        match self {
-            Self::RoundTrip => "round trip".to_owned(),
-            Self::Commit => "durable commit".to_owned(),
-            Self::CommitNoWait => "commit that does not wait for the disk".to_owned(),
-            Self::Baseline => "YCSB B at one client".to_owned(),
-            Self::Clients(clients) => format!("YCSB B at {clients} clients"),
-        }
-    }
-
-    /// What its point is called.
-    fn word(self) -> &'static str {
-        match self {
-            Self::RoundTrip => "round-trip",
-            Self::Commit => "commit",
-            Self::CommitNoWait => "commit-no-wait",
-            Self::Baseline => "baseline",
-            Self::Clients(_) => "clients",
-        }
-    }
-
-    /// What is measured at this point; `None` when it is none of a calibration.
-    pub fn at(point: &Value) -> Option<Self> {
-        let clients = u32::try_from(point["clients"].as_u64()?).ok()?;
-        let all = [
-            Self::RoundTrip,
-            Self::Commit,
-            Self::CommitNoWait,
-            Self::Baseline,
-            Self::Clients(clients),
-        ];
-        let name = point[POINT_NAME].as_str()?;
-        all.into_iter().find(|measure| measure.word() == name)
-    }
-
-    /// Clients at work.
-    pub fn clients(self) -> u32 {
-        match self {
-            Self::Clients(clients) => clients,
-            _ => 1,
-        }
-    }
-
-    /// Whether it runs the reads and updates.
-    pub fn is_ycsb(self) -> bool {
-        matches!(self, Self::Baseline | Self::Clients(_))
-    }
-
-    /// Its point: what its trial is given. `duration` is the baseline's; `params` are those of its
-    /// workload, with their values as they were typed.
-    pub fn point(
-        self,
-        duration: Duration,
-        params: &[(String, String)],
-        server: &Server,
-    ) -> Vec<(String, Value)> {
-        let short = (duration / SHORT_PART).max(SHORT_MIN);
-        let (workload, mix) = match self {
-            Self::RoundTrip => (PROBE, "round-trip"),
-            Self::Commit | Self::CommitNoWait => (PROBE, "commit"),
-            Self::Baseline | Self::Clients(_) => YCSB,
-        };
-        let (measured, warmup) = match self {
-            Self::Baseline => (duration, (duration / WARMUP_PART).min(WARMUP_MAX)),
-            Self::Clients(_) => (short, (short / WARMUP_PART).min(WARMUP_MAX)),
-            _ => (short, Duration::ZERO),
-        };
-        let mut point = vec![
-            (POINT_NAME.to_owned(), Value::from(self.word())),
-            ("workload".to_owned(), Value::from([workload])),
-            ("mix".to_owned(), Value::from(mix)),
-            ("clients".to_owned(), Value::from(self.clients())),
-            ("duration".to_owned(), seconds(measured)),
-            ("warmup".to_owned(), seconds(warmup)),
-        ];
-        if self.is_ycsb() {
-            point.push(("max_tries".to_owned(), Value::from(TRIES_MAX)));
-            let params = params.iter();
-            point.extend(params.map(|(name, value)| (format!("params.{name}"), scalar(value))));
-        }
-        let settings = self.settings(server).into_iter();
-        point.extend(settings.map(|(name, value)| (format!("settings.{name}"), value.into())));
-        point
-    }
-
-    /// Settings of its sessions.
-    fn settings(self, server: &Server) -> BTreeMap<&'static str, &'static str> {
-        let wait = server.probes.wait.as_ref().ok();
-        let value = match self {
-            Self::CommitNoWait => wait.map(|wait| (wait.setting, wait.off)),
-            Self::Commit if server.waits_not => wait.map(|wait| (wait.setting, wait.on)),
-            _ => None,
-        };
-        let timing = server.probes.timing;
-        let timing = timing.filter(|_| self == Self::Commit && server.may_time);
-        value.into_iter().chain(timing).collect()
-    }
+/// Settings of its sessions.
+fn settings(measure: Measure, server: &Server) -> BTreeMap<&'static str, &'static str> {
+    let wait = server.probes.wait.as_ref().ok();
+    let value = match measure {
+        Measure::CommitNoWait => wait.map(|wait| (wait.setting, wait.off)),
+        Measure::Commit if server.waits_not => wait.map(|wait| (wait.setting, wait.on)),
+        _ => None,
+    };
+    let timing = server.probes.timing;
+    let timing = timing.filter(|_| measure == Measure::Commit && server.may_time);
+    value.into_iter().chain(timing).collect()
 }
 
 /// What the trials depend on.
@@ -177,7 +108,7 @@ pub fn experiment(
     Experiment::named(name)
         // What drivers of applications do with a statement that they send often.
         .fix("query_mode", "prepared")
-        .points(measures.map(|measure| measure.point(duration, params, server)))
+        .points(measures.map(|measure| point(measure, duration, params, server)))
         .order(Order::Sequential)
         .settle(Duration::ZERO)
 }
@@ -185,11 +116,11 @@ pub fn experiment(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::point::Point;
     use crate::experiment::schedule::Slot;
     use crate::experiment::testing::planned;
     use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL};
     use pgdyno_drive::QueryMode;
+    use pgdyno_model::experiment::point::Point;
     use pgdyno_model::experiment::{Commented, Comments};
     use pgdyno_model::spec::TargetSpec;
     use serde_json::json;
@@ -230,7 +161,7 @@ mod tests {
             assert_eq!(points.last().unwrap()["params"]["recordcount"], 500);
             assert_eq!(points[0].get("params"), None);
         }
-        let more = Measure::Clients(16).point(MINUTE, &[], &SERVER);
+        let more = point(Measure::Clients(16), MINUTE, &[], &SERVER);
         let more = Point::new(more.into_iter().collect()).to_json();
         assert_eq!(Measure::at(&more), Some(Measure::Clients(16)));
         for other in [
@@ -244,7 +175,7 @@ mod tests {
     #[test]
     fn only_the_sessions_of_a_commit_are_told_to_wait_or_not() {
         let set = |measure: Measure, server: &Server| {
-            let settings = measure.settings(server).into_iter();
+            let settings = settings(measure, server).into_iter();
             settings
                 .map(|(n, v)| format!("{n}={v}"))
                 .collect::<Vec<_>>()

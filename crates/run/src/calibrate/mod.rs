@@ -1,21 +1,16 @@
-//! `pgdyno calibrate`: is this infrastructure as fast as it should be? The simplest measurements
-//! first (a round trip, a durable commit, reads and updates by primary key at one client), each
-//! judged; then, when the baseline is met, where throughput stops growing.
+//! `pgdyno calibrate`: checks whether the infrastructure is as fast as expected: the simplest
+//! measurements first (a round trip, a durable commit, reads and updates by primary key at one
+//! client), each judged; then, when the baseline is met, where throughput stops growing.
 //!
 //! Every measurement is a trial of an experiment in the notebook, and everything that is said of a
 //! calibration is read from there: what was measured a minute ago and what was measured a year ago
-//! go the same way. How each verdict is computed: `docs/calibrate.md`.
+//! go the same way.
 //!
-//! - `expect.rs`: what good infrastructure should give.
 //! - `measure.rs`: its experiment. `conduct.rs`: carrying it out by the runner of all experiments.
 //!   `server_side.rs`: what the server counts meanwhile.
-//! - `read.rs`: a calibration from the notebook. `judge.rs`: verdicts and causes. `growth.rs`: more
-//!   clients.
+//!
+//! Not for: what the figures mean (`diagnose::calibration`).
 
 pub mod conduct;
-pub mod expect;
-pub mod growth;
-pub mod judge;
 pub mod measure;
-pub mod read;
 mod server_side;

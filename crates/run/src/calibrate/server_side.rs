@@ -13,9 +13,6 @@ use pgdyno_database::open::Target;
 use pgdyno_model::Fact;
 use pgdyno_model::document::calibration::Grown;
 
-/// The event's kind.
-pub const EVENT: &str = "server-side";
-
 /// PostgreSQL's backends tell what they counted when they end, a moment after their client has gone.
 const SETTLE_MAX: Duration = Duration::from_secs(1);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);

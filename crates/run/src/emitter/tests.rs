@@ -7,7 +7,7 @@ use pgdyno_drive::{QueryMode, Retry, Until};
 use pgdyno_model::observed::{Gap, Series};
 
 use super::*;
-use crate::trial::compile;
+use crate::compile::compile;
 use pgdyno_database::open;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_observe::{Instrument, Readings};
@@ -107,15 +107,7 @@ fn title() -> Title {
 
 /// One client that does this ten times.
 fn drive(url: &str, text: &str) -> Drive {
-    let script = WeightedScript {
-        name: "one".to_owned(),
-        file: "one.sql".to_owned(),
-        text: text.to_owned(),
-        weight: 1,
-        retries: None,
-        must_find: false,
-        touches: None,
-    };
+    let script = WeightedScript::plain("one", text.to_owned(), 1);
     let (scripts, names) = compile(&[script], QueryMode::Simple, Retry::default(), false).unwrap();
     let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     let endpoints = target.endpoints.iter();

@@ -4,163 +4,72 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
-
-use super::plan::Plan;
-use super::point::{Point, Rate};
 use super::schedule::Slot;
+use pgdyno_diagnose::capacity::ladders;
+use pgdyno_model::Failure;
 use pgdyno_model::event::Role;
 use pgdyno_model::experiment::Capacity;
+use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Failure, text};
 
-/// The percentile that keeps the limit or not.
-const PERCENTILE: f64 = 99.0;
 /// Fewer rates make no curve.
 const RATES_MIN: usize = 3;
 /// Into so many parts the step is cut in which the limit is broken.
 const PARTS: u32 = 3;
 
-/// Trials that differ in nothing but their rate.
-pub struct Ladder<'a> {
-    /// The point without its rate.
-    pub point: Point,
-    /// By rate, the lowest first.
-    pub loads: Vec<Load<'a>>,
-}
-
-/// The repeats at one rate.
-pub struct Load<'a> {
-    /// Transactions a second that were to start.
-    pub rate_per_s: f64,
-    /// Complete, and not excluded.
-    pub trials: Vec<&'a TrialRow>,
-}
-
-impl Load<'_> {
-    /// p99 of each repeat, in microseconds.
-    ///
-    /// # Errors
-    /// A repeat has too few transactions for it.
-    pub fn p99_us(&self) -> Result<Vec<f64>, String> {
-        let latencies = self.trials.iter().map(|trial| trial.response.p99_us);
-        let latencies: Option<Vec<f64>> = latencies.map(|us| us.map(|us| us as f64)).collect();
-        latencies.ok_or_else(|| {
-            format!(
-                "at {}/s too few transactions for p99, which takes {}: a longer duration gives them",
-                text::rate(self.rate_per_s),
-                text::count(count_needed(PERCENTILE).unwrap_or(0)),
-            )
-        })
-    }
-}
-
-impl Ladder<'_> {
-    /// p99 against load, of the rates that have it, and what the others lack.
-    ///
-    /// # Errors
-    /// No rate has it.
-    pub fn curve(&self) -> (Result<Curve, CurveError>, Vec<String>) {
-        let (mut points, mut gaps) = (Vec::new(), Vec::new());
-        for load in &self.loads {
-            match load.p99_us() {
-                Ok(latencies) => points.push(LoadPoint {
-                    load: load.rate_per_s,
-                    latencies,
-                }),
-                Err(gap) => gaps.push(gap),
-            }
-        }
-        (Curve::new(&points), gaps)
-    }
-}
-
-/// The ladders of these points with what the trials came to, in the points' order.
-pub fn ladders<'a>(
-    points: impl IntoIterator<Item = &'a Point>,
-    trials: &'a [TrialRow],
-) -> Vec<Ladder<'a>> {
-    let mut ladders: Vec<Ladder<'_>> = Vec::new();
-    for point in points {
-        let point = point.without_rate();
-        if ladders.iter().any(|ladder| ladder.point == point) {
-            continue;
-        }
-        let bare_point = point.to_json();
-        // By what the point says, not by the rate: shares of a maximum are not round.
-        let mut loads: BTreeMap<String, Load<'_>> = BTreeMap::new();
-        for trial in trials {
-            let Some((rate_per_s, rated)) = trial.spec.rate.zip(trial.point.as_ref()) else {
-                continue;
-            };
-            let mut bare = rated.clone();
-            if let Some(values) = bare.as_object_mut() {
-                values.remove("rate");
-            }
-            if bare == bare_point {
-                let load = loads.entry(rated.to_string()).or_insert_with(|| Load {
-                    rate_per_s,
-                    trials: Vec::new(),
-                });
-                load.trials.push(trial);
-            }
-        }
-        let mut loads: Vec<Load<'_>> = loads.into_values().collect();
-        loads.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-        ladders.push(Ladder { point, loads });
-    }
-    ladders
-}
-
 /// What cannot be found out with these rates.
 ///
 /// # Errors
 /// A point without a rate, a ladder with too few of them.
-pub fn check(plan: &Plan) -> Result<(), Failure> {
+pub fn check(points: &[Point]) -> Result<(), Failure> {
     let mut rungs: BTreeMap<String, usize> = BTreeMap::new();
-    for planned in &plan.points {
-        let is_open = planned.point.rate() != Rate::Max;
-        *rungs.entry(planned.point.without_rate().key()).or_default() += usize::from(is_open);
+    for point in points {
+        let is_open = point.rate() != Rate::Max;
+        *rungs.entry(point.without_rate().key()).or_default() += usize::from(is_open);
     }
     if rungs.values().all(|rates| *rates >= RATES_MIN) {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "finding a capacity takes {RATES_MIN} rates or more of everything that is measured"
+        "a capacity needs at least {RATES_MIN} rates for each point"
     ))
     .hint("in [matrix]: rate = [\"20%\", \"40%\", \"60%\", \"80%\", \"100%\"]")
-    .hint("pgdyno sweep --preset capacity --print shows a whole experiment"))
+    .hint("for an example run pgdyno sweep --preset capacity --print"))
 }
 
-/// Trials to be added when all of the plan's are complete: rates between the last that keeps the
-/// limit and the first that breaks it. They follow from the plan's own trials alone, so that a
+/// Trials to be added when all of a plan's points are complete: rates between the last that keeps
+/// the limit and the first that breaks it. They follow from the plan's own trials alone, so that a
 /// sweep that is resumed adds the same.
-pub fn between(plan: &Plan, capacity: Capacity, trials: &[TrialRow]) -> Vec<Slot> {
-    let planned: Vec<String> = plan.points.iter().map(|p| p.point.key()).collect();
+pub fn between(
+    points: &[&Point],
+    repeats: u32,
+    capacity: Capacity,
+    trials: &[TrialRow],
+) -> Vec<Slot> {
+    let planned: Vec<String> = points.iter().map(|point| point.key()).collect();
     let of_plan = trials.iter().filter(|trial| {
         let point = trial.point.as_ref().map(ToString::to_string);
         point.is_some_and(|point| planned.contains(&point))
     });
     let of_plan: Vec<TrialRow> = of_plan.cloned().collect();
     let mut slots = Vec::new();
-    for ladder in ladders(plan.points.iter().map(|p| &p.point), &of_plan) {
+    for ladder in ladders(points.iter().copied(), &of_plan) {
         let (Ok(curve), _) = ladder.curve() else {
             continue;
         };
         let Some((low, high)) = curve.bracket(capacity.slo_us()) else {
             continue;
         };
-        let index = plan
-            .points
+        let index = points
             .iter()
-            .position(|p| p.point.without_rate() == ladder.point);
+            .position(|point| point.without_rate() == ladder.point);
         let Some(index) = index else { continue };
         let rates = (1..PARTS).map(|part| {
             let share = f64::from(part) / f64::from(PARTS);
             tidy(low + share * (high - low))
         });
         let rates: Vec<f64> = rates.filter(|rate| low < *rate && *rate < high).collect();
-        for repeat in 1..=plan.experiment.repeats {
+        for repeat in 1..=repeats {
             slots.extend(rates.iter().map(|rate| Slot {
                 index,
                 point: ladder.point.at_rate(*rate),
@@ -183,6 +92,7 @@ fn tidy(rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::plan::Plan;
     use crate::experiment::reader;
     use crate::experiment::toml_text::Source;
     use pgdyno_model::spec::TargetSpec;
@@ -204,14 +114,14 @@ mod tests {
         assert_eq!(plan("rate = ['50%', '80%', 100]").unwrap(), 8);
         for few in ["", "rate = [1, 2]", "rate = ['max', '50%', 100]"] {
             let e = plan(few).unwrap_err().to_string();
-            assert!(e.contains("takes 3 rates or more"), "{few}: {e}");
+            assert!(e.contains("at least 3 rates"), "{few}: {e}");
         }
     }
 
     #[test]
     fn what_is_wrong_in_its_section_is_said_with_its_place() {
         for (section, want) in [
-            ("[capacity]", "e:2:1: capacity: there is no slo in it"),
+            ("[capacity]", "e:2:1: capacity: missing field `slo`"),
             ("capacity.slo = 'soon'", "slo: "),
             ("capacity.sol = '5ms'", "there are: slo"),
             ("capacity = 5", "capacity"),

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use toml::de::DeValue;
 
 use super::parameter;
 use pgdyno_model::experiment::{Axis, POINT_NAME};
@@ -33,16 +32,17 @@ pub fn check(experiment: &Experiment) -> Result<(), Failure> {
         takes(name, value)?;
     }
     if let Some(name) = experiment.varied_secret() {
-        let text =
-            format!("{name} has several values, and they look like secrets, which are not kept");
+        let text = format!(
+            "{name} has several values, but by its name it is a secret, and secrets are not kept"
+        );
         return Err(Failure::new(text).hint(
-            "give it one value, or vary something else and choose the secret in the script",
+            "give it one value, or vary another parameter and choose the secret in the script",
         ));
     }
     let most = Experiment::REPEATS_MAX;
     if !(1..=most).contains(&experiment.repeats) {
         return Err(Failure::new(format!(
-            "repeats: a whole number from 1 to {most} is wanted"
+            "repeats: expected a whole number from 1 to {most}"
         )));
     }
     Ok(())
@@ -53,11 +53,8 @@ fn takes(name: &str, value: &Value) -> Result<(), Failure> {
     if name == POINT_NAME && value.is_string() {
         return Ok(());
     }
-    let kind = parameter::find(name).ok_or_else(|| wrong("there is no such parameter"))?;
-    // JSON of texts, numbers and lists of texts is TOML.
-    let text = value.to_string();
-    let parsed = DeValue::parse(&text).map_err(|e| wrong(e.message()))?;
-    kind.accept(parsed.get_ref()).map_err(|why| wrong(&why))?;
+    let kind = parameter::find(name).ok_or_else(|| wrong("no such parameter"))?;
+    kind.accept(value).map_err(|why| wrong(&why))?;
     Ok(())
 }
 
@@ -74,7 +71,7 @@ mod tests {
             (e().fix("clients", 0), "clients: 0 is not in 1..=100000"),
             (e().axis("duration", [1, 0]), "longer than nothing"),
             (e().fix("target", secret), "a password does not belong here"),
-            (e().fix("cleints", 1), "cleints: there is no such parameter"),
+            (e().fix("cleints", 1), "cleints: no such parameter"),
             (e().fix("clients", Value::Null), "clients: "),
             (
                 e().fix("clients", 1).axis("clients", [2]),
@@ -82,9 +79,12 @@ mod tests {
             ),
             (
                 e().exclude([("rate", vec![json!("x%")])]),
-                "rate: a positive number",
+                "rate: expected a positive number",
             ),
-            (e().repeats(0), "repeats: a whole number from 1 to 10000"),
+            (
+                e().repeats(0),
+                "repeats: expected a whole number from 1 to 10000",
+            ),
         ] {
             let failure = check(&wrong).unwrap_err().to_string();
             assert!(failure.contains(want), "{failure}");

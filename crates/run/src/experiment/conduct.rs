@@ -12,8 +12,7 @@ use pgdyno_session::Session;
 use super::capacity;
 use super::estimate::{Learnt, LoadedTables, estimate};
 use super::notebook::{Circumstances, Kept, state_after};
-use super::plan::Plan;
-use super::point::Rate;
+use super::plan::{Plan, Tables};
 use super::schedule::{Key, Slot};
 use super::study::Study;
 use crate::interrupt::EndOnInterrupt;
@@ -25,11 +24,14 @@ use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
+use pgdyno_model::experiment::Reset;
+use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::verdict;
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
-use pgdyno_workload::loader::{self, How, Watch};
+use pgdyno_workload::loader::{self, How, Loaded, Watch};
+use pgdyno_workload::pack::Pack;
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
 const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the same maximum: it could \
@@ -42,7 +44,7 @@ pub struct Means<'a> {
     /// The same where it is open already.
     pub target: Option<Target>,
     /// What is observed beside trials.
-    pub observe: pgdyno_observe::Asked,
+    pub observe: pgdyno_observe::ObserveOptions,
     /// Where journals of settings go.
     pub journals: &'a Path,
     /// Who is told the steps before a trial, loads among them.
@@ -66,14 +68,14 @@ pub struct Ended {
     pub failed: usize,
     /// How many there are, with those that the first ones asked for.
     pub trials: usize,
-    /// Whether trials among them failed because the server was lost.
+    /// Whether one of them failed because the server was lost.
     pub lost_server: bool,
     /// Why it ended early.
     pub early: Option<Failure>,
 }
 
 impl Ended {
-    /// What trials that failed come to for the shell.
+    /// The failure of a sweep with failed trials, with its exit code.
     pub fn of_failed(&self) -> Failure {
         let exit = match self.lost_server {
             false => Exit::Failed,
@@ -164,7 +166,9 @@ impl Sweep<'_> {
             // They follow from the plan's own trials alone.
             Some(capacity) if self.slots.len() == self.plan.slots.len() => {
                 let results = notebook.results()?;
-                Ok(capacity::between(self.plan, capacity, &results))
+                let points: Vec<&Point> = self.plan.points.iter().map(|p| &p.point).collect();
+                let repeats = self.plan.experiment.repeats;
+                Ok(capacity::between(&points, repeats, capacity, &results))
             }
             _ => self.means.study.more(notebook),
         }
@@ -291,14 +295,14 @@ impl Sweep<'_> {
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
         self.means.study.before(&planned, &prepared);
-        let brake = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen);
+        let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen);
         // The notebook first: what is seen is kept already.
         let mut observers = Observers::new([
             &mut *writer as &mut dyn Observer<Outcome>,
             self.means.observer,
         ]);
         let outcome = trial.run(&prepared, &control, &mut observers);
-        drop(brake);
+        drop(ends_on_interrupt);
         if let Some((kind, text)) = self.means.study.after() {
             writer.keep_event(kind, 0, &text.to_string());
         }
@@ -331,7 +335,7 @@ impl Sweep<'_> {
         let Some(place) = self.places.get_mut(&name) else {
             return Err(Failure::new("the target is not open"));
         };
-        let mut session = place.target.connect_unless_interrupted(interrupts)?;
+        let mut session = place.target.connect()?;
 
         let (of_session, of_system) = place.split(slot.point.settings());
         place
@@ -345,51 +349,23 @@ impl Sweep<'_> {
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
-            let mut watch = Watch {
-                endpoints: &place.target.endpoints,
-                progress: &mut *self.means.progress,
-                interrupts: Some(interrupts),
-            };
-            let load = match self.means.study.keeps_tables() {
-                true => loader::ensure_loaded,
-                false => loader::load_as_asked,
-            };
-            let loaded = load(&mut session, &tables.pack, &tables.chosen, &mut watch)?;
+            let loaded = place.load(&mut session, tables, &mut self.means)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();
                 self.learnt.loaded(rows, load_s);
                 before.loaded = Some((rows, load_s));
-                for means in &loaded.means {
-                    let text = format!("loaded: {means}");
-                    self.means.observer.notice(&Notice::Note(text));
-                }
-                for table in tables.made.tables() {
-                    place.written.remove(&table.name);
-                }
             }
             let key = (name, tables.pack.tables_pack().name().to_owned());
             self.loaded.0.insert(key, loaded.variables);
         }
 
         let pack = planned.tables.as_ref().map(|tables| &tables.made);
-        let wanted = &self.plan.experiment.hygiene;
-        let record = reset::tidy(
-            &mut session,
-            place.dialect,
-            pack,
-            wanted,
-            &mut place.written,
-            (interrupts, self.interrupts_seen),
-        )?;
-        for gap in record.gaps() {
-            self.means.observer.notice(&Notice::Warning(gap));
-        }
-        if let Some(why) = &record.left_alone {
-            let text = format!("nothing was tidied up: {why}");
-            self.means.observer.notice(&Notice::Note(text));
-        }
-        before.hygiene = Some(record);
+        let wanted = &self.plan.experiment.reset;
+        let limits = (interrupts, self.interrupts_seen);
+        let observer = &mut *self.means.observer;
+        let record = place.tidy(&mut session, pack, wanted, limits, observer)?;
+        before.reset = Some(record);
         session.close();
 
         let target = place.target.with_settings(place.dialect, &of_session);
@@ -433,7 +409,7 @@ impl Sweep<'_> {
                 .observer
                 .notice(&Notice::Warning(warning.clone()));
         }
-        let mut session = target.connect_unless_interrupted(self.means.interrupts)?;
+        let mut session = target.connect()?;
         for restored in settings::put_back_for(self.means.journals, &target, &mut session)? {
             let text = format!("a sweep that died had left settings changed: {restored}");
             self.means.observer.notice(&Notice::Done(text));
@@ -442,8 +418,8 @@ impl Sweep<'_> {
         let of_system = ways.iter().find(|(_, way)| **way == Way::System);
         if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
             return Err(Failure::new(format!(
-                "settings.{setting} is a whole server's: of {} endpoints it would be changed on one \
-                 alone",
+                "settings.{setting} is a server setting: with {} endpoints it would change on \
+                 only one",
                 target.endpoints.len()
             ))
             .hint("name one endpoint, or leave the setting out"));
@@ -488,6 +464,56 @@ impl Sweep<'_> {
 }
 
 impl Place {
+    /// The tables of a trial.
+    fn load(
+        &mut self,
+        session: &mut Session,
+        tables: &Tables,
+        means: &mut Means<'_>,
+    ) -> Result<Loaded, Failure> {
+        let mut watch = Watch {
+            endpoints: &self.target.endpoints,
+            progress: &mut *means.progress,
+            interrupts: Some(means.interrupts),
+        };
+        let load = match means.study.keeps_tables() {
+            true => loader::ensure_loaded,
+            false => loader::load_as_asked,
+        };
+        let loaded = load(session, &tables.pack, &tables.chosen, &mut watch)?;
+        if loaded.how == How::LoadedNow {
+            for way in &loaded.means {
+                let text = format!("loaded: {way}");
+                means.observer.notice(&Notice::Note(text));
+            }
+            for table in tables.made.tables() {
+                self.written.remove(&table.name);
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// What happens between trials; what could not be done is told.
+    fn tidy(
+        &mut self,
+        session: &mut Session,
+        pack: Option<&Pack>,
+        wanted: &Reset,
+        limits: (&'static Interrupts, u32),
+        observer: &mut dyn Observer<Outcome>,
+    ) -> Result<reset::Record, Failure> {
+        let written = &mut self.written;
+        let record = reset::tidy(session, self.dialect, pack, wanted, written, limits)?;
+        for gap in record.gaps() {
+            observer.notice(&Notice::Warning(gap));
+        }
+        if let Some(why) = &record.left_alone {
+            let text = format!("nothing was tidied up: {why}");
+            observer.notice(&Notice::Note(text));
+        }
+        Ok(record)
+    }
+
     /// Settings of the trial's sessions, and those of the whole server.
     fn split(
         &self,
@@ -506,7 +532,7 @@ fn look(
     name: &str,
 ) -> Result<(&'static Dialect, BTreeMap<String, Way>), Failure> {
     let product = Product::ask(session)
-        .map_err(|e| trouble::server(&e, "could not ask the server for its version"))?;
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     let here = plan.points.iter().map(|planned| &planned.point);
     let here = here.filter(|point| point.target().unwrap_or_default() == name);
     let names: BTreeSet<String> = here

@@ -30,7 +30,7 @@ pub struct Learnt {
 pub struct Estimate {
     /// What can be told.
     pub time: Duration,
-    /// Trials that end by count, whose length cannot be told.
+    /// Trials that end by count, whose length cannot be determined.
     pub unknown: usize,
     /// Loads among it.
     pub loads: usize,
@@ -91,7 +91,7 @@ pub fn estimate<'a>(
             }
         }
         let spec = &planned.spec;
-        seconds += learnt.between_s(plan.experiment.hygiene.settle, spec.warmup.longest());
+        seconds += learnt.between_s(plan.experiment.reset.settle, spec.warmup.longest());
         match spec.until() {
             Until::Elapsed(time) => seconds += time.as_secs_f64(),
             Until::Transactions(_) => match learnt.counted_s.get(&slot.point.key()) {
@@ -131,7 +131,7 @@ impl Estimate {
         }
         if self.unknown > 0 {
             text += &format!(
-                "; {} trials end by their transactions, which takes longer by an unknown time",
+                "; {} trials end by their transactions, which adds an unknown time",
                 self.unknown
             );
         }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_articles_grid_is_72_minutes_and_its_loads() {
         let plan = plan(
-            "workload = 'tpcb'\nduration = 60\nrepeats = 3\nhygiene.settle = 0\n\
+            "workload = 'tpcb'\nduration = 60\nrepeats = 3\nreset.settle = 0\n\
              [matrix]\nparams.scale = [1, 10, 100, 1000]\nclients = [1, 2, 4, 8, 16, 32]",
         );
         let none = LoadedTables::default();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::point::Point;
+use pgdyno_model::experiment::point::Point;
 use pgdyno_model::experiment::{Axis, Exclude};
 use pgdyno_model::{Experiment, Failure};
 

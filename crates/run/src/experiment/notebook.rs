@@ -23,7 +23,7 @@ const TAG_OF_MAXIMUM: &str = "maximum";
 pub struct Identity {
     /// What it is called.
     pub name: String,
-    /// Over its points, its workloads' content and its hygiene; more repeats do not change it.
+    /// Over its points, its workloads' content and its `[reset]`; more repeats do not change it.
     pub sha256: String,
     /// Where order and trials take their random numbers from.
     pub seed: i64,
@@ -53,7 +53,7 @@ pub struct Circumstances {
     /// Settings of the server that it ran with, with the way each was set.
     pub settings: Vec<(String, String, &'static str)>,
     /// What was tidied up.
-    pub hygiene: Option<reset::Record>,
+    pub reset: Option<reset::Record>,
 }
 
 impl Circumstances {
@@ -65,7 +65,7 @@ impl Circumstances {
         json!({
             "loaded": self.loaded.map(|(rows, elapsed_s)| json!({ "rows": rows, "elapsed_s": elapsed_s })),
             "settings": settings.collect::<serde_json::Map<_, _>>(),
-            "hygiene": self.hygiene,
+            "reset": self.reset,
         })
     }
 }
@@ -122,7 +122,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// The newest experiment of this name with the same points, workloads and hygiene, to go on
+    /// The newest experiment of this name with the same points, workloads and `[reset]`, to go on
     /// with it; `None` when the store has none of this name.
     ///
     /// # Errors
@@ -144,9 +144,9 @@ impl<'a> Kept<'a> {
                 return Ok(None);
             }
             return Err(Failure::new(format!(
-                "{name} in {place} is another experiment: its points, workloads or hygiene differ"
+                "{name} in {place} is another experiment: its points, workloads or [reset] differ"
             ))
-            .hint("without --resume it is begun anew, beside what is there"));
+            .hint("without --resume a new experiment is started"));
         };
         let trials = notebook.trials(&Filter {
             experiment: Some(row.uuid.clone()),

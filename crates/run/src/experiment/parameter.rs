@@ -1,15 +1,11 @@
 //! What a trial of an experiment can be given: the options of a trial, and what only experiments know.
 //! All of them can be lists.
 
+use pgdyno_model::experiment::point::{MAX, share};
 use pgdyno_model::spec::TrialOption;
 use pgdyno_model::spec::secret::has_password;
 use serde_json::{Value, json};
-use toml::de::DeValue;
 
-use super::toml_text::{json as scalar, kind, number};
-
-/// The rate of a closed loop.
-pub const MAX: &str = "max";
 const WORKLOAD: &str = "workload";
 
 /// One parameter.
@@ -41,6 +37,9 @@ const OTHERS: [(&str, &str, Parameter); 2] = [
     ),
 ];
 
+/// Tables of parameters whose names are the workload's and the server's.
+pub const TABLES: [&str; 2] = ["params", "settings"];
+
 /// What a sweep adds to the help of an option.
 const NOTES: [(&str, &str); 2] = [
     (
@@ -55,7 +54,10 @@ const NOTES: [(&str, &str); 2] = [
 
 /// The parameter of this name.
 pub fn find(name: &str) -> Option<Parameter> {
-    if name.starts_with("params.") || name.starts_with("settings.") {
+    if name
+        .split_once('.')
+        .is_some_and(|(table, _)| TABLES.contains(&table))
+    {
         return Some(Parameter::Scalar);
     }
     if let Some((_, _, other)) = OTHERS.iter().find(|(other, _, _)| *other == name) {
@@ -66,6 +68,12 @@ pub fn find(name: &str) -> Option<Parameter> {
         "rate" => Parameter::Rate(option),
         _ => Parameter::Option(option),
     })
+}
+
+/// The keys that stand for one or more.
+pub fn names() -> Vec<&'static str> {
+    let all = all().into_iter().map(|(name, _)| name);
+    all.chain(TABLES).collect()
 }
 
 /// All of them with a line of help, but for `params` and `settings`, whose names are the workload's and
@@ -92,18 +100,15 @@ impl Parameter {
     ///
     /// # Errors
     /// What it takes instead.
-    pub fn accept(self, value: &DeValue<'_>) -> Result<Value, String> {
+    pub fn accept(self, value: &Value) -> Result<Value, String> {
         let text = value.as_str();
-        let wrong = |wanted: &str| format!("{wanted} is wanted, not {}", shown(value));
+        let wrong = |wanted: &str| format!("expected {wanted}, not {value}");
         match self {
-            Parameter::Option(option) => match scalar(value) {
-                Some(value) => option.accept(&value),
-                None => Err(option.wanted(&shown(value))),
-            },
-            Parameter::Rate(option) => match (text, number(value)) {
-                (Some(MAX), _) => Ok(json!(MAX)),
-                (Some(text), _) if share(text).is_some() => Ok(json!(text)),
-                (None, Some(number)) => option.accept(&json!(number)),
+            Parameter::Option(option) => option.accept(value),
+            Parameter::Rate(option) => match text {
+                Some(MAX) => Ok(json!(MAX)),
+                Some(text) if share(text).is_some() => Ok(json!(text)),
+                None if value.is_number() => option.accept(value),
                 _ => Err(wrong(
                     "a positive number of transactions a second, a share of the maximum such as \
                      \"70%\", or \"max\"",
@@ -114,44 +119,28 @@ impl Parameter {
                  use a password file (~/.pgpass), PGPASSWORD or --url"
                     .to_owned(),
             ),
-            Parameter::Tables | Parameter::Target => {
-                let wanted = match self {
+            Parameter::Tables | Parameter::Target if text.is_none_or(str::is_empty) => {
+                Err(wrong(match self {
                     Parameter::Target => "a URL or key=value pairs",
                     _ => "a text",
-                };
-                let text = text.filter(|text| !text.is_empty());
-                text.map(|text| json!(text)).ok_or_else(|| wrong(wanted))
+                }))
             }
-            Parameter::Scalar => scalar(value)
-                .filter(|value| !value.is_array())
-                .ok_or_else(|| wrong("a text, a number, true or false")),
+            Parameter::Scalar if value.is_array() => Err(wrong("a text, a number, true or false")),
+            Parameter::Tables | Parameter::Target | Parameter::Scalar => Ok(value.clone()),
         }
     }
 }
 
-/// A value as an error shows it.
-fn shown(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::Float(number) => number.to_string(),
-        other => kind(other).to_owned(),
-    }
-}
-
-/// `70%` as 0.7: a share of the measured maximum. More than all of it overloads on purpose.
-pub fn share(text: &str) -> Option<f64> {
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    (percent > 0.0 && percent <= 1000.0).then_some(percent / 100.0)
-}
-
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
 
     fn accept(name: &str, value: &str) -> Result<Value, String> {
-        let value = DeValue::parse(value).unwrap();
-        find(name).unwrap().accept(value.get_ref())
+        let value = toml::de::ValueDeserializer::parse(value).unwrap();
+        let value = Value::deserialize(value).unwrap();
+        find(name).unwrap().accept(&value)
     }
 
     #[test]
@@ -208,14 +197,14 @@ mod tests {
             ("rate", "'0%'", "share of the maximum"),
             ("duration", "0", "longer than nothing"),
             ("duration", "'1x'", "a duration is a number of seconds"),
-            ("warmup", "'auto=1s'", "fewer than 10 s"),
+            ("warmup", "'auto=1s'", "10 s is the minimum"),
             ("warmup", "true", "a time such as"),
             ("duration", "true", "a time such as"),
             ("query_mode", "'fast'", "simple, extended, prepared"),
             ("connect", "1", "true or false"),
             ("retry", "'always'", "none, restart, savepoint"),
             ("backoff", "'linear'", "a backoff is none"),
-            ("backoff", "5", "a text is wanted, not 5"),
+            ("backoff", "5", "expected a text, not 5"),
             (
                 "target",
                 "'postgresql://me:secret@db/x'",
@@ -228,7 +217,7 @@ mod tests {
             ),
             ("target", "'host=db password = secret'", "PGPASSWORD"),
             ("target", "1", "a URL or key=value pairs"),
-            ("params.scale", "nan", "a number"),
+            ("params.scale", "[1]", "a text, a number, true or false"),
         ] {
             let e = accept(name, given).unwrap_err();
             assert!(e.contains(want), "{name} = {given}: {e}");

@@ -263,7 +263,7 @@ impl Config {
             word.parse().ok().filter(|n: &u64| *n > 0).ok_or_else(|| {
                 let name = &self.name;
                 Failure::new(format!(
-                    "{name}:{line}: {key}: \"{word}\" is no positive whole number"
+                    "{name}:{line}: {key}: \"{word}\" is not a positive whole number"
                 ))
             })
         });
@@ -279,7 +279,7 @@ impl Config {
             text => text.parse().map(Some).map_err(|_| {
                 let name = &self.name;
                 Failure::new(format!(
-                    "{name}:{line}: {key}: \"{text}\" is no whole number"
+                    "{name}:{line}: {key}: \"{text}\" is not a whole number"
                 ))
             }),
         }
@@ -460,7 +460,7 @@ DISKLIST=\"sda\"
             ("SCRIPT=tpc-b\nSCALES=\"1 x\"", "config:2: SCALES: \"x\""),
             (
                 "SCRIPT=tpc-b\nRUNTIME=1m",
-                "RUNTIME: \"1m\" is no whole number",
+                "RUNTIME: \"1m\" is not a whole number",
             ),
             ("SCRIPT=mine", "/nowhere/tests/mine.sql"),
             ("SCRIPT=':-i -s 1'", "no workload"),

@@ -8,18 +8,18 @@ use sha2::{Digest, Sha256};
 
 use super::check::check;
 use super::notebook::Identity;
-use super::point::Point;
 use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
 use crate::prepare;
 use pgdyno_database::dialect;
+use pgdyno_model::experiment::point::Point;
 use pgdyno_model::experiment::{Axis, POINT_NAME};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::recipe::Recipe;
-use pgdyno_workload::{resolve, sql_words};
+use pgdyno_workload::{resolve, sql_words, table_params};
 
 /// What is to be done.
 pub struct Plan {
@@ -59,14 +59,14 @@ pub struct Tables {
     pub chosen: Params,
     /// The parameters among these that make the tables what they are.
     pub made_with: BTreeMap<String, String>,
-    /// Their rows when loaded anew.
+    /// Their rows when loaded again.
     pub rows: u64,
 }
 
-/// Refuses a target beside one of the experiment's own.
+/// Refuses a target on the command line if the experiment has one.
 ///
 /// # Errors
-/// Both are there.
+/// Both have one.
 pub fn check_target(experiment: &Experiment, wanted: &TargetSpec) -> Result<(), Failure> {
     match experiment.gives("target") && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
         false => Ok(()),
@@ -122,17 +122,16 @@ impl Plan {
         });
         let varied = varied.map(str::to_owned).collect();
         let identity = identity(&experiment, &points, seed);
-        let plan = Plan {
+        if experiment.capacity.is_some() {
+            capacity::check(&only_points)?;
+        }
+        Ok(Plan {
             experiment,
             points,
             slots,
             varied,
             identity,
-        };
-        if plan.experiment.capacity.is_some() {
-            capacity::check(&plan)?;
-        }
-        Ok(plan)
+        })
     }
 
     /// A trial for people: what varies, and which repeat.
@@ -200,8 +199,9 @@ fn of_pack(pack: Pack, chosen: Params) -> Result<Tables, Failure> {
     let values = chosen.or_defaults(&pack);
     let recipe = Recipe::new(pack.tables_pack(), name, &values);
     let recipe = recipe.map_err(Failure::new)?;
+    let of_tables = table_params::of(&pack);
     let made_with = chosen.all_given();
-    let made_with = made_with.filter(|(name, _)| recipe.params.contains_key(*name));
+    let made_with = made_with.filter(|(name, _)| of_tables.contains(*name));
     let made_with = made_with.map(|(name, value)| (name.to_owned(), value.to_owned()));
     Ok(Tables {
         made_with: made_with.collect(),
@@ -220,7 +220,7 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     all.sort_unstable();
     let mut hash = Sha256::new();
     hash.update(all.join("\n"));
-    hash.update(json!(experiment.hygiene).to_string());
+    hash.update(json!(experiment.reset).to_string());
     let mut definition = json!({
         "toml": experiment.clone().seed(Some(seed)).without_secrets().to_toml(),
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_said_before_anything_begins() {
         for (text, want) in [
-            ("workload = ['tpcb', 'tcpb']", "there are: "),
+            ("workload = ['tpcb', 'tcpb']", "built-in packs: "),
             ("workload = 'tpcb'\nmix = ['x']", "no mix \"x\""),
             (
                 "workload = 'tpcb'\nmix = 'batch'\nquery_mode = 'prepared'",
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(plan_of(kept).unwrap().identity, limited.identity);
         assert_ne!(
             one,
-            of("workload = 'tpcb'\nclients = [1, 2]\nhygiene.vacuum = 'never'")
+            of("workload = 'tpcb'\nclients = [1, 2]\nreset.vacuum = 'never'")
         );
     }
 }

@@ -69,7 +69,7 @@ How much load the system takes while p99 keeps a limit, and where latency bends:
 start when they are due, whether the server keeps up or not (an open loop), at shares of what a
 closed loop comes to. Where the limit is broken, rates between are measured too. About ten minutes.",
         )
-        .on("repeats", "from six on there are intervals")
+        .on("repeats", "intervals need at least six")
         .on("clients", "connections: as many as your application has")
         .on("params.scale", BRANCHES)
         .on("capacity.slo", "or --slo 20ms"),
@@ -110,7 +110,7 @@ PostgreSQL's default shared_buffers of 128 MB (a server elsewhere: by its own me
 Add the first scale that lies on disk if the disk is to be measured, and leave out those that
 its room does not allow."
         ))
-        .on("hygiene.settle", "pgbench-tools' RECOVERY"),
+        .on("reset.settle", "pgbench-tools' RECOVERY"),
     }
 }
 

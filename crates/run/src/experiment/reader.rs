@@ -1,418 +1,269 @@
-//! From an experiment's TOML to an [`Experiment`]. Strict: what is not known is an error, so that
+//! From an experiment's file to an [`Experiment`]. Strict: what is not known is an error, so that
 //! a typing error never silently changes a measurement.
-
-mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::DeValue;
 
-use super::parameter::{self, Parameter};
-use super::suggest::nearest;
-use super::toml_text::{Placed, Source, integer, kind};
-use pgdyno_model::experiment::{Axis, Exclude, Order, POINT_NAME};
+use super::file::{self, Entry, Parameters};
+use super::parameter;
+use super::toml_text::Source;
+use pgdyno_model::experiment::{Axis, Capacity, Exclude, POINT_NAME};
 use pgdyno_model::{Experiment, Failure};
 use pgdyno_workload::{folder, script_files, shipped};
-
-/// Keys beside the parameters.
-const KEYS: [&str; 12] = [
-    "name", "repeats", "order", "seed", "params", "settings", "matrix", "zip", "point", "exclude",
-    "hygiene", "capacity",
-];
-const REPEATS_MAX: i64 = Experiment::REPEATS_MAX as i64;
 
 /// Reads an experiment. `folder` is where script files and packs with relative paths are.
 ///
 /// # Errors
 /// With file, line and column.
 pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Experiment, Failure> {
-    let table = source.parse()?;
+    let (parameters, sections) = file::parse(source)?;
     let mut reader = Reader {
         source,
-        folder: folder.to_owned(),
-        seen: BTreeSet::new(),
-        fixed: BTreeMap::new(),
-        axes: Vec::new(),
+        folder,
+        given: BTreeSet::new(),
     };
-    let mut experiment = Experiment::named(default_name);
-    reader.parameters(&table, &KEYS, Lists::Multiply)?;
-    for (key, value) in &table {
-        let (at, value_at, value) = (key.span(), value.span(), value.get_ref());
-        let wrong = |what: &str| source.wrong(value_at.clone(), what);
-        match key.get_ref().as_ref() {
-            "name" => match value.as_str() {
-                Some(name) if !name.is_empty() => experiment.name = name.to_owned(),
-                _ => return Err(wrong("name: a text is wanted")),
-            },
-            "repeats" => match integer(value) {
-                Some(n) if (1..=REPEATS_MAX).contains(&n) => experiment.repeats = n as u32,
-                _ => {
-                    return Err(wrong(&format!(
-                        "repeats: a whole number from 1 to {REPEATS_MAX} is wanted"
-                    )));
-                }
-            },
-            "order" => {
-                let known = Order::WORDS.iter();
-                let order = known.clone().find(|(word, _)| value.as_str() == Some(word));
-                experiment.order = order.map(|(_, order)| *order).ok_or_else(|| {
-                    wrong("order: one of \"interleaved\", \"random\", \"sequential\" is wanted")
-                })?;
-            }
-            "seed" => {
-                let seed = integer(value).ok_or_else(|| wrong("seed: a whole number is wanted"))?;
-                experiment.seed = Some(seed);
-            }
-            "matrix" => {
-                let matrix = reader.table(value_at.clone(), "matrix", value)?;
-                if matrix.is_empty() {
-                    return Err(source.wrong(at, "matrix: there is nothing in it"));
-                }
-                reader.parameters(matrix, &["params", "settings"], Lists::Only)?;
-            }
-            "zip" => {
-                for (at, table) in reader.tables(value_at.clone(), "zip", value)? {
-                    reader.zip(at, table)?;
-                }
-            }
-            "point" => {
-                let tables = reader.tables(value_at.clone(), "point", value)?;
-                reader.points(&tables)?;
-            }
-            "exclude" => {
-                for (at, table) in reader.tables(value_at.clone(), "exclude", value)? {
-                    experiment.excludes.push(reader.exclude(at, table)?);
-                }
-            }
-            "hygiene" => {
-                let table = reader.table(value_at.clone(), "hygiene", value)?;
-                experiment.hygiene = reader.hygiene(table)?;
-            }
-            "capacity" => {
-                let table = reader.table(value_at.clone(), "capacity", value)?;
-                experiment.capacity = Some(reader.capacity(value_at.clone(), table)?);
-            }
-            _ => {}
+    let mut fixed = BTreeMap::new();
+    // With the place of each: what is written first turns slowest.
+    let mut axes: Vec<(usize, Axis)> = Vec::new();
+    for entry in &parameters.0 {
+        reader.once(entry)?;
+        if entry.value.get_ref().is_array() {
+            axes.push((entry.at.start, axis(entry, reader.list(entry)?)));
+        } else {
+            fixed.insert(entry.name.clone(), reader.one(entry)?);
         }
     }
-    // The parser sorts by name; what is written first turns slowest.
-    reader.axes.sort_by_key(|(at, _)| *at);
-    experiment.fixed = reader.fixed;
-    experiment.axes = reader.axes.into_iter().map(|(_, axis)| axis).collect();
-    if !reader.seen.contains("workload") {
+    if let Some(matrix) = &sections.matrix {
+        for entry in reader.entries("matrix", matrix)? {
+            reader.once(entry)?;
+            axes.push((entry.at.start, axis(entry, reader.list(entry)?)));
+        }
+    }
+    for zip in &sections.zip {
+        axes.push((zip.span().start, reader.zip(zip)?));
+    }
+    if let Some(first) = sections.point.first() {
+        axes.push((first.span().start, reader.points(&sections.point)?));
+    }
+    axes.sort_by_key(|(at, _)| *at);
+    let excludes = sections.exclude.iter().map(|table| reader.exclude(table));
+    let excludes = excludes.collect::<Result<_, _>>()?;
+    if !reader.given.contains("workload") {
         let end = source.text.len();
         return Err(source
             .wrong(end..end, "there is no workload")
-            .hint("name one: workload = \"tpcb\" (pgdyno pack list tells which there are)"));
+            .hint("name one: workload = \"tpcb\" (list them with pgdyno pack list)"));
     }
-    Ok(experiment)
+    Ok(Experiment {
+        name: sections.name.unwrap_or_else(|| default_name.to_owned()),
+        fixed,
+        axes: axes.into_iter().map(|(_, axis)| axis).collect(),
+        excludes,
+        repeats: sections.repeats,
+        order: sections.order,
+        seed: sections.seed,
+        reset: sections.reset,
+        capacity: sections.capacity.map(|table| Capacity { slo: table.slo }),
+    })
 }
 
-/// What a list means where it stands.
-#[derive(Clone, Copy, PartialEq)]
-enum Lists {
-    /// A list is an axis, a single value is fixed.
-    Multiply,
-    /// There are only lists.
-    Only,
+/// One parameter with each of these values.
+fn axis(entry: &Entry, values: Vec<Value>) -> Axis {
+    let step = |value| vec![(entry.name.clone(), value)];
+    Axis(values.into_iter().map(step).collect())
 }
 
 struct Reader<'a> {
     source: Source<'a>,
-    folder: PathBuf,
+    folder: &'a Path,
     /// Parameters that have been given.
-    seen: BTreeSet<String>,
-    fixed: BTreeMap<String, Value>,
-    /// With the place of each, for their order.
-    axes: Vec<(usize, Axis)>,
-}
-
-/// One `name = value` of a table, with the names in `params` and `settings` spelled out.
-struct Entry<'t, 'i> {
-    name: String,
-    kind: Parameter,
-    at: Range<usize>,
-    value: &'t Placed<'i>,
+    given: BTreeSet<String>,
 }
 
 impl Reader<'_> {
-    /// Reads the parameters in a table. Keys in `others` are somebody else's to read.
-    fn parameters(
-        &mut self,
-        table: &DeTable<'_>,
-        others: &[&str],
-        lists: Lists,
-    ) -> Result<(), Failure> {
-        for entry in self.entries(table, others)? {
-            self.once(&entry)?;
-            let name = &entry.name;
-            match entry.value.get_ref().as_array() {
-                Some(_) => {
-                    let steps = self.list(&entry)?.into_iter();
-                    let steps = steps.map(|value| vec![(name.clone(), value)]);
-                    self.axes.push((entry.at.start, Axis(steps.collect())));
-                }
-                None if lists == Lists::Only => {
-                    let what = format!("{name}: a list is wanted here");
-                    let failure = self.source.wrong(entry.value.span(), &what);
-                    return Err(failure.hint(format!(
-                        "a single value stands above the [matrix], or write [{name_in}]",
-                        name_in = &self.source.text[entry.value.span()]
-                    )));
-                }
-                None => {
-                    let value = self.one(name, entry.kind, entry.value)?;
-                    self.fixed.insert(name.clone(), value);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Lists that go together: the first with the first, the second with the second.
-    fn zip(&mut self, at: Range<usize>, table: &DeTable<'_>) -> Result<(), Failure> {
+    fn zip(&mut self, table: &Spanned<Parameters>) -> Result<Axis, Failure> {
+        let entries = self.entries("zip", table)?;
         let mut steps: Vec<Vec<(String, Value)>> = Vec::new();
-        let mut first: Option<String> = None;
-        for entry in self.entries(table, &["params", "settings"])? {
-            self.once(&entry)?;
-            let values = self.list(&entry)?;
-            match &first {
-                None => {
-                    steps = values.iter().map(|_| Vec::new()).collect();
-                    first = Some(entry.name.clone());
-                }
-                Some(first) if steps.len() != values.len() => {
-                    let what = format!(
-                        "{} has {} values, but {first} has {}: what goes together is as long",
-                        entry.name,
-                        values.len(),
-                        steps.len()
-                    );
-                    return Err(self.source.wrong(entry.value.span(), &what));
-                }
-                Some(_) => {}
+        for entry in entries {
+            self.once(entry)?;
+            let values = self.list(entry)?;
+            if steps.is_empty() {
+                steps.resize(values.len(), Vec::new());
+            }
+            if steps.len() != values.len() {
+                let what = format!(
+                    "{} has {} values, but {} has {}: what goes together is as long",
+                    entry.name,
+                    values.len(),
+                    entries[0].name,
+                    steps.len()
+                );
+                return Err(self.source.wrong(entry.value.span(), &what));
             }
             for (step, value) in steps.iter_mut().zip(values) {
                 step.push((entry.name.clone(), value));
             }
         }
-        if steps.is_empty() {
-            return Err(self.source.wrong(at, "zip: there is nothing in it"));
-        }
-        self.axes.push((at.start, Axis(steps)));
-        Ok(())
+        Ok(Axis(steps))
     }
 
     /// Points of their own: together they are an axis.
-    fn points(&mut self, tables: &[(Range<usize>, &DeTable<'_>)]) -> Result<(), Failure> {
+    fn points(&mut self, tables: &[Spanned<Parameters>]) -> Result<Axis, Failure> {
         let mut steps = Vec::new();
         let mut names = BTreeSet::new();
-        for (at, table) in tables {
+        for table in tables {
             let mut step = Vec::new();
-            if let Some(name) = table.get(POINT_NAME) {
-                let text = name.get_ref().as_str().filter(|text| !text.is_empty());
-                let text =
-                    text.ok_or_else(|| self.source.wrong(name.span(), "name: a text is wanted"))?;
-                step.push((POINT_NAME.to_owned(), Value::from(text)));
-            }
-            for entry in self.entries(table, &["params", "settings", POINT_NAME])? {
-                // Another point may have it, too.
-                if !names.contains(&entry.name) {
-                    self.once(&entry)?;
-                    names.insert(entry.name.clone());
-                }
-                let value = self.one(&entry.name, entry.kind, entry.value)?;
-                step.push((entry.name, value));
-            }
-            if step.is_empty() {
-                return Err(self
-                    .source
-                    .wrong(at.clone(), "point: there is nothing in it"));
+            for entry in self.entries("point", table)? {
+                let value = match entry.value.get_ref() {
+                    _ if entry.name != POINT_NAME => {
+                        // Another point may have it, too.
+                        if names.insert(&entry.name) {
+                            self.once(entry)?;
+                        }
+                        self.one(entry)?
+                    }
+                    Value::String(name) if !name.is_empty() => name.as_str().into(),
+                    _ => {
+                        let wanted = "name: expected a string";
+                        return Err(self.source.wrong(entry.value.span(), wanted));
+                    }
+                };
+                step.push((entry.name.clone(), value));
             }
             steps.push(step);
         }
-        if let Some((at, _)) = tables.first() {
-            self.axes.push((at.start, Axis(steps)));
-        }
-        Ok(())
+        Ok(Axis(steps))
     }
 
-    fn exclude(&self, at: Range<usize>, table: &DeTable<'_>) -> Result<Exclude, Failure> {
+    fn exclude(&self, table: &Spanned<Parameters>) -> Result<Exclude, Failure> {
         let mut values = BTreeMap::new();
-        for entry in self.entries(table, &["params", "settings"])? {
-            let wanted = match entry.value.get_ref().as_array() {
-                Some(_) => self.list(&entry)?,
-                None => vec![self.one(&entry.name, entry.kind, entry.value)?],
+        for entry in self.entries("exclude", table)? {
+            let wanted = match entry.value.get_ref().is_array() {
+                true => self.list(entry)?,
+                false => vec![self.one(entry)?],
             };
-            values.insert(entry.name, wanted);
-        }
-        let empty = values.is_empty();
-        // Only to name its place, should it turn out to exclude nothing.
-        let line = self.source.wrong(at.clone(), "").message;
-        let line = line.split(": ").next().unwrap_or_default().to_owned();
-        if empty {
-            return Err(self.source.wrong(at, "exclude: there is nothing in it"));
+            values.insert(entry.name.clone(), wanted);
         }
         Ok(Exclude {
             values,
-            place: Some(line),
+            // Only to name its place, should it turn out to exclude nothing.
+            place: Some(self.source.place(table.span().start)),
         })
     }
 
-    fn entries<'t, 'i>(
+    /// The entries of a table that must have some.
+    fn entries<'t>(
         &self,
-        table: &'t DeTable<'i>,
-        others: &[&str],
-    ) -> Result<Vec<Entry<'t, 'i>>, Failure> {
-        let mut entries = Vec::new();
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            if name == "params" || name == "settings" {
-                let inner = self.table(value.span(), name, value.get_ref())?;
-                for (key, value) in inner {
-                    let part = key.get_ref();
-                    let is_name =
-                        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-                    if part.is_empty() || !part.chars().all(is_name) {
-                        let what = format!("{name}: \"{part}\" is no name");
-                        return Err(self.source.wrong(key.span(), &what));
-                    }
-                    entries.push(Entry {
-                        name: format!("{name}.{part}"),
-                        kind: Parameter::Scalar,
-                        at: key.span(),
-                        value,
-                    });
-                }
-            } else if let Some(kind) = parameter::find(name) {
-                entries.push(Entry {
-                    name: name.to_owned(),
-                    kind,
-                    at: key.span(),
-                    value,
-                });
-            } else if !others.contains(&name) {
-                let all = parameter::all();
-                let known = all.iter().map(|(name, _)| *name);
-                let known: Vec<&str> = known.chain(others.iter().copied()).collect();
-                return Err(self.unknown(key.span(), name, name, &known));
-            }
+        name: &str,
+        table: &'t Spanned<Parameters>,
+    ) -> Result<&'t [Entry], Failure> {
+        let entries = &table.get_ref().0;
+        if entries.is_empty() {
+            let what = format!("{name}: it is empty");
+            return Err(self.source.wrong(table.span(), &what));
         }
-        entries.sort_by_key(|entry| entry.at.start);
         Ok(entries)
     }
 
-    fn unknown(&self, at: Range<usize>, name: &str, typed: &str, known: &[&str]) -> Failure {
-        let failure = self
-            .source
-            .wrong(at, &format!("there is no key \"{name}\""));
-        match nearest(typed, known.iter().copied()) {
-            Some(word) => failure.hint(format!("did you mean \"{word}\"?")),
-            None if typed == "scale" || typed == "fillfactor" => failure.hint(format!(
-                "a workload's parameters stand in [params]: params.{typed}"
-            )),
-            None => failure.hint(format!("there are: {}", known.join(", "))),
-        }
-    }
-
     /// A parameter has one place.
-    fn once(&mut self, entry: &Entry<'_, '_>) -> Result<(), Failure> {
-        if self.seen.insert(entry.name.clone()) {
+    fn once(&mut self, entry: &Entry) -> Result<(), Failure> {
+        if self.given.insert(entry.name.clone()) {
             return Ok(());
         }
         let what = format!("{} is given twice", entry.name);
         Err(self.source.wrong(entry.at.clone(), &what))
     }
 
-    fn list(&self, entry: &Entry<'_, '_>) -> Result<Vec<Value>, Failure> {
-        let name = &entry.name;
-        let Some(list) = entry.value.get_ref().as_array() else {
-            let what = format!("{name}: a list is wanted here");
-            return Err(self.source.wrong(entry.value.span(), &what));
+    /// The values of what must be a list.
+    fn list(&self, entry: &Entry) -> Result<Vec<Value>, Failure> {
+        let (at, name) = (entry.value.span(), &entry.name);
+        let text = &self.source.text[at.clone()];
+        let Value::Array(values) = entry.value.get_ref() else {
+            let failure = self
+                .source
+                .wrong(at, &format!("{name}: a list is expected here"));
+            return Err(failure.hint(format!(
+                "a single value stands at the top of the file, or write [{text}]"
+            )));
         };
-        if list.is_empty() {
-            let what = format!("{name}: the list is empty");
-            return Err(self.source.wrong(entry.value.span(), &what));
+        if values.is_empty() {
+            return Err(self.source.wrong(at, &format!("{name}: the list is empty")));
         }
-        let mut values = Vec::new();
-        for item in list.iter() {
-            values.push(self.one(name, entry.kind, item)?);
-        }
-        Ok(values)
-    }
-
-    fn one(&self, name: &str, kind: Parameter, value: &Placed<'_>) -> Result<Value, Failure> {
-        let accepted = kind.accept(value.get_ref());
-        let accepted =
-            accepted.map_err(|why| self.source.wrong(value.span(), &format!("{name}: {why}")))?;
-        match (kind, name) {
-            (kind, _) if kind.is_workload() => Ok(self.beside_the_file(accepted)),
-            (_, "tables") => Ok(self.beside_the_file(Value::Array(vec![accepted]))[0].take()),
-            _ => Ok(accepted),
-        }
-    }
-
-    /// Relative paths are the experiment's own, wherever pgdyno is called.
-    fn beside_the_file(&self, workload: Value) -> Value {
-        let place = |text: &str| {
-            let file = script_files::split_weight(text).map_or(text, |(file, _)| file);
-            let path = self.folder.join(text);
-            if shipped::exists(text) || file == "-" || Path::new(text).is_absolute() {
-                return text.to_owned();
-            }
-            let text_path = path.to_string_lossy().into_owned();
-            let is_there = self.folder.join(file).exists() || folder::exists(&text_path);
-            // A bare word that is no file was meant as a pack's name; the error will say so.
-            if is_there || file.contains(['/', '.']) {
-                text_path
-            } else {
-                text.to_owned()
-            }
+        // JSON has no places; the list itself is read again for those of its values.
+        let parsed = DeValue::parse(text).ok();
+        let items = parsed.as_ref().and_then(|list| list.get_ref().as_array());
+        let place = |index: usize| {
+            let item = items?.get(index)?.span();
+            Some(at.start + item.start..at.start + item.end)
         };
-        let names = workload.as_array().into_iter().flatten();
-        names
-            .filter_map(Value::as_str)
-            .map(|text| Value::String(place(text)))
+        let values = values.iter().enumerate();
+        values
+            .map(|(index, value)| self.accepted(entry, place(index).unwrap_or(at.clone()), value))
             .collect()
     }
 
-    fn table<'t, 'i>(
-        &self,
-        at: Range<usize>,
-        name: &str,
-        value: &'t DeValue<'i>,
-    ) -> Result<&'t DeTable<'i>, Failure> {
-        value.as_table().ok_or_else(|| {
-            let what = format!("{name}: a table is wanted, not {}", kind(value));
-            self.source.wrong(at, &what)
+    /// One value, which may be a list of script files.
+    fn one(&self, entry: &Entry) -> Result<Value, Failure> {
+        self.accepted(entry, entry.value.span(), entry.value.get_ref())
+    }
+
+    /// A value as the parameter takes it.
+    fn accepted(&self, entry: &Entry, at: Range<usize>, value: &Value) -> Result<Value, Failure> {
+        let name = &entry.name;
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if name.ends_with('.') || !name.chars().all(is_letter) {
+            let what = format!("\"{name}\" is no name");
+            return Err(self.source.wrong(entry.at.clone(), &what));
+        }
+        let Some(parameter) = parameter::find(name) else {
+            let (at, known) = (entry.at.clone(), parameter::names());
+            return Err(file::unknown(self.source, at, name, &known));
+        };
+        // NaN, a table or a date.
+        if value.is_null() || value.is_object() {
+            let what = format!("{name}: expected a string, a number, true, false or a list");
+            return Err(self.source.wrong(at, &what));
+        }
+        let accepted = parameter
+            .accept(value)
+            .map_err(|why| self.source.wrong(at, &format!("{name}: {why}")))?;
+        Ok(match accepted {
+            Value::Array(names) if parameter.is_workload() => {
+                let names = names.iter().filter_map(Value::as_str);
+                names.map(|name| self.beside_the_file(name)).collect()
+            }
+            Value::String(pack) if name == "tables" => self.beside_the_file(&pack).into(),
+            other => other,
         })
     }
 
-    fn tables<'t, 'i>(
-        &self,
-        at: Range<usize>,
-        name: &str,
-        value: &'t DeValue<'i>,
-    ) -> Result<Vec<(Range<usize>, &'t DeTable<'i>)>, Failure> {
-        let tables = value.as_array().and_then(|list| {
-            let tables = list.iter();
-            let tables = tables.map(|item| Some((item.span(), item.get_ref().as_table()?)));
-            tables.collect::<Option<Vec<_>>>()
-        });
-        tables.ok_or_else(|| {
-            let what = format!("{name}: tables are wanted, each begun with [[{name}]]");
-            self.source.wrong(at, &what)
-        })
+    /// A pack's name or a file: relative paths are the experiment's own, wherever pgdyno is called.
+    fn beside_the_file(&self, text: &str) -> String {
+        let file = script_files::split_weight(text).map_or(text, |(file, _)| file);
+        if shipped::exists(text) || file == "-" || Path::new(text).is_absolute() {
+            return text.to_owned();
+        }
+        let path = self.folder.join(text).to_string_lossy().into_owned();
+        let is_there = self.folder.join(file).exists() || folder::exists(&path);
+        // A bare word that is no file was meant as a pack's name; the error will say so.
+        if is_there || file.contains(['/', '.']) {
+            path
+        } else {
+            text.to_owned()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_model::experiment::Vacuum;
+    use pgdyno_model::experiment::{Order, Vacuum};
     use serde_json::json;
     use std::time::Duration;
 
@@ -431,7 +282,7 @@ mod tests {
              params.scale = 2\nsettings.work_mem = ['4MB', '64MB']\n\
              [matrix]\nrate = ['max', '50%', 100]\nclients = [1]\n\
              [[zip]]\nisolation = ['read committed', 'serializable']\nmax_tries = [1, 10]\n\
-             [hygiene]\nsettle = 0\nvacuum = 'always'\ntruncate = ['mine']\n",
+             [reset]\nsettle = 0\nvacuum = 'always'\ntruncate = ['mine']\n",
         )
         .unwrap();
         assert_eq!(e.fixed["workload"], json!(["tpcb"]));
@@ -453,20 +304,21 @@ mod tests {
             ]
         );
         assert_eq!(e.axes[4].0[1][1], ("max_tries".to_owned(), json!(10)));
-        assert_eq!(e.hygiene.settle, Duration::ZERO);
-        assert_eq!(e.hygiene.vacuum, Vacuum::Always);
-        assert_eq!(e.hygiene.truncate, ["mine"]);
+        assert_eq!(e.reset.settle, Duration::ZERO);
+        assert_eq!(e.reset.vacuum, Vacuum::Always);
+        assert_eq!(e.reset.truncate, ["mine"]);
     }
 
     #[test]
     fn every_mistake_is_told_with_line_column_and_a_way_out() {
+        let mut missing = Vec::new();
         for (text, want) in [
             ("", &["e.toml:1:1: there is no workload", "pack list"][..]),
             ("clients = 1", &["there is no workload"]),
             (
                 "workload = 'tpcb'\ncleints = 3",
                 &[
-                    "e.toml:2:1: there is no key \"cleints\"",
+                    "e.toml:2:1: unknown key \"cleints\"",
                     "did you mean \"clients\"?",
                     "^^^^^^^",
                 ],
@@ -476,7 +328,7 @@ mod tests {
             ("clients = []", &["e.toml:1:11: clients: the list is empty"]),
             (
                 "clients = [1, 'x']",
-                &["e.toml:1:15: clients: a whole number", "not \"x\""],
+                &["e.toml:1:15: clients: expected a whole number", "not \"x\""],
             ),
             (
                 "clients = 1\n[matrix]\nclients = [1]",
@@ -484,40 +336,101 @@ mod tests {
             ),
             (
                 "[matrix]\nclients = 1",
-                &["e.toml:2:11: clients: a list is wanted", "[1]"],
+                &["e.toml:2:11: clients: a list is expected", "[1]"],
             ),
-            ("[matrix]", &["nothing in it"]),
-            ("[matrix]\nrepeats = [1]", &["no key \"repeats\""]),
+            ("[matrix]", &["it is empty"]),
+            ("[matrix]\nrepeats = [1]", &["unknown key \"repeats\""]),
             (
                 "matrix = 1",
-                &["e.toml:1:10: matrix: a table is wanted, not a whole number"],
+                &["e.toml:1:10: matrix: invalid type: integer `1`, expected a table"],
             ),
-            ("zip = 1", &["each begun with [[zip]]"]),
+            (
+                "zip = 1",
+                &["e.toml:1:7: zip: ", "each is begun with [[zip]]"],
+            ),
+            ("[exclude]", &["each is begun with [[exclude]]"]),
+            (
+                "point = [1]",
+                &["point: invalid type: integer `1`, expected a table"],
+            ),
             ("[[zip]]", &["nothing in it"]),
-            ("[[zip]]\nclients=1", &["a list is wanted"]),
+            ("[[zip]]\nclients=1", &["a list is expected"]),
             (
                 "[[zip]]\nclients=[1, 2]\nthreads=[1]",
                 &["e.toml:3:9: threads has 1 values, but clients has 2"],
             ),
-            ("[[exclude]]", &["nothing in it"]),
+            ("[[exclude]]", &["it is empty"]),
             ("[[exclude]]\nclient = 1", &["did you mean \"clients\"?"]),
             ("repeats = 0", &["repeats: a whole number from 1"]),
-            ("order = 'sorted'", &["\"interleaved\", \"random\""]),
-            ("seed = 'x'", &["seed: a whole number"]),
-            ("name = 1", &["name: a text"]),
-            ("params = 1", &["params: a table is wanted"]),
-            ("[settings]\n'a b' = 1", &["\"a b\" is no name"]),
             (
-                "[hygiene]\nsetle = 1",
-                &["hygiene.setle", "did you mean \"settle\"?"],
+                "order = 'sorted'",
+                &[
+                    "e.toml:1:9: order: unknown variant `sorted`, expected one of `interleaved`, `random`",
+                ],
             ),
-            ("[hygiene]\nvacuum = true", &["\"needed\", \"always\""]),
-            ("[hygiene]\ntruncate = 'x'", &["a list of table names"]),
-            ("[hygiene]\ncheckpoint = 1", &["true or false"]),
+            ("seed = 'x'", &["seed: ", "a whole number"]),
             (
-                "[hygiene]\ncheckpoint_timeout = 0",
-                &["longer than nothing"],
+                "name = 1",
+                &["e.toml:1:8: name: invalid type: integer `1`, expected a string"],
             ),
+            (
+                "workload = 'tpcb'\nname = ''",
+                &["e.toml:2:8: name: it is empty"],
+            ),
+            (
+                "seed = 1.5",
+                &["seed: invalid type: floating point `1.5`, expected a whole number"],
+            ),
+            (
+                "duration = 2026-01-01",
+                &["e.toml:1:12: duration: a text, a number, "],
+            ),
+            (
+                "params.x = nan",
+                &["e.toml:1:12: params.x: a text, a number, "],
+            ),
+            (
+                "clients = {a = 1}",
+                &["e.toml:1:11: clients: a text, a number, "],
+            ),
+            (
+                "[reset]\nsettle = [1]",
+                &["reset.settle: a time such as 60, \"60s\""],
+            ),
+            (
+                "[reset]\nsettle = '1x'",
+                &["reset.settle: \"1x\": a duration is"],
+            ),
+            (
+                "[capacity]",
+                &["capacity: missing field `slo`", "slo = \"20ms\""],
+            ),
+            ("params = 1", &["params: ", "expected a table"]),
+            ("[settings]\n'a b' = 1", &["\"settings.a b\" is no name"]),
+            (
+                "workload = 'tpcb'\nhygiene.settle = 1",
+                &[
+                    "e.toml:2:1: unknown key \"hygiene\"",
+                    "[hygiene] is called [reset]",
+                ],
+            ),
+            (
+                "[reset]\nsetle = 1",
+                &["reset.setle", "did you mean \"settle\"?"],
+            ),
+            (
+                "[reset]\nvacuum = true",
+                &["e.toml:2:10: reset.vacuum: unknown variant `true`, expected one of `needed`"],
+            ),
+            (
+                "[reset]\ntruncate = 'x'",
+                &["e.toml:2:12: reset.truncate: invalid type: string \"x\", expected a list"],
+            ),
+            (
+                "[reset]\ncheckpoint = 1",
+                &["reset.checkpoint: invalid type: integer `1`, expected a boolean"],
+            ),
+            ("[reset]\ncheckpoint_timeout = 0", &["longer than nothing"]),
             ("a = ", &["e.toml:1:"]),
             (
                 "workload = 'tpcb'\nworkload = 'tpcb'",
@@ -526,9 +439,12 @@ mod tests {
         ] {
             let e = read_text(text).unwrap_err().to_string();
             for want in want {
-                assert!(e.contains(want), "{text}: no \"{want}\" in {e}");
+                if !e.contains(want) {
+                    missing.push(format!("{text}: no \"{want}\" in {e}"));
+                }
             }
         }
+        assert!(missing.is_empty(), "{}", missing.join("\n"));
     }
 
     #[test]
@@ -546,9 +462,9 @@ mod tests {
         };
         let points = Axis(vec![
             step(&[
-                ("name", json!("a commit")),
                 ("workload", json!(["probe"])),
                 ("mix", json!("commit")),
+                ("name", json!("a commit")),
             ]),
             step(&[
                 ("workload", json!(["ycsb"])),
@@ -557,11 +473,11 @@ mod tests {
         ]);
         assert_eq!(e.axes[1], points);
         for (text, want) in [
-            ("[[point]]\nmix = ['a', 'b']", "mix: a text is wanted"),
+            ("[[point]]\nmix = ['a', 'b']", "mix: expected a text"),
             ("mix = 'a'\n[[point]]\nmix = 'b'", "mix is given twice"),
-            ("[[point]]\n", "point: there is nothing in it"),
-            ("[[point]]\nname = 1", "name: a text is wanted"),
-            ("[[zip]]\nname = ['a']", "there is no key \"name\""),
+            ("[[point]]\n", "point: it is empty"),
+            ("[[point]]\nname = 1", "name: expected a string"),
+            ("[[zip]]\nname = ['a']", "unknown key \"name\""),
         ] {
             let e = read_text(&format!("workload = 'tpcb'\n{text}")).unwrap_err();
             assert!(e.to_string().contains(want), "{e}");

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use pgdyno_script::Prng;
 
-use super::point::{Point, Rate};
 use pgdyno_model::event::Role;
 use pgdyno_model::experiment::Order;
+use pgdyno_model::experiment::point::{Point, Rate};
 
 /// One trial of the plan.
 #[derive(Debug, Clone, PartialEq)]

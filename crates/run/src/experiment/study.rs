@@ -27,7 +27,7 @@ pub trait Study {
         Ok(Vec::new())
     }
 
-    /// Whether a trial's tables are refused rather than loaded anew when pgdyno has loaded them with
+    /// Whether a trial's tables are refused rather than loaded again when pgdyno has loaded them with
     /// other parameters.
     fn keeps_tables(&self) -> bool {
         false

@@ -13,14 +13,14 @@ use serde::Serialize;
 
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::experiment::{Hygiene, Vacuum};
+use pgdyno_model::experiment::{Reset, Vacuum};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::state;
-use pgdyno_workload::stop::{Canceller, Stop};
+use pgdyno_workload::stop::Stop;
 
-/// How long truncating and vacuuming may wait for somebody else's lock.
+/// How long truncating and vacuuming may wait for a lock of another session.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much longer than its own limit a statement may take before the connection is given up.
 const ANSWER_GRACE: Duration = Duration::from_secs(10);
@@ -73,13 +73,12 @@ pub fn tidy(
     session: &mut Session,
     dialect: &'static Dialect,
     pack: Option<&Pack>,
-    wanted: &Hygiene,
+    wanted: &Reset,
     written: &mut BTreeSet<String>,
     (interrupts, seen): (&'static Interrupts, u32),
 ) -> Result<Record, Failure> {
     let began = Instant::now();
     let stop = Stop::new(Some(interrupts));
-    let canceller = Canceller::start(session.cancel_handle(), stop, |_| {});
     let mut tidying = Tidying {
         session,
         dialect,
@@ -87,7 +86,6 @@ pub fn tidy(
         record: Record::default(),
     };
     let result = tidying.all(pack, wanted, written);
-    drop(canceller);
     let mut record = tidying.record;
     if interrupts.count() > seen {
         return Err(interrupted(interrupts));
@@ -122,72 +120,35 @@ struct Tidying<'s> {
     record: Record,
 }
 
+fn looking(error: &Error) -> Failure {
+    trouble::server(error, "could not check the server between two trials")
+}
+
 impl Tidying<'_> {
     fn all(
         &mut self,
         pack: Option<&Pack>,
-        wanted: &Hygiene,
+        wanted: &Reset,
         written: &mut BTreeSet<String>,
     ) -> Result<(), Failure> {
-        let looking = |e| trouble::server(&e, "could not look at the server between two trials");
-        let why = admin::value(self.session, self.dialect.takes_no_writes).map_err(looking)?;
+        let why =
+            admin::value(self.session, self.dialect.takes_no_writes).map_err(|e| looking(&e))?;
         if why.is_some() {
             self.record.left_alone = why;
             return Ok(());
         }
         if let Some(limit) = self.dialect.lock_timeout {
             let limit = limit.replace("{ms}", &LOCK_TIMEOUT.as_millis().to_string());
-            admin::run(self.session, &limit).map_err(looking)?;
+            admin::run(self.session, &limit).map_err(|e| looking(&e))?;
         }
 
-        let mut tables: Vec<String> = Vec::new();
-        let mut growing: Vec<String> = Vec::new();
-        if let Some(pack) = pack {
-            let values = Params::default().or_defaults(pack);
-            let found = state::find(self.session, self.dialect, pack, &values)?;
-            for found in found {
-                let starts_empty = pack
-                    .tables()
-                    .iter()
-                    .any(|table| table.name == found.name && table.rows.is_none());
-                if starts_empty && found.mark.is_some() {
-                    growing.push(found.name.clone());
-                }
-                tables.push(found.name);
-            }
-        }
-        for name in &wanted.truncate {
-            // As the server would write it, if it knows it.
-            let sql = self
-                .dialect
-                .find_table
-                .replace("{literal}", &quote_literal(name));
-            match admin::value(self.session, &sql) {
-                Ok(Some(known)) => {
-                    growing.retain(|table| table != name && *table != known);
-                    tables.retain(|table| table != name && *table != known);
-                    growing.push(known.clone());
-                    tables.push(known);
-                }
-                Ok(None) => self.gap("truncate", Some(name), "there is no such table"),
-                Err(e) => self.refused("truncate", Some(name), Instant::now(), &e)?,
-            }
-        }
-        for table in &growing {
-            let has_grown = self
-                .dialect
-                .has_grown
-                .replace("{table}", table)
-                .replace("{literal}", &quote_literal(table));
-            if admin::value(self.session, &has_grown)
-                .map_err(looking)?
-                .as_deref()
-                == Some("t")
-            {
-                let sql = self.dialect.truncate.replace("{table}", table);
-                if self.step("truncate", Some(table), &sql)? {
+        let (tables, growing) = self.tables(pack, &wanted.truncate)?;
+        for table in growing {
+            if self.has_grown(&table)? {
+                let sql = self.dialect.truncate.replace("{table}", &table);
+                if self.step("truncate", Some(&table), &sql)? {
                     // Empty and without statistics again.
-                    written.insert(table.clone());
+                    written.insert(table);
                 }
             }
         }
@@ -211,6 +172,56 @@ impl Tidying<'_> {
         Ok(())
     }
 
+    /// The tables to tidy up, and those among them that must be empty before a trial: the pack's that
+    /// start so, and those that are named.
+    fn tables(
+        &mut self,
+        pack: Option<&Pack>,
+        truncate: &[String],
+    ) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let mut tables: Vec<String> = Vec::new();
+        let mut growing: Vec<String> = Vec::new();
+        if let Some(pack) = pack {
+            let values = Params::default().or_defaults(pack);
+            let found = state::find(self.session, self.dialect, pack, &values)?;
+            for found in found {
+                let starts_empty = pack
+                    .tables()
+                    .iter()
+                    .any(|table| table.name == found.name && table.rows.is_none());
+                if starts_empty && found.mark.is_some() {
+                    growing.push(found.name.clone());
+                }
+                tables.push(found.name);
+            }
+        }
+        for name in truncate {
+            // As the server would write it, if it knows it.
+            let sql = self
+                .dialect
+                .find_table
+                .replace("{literal}", &quote_literal(name));
+            match admin::value(self.session, &sql) {
+                Ok(Some(known)) => {
+                    growing.retain(|table| table != name && *table != known);
+                    tables.retain(|table| table != name && *table != known);
+                    growing.push(known.clone());
+                    tables.push(known);
+                }
+                Ok(None) => self.gap("truncate", Some(name), "there is no such table"),
+                Err(e) => self.refused("truncate", Some(name), Instant::now(), &e)?,
+            }
+        }
+        Ok((tables, growing))
+    }
+
+    fn has_grown(&mut self, table: &str) -> Result<bool, Failure> {
+        let sql = self.dialect.has_grown.replace("{table}", table);
+        let sql = sql.replace("{literal}", &quote_literal(table));
+        let grown = admin::value(self.session, &sql).map_err(|e| looking(&e))?;
+        Ok(grown.as_deref() == Some("t"))
+    }
+
     fn has_changed(&mut self, table: &str) -> Result<bool, Failure> {
         let Some(sql) = self.dialect.has_changed else {
             return Ok(true);
@@ -218,7 +229,7 @@ impl Tidying<'_> {
         let sql = sql.replace("{literal}", &quote_literal(table));
         let changed = admin::value(self.session, &sql);
         let changed =
-            changed.map_err(|e| trouble::server(&e, "could not ask for a table's changes"))?;
+            changed.map_err(|e| trouble::server(&e, "could not read a table's changes"))?;
         // A table that the server does not count is vacuumed to be safe.
         Ok(changed.as_deref() != Some("f"))
     }

@@ -37,14 +37,14 @@ fn load(session: &mut Session) -> Pack {
     pack
 }
 
-fn quick() -> Hygiene {
-    Hygiene {
+fn quick() -> Reset {
+    Reset {
         settle: Duration::ZERO,
-        ..Hygiene::default()
+        ..Reset::default()
     }
 }
 
-fn tidied(session: &mut Session, pack: Option<&Pack>, wanted: &Hygiene) -> Record {
+fn tidied(session: &mut Session, pack: Option<&Pack>, wanted: &Reset) -> Record {
     let mut written = BTreeSet::new();
     let interrupts = Interrupts::install().unwrap();
     tidy(
@@ -84,7 +84,7 @@ fn what_the_workload_grew_is_emptied_and_what_changed_is_vacuumed() {
     );
     admin::run(&mut session, GROW).unwrap();
     let mut written = BTreeSet::from(["pgbench_tellers".to_owned()]);
-    let wanted = Hygiene {
+    let wanted = Reset {
         settle: Duration::from_millis(20),
         ..quick()
     };
@@ -126,7 +126,7 @@ fn tables_of_others_are_emptied_only_when_they_are_named() {
     )
     .unwrap();
     admin::run(&mut session, GROW).unwrap();
-    let wanted = Hygiene {
+    let wanted = Reset {
         vacuum: Vacuum::Never,
         checkpoint: false,
         ..quick()
@@ -134,7 +134,7 @@ fn tables_of_others_are_emptied_only_when_they_are_named() {
     let record = tidied(&mut session, Some(&pack), &wanted);
     assert_eq!(steps(&record), []);
     assert_eq!(history(&mut session).as_deref(), Some("50"));
-    let named = Hygiene {
+    let named = Reset {
         truncate: vec!["public.pgbench_history".to_owned(), "nowhere".to_owned()],
         ..wanted
     };
@@ -162,7 +162,7 @@ fn a_server_that_takes_no_writes_is_left_alone() {
     let sql = "ALTER DATABASE tidy_read_only SET default_transaction_read_only = on";
     admin::run(&mut session, sql).unwrap();
     let mut session = connect(&url);
-    let record = tidied(&mut session, Some(&pack), &Hygiene::default());
+    let record = tidied(&mut session, Some(&pack), &Reset::default());
     assert_eq!(
         record.left_alone.as_deref(),
         Some("the session is read only")
@@ -182,7 +182,7 @@ fn what_the_role_may_not_do_is_recorded_and_nothing_waits_for_it() {
     let mut plain = connect(&user);
     let who = admin::value(&mut plain, "SELECT current_user").unwrap();
     assert_eq!(who.as_deref(), Some("tidy_role"));
-    let wanted = Hygiene {
+    let wanted = Reset {
         vacuum: Vacuum::Always,
         ..quick()
     };
@@ -207,7 +207,7 @@ fn what_the_role_may_not_do_is_recorded_and_nothing_waits_for_it() {
     // A checkpoint that takes longer than it may is given up.
     let dirty = "CREATE TABLE dirty AS SELECT generate_series(1, 300000) AS x";
     admin::run(&mut session, dirty).unwrap();
-    let impatient = Hygiene {
+    let impatient = Reset {
         checkpoint_timeout: Duration::from_millis(1),
         vacuum: Vacuum::Never,
         ..quick()

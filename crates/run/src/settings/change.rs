@@ -43,7 +43,7 @@ pub fn ways<'a>(
     session: &mut Session,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Result<BTreeMap<String, Way>, Failure> {
-    let asking = |e| trouble::server(&e, "could not ask the server for its settings");
+    let asking = |e| trouble::server(&e, "could not read the server's settings");
     let rows = admin::rows(session, "SELECT name, context FROM pg_settings").map_err(asking)?;
     let known: BTreeMap<String, String> = rows
         .into_iter()
@@ -64,10 +64,10 @@ pub fn ways<'a>(
             None if name.contains('.') => Way::Session,
             Some("postmaster") => {
                 return Err(Failure::new(format!(
-                    "settings.{name} takes a restart of the server, which a sweep does not do"
+                    "settings.{name} needs a server restart, which a sweep does not do"
                 ))
                 .hint(format!(
-                    "for a server of pgdyno's own: --pg-set {name}=VALUE, one sweep for each value"
+                    "for a private server: --pg-set {name}=VALUE, one sweep for each value"
                 ))
                 .hint("or give servers that differ in it as a list: target = [\"…\", \"…\"]"));
             }
@@ -96,7 +96,7 @@ pub struct Changes {
     /// What `postgresql.auto.conf` had, for each setting touched.
     found: BTreeMap<String, Option<String>>,
     in_effect: BTreeMap<String, String>,
-    /// Whether the last change came to its end.
+    /// Whether the last change ended.
     settled: bool,
 }
 
@@ -193,6 +193,8 @@ impl Changes {
         }
         let hint = "what was not put back: pgdyno restore";
         let mut session = self.target.connect().map_err(|e| e.hint(hint))?;
+        // Often the server is given up just then.
+        session.set_answer_timeout(Some(RELOAD_TIMEOUT));
         put_back(&mut session, &self.found).map_err(|e| e.hint(hint))?;
         self.found.clear();
         self.in_effect.clear();
@@ -229,7 +231,7 @@ fn in_auto_conf(session: &mut Session, name: &str) -> Result<Option<String>, Fai
     admin::value(session, &sql).map_err(|e| {
         trouble::server(
             &e,
-            &format!("settings.{name} is the whole server's, and could not be read to be put back"),
+            &format!("settings.{name} is a server setting, and its old value could not be read"),
         )
         .hint("connect as a superuser, or leave it out")
     })
@@ -273,7 +275,7 @@ fn check_effect(session: &mut Session, name: &str) -> Result<(), Failure> {
         quote_literal(name)
     );
     let source = admin::value(session, &sql)
-        .map_err(|e| trouble::server(&e, "could not ask whether a setting is in effect"))?;
+        .map_err(|e| trouble::server(&e, "could not check whether a setting is in effect"))?;
     match source.as_deref() {
         Some("configuration file") | None => Ok(()),
         Some(other) => Err(Failure::new(format!(

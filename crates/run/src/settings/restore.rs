@@ -45,7 +45,7 @@ pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>
                     leftover.header.title
                 ))
                 .hint("a server that needs a password: PGPASSWORD, or --url with all of it")
-                .hint("a server that is gone for good: delete the file")
+                .hint("if the server no longer exists, delete the file")
         };
         let wanted = TargetSpec::at(url.unwrap_or(&leftover.header.target));
         let target = open::existing(&wanted).map_err(explain)?;

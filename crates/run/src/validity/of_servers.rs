@@ -1,4 +1,4 @@
-//! Notes on real servers: what a server says of itself reaches the reader.
+//! Notes on real servers: what a server says about itself reaches the reader.
 
 use std::borrow::Cow;
 use std::os::unix::fs::PermissionsExt;

@@ -25,12 +25,12 @@ pub fn cache_warming(observed: &Observed, from_us: i64) -> Option<Note> {
                 "cache-warming",
                 Severity::Warning,
                 format!(
-                    "the server's cache was still warming: {} of the blocks were not in it in \
-                     the first third of the measured time, {} in the last",
+                    "the server's cache was still warming up: {} of the blocks missed it in the \
+                     first third of the measured time, {} in the last",
                     text::share(first),
                     text::share(last)
                 ),
-                "warm up longer (--warmup), or measure longer",
+                "use a longer warm-up (--warmup) or a longer trial",
             )
         })
     })
@@ -90,7 +90,7 @@ mod tests {
         let warming = [0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02];
         let note = cache_warming(&observed(&warming), 0).unwrap();
         assert_eq!(note.code, "cache-warming");
-        let told = "40.0 % of the blocks were not in it in the first third of the measured time, \
+        let told = "40.0 % of the blocks missed it in the first third of the measured time, \
                     3.0 % in the last";
         assert!(note.sentence.ends_with(told), "{}", note.sentence);
         assert_eq!(cache_warming(&observed(&[0.3; 12]), 0), None);

@@ -94,7 +94,7 @@ fn drawn(
             }
             let fraction = fraction("the fraction of the data", arguments[3])?;
             let mean = count as f64 * fraction / -(-percentile / 100.0).ln_1p();
-            // YCSB draws anew when a sample lies beyond the range; this gives the same
+            // YCSB draws again when a sample lies beyond the range; this gives the same
             // distribution at once.
             let beyond = (-(count as f64) / mean).exp_m1();
             let sample = -(world.prng.double() * beyond).ln_1p() * mean;
@@ -105,7 +105,7 @@ fn drawn(
 }
 
 /// YCSB's request distribution: the rank is drawn of ten thousand million, its hash says which key
-/// it is. Keys that cannot be read yet are drawn anew.
+/// it is. Keys that cannot be read yet are drawn again.
 fn scrambled(
     low: i64,
     count: u64,

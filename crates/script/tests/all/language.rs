@@ -340,7 +340,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("\\for i -9223372036854775807 9223372036854775807\n\\endfor\n",
      "a loop may have at most 1000000 steps (not from -9223372036854775807 to 9223372036854775807)"),
     ("\\set t 'a'\nSELECT ':t';\n",
-     "variable \"t\" holds a text, which cannot stand inside quotes or a comment: write :t alone, and it is quoted"),
+     "variable \"t\" holds a text, which cannot be inside quotes or a comment: write :t without quotes, pgdyno quotes it"),
     ("\\set n 3\n\\error 'only ' || :n || ' rows'\n",
      "invariant: only 3 rows"),
     ("\\error :x\n", "undefined variable \"x\""),

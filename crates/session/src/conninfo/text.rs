@@ -55,7 +55,7 @@ fn parse_key_value(text: &str, options: &mut Options) -> Result<(), ConnInfoErro
                 return Err(ConnInfoError::new(
                     "missing \"=\" after a secret value in connection info string",
                 )
-                .hint("a value with blanks in it stands in single quotes".to_owned()));
+                .hint("put a value with blanks in single quotes".to_owned()));
             }
             return Err(ConnInfoError::new(format!(
                 "missing \"=\" after \"{name}\" in connection info string"
@@ -122,7 +122,8 @@ fn parse_uri(uri: &str, rest: &str, options: &mut Options) -> Result<(), ConnInf
         if let Some(bracketed) = rest.strip_prefix('[') {
             let Some(end) = bracketed.find(']') else {
                 return Err(ConnInfoError::new(format!(
-                    "end of string reached when looking for matching \"]\" in IPv6 host address in URI: \"{shown}\""
+                    "end of string reached when looking for matching \"]\" in IPv6 host address \
+                     in URI: \"{shown}\""
                 )));
             };
             if end == 0 {
@@ -134,7 +135,8 @@ fn parse_uri(uri: &str, rest: &str, options: &mut Options) -> Result<(), ConnInf
             rest = &bracketed[end + 1..];
             if let Some(c) = rest.chars().next().filter(|c| !":/?,".contains(*c)) {
                 return Err(ConnInfoError::new(format!(
-                    "unexpected character \"{c}\" at position {} in URI (expected \":\" or \"/\"): \"{shown}\"",
+                    "unexpected character \"{c}\" at position {} in URI (expected \":\" or \
+                     \"/\"): \"{shown}\"",
                     uri.len() - rest.len() + 1
                 )));
             }
@@ -147,8 +149,13 @@ fn parse_uri(uri: &str, rest: &str, options: &mut Options) -> Result<(), ConnInf
         if let Some(after) = rest.strip_prefix(':') {
             let end = after.find(['/', '?', ',']).unwrap_or(after.len());
             if after[end..].contains('@') && after[..end].parse::<u16>().is_err() {
-                return Err(ConnInfoError::new(format!("invalid port number in URI: \"{shown}\""))
-                    .hint("a \"/\", \"?\", \",\" or \"@\" in a password is written %2F, %3F, %2C or %40".to_owned()));
+                return Err(
+                    ConnInfoError::new(format!("invalid port number in URI: \"{shown}\"")).hint(
+                        "a \"/\", \"?\", \",\" or \"@\" in a password is written %2F, %3F, %2C \
+                           or %40"
+                            .to_owned(),
+                    ),
+                );
             }
             ports.push_str(&after[..end]);
             rest = &after[end..];

@@ -5,4 +5,5 @@
 mod common;
 mod connect;
 mod conninfo;
+mod patience;
 mod talk;

@@ -97,7 +97,7 @@ fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
         Threshold::Relative(share) => match comparison.change() {
             Some(change) => (change, share),
             None => {
-                let evidence = "a figure is 0 or less, of which there is no share".to_owned();
+                let evidence = "a figure is 0 or less, so there is no relative change".to_owned();
                 return tested(Outcome::CannotTell, evidence);
             }
         },
@@ -235,6 +235,6 @@ mod tests {
         let compared = compare(&zero, &zero, &CompareOptions::default()).unwrap();
         let (outcome, tested) = gate.evaluate(|_| Some(&compared));
         assert_eq!(outcome, Outcome::CannotTell);
-        assert!(tested[0].evidence.contains("no share"));
+        assert!(tested[0].evidence.contains("no relative change"));
     }
 }

@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
             ));
         };
         if self.rest().starts_with('=') {
-            let message = "write > or < alone: a measured figure never lies on the limit";
+            let message = "write > or <: a measured figure is never exactly on the limit";
             return Err(self.error(self.at, message.to_owned()));
         }
         let threshold = self.threshold(figure, bad)?;
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
                 let message = if name.is_empty() {
                     format!("a condition begins with a figure: {names}")
                 } else {
-                    format!("there is no figure \"{name}\"; there are: {names}")
+                    format!("unknown figure \"{name}\"; known: {names}")
                 };
                 self.error(start, message)
             })
@@ -318,9 +318,9 @@ mod tests {
             ("", 0, "begins with a figure: p50, p99.9, goodput, failed"),
             ("p50 > +5%,", 10, "begins with a figure"),
             ("p50 > +5% and", 13, "begins with a figure"),
-            ("p98 > +5%", 0, "no figure \"p98\"; there are: p50"),
+            ("p98 > +5%", 0, "unknown figure \"p98\"; known: p50"),
             ("p50 +5%", 4, "> or <"),
-            ("p50 >= +5%", 5, "alone"),
+            ("p50 >= +5%", 5, "exactly on the limit"),
             ("p50 > ", 6, "a threshold"),
             ("p50 > +x", 6, "a threshold"),
             ("p50 > 1.2.3ms", 6, "a threshold"),

@@ -17,9 +17,9 @@ pub const COCKROACHDB: Cluster = Cluster {
             FROM crdb_internal.gossip_nodes ORDER BY node_id",
     ],
     // Documented (crdb-internal, v25.4 and v26.1).
-    without_nodes: "crdb_internal.gossip_nodes is not to be read by this role, or closed \
-        (allow_unsafe_internals is off from 26.1 on): let a node's HTTP port tell, \
-        --discover=http://HOST:8080",
+    without_nodes: "this role cannot read crdb_internal.gossip_nodes (from 26.1 on \
+                    allow_unsafe_internals must be on): use a node's HTTP port, \
+                    --discover=http://HOST:8080",
     // Captured (19.1, status-nodes-before.json).
     nodes_over_http: Some("/_status/nodes"),
     // Captured (19.1, psql-basic.txt); documented as the gateway of the session.
@@ -67,8 +67,7 @@ pub const COCKROACHDB: Cluster = Cluster {
         },
     ],
     differs: &[
-        "conflicts end a transaction with SQLSTATE 40001, often only at COMMIT: let it be \
-            tried again",
+        "conflicts end a transaction with SQLSTATE 40001, often only at COMMIT: retry it",
         "PostgreSQL's settings on durability (fsync and its kind) mean nothing here and are \
             not judged",
     ],

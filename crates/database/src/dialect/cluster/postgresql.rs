@@ -6,8 +6,7 @@ use super::{Cluster, IsolationQuery, View};
 /// The facts of PostgreSQL.
 pub const POSTGRESQL: Cluster = Cluster {
     nodes: &[],
-    without_nodes: "PostgreSQL is one server and knows no list of nodes: name each server with \
-        --url",
+    without_nodes: "PostgreSQL has no list of cluster nodes: give each server with --url",
     nodes_over_http: None,
     // Documented: NULL over a Unix socket.
     this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \

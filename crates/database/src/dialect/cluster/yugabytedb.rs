@@ -16,7 +16,7 @@ pub const YUGABYTEDB: Cluster = Cluster {
     this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
         'Unix socket, port ' || current_setting('port'))",
     replication: &[],
-    without_replication: "YugabyteDB does not tell it in SQL: yb-admin get_universe_config, or \
+    without_replication: "YugabyteDB does not show it in SQL: yb-admin get_universe_config, or \
         the HTTP port of a master",
     isolation: &[
         // Documented (isolation levels): what the transaction really runs with.
@@ -57,7 +57,7 @@ pub const YUGABYTEDB: Cluster = Cluster {
         },
     ],
     differs: &[
-        "conflicts end a transaction with SQLSTATE 40001 or 40P01: let it be tried again",
+        "conflicts end a transaction with SQLSTATE 40001 or 40P01: retry it",
         "a list of nodes is used only when it is given (several --url, or --discover): the \
             server does not spread connections",
     ],
@@ -65,4 +65,4 @@ pub const YUGABYTEDB: Cluster = Cluster {
 
 /// Documented (isolation levels).
 const READ_COMMITTED: &str = "it runs as REPEATABLE READ unless the servers' flag \
-    yb_enable_read_committed_isolation is on, which this version does not tell in SQL";
+    yb_enable_read_committed_isolation is on, which this version does not show in SQL";

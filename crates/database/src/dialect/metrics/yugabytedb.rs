@@ -110,7 +110,7 @@ pub const YUGABYTEDB_TSERVER: [Metric; 19] = [
         "ms",
         Taken::Largest,
         &["follower_lag_ms"],
-        "how far behind its leader the slowest of the node's tablets is",
+        "replication lag of the node's slowest tablet",
     ),
     counter(
         "yb.conflicts",

@@ -22,7 +22,7 @@ pub const POSTGRESQL: Retries = Retries {
         source: "pg_stat_database",
         restarts: "",
     }),
-    inject: Err("PostgreSQL has nothing that makes transactions fail on purpose"),
+    inject: Err("PostgreSQL cannot inject transaction failures"),
 };
 
 /// Also where others begin that are made from PostgreSQL.

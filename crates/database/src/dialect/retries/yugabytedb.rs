@@ -11,17 +11,15 @@ pub const YUGABYTEDB: Retries = Retries {
     // Documented (concurrency control): in REPEATABLE READ and SERIALIZABLE a transaction that has
     // failed so is begun again as a whole; READ COMMITTED retries statements by itself.
     savepoint: Err(
-        "YugabyteDB has no such protocol: a transaction with a conflict is begun again as a whole",
+        "YugabyteDB has no such protocol: a transaction with a conflict is restarted from BEGIN",
     ),
     // Documented: pg_stat_statements has conflict_retries, read_restart_retries and total_retries by
     // statement, in versions that are not told.
     counters: Err("YugabyteDB counts its retries by statement only, in pg_stat_statements"),
     // Documented (parameter page): the nearest thing is yb_max_query_layer_retries = 0, which shows
     // the conflicts that are there.
-    inject: Err(
-        "YugabyteDB has nothing that makes transactions fail on purpose; with \
-         yb_max_query_layer_retries = 0 it shows the conflicts that it would retry itself",
-    ),
+    inject: Err("YugabyteDB cannot inject transaction failures; with \
+         yb_max_query_layer_retries = 0 it shows the conflicts that it would retry itself"),
 };
 
 const fn conflict(text: &'static str, reason: &'static str) -> ErrorRule {

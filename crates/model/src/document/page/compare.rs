@@ -48,7 +48,7 @@ pub struct Side {
 pub struct Changed {
     /// `setting`, `version`, `server`, `host`, `trial`.
     pub kind: &'static str,
-    /// Where it stands: `server.version`.
+    /// Its position: `server.version`.
     pub name: String,
     /// A's value; `–` where it has none.
     pub a: String,
@@ -149,7 +149,7 @@ pub struct OverTime {
     pub p99_high_us: Option<Vec<Option<f64>>>,
 }
 
-/// A figure of B beside A's.
+/// A figure of B vs. A's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Difference {

@@ -14,7 +14,7 @@ pub use experiment::{Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialR
 pub use observed::{Event, Gap, Instrument, InstrumentOf, Series, WaitEvent, Waits, Worst};
 pub use timeline::{NamedCounts, Timeline};
 pub use trial::{
-    AccountingRow, Books, Histograms, ServerStatement, Setting, Sibling, SlobTrial,
+    AccountingRow, Balance, Histograms, ServerStatement, Setting, Sibling, SlobTrial,
     SlowestStatement, StatementRow, StatementWait, TrialPage,
 };
 

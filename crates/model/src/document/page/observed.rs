@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::SlowestStatement;
-use crate::document::SeriesKind;
+use crate::observed::Kind;
 
 /// An instrument.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,13 +13,13 @@ pub struct Instrument {
     pub name: String,
     /// What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`.
     pub source: String,
-    /// The column that it stands in.
+    /// Its column.
     pub of: InstrumentOf,
     /// What it did not see.
     pub gaps: Vec<Gap>,
 }
 
-/// The column that an instrument stands in.
+/// An instrument's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -67,7 +67,7 @@ pub struct Series {
     /// `bytes/s`, `1/s`, `sessions`, `µs`, `bytes`, `%`, or empty.
     pub unit: String,
     /// How it is to be taken.
-    pub kind: SeriesKind,
+    pub kind: Kind,
     /// What it tells, in a clause, where the instrument says.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
@@ -137,7 +137,7 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub source: Option<String>,
-    /// Of a checkpoint: when its sync phase began, after `at_us`. No instrument tells it yet.
+    /// For a checkpoint: start of its sync phase, after `at_us`. No instrument reports it yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub sync_after_us: Option<u64>,

@@ -38,7 +38,7 @@ pub struct TrialPage {
     /// What the database holds beside what was counted. Not asked for yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
-    pub books: Option<Books>,
+    pub balance: Option<Balance>,
     /// What was looked through.
     pub instruments: Vec<Instrument>,
     /// Times of samples, shared by series.
@@ -53,7 +53,7 @@ pub struct TrialPage {
     pub events: Vec<Event>,
     /// The longest transactions.
     pub worst: Vec<Worst>,
-    /// What the server counted by statement, the dearest first.
+    /// What the server counted by statement, the most expensive first.
     pub server_statements: Vec<ServerStatement>,
     /// What the storage layer did, where the workload is about that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct TrialPage {
 /// What the database holds beside what was counted, such as rows of pgbench_history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Books {
+pub struct Balance {
     /// `null`: that cannot be said.
     pub balanced: Option<bool>,
     /// In a sentence.
@@ -195,7 +195,7 @@ pub struct ServerStatement {
     pub time_us: f64,
     /// Rows it gave or changed.
     pub rows: Option<u64>,
-    /// What else the server tells, by its own names.
+    /// What else the server reports, by its own names.
     pub details: BTreeMap<String, f64>,
 }
 
@@ -211,7 +211,7 @@ pub struct Setting {
     pub default: Option<String>,
     /// Where it is set.
     pub from: Option<String>,
-    /// Whether it stands here though it is the default. No verdict names any yet.
+    /// Whether it is listed although it is the default. No verdict names any yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub named_by_verdict: Option<bool>,

@@ -48,7 +48,7 @@ pub const FIGURES: &[Figure] = &[
         "pg.checkpoints.requested",
         "1/s",
         "pg_stat_bgwriter.checkpoints_req (to 16), pg_stat_checkpointer.num_requested (17+)",
-        "checkpoints asked for: by CHECKPOINT, or because of max_wal_size",
+        "requested checkpoints: by CHECKPOINT, or because of max_wal_size",
         moved("checkpoints_req", "num_requested + restartpoints_req"),
     ),
     Figure::counter(

@@ -9,7 +9,7 @@ mod relations;
 mod wal;
 
 use super::figure::Figure;
-use crate::catalog::Chapter;
+use pgdyno_model::observed::Chapter;
 
 /// Without it times of reads and writes stay at zero.
 const READ_TIMES: &str = "track_io_timing";

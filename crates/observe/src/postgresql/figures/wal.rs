@@ -57,7 +57,7 @@ pub const FIGURES: &[Figure] = &[
         "pg.wal.full_pages",
         "1/s",
         "pg_stat_wal.wal_fpi (14+)",
-        "images of whole pages in it, mostly of pages changed for the first time after a checkpoint",
+        "full-page images in the WAL, mostly of pages changed for the first time after a checkpoint",
         [At::since(14, &WAL, "wal_fpi")],
     ),
     Figure::counter(

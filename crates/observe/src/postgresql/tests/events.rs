@@ -32,7 +32,7 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
     let mut bench = Bench::new(Events::new(database.place()));
     bench.begin().unwrap();
     let mut session = database.session();
-    // A second in which nothing is made to happen; the server tells times of checkpoints in seconds.
+    // A second in which nothing is made to happen; the server reports times of checkpoints in seconds.
     thread::sleep(Duration::from_millis(1200));
     bench.read().unwrap();
     let requested_before = number(&mut session, requested);

@@ -46,7 +46,7 @@ fn statements_of_the_trial_are_counted(server: &Server, major: u32) {
         detail("wal_records").is_some_and(|n| n >= 100.0),
         "{inserted:?} on {major}"
     );
-    // The dearest first: the one that slept.
+    // The most expensive first: the one that slept.
     assert!(
         statements[0].text.contains("pg_sleep($1)"),
         "{:?}",

@@ -16,7 +16,7 @@ use output::read;
 /// What cockroach 19.1 printed in 20 s of mix B.
 const CAPTURED: &str = include_str!("captured-19.1.txt");
 
-/// A database with a URL as this door takes it, named by `--db`.
+/// A database with a URL as this command takes it, named by `--db`.
 struct Place {
     db: Database,
     name: &'static str,
@@ -130,7 +130,7 @@ fn init_makes_the_database_and_check_finds_what_is_missing() {
     };
     workload("run", &["--duration=1s"]).expect(1, &["Error: ", "workload_made"]);
     workload("init", &["--insert-count=700"]).expect(0, &["imported usertable", "700 rows)"]);
-    workload("init", &["--insert-count=700"]).expect(0, &["are there already"]);
+    workload("init", &["--insert-count=700"]).expect(0, &["exist already"]);
     workload("check", &[]).expect(0, &["has all 700 rows that were loaded, and 0 more"]);
     let db = Database {
         url: server
@@ -144,14 +144,17 @@ fn init_makes_the_database_and_check_finds_what_is_missing() {
     db.sql(&format!(
         "UPDATE usertable SET field3 = NULL WHERE ycsb_key = '{key}'"
     ));
-    workload("check", &[]).expect(1, &["misses 0, and 1 have no value in some column"]);
+    workload("check", &[]).expect(
+        1,
+        &["0 are missing in usertable, and 1 have no value in some column"],
+    );
     db.sql(&format!("DELETE FROM usertable WHERE ycsb_key = '{key}'"));
     workload("check", &[]).expect(
         1,
         &[
-            "Error: of 700 rows that were loaded usertable misses 1, and 0 have no value",
+            "Error: of 700 loaded rows 1 are missing in usertable, and 0 have no value",
             "DETAIL: the first is key number 1, user15449794709565471098",
-            "HINT: load it anew",
+            "HINT: load it again",
         ],
     );
     workload(
@@ -350,7 +353,8 @@ fn a_wrong_command_line_fails_as_cockroachs_does() {
     for (args, said) in [
         (
             &["run", "nosuch"][..],
-            "Error: unknown command \"nosuch\" for \"pgdyno workload run\"\nHINT: the workload that pgdyno has here is ycsb\nFailed running \"workload run\"\n",
+            "Error: unknown command \"nosuch\" for \"pgdyno workload run\"\nHINT: the workload \
+             that pgdyno has here is ycsb\nFailed running \"workload run\"\n",
         ),
         (
             &["walk"],
@@ -382,7 +386,8 @@ fn a_wrong_command_line_fails_as_cockroachs_does() {
         ),
         (
             &["run", "ycsb", "--json"],
-            "Error: --json cannot be had: pgdyno's usertable has a column for each field, and no JSONB\n",
+            "Error: --json cannot be had: pgdyno's usertable has a column for each field, and no \
+             JSONB\n",
         ),
         (
             &["run", "ycsb", "--concurrency=0"],

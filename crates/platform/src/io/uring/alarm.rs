@@ -28,8 +28,8 @@ impl Alarm {
         }
     }
 
-    /// What the kernel is to be told so that it goes off at `at_ns` at the latest. One that is set to
-    /// an earlier time is left: it is cheaper to look in vain once than to set it again.
+    /// The request to the kernel that makes it fire at `at_ns` at the latest. One that is set to
+    /// an earlier time is left: it is cheaper to look without success once than to set it again.
     pub(super) fn entry_for(&mut self, at_ns: u64) -> Option<squeue::Entry> {
         if self.at_ns <= at_ns {
             return None;

@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Receive,
     /// To send; it tells only of what it could not send.
     Send,
-    /// To tell when there is room to send, or the connection stands.
+    /// To report when there is room to send, or the connection is established.
     Room,
 }
 
@@ -52,7 +52,7 @@ impl From<Token> for u64 {
 }
 
 /// One connection. `generation` grows with each socket that has this key, so that a completion of an
-/// earlier one is told apart.
+/// earlier one is distinguished.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     pub(super) socket: Option<OwnedFd>,
@@ -111,7 +111,7 @@ impl Connection {
         self.unsent.clear();
     }
 
-    /// The next thing that the kernel is to be told.
+    /// The next request to the kernel.
     pub(super) fn next_entry(&mut self, key: Key) -> Option<squeue::Entry> {
         let fd = Fd(self.socket.as_ref()?.as_raw_fd());
         let token = |kind| {
@@ -194,7 +194,7 @@ impl Connection {
         (!is_told_later).then_some(Event::Failed(error))
     }
 
-    /// There is room to send, or the connection stands or has failed.
+    /// There is room to send, or the connection is established or has failed.
     pub(super) fn has_room(&mut self) -> Option<Event> {
         (self.awaits_room, self.asks_for_room) = (false, false);
         if !std::mem::take(&mut self.connecting) {

@@ -54,7 +54,7 @@ fn round_trip(uring: &mut Uring) -> io::Result<()> {
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// What is sent without a word must be there after the wait.
+/// What was sent without a completion must arrive after the wait.
 fn answer(uring: &mut Uring, far: &OwnedFd) -> io::Result<()> {
     uring.send(0, b"?")?;
     uring.wait_for(Duration::ZERO)?;
@@ -67,7 +67,7 @@ fn answer(uring: &mut Uring, far: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// What an error means for somebody who asked for io_uring.
+/// What an error means for a user who requested io_uring.
 fn explain(error: &io::Error) -> String {
     let why = match error.raw_os_error() {
         Some(libc::ENOSYS) => "this kernel has none, or a sandbox hides it",

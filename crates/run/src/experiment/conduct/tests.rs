@@ -65,7 +65,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("one.sql"), script).unwrap();
     let text = format!(
-        "workload = [['one.sql']]\ntransactions = 3\nhygiene.settle = 0\norder = 'sequential'\n{toml}"
+        "workload = [['one.sql']]\ntransactions = 3\nreset.settle = 0\norder = 'sequential'\n{toml}"
     );
     let source = Source {
         name: "e.toml",
@@ -81,7 +81,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
         Means {
             wanted,
             target: None,
-            observe: pgdyno_observe::Asked::default(),
+            observe: pgdyno_observe::ObserveOptions::default(),
             journals: folder.path(),
             progress: &mut Silent,
             observer: written,

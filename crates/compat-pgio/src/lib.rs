@@ -1,0 +1,145 @@
+//! `pgdyno pgio setup|run`, also by the name `pgio`: pgio's configuration as it is, its lines and
+//! files, on the pack `slob`, with honest figures beside them.
+
+mod assignments;
+mod conf;
+mod lines;
+mod run;
+mod setup;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use conf::Conf;
+use pgdyno_database::open::{self, Target};
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::{Exit, Failure, Observer, Outcome};
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity};
+
+/// The name by which it may be called.
+pub const NAME: &str = "pgio";
+/// What its tables' names begin with.
+const PREFIX: &str = "pgio";
+/// The pack that does the work.
+const PACK: &str = "slob";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+A pgio.conf is read as a shell would read it, with several settings on a line, quotes and comments, and
+never executed. Missing settings have pgio's defaults. Settings can also be given on the command line.
+
+Examples:
+  pgdyno pgio setup                               pgio.conf in this directory
+  pgdyno pgio run --conf /opt/pgio/pgio.conf
+  pgdyno pgio run RUN_TIME=30 SCALE=256M          override settings of the file
+  pgdyno pgio run --url postgresql://me@db1/bench instead of CONNECT_STRING
+
+What the figures mean, and why pgio's RIOPS mislead: docs/slob.md")]
+pub enum PgioVerb {
+    /// Create and fill NUM_SCHEMAS tables of SCALE rows, one row per block (setup.sh)
+    Setup(SetupArgs),
+    /// Run NUM_THREADS sessions on each table for RUN_TIME seconds (runit.sh)
+    Run(RunArgs),
+}
+
+/// Which configuration, and where.
+#[derive(Debug, Clone, Args)]
+pub struct ConfArgs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "pgio.conf")]
+    pub conf: PathBuf,
+
+    /// Server to use instead of CONNECT_STRING: a URL or key=value pairs
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+
+    /// Settings that override the file
+    #[arg(value_name = "NAME=VALUE")]
+    pub settings: Vec<String>,
+}
+
+/// `setup`.
+#[derive(Debug, Args)]
+pub struct SetupArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub conf: ConfArgs,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub conf: ConfArgs,
+
+    /// Directory for each session's output file (.pgio_schema_TABLE_SESSION.out)
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+
+    /// `--json`.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// The notebook's options.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Do not keep the trial in the notebook
+    #[arg(long, conflicts_with = "store")]
+    pub no_store: bool,
+}
+
+/// Does it; `screen` shows a run while it goes on.
+///
+/// # Errors
+/// What stands in the way.
+pub fn open(
+    verb: &PgioVerb,
+    verbosity: Verbosity,
+    screen: &mut dyn Observer<Outcome>,
+) -> Result<Exit, Failure> {
+    match verb {
+        PgioVerb::Setup(args) => setup::open(args, verbosity),
+        PgioVerb::Run(args) => run::open(args, verbosity, screen),
+    }
+}
+
+impl ConfArgs {
+    /// The configuration, with what the command line sets otherwise.
+    fn read(&self) -> Result<Conf, Failure> {
+        let name = self.conf.display().to_string();
+        let text = std::fs::read_to_string(&self.conf).map_err(|e| {
+            Failure::with(Exit::Usage, format!("could not read {name}: {e}"))
+                .hint("name it: --conf FILE; it has settings such as NUM_SCHEMAS=1 SCALE=1G")
+        })?;
+        let (mut conf, others) = Conf::read(&name, &text)?;
+        for other in others {
+            pgdyno_output::remark!("pgdyno: note: {name}: {other} is none of pgio's settings");
+        }
+        for setting in &self.settings {
+            conf.change(setting)?;
+        }
+        if let Some(url) = &self.url {
+            conf.connect_string.clone_from(url);
+        }
+        Ok(conf)
+    }
+}
+
+/// What CONNECT_STRING names.
+fn wanted(conf: &Conf) -> Result<TargetSpec, Failure> {
+    Ok(TargetSpec::at(conf.target().map_err(|why| {
+        Failure::with(Exit::Usage, format!("CONNECT_STRING: {why}"))
+            .hint("it is a URL, key=value pairs, a database's name, or psql's -h -p -U -d")
+    })?))
+}
+
+fn connected(wanted: &TargetSpec) -> Result<Target, Failure> {
+    match open::existing(wanted)? {
+        Some(target) => Ok(target),
+        None => Err(Failure::new("CONNECT_STRING names no server")),
+    }
+}

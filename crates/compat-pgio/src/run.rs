@@ -1,0 +1,188 @@
+//! `pgdyno pgio run`: pgio's lines around a trial of the pack, and the figures that are true.
+
+use std::path::Path;
+use std::time::Duration;
+
+use pgdyno_drive::record::{ClientUnits, Recording, Tally};
+use pgdyno_model::{Exit, Fact, Failure, Observer, Outcome, TrialSpec};
+use pgdyno_session::Session;
+use time::OffsetDateTime;
+
+use super::conf::Conf;
+use super::lines::{self, COUNTERS, Counters, SessionRow};
+use super::{PACK, PREFIX, RunArgs};
+use pgdyno_database::dialect::Product;
+use pgdyno_database::{admin, trouble};
+use pgdyno_model::document::{Accounting, BufferCounters};
+use pgdyno_model::notebook::verdict;
+use pgdyno_output::{Ran, Verbosity, write_answer};
+use pgdyno_run::header;
+use pgdyno_run::interrupts;
+use pgdyno_run::prepare::prepare;
+use pgdyno_run::trial::Trial;
+
+pub fn open(
+    args: &RunArgs,
+    verbosity: Verbosity,
+    screen: &mut dyn Observer<Outcome>,
+) -> Result<Exit, Failure> {
+    let conf = args.conf.read()?;
+    if !args.out.is_dir() {
+        let text = format!("--out {}: no such directory", args.out.display());
+        return Err(Failure::with(Exit::Usage, text));
+    }
+    let json_to = args.json.open()?;
+    let keep = args.store.keep(args.no_store)?;
+    let wanted = super::wanted(&conf)?;
+    let interrupts = interrupts()?;
+    let interrupted_before = interrupts.count();
+    let (rows, shared_buffers) = {
+        let target = super::connected(&wanted)?;
+        let mut session = target.connect()?;
+        let rows = loaded_rows(&mut session, &conf)?;
+        let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
+        (rows, shared_buffers.ok().flatten())
+    };
+    let observe = pgdyno_observe::ObserveOptions::default();
+    let spec = TrialSpec {
+        params: params(&conf, rows),
+        target: wanted,
+        clients: Some(conf.sessions() as u32),
+        duration: Some(conf.run_time),
+        observe: observe.spec.clone(),
+        ..TrialSpec::of(PACK)
+    };
+    let trial = Trial {
+        spec: spec.resolved(),
+        observe,
+    };
+    let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
+    let is_text = !args.json.replaces_text();
+    if is_text {
+        let shared_buffers = shared_buffers.unwrap_or_else(|| "not known".to_owned());
+        let head = lines::head(&conf, &shared_buffers, OffsetDateTime::now_utc());
+        write_answer(format_args!("{head}"))?;
+    }
+    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    let since = (interrupts, interrupted_before);
+    let ran = Ran::run(trial, &prepared, keep, screen, since)?;
+    let recording = &ran.outcome.recording;
+    write_sessions(&args.out, &conf, recording)?;
+    if is_text {
+        let elapsed = Duration::from_micros(recording.measured.elapsed_us);
+        let its_lines = tail(&conf, ran.outcome.accounting.as_ref(), elapsed);
+        write_answer(format_args!("{its_lines}\n"))?;
+        if let (_, Some(why)) = verdict(recording) {
+            write_answer(format_args!("NOT VALID: {why}; the run was incomplete\n\n"))?;
+        }
+    }
+    ran.print(json_to, verbosity.quiet)?;
+    ran.exit(interrupts)
+}
+
+/// The rows of the first table; a run may touch fewer.
+fn loaded_rows(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
+    let ask = |e| trouble::server(&e, "could not look for pgio's tables");
+    let dialect = Product::ask(session).map_err(ask)?.dialect;
+    let table = format!("{PREFIX}1");
+    let find = dialect
+        .find_table
+        .replace("{literal}", &format!("'{table}'"));
+    let setup = "make it: pgdyno pgio setup, with the same configuration";
+    if admin::value(session, &find).map_err(ask)?.is_none() {
+        return Err(Failure::new(format!("there is no table {table}")).hint(setup));
+    }
+    let rows = admin::value(session, &format!("SELECT max(mykey) FROM {table}"));
+    let rows = rows.map_err(ask)?.and_then(|rows| rows.parse::<u64>().ok());
+    match rows.unwrap_or(0) {
+        rows if rows < conf.scale.blocks => Err(Failure::new(format!(
+            "SCALE={} is {} rows, and {table} has {rows}",
+            conf.scale.text, conf.scale.blocks
+        ))
+        .hint("a run may touch fewer rows than were loaded, not more: lower SCALE")
+        .hint(setup)),
+        rows => Ok(rows),
+    }
+}
+
+fn params(conf: &Conf, rows: u64) -> Vec<String> {
+    vec![
+        format!("tab_prefix={PREFIX}"),
+        format!("schemas={}", conf.tables),
+        format!("scale={rows}"),
+        format!("active={}", conf.scale.blocks),
+        format!("work_unit={}", conf.work_unit),
+        format!("update_work_unit={}", conf.update_work_unit),
+        format!("update_pct={}", conf.update_percent),
+    ]
+}
+
+/// pgio's last lines; without counters of a buffer pool there is nothing that they could say.
+fn tail(conf: &Conf, accounting: Option<&Accounting>, elapsed: Duration) -> String {
+    let buffers = accounting.map(|it| &it.buffers);
+    let told = match buffers {
+        Some(Fact::Known(buffers)) => {
+            counters(buffers).ok_or("the server has no such counters".to_owned())
+        }
+        Some(Fact::Unknown(why)) => Err(why.clone()),
+        None => Err("nothing was measured".to_owned()),
+    };
+    match told {
+        Ok((database, counters)) => {
+            let mut text = lines::tail(conf, database, counters, elapsed);
+            if conf.dbname != database {
+                text += &format!(
+                    "(DBNAME={} names another database than the sessions', which is {database})\n",
+                    conf.dbname
+                );
+            }
+            text
+        }
+        Err(why) => format!("pg_stat_database stats: none: {why}\n"),
+    }
+}
+
+fn counters(buffers: &BufferCounters) -> Option<(&str, [Counters; 2])> {
+    let mut both = [[0; COUNTERS.len()]; 2];
+    for (counters, moment) in both.iter_mut().zip([&buffers.before, &buffers.after]) {
+        for (value, name) in counters.iter_mut().zip(COUNTERS) {
+            *value = *moment.get(name)?;
+        }
+    }
+    Some((&buffers.database, both))
+}
+
+/// A file for each session: session `j` of table `i` is client `(j - 1) * tables + i - 1`.
+fn write_sessions(folder: &Path, conf: &Conf, recording: &Recording) -> Result<(), Failure> {
+    for session in 1..=conf.threads {
+        for table in 1..=conf.tables {
+            let client = (session - 1) * conf.tables + table - 1;
+            let mut of = recording.by_client.iter();
+            let units = of.find(|units| units.client as u64 == client);
+            if let Some(units) = units {
+                let row = row(units, &recording.operations);
+                lines::write_session(folder, (table, session), &row)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn row(units: &ClientUnits, operations: &[String]) -> SessionRow {
+    let of = |name: &str| {
+        let at = operations.iter().position(|operation| operation == name);
+        let tally = at.and_then(|at| units.operations.get(at));
+        tally.copied().unwrap_or(Tally::default())
+    };
+    let (selects, updates) = (of("select"), of("update"));
+    SessionRow {
+        pid: u64::from(units.backend_pid.unsigned_abs()),
+        iterations: selects.count + updates.count,
+        selects: selects.count,
+        updates: updates.count,
+        select_max: Duration::from_micros(selects.max_us),
+        update_max: Duration::from_micros(updates.max_us),
+        select_rows: selects.rows,
+        update_rows: updates.rows,
+    }
+}

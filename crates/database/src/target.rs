@@ -1,0 +1,263 @@
+//! Where clients connect: endpoints with their candidates, and sessions with them.
+//!
+//! Not for: how a target is found (`open.rs`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pgdyno_server::Server;
+use pgdyno_session::{ConnInfo, ConnInfoError, Error, Session};
+use pgdyno_wire::Candidate;
+
+use super::dialect::{AtStart, Dialect};
+use super::trouble;
+use super::waiting::Limits;
+use pgdyno_model::document::TargetKind;
+use pgdyno_model::{Exit, Failure};
+
+/// How long one attempt to connect may take when the user does not say (connect_timeout).
+pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+
+/// Where clients connect: to one server, or to one that is found in a list in libpq's way.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Its place, for people.
+    pub name: String,
+    /// Every attempt worth making, in order; never empty.
+    pub candidates: Vec<Candidate>,
+    /// How long statements wait there.
+    pub limits: Limits,
+}
+
+impl Endpoint {
+    fn of(info: &ConnInfo, warnings: &mut Vec<String>) -> Result<Endpoint, ConnInfoError> {
+        let found = info.candidates()?;
+        for warning in info.warnings().iter().cloned().chain(found.warnings) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        Ok(Endpoint {
+            // There is always one.
+            name: found.list[0].place(),
+            candidates: found.list,
+            limits: Limits::default(),
+        })
+    }
+
+    /// An administrative session. Interrupts end what it waits for.
+    ///
+    /// # Errors
+    /// Nothing of it can be reached, or an interrupt came.
+    pub fn connect(&self) -> Result<Session, Error> {
+        let patience = self.limits.patience();
+        let mut session = Session::connect_with(&self.candidates, Some(CONNECT_LIMIT), patience)?;
+        self.limits.tell(&mut session)?;
+        Ok(session)
+    }
+
+    /// The same endpoint, where no attempt to connect takes longer than that, and no answer.
+    pub fn within(&self, limit: Duration) -> Endpoint {
+        let mut quickly = self.clone();
+        for candidate in &mut quickly.candidates {
+            let given = candidate.connect_timeout.unwrap_or(limit);
+            candidate.connect_timeout = Some(given.min(limit));
+        }
+        quickly.limits.silence = Some(limit);
+        quickly
+    }
+}
+
+/// A session with the first endpoint that can be reached; without one, why not with the first.
+fn connect_any(endpoints: &[Endpoint]) -> Result<Session, Error> {
+    let mut first = None;
+    for endpoint in endpoints {
+        match endpoint.connect() {
+            Ok(session) => return Ok(session),
+            Err(interrupted @ Error::Interrupted { .. }) => return Err(interrupted),
+            Err(e) => {
+                first.get_or_insert(e);
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| Error::Usage("there is no endpoint to connect to".to_owned())))
+}
+
+/// What to connect to. Clones share a server of this run's own, which ends with the last of them.
+#[derive(Clone)]
+pub struct Target {
+    /// Over which clients are dealt; never empty.
+    pub endpoints: Vec<Endpoint>,
+    /// Whether each client is to have an order of its own (`load_balance_hosts`).
+    pub load_balances: bool,
+    /// Whose it is.
+    pub kind: TargetKind,
+    /// Host, port, database and user, without secrets, for people.
+    pub title: String,
+    /// The same as `key=value` pairs that lead there again, without secrets.
+    pub address: String,
+    /// What the user should know about how it was named.
+    pub warnings: Vec<String>,
+    /// Keeps a server of this run's own alive.
+    pub(super) server: Option<Arc<Server>>,
+}
+
+/// So many endpoints are named one by one for people.
+const NAMED_MAX: usize = 4;
+
+fn title(info: &ConnInfo, endpoints: &[Endpoint]) -> String {
+    let (dbname, user) = (info.dbname(), info.user());
+    if endpoints.len() > 1 {
+        let names = endpoints.iter().take(NAMED_MAX);
+        let mut names: Vec<&str> = names.map(|endpoint| endpoint.name.as_str()).collect();
+        let more = format!("{} more", endpoints.len().saturating_sub(NAMED_MAX));
+        if endpoints.len() > NAMED_MAX {
+            names.push(&more);
+        }
+        return format!(
+            "database {dbname} on {} endpoints ({}), user {user}",
+            endpoints.len(),
+            names.join(", ")
+        );
+    }
+    let hosts: Vec<_> = info.hosts().collect();
+    let hosts = match hosts.join(",") {
+        hosts if hosts.is_empty() => "the local socket".to_owned(),
+        hosts => hosts,
+    };
+    let port = info.port();
+    format!("database {dbname} on {hosts}, port {port}, user {user}")
+}
+
+/// Options worth keeping to find a server again; passwords are not among them.
+const ADDRESS_OPTIONS: [&str; 10] = [
+    "hostaddr",
+    "sslmode",
+    "sslnegotiation",
+    "sslcert",
+    "sslkey",
+    "sslrootcert",
+    "passfile",
+    "target_session_attrs",
+    "channel_binding",
+    "require_auth",
+];
+
+fn address(info: &ConnInfo) -> String {
+    let mut pairs = vec![
+        ("host", info.option("host").unwrap_or_default()),
+        ("port", info.option("port").unwrap_or(info.port())),
+        ("user", info.user()),
+        ("dbname", info.dbname()),
+    ];
+    pairs.extend(ADDRESS_OPTIONS.map(|name| (name, info.option(name).unwrap_or_default())));
+    let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");
+    let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+    let pairs = pairs.map(|(name, value)| format!("{name}='{}'", quoted(value)));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+impl Target {
+    /// The server that is described so; of several hosts one, in libpq's way.
+    ///
+    /// # Errors
+    /// No way leads to it: a host name that nobody knows, a certificate that is not there.
+    pub fn of(info: &ConnInfo, kind: TargetKind) -> Result<Target, ConnInfoError> {
+        Target::over(std::slice::from_ref(info), kind)
+    }
+
+    /// An endpoint for each description; there must be one.
+    pub(super) fn over(infos: &[ConnInfo], kind: TargetKind) -> Result<Target, ConnInfoError> {
+        let mut warnings = Vec::new();
+        let endpoints = infos.iter().map(|info| Endpoint::of(info, &mut warnings));
+        let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
+        let first = infos.first();
+        Ok(Target {
+            title: first.map_or_else(String::new, |info| title(info, &endpoints)),
+            endpoints,
+            load_balances: infos.iter().any(ConnInfo::load_balances),
+            kind,
+            address: first.map_or_else(String::new, address),
+            warnings,
+            server: None,
+        })
+    }
+
+    /// How long statements wait at each endpoint.
+    pub(super) fn limit(&mut self, limits: Limits) {
+        for endpoint in &mut self.endpoints {
+            endpoint.limits = limits;
+        }
+    }
+
+    /// The same target, with these settings for each of its sessions.
+    pub fn with_settings(&self, dialect: &Dialect, settings: &BTreeMap<String, String>) -> Target {
+        let mut target = self.clone();
+        if settings.is_empty() {
+            return target;
+        }
+        let endpoints = target.endpoints.iter_mut();
+        for candidate in endpoints.flat_map(|endpoint| &mut endpoint.candidates) {
+            let mut login = (*candidate.login).clone();
+            if dialect.settings_at_start == AtStart::Parameters {
+                login
+                    .parameters
+                    .retain(|(name, _)| !settings.contains_key(name));
+                let settings = settings.iter().map(|(n, v)| (n.clone(), v.clone()));
+                login.parameters.extend(settings);
+                candidate.login = Arc::new(login);
+                continue;
+            }
+            let at = login.parameters.iter().position(|(n, _)| n == "options");
+            let mut options = at.map_or_else(String::new, |at| login.parameters.remove(at).1);
+            for (name, value) in settings {
+                // A start-up parameter of that name would win.
+                login.parameters.retain(|(other, _)| other != name);
+                // The server splits at white space; a backslash takes what follows as it is.
+                let mut escaped = String::new();
+                for c in value.chars() {
+                    if c == '\\' || c.is_ascii_whitespace() {
+                        escaped.push('\\');
+                    }
+                    escaped.push(c);
+                }
+                options += &format!(" -c {name}={escaped}");
+            }
+            let options = options.trim_start().to_owned();
+            login.parameters.push(("options".to_owned(), options));
+            candidate.login = Arc::new(login);
+        }
+        target
+    }
+
+    /// An administrative session. Interrupts end what it waits for.
+    ///
+    /// # Errors
+    /// No endpoint can be reached, or an interrupt came.
+    pub fn connect(&self) -> Result<Session, Failure> {
+        connect_any(&self.endpoints).map_err(|e| match e {
+            Error::Interrupted { exit_code, .. } => {
+                let text = format!("interrupted while connecting to {}", self.title);
+                Failure::with(Exit::Interrupted(exit_code), text)
+            }
+            e => trouble::connect(&e, self.kind),
+        })
+    }
+
+    /// The same failure; when the connection to an own server was lost, with what the server said
+    /// last, since its log goes with it.
+    pub fn explain(&self, failure: Failure) -> Failure {
+        match self.last_words() {
+            Some(words) if failure.exit == Exit::Connection => {
+                failure.detail(format!("the server's last words:\n{words}"))
+            }
+            _ => failure,
+        }
+    }
+
+    /// The last lines of an own server's log, for when it is lost.
+    pub fn last_words(&self) -> Option<String> {
+        self.server.as_deref().map(Server::last_words)
+    }
+}

@@ -1,0 +1,354 @@
+//! Counts of latencies by size, in as much memory as there are different sizes.
+//!
+//! The buckets are HdrHistogram's for 1 µs to one hour and three digits, so that values, percentiles
+//! and the encoding are the same; a dense one takes 188 KB however little is in it, and there is one
+//! for each statement of a script. Here buckets come in pages of sixteen, 64 bytes, which are taken
+//! when a latency is the first of its page and kept from then on: at most 1472 in all.
+
+use hdrhistogram::Histogram as Dense;
+use hdrhistogram::serialization::Deserializer;
+
+/// Latencies of up to one hour are told apart.
+const HOUR_US: u64 = 3_600_000_000;
+/// So are those up to the end of the hour's doubling, 71 minutes. Longer ones count as this long.
+const LATENCY_US_MAX: u64 = (1 << 32) - 1;
+/// Significant decimal digits of a value.
+const DIGITS: u8 = 3;
+
+/// Values below 2048 have a bucket each; from there on each doubling has 1024.
+const EXACT_BITS: u32 = 11;
+const PART_BITS: u32 = EXACT_BITS - 1;
+const PAGE_BUCKETS: usize = 16;
+
+/// HdrHistogram's mark of its encoding V2.
+const V2_COOKIE: u32 = 0x1c84_9313;
+
+/// How many latencies there are of which size.
+#[derive(Clone, Default)]
+pub struct Histogram {
+    count: u64,
+    /// The page of each sixteen buckets, counted from 1; 0 where there is none. It reaches as far as
+    /// the longest latency.
+    directory: Vec<u16>,
+    pages: Vec<[u32; PAGE_BUCKETS]>,
+    /// What does not fit into 32 bits: buckets, and by how many times 2^32 they have more.
+    carries: Vec<(u16, u32)>,
+}
+
+/// Latencies that are not told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// The shortest that belongs here, in microseconds.
+    pub lowest_us: u64,
+    /// The longest, which stands for all of them.
+    pub highest_us: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Bucket {
+    /// The middle, rounded up.
+    pub fn middle_us(&self) -> u64 {
+        self.lowest_us + (self.highest_us - self.lowest_us).div_ceil(2)
+    }
+}
+
+impl Histogram {
+    /// Adds one latency in microseconds.
+    #[inline]
+    pub(super) fn record(&mut self, latency_us: u64) {
+        self.add(bucket(latency_us), 1);
+    }
+
+    /// Adds so many of the same length.
+    pub(super) fn record_n(&mut self, latency_us: u64, count: u64) {
+        self.add(bucket(latency_us), count);
+    }
+
+    #[inline]
+    fn add(&mut self, bucket: usize, count: u64) {
+        let place = match self.directory.get(bucket / PAGE_BUCKETS) {
+            Some(page) if *page > 0 => usize::from(*page) - 1,
+            _ => self.new_page(bucket / PAGE_BUCKETS),
+        };
+        let counter = &mut self.pages[place][bucket % PAGE_BUCKETS];
+        let sum = u64::from(*counter) + count;
+        *counter = sum as u32;
+        if sum >> 32 > 0 {
+            self.carries.push((bucket as u16, (sum >> 32) as u32));
+        }
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// The first latency of sixteen buckets. It happens once for each page.
+    #[cold]
+    fn new_page(&mut self, at: usize) -> usize {
+        if self.directory.len() <= at {
+            self.directory.resize(at + 1, 0);
+        }
+        self.pages.push([0; PAGE_BUCKETS]);
+        // There are fewer pages than a directory entry can count.
+        self.directory[at] = self.pages.len() as u16;
+        self.pages.len() - 1
+    }
+
+    /// How many latencies there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The buckets with something in them, the shortest first.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
+        self.numbered().map(|(number, count)| Bucket {
+            lowest_us: lowest_us(number),
+            highest_us: highest_us(number),
+            count,
+        })
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (usize, u64)> {
+        let pages = self.directory.iter().enumerate();
+        let pages = pages.filter(|(_, page)| **page > 0);
+        let counted = pages.flat_map(|(at, page)| {
+            let counters = self.pages[usize::from(*page) - 1].iter().enumerate();
+            counters.map(move |(i, low)| (at * PAGE_BUCKETS + i, u64::from(*low)))
+        });
+        let whole = counted.map(|(number, low)| (number, low + self.carried(number)));
+        whole.filter(|(_, count)| *count > 0)
+    }
+
+    fn carried(&self, bucket: usize) -> u64 {
+        let carries = self.carries.iter();
+        let of_it = carries.filter(|(number, _)| usize::from(*number) == bucket);
+        of_it.map(|(_, times)| u64::from(*times) << 32).sum()
+    }
+
+    /// The shortest, in microseconds, to three digits.
+    pub fn min_us(&self) -> Option<u64> {
+        self.buckets().next().map(|bucket| bucket.lowest_us)
+    }
+
+    /// The least latency that at least this share (0 to 1) of all does not exceed, in microseconds,
+    /// to three digits.
+    pub fn quantile_us(&self, share: f64) -> Option<u64> {
+        let wanted = (share.min(1.0) * self.count as f64).ceil().max(1.0) as u64;
+        // A float may round up beyond all of them.
+        let wanted = wanted.min(self.count);
+        let mut seen = 0u64;
+        let mut reached = self.buckets().skip_while(|bucket| {
+            seen = seen.saturating_add(bucket.count);
+            seen < wanted
+        });
+        reached.next().map(|bucket| match share == 0.0 {
+            true => bucket.lowest_us,
+            false => bucket.highest_us,
+        })
+    }
+
+    /// Adds another's.
+    pub(super) fn merge(&mut self, other: &Self) {
+        other.numbered().for_each(|(number, n)| self.add(number, n));
+    }
+
+    /// Forgets all and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.pages.fill([0; PAGE_BUCKETS]);
+        self.carries.clear();
+        self.count = 0;
+    }
+
+    /// The same with all its buckets (188 KB), for files that HdrHistogram's own code writes.
+    pub fn dense(&self) -> Dense<u64> {
+        let dense = Dense::new_with_bounds(1, HOUR_US, DIGITS);
+        // The bounds are constants that satisfy the constructor's conditions.
+        let mut dense = dense.expect("valid bounds");
+        for bucket in self.buckets() {
+            dense.saturating_record_n(bucket.lowest_us, bucket.count);
+        }
+        dense
+    }
+
+    /// HdrHistogram's encoding V2, which leaves empty buckets out: a header, then for each bucket up
+    /// to the last one its count, or below zero how many empty ones follow.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut counts = Vec::new();
+        let mut next = 0;
+        for (number, count) in self.numbered() {
+            match number - next {
+                0 => {}
+                1 => write_number(&mut counts, 0),
+                gap => write_number(&mut counts, -(gap as i64)),
+            }
+            write_number(&mut counts, count.cast_signed());
+            next = number + 1;
+        }
+        let mut bytes = Vec::with_capacity(40 + counts.len());
+        for word in [V2_COOKIE, counts.len() as u32, 0, u32::from(DIGITS)] {
+            bytes.extend_from_slice(&word.to_be_bytes());
+        }
+        for bound in [1, HOUR_US] {
+            bytes.extend_from_slice(&bound.to_be_bytes());
+        }
+        bytes.extend_from_slice(&1f64.to_be_bytes());
+        bytes.extend_from_slice(&counts);
+        bytes
+    }
+
+    /// What was encoded; `None` when the bytes are no histogram, or one of longer latencies.
+    pub(super) fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let read: Dense<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
+        let mut all = Self::default();
+        for step in read.iter_recorded() {
+            let value_us = step.value_iterated_to();
+            let fits = value_us <= LATENCY_US_MAX;
+            fits.then(|| all.record_n(value_us, step.count_at_value()))?;
+        }
+        Some(all)
+    }
+}
+
+/// The values count, not which pages were ever taken.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count && self.numbered().eq(other.numbered())
+    }
+}
+
+/// The number of the bucket that a latency belongs to.
+#[inline]
+fn bucket(latency_us: u64) -> usize {
+    let latency_us = latency_us.min(LATENCY_US_MAX);
+    let exact = (1u64 << EXACT_BITS) - 1;
+    let doublings = (latency_us | exact).ilog2() - PART_BITS;
+    ((doublings as usize) << PART_BITS) + (latency_us >> doublings) as usize
+}
+
+fn lowest_us(bucket: usize) -> u64 {
+    let doublings = (bucket >> PART_BITS).saturating_sub(1);
+    ((bucket - (doublings << PART_BITS)) as u64) << doublings
+}
+
+fn highest_us(bucket: usize) -> u64 {
+    lowest_us(bucket + 1) - 1
+}
+
+/// Zig-zag, seven bits a byte, the lowest first; the ninth byte has eight.
+fn write_number(out: &mut Vec<u8>, number: i64) {
+    let mut left = ((number << 1) ^ (number >> 63)).cast_unsigned();
+    for _ in 0..8 {
+        if left < 0x80 {
+            break;
+        }
+        out.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    out.push(left as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::{Serializer, V2Serializer};
+
+    fn both(values: impl Iterator<Item = (u64, u64)>) -> (Histogram, Dense<u64>) {
+        let mut dense = Dense::<u64>::new_with_bounds(1, HOUR_US, DIGITS).unwrap();
+        let mut sparse = Histogram::default();
+        for (value_us, count) in values {
+            sparse.record_n(value_us, count);
+            dense.saturating_record_n(value_us, count);
+        }
+        (sparse, dense)
+    }
+
+    /// Around every power of two and ten that is told apart, with counts of all lengths.
+    fn edges() -> impl Iterator<Item = (u64, u64)> {
+        let twos = (0..32).map(|bit| 1u64 << bit);
+        let tens = (0..10).map(|power| 10u64.pow(power));
+        let around = twos
+            .chain(tens)
+            .flat_map(|at| [at.saturating_sub(1), at, at + 1, at + 7]);
+        around.zip((0..40).cycle().map(|bit| 1u64 << bit))
+    }
+
+    fn spread() -> impl Iterator<Item = (u64, u64)> {
+        (1..5000u64).map(|i| (i * i * 7919 % 20_000_003, i % 5 + 1))
+    }
+
+    #[test]
+    fn values_quantiles_and_bytes_are_hdrhistograms() {
+        for (sparse, dense) in [both(edges()), both(spread()), both([(0, 3)].into_iter())] {
+            let steps = dense.iter_recorded();
+            let theirs: Vec<_> = steps
+                .map(|step| (step.value_iterated_to(), step.count_at_value()))
+                .collect();
+            let mine: Vec<_> = sparse.buckets().map(|b| (b.highest_us, b.count)).collect();
+            assert_eq!(mine, theirs);
+            assert_eq!(sparse.count(), dense.len());
+            assert_eq!(sparse.min_us(), Some(dense.min()));
+            for permille in 0..=1000 {
+                let share = f64::from(permille) / 1000.0;
+                let theirs = dense.value_at_quantile(share);
+                assert_eq!(sparse.quantile_us(share), Some(theirs), "{share}");
+            }
+            let mut bytes = Vec::new();
+            V2Serializer::new().serialize(&dense, &mut bytes).unwrap();
+            assert_eq!(sparse.encode(), bytes);
+            assert!(Histogram::decode(&bytes).unwrap() == sparse);
+            assert_eq!(sparse.dense(), dense);
+        }
+        let nothing = Histogram::default();
+        assert!(nothing.is_empty());
+        assert_eq!((nothing.min_us(), nothing.quantile_us(0.5)), (None, None));
+    }
+
+    #[test]
+    fn more_than_32_bits_of_one_length_are_counted() {
+        let mut histogram = Histogram::default();
+        for _ in 0..3 {
+            histogram.record_n(250, u64::from(u32::MAX));
+        }
+        histogram.record_n(251, 1 << 40);
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        let counts: Vec<_> = twice.buckets().map(|b| (b.lowest_us, b.count)).collect();
+        let many = 6 * u64::from(u32::MAX);
+        assert_eq!(counts, [(250, many), (251, 2 << 40)]);
+        twice.clear();
+        assert!(twice == Histogram::default());
+        assert_eq!(twice.buckets().next(), None);
+    }
+
+    #[test]
+    fn memory_is_for_what_was_recorded() {
+        let bytes = |of: &Histogram| of.pages.len() * 64 + of.directory.len() * 2;
+        let mut histogram = Histogram::default();
+        assert_eq!(bytes(&histogram), 0);
+        // A hundred executions of a statement on a fast server.
+        (0..100).for_each(|i| histogram.record(150 + i * 3));
+        assert!(bytes(&histogram) < 2048, "{}", bytes(&histogram));
+        (0..HOUR_US)
+            .step_by(100_003)
+            .for_each(|us| histogram.record(us));
+        assert!(bytes(&histogram) < 100 << 10, "{}", bytes(&histogram));
+        let taken = bytes(&histogram);
+        histogram.clear();
+        (0..100).for_each(|i| histogram.record(150 + i * 3));
+        assert_eq!(bytes(&histogram), taken);
+    }
+
+    #[test]
+    fn bytes_of_something_else_are_refused() {
+        assert!(Histogram::decode(b"no histogram").is_none());
+        assert!(Histogram::decode(&[]).is_none());
+        let mut longer = Dense::<u64>::new_with_bounds(1, HOUR_US * 100, DIGITS).unwrap();
+        longer.record(HOUR_US * 50).unwrap();
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&longer, &mut bytes).unwrap();
+        assert!(Histogram::decode(&bytes).is_none());
+    }
+}

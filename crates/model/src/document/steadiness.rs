@@ -1,0 +1,160 @@
+//! Whether a trial was steady: a figure of each of its seconds, judged by `pgdyno_stats`. What is
+//! measured of a second depends on the trial's pace: in a closed loop its throughput; under a rate,
+//! where throughput is that of the schedule, response times too.
+
+use pgdyno_drive::record::{Interval, Recording, Second, Units};
+use pgdyno_stats::{Steadiness as Found, steadiness};
+use serde::Serialize;
+
+use super::Figure;
+
+/// Shorter intervals are the rest of a second at the end of a phase: they are no second's figure.
+const SECOND_MIN_S: f64 = 0.999;
+
+/// Of a second while the trial runs; `None` of less than one. A figure that the second does not
+/// have is not a number.
+pub fn of_interval(figure: Figure, interval: &Interval) -> Option<f64> {
+    let scripts = interval.scripts.iter().map(|script| {
+        let response_us = script.response.as_ref().map(|response| response.sum_us());
+        Done {
+            committed: script.counts.committed,
+            units: script.units.iter().map(Units::count).sum(),
+            response_us: response_us.unwrap_or(0),
+        }
+    });
+    of(figure, interval.length_s(), scripts)
+}
+
+/// The same of a second that was kept.
+fn of_second(figure: Figure, second: &Second) -> Option<f64> {
+    let scripts = second.scripts.iter().map(|script| {
+        let response_us = script.response.as_ref().map(|response| response.sum_us());
+        let units = script.units.iter();
+        Done {
+            committed: script.counts.committed,
+            units: units.map(|units| units.unpack().count()).sum(),
+            response_us: response_us.unwrap_or(0),
+        }
+    });
+    of(figure, second.length_us as f64 / 1e6, scripts)
+}
+
+fn of(figure: Figure, length_s: f64, scripts: impl Iterator<Item = Done>) -> Option<f64> {
+    if length_s < SECOND_MIN_S {
+        return None;
+    }
+    let all = scripts.fold(Done::default(), |all, script| Done {
+        committed: all.committed + script.committed,
+        units: all.units + script.units,
+        response_us: all.response_us + script.response_us,
+    });
+    Some(match figure {
+        Figure::Throughput if all.units > 0 => all.units as f64 / length_s,
+        Figure::Throughput => all.committed as f64 / length_s,
+        Figure::ResponseTime => all.response_us as f64 / all.committed as f64,
+    })
+}
+
+/// What a script did in a second.
+#[derive(Debug, Clone, Copy, Default)]
+struct Done {
+    committed: u64,
+    units: u64,
+    response_us: u64,
+}
+
+/// Whether a figure was steady over the seconds of the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Steadiness {
+    /// Which figure.
+    pub figure: Figure,
+    /// How many seconds were judged.
+    pub seconds: usize,
+    /// What was found.
+    pub verdict: SteadinessVerdict,
+    /// From the first to the last quarter, as a share.
+    pub change: Option<f64>,
+    /// Of the trend.
+    pub p: Option<f64>,
+    /// From which second on, after a warm-up.
+    pub steady_from_s: Option<usize>,
+    /// The same in words.
+    pub sentence: String,
+}
+
+/// What was found of a figure's seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum SteadinessVerdict {
+    /// No trend.
+    Steady,
+    /// A trend.
+    Drifts,
+    /// It begins with a warm-up.
+    WarmUp,
+    /// Too few seconds to say.
+    TooShort,
+    /// Seconds without the figure.
+    Incomplete,
+}
+
+impl Steadiness {
+    /// Of throughput, and of response time under a rate.
+    pub fn all(recording: &Recording) -> Vec<Self> {
+        let mut scripts = recording.seconds.iter().flat_map(|second| &second.scripts);
+        let has_schedule = scripts.any(|script| script.response.is_some());
+        let response = has_schedule.then_some(Figure::ResponseTime);
+        let figures = [Figure::Throughput].into_iter().chain(response);
+        let of = |figure: Figure| {
+            let measured = recording.seconds.iter().filter(|second| !second.warmup);
+            let series: Vec<f64> = measured.filter_map(|s| of_second(figure, s)).collect();
+            Self::of(figure, &series)
+        };
+        figures.map(of).collect()
+    }
+
+    /// Of a figure of each second.
+    pub fn of(figure: Figure, series: &[f64]) -> Self {
+        let found = steadiness(series);
+        let (verdict, trend, steady_from_s) = match found {
+            Found::TooShort { .. } => (SteadinessVerdict::TooShort, None, None),
+            Found::Incomplete { .. } => (SteadinessVerdict::Incomplete, None, None),
+            Found::Steady { quarters, p } => (SteadinessVerdict::Steady, Some((quarters, p)), None),
+            Found::WarmUp { steady_from, .. } => {
+                (SteadinessVerdict::WarmUp, None, Some(steady_from))
+            }
+            Found::Drifts { quarters, p } => (SteadinessVerdict::Drifts, Some((quarters, p)), None),
+        };
+        Self {
+            figure,
+            seconds: series.len(),
+            verdict,
+            change: trend.map(|(quarters, _)| quarters.change()),
+            p: trend.map(|(_, p)| p),
+            steady_from_s,
+            sentence: found.sentence(figure.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_of_units_where_they_are_counted() {
+        let done = |units| Done {
+            committed: 4,
+            units,
+            response_us: 400,
+        };
+        let figure =
+            |figure: Figure, units| of(figure, 2.0, [done(units), done(units)].into_iter());
+        assert_eq!(figure(Figure::Throughput, 0), Some(4.0));
+        assert_eq!(figure(Figure::Throughput, 500), Some(500.0));
+        assert_eq!(figure(Figure::ResponseTime, 500), Some(100.0));
+        assert_eq!(of(Figure::Throughput, 0.5, [done(1)].into_iter()), None);
+    }
+}

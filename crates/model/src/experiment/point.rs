@@ -1,0 +1,307 @@
+//! One point of the matrix: a value for each parameter, and the trial that it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::POINT_NAME;
+use crate::spec::{OwnSpec, TargetSpec, secret};
+use crate::{Failure, TrialSpec};
+
+/// The rate of a closed loop.
+pub const MAX: &str = "max";
+
+/// The workload's parameters among those of a point.
+const PARAMS: &str = "params";
+
+/// Values by parameter; those of the workload and the server as `params.NAME`, `settings.NAME`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point(BTreeMap<String, Value>);
+
+/// The pace of a trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// A closed loop.
+    Max,
+    /// Transactions a second.
+    PerSecond(f64),
+    /// A share of what the closed loop comes to, 1 for all of it.
+    Share(f64),
+}
+
+impl Point {
+    /// The values must have been accepted by their parameters.
+    pub fn new(values: BTreeMap<String, Value>) -> Point {
+        Point(values)
+    }
+
+    /// From records.
+    pub fn from_json(record: &Value) -> Option<Point> {
+        let mut values = BTreeMap::new();
+        for (name, value) in record.as_object()? {
+            match value {
+                Value::Object(inner) => {
+                    let inner = inner.iter();
+                    values.extend(inner.map(|(n, value)| (format!("{name}.{n}"), value.clone())));
+                }
+                value => {
+                    values.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        Some(Point(values))
+    }
+
+    /// The parameters in which these points differ.
+    pub fn varied(points: &[Point]) -> Vec<String> {
+        let names: BTreeSet<&String> = points.iter().flat_map(|point| point.0.keys()).collect();
+        let differs = |name: &&String| {
+            let mut values = points.iter().map(|point| point.0.get(*name));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        names.into_iter().filter(differs).cloned().collect()
+    }
+
+    /// What the parameters cannot know of each other.
+    ///
+    /// # Errors
+    /// Two of them contradict each other.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.0.contains_key("duration") && self.0.contains_key("transactions") {
+            return Err(Failure::new(
+                "duration and transactions are both given: a trial has one length",
+            ));
+        }
+        if self.0.contains_key("isolation")
+            && self
+                .0
+                .contains_key("settings.default_transaction_isolation")
+        {
+            return Err(Failure::new(
+                "isolation and settings.default_transaction_isolation are the same thing: give one",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The same text for the same point, whatever order it was written in.
+    pub fn key(&self) -> String {
+        self.to_json().to_string()
+    }
+
+    /// For records: nested as in the file, without secrets.
+    pub fn to_json(&self) -> Value {
+        let mut nested = self.nested();
+        if let Some(Value::Object(params)) = nested.get_mut(PARAMS) {
+            for (name, value) in params {
+                if secret::is_secret_name(name) {
+                    *value = json!(secret::MASK);
+                }
+            }
+        }
+        Value::Object(nested)
+    }
+
+    fn nested(&self) -> Map<String, Value> {
+        let mut map = Map::new();
+        for (name, value) in &self.0 {
+            match name.split_once('.') {
+                None => {
+                    map.insert(name.clone(), value.clone());
+                }
+                Some((table, name)) => {
+                    let inner = map.entry(table).or_insert_with(|| json!({}));
+                    inner[name] = value.clone();
+                }
+            }
+        }
+        map
+    }
+
+    /// For people: the parameters that vary.
+    pub fn label(&self, varied: &[&str]) -> String {
+        let shown = varied.iter().filter_map(|name| {
+            let value = text(self.0.get(*name)?);
+            let short = name.strip_prefix("params.").unwrap_or(name);
+            let short = short.strip_prefix("settings.").unwrap_or(short);
+            Some(if ["workload", POINT_NAME].contains(name) {
+                value
+            } else {
+                format!("{short} {value}")
+            })
+        });
+        let shown: Vec<String> = shown.collect();
+        if shown.is_empty() {
+            self.workload().join(" ")
+        } else {
+            shown.join(", ")
+        }
+    }
+
+    /// The same point as fast as it will go.
+    pub fn at_maximum(&self) -> Point {
+        let mut point = self.clone();
+        point.0.insert("rate".to_owned(), json!(MAX));
+        point
+    }
+
+    /// The same point at so many transactions a second.
+    pub fn at_rate(&self, per_second: f64) -> Point {
+        let mut point = self.clone();
+        point.0.insert("rate".to_owned(), json!(per_second));
+        point
+    }
+
+    /// What the same point has at any pace.
+    pub fn without_rate(&self) -> Point {
+        let mut point = self.clone();
+        point.0.remove("rate");
+        point
+    }
+
+    /// Its pace.
+    pub fn rate(&self) -> Rate {
+        match self.0.get("rate") {
+            Some(Value::String(text)) => share(text).map_or(Rate::Max, Rate::Share),
+            Some(number) => number.as_f64().map_or(Rate::Max, Rate::PerSecond),
+            None => Rate::Max,
+        }
+    }
+
+    /// The server it names, if it names one.
+    pub fn target(&self) -> Option<&str> {
+        self.text("target")
+    }
+
+    /// For script files: the pack whose tables they run on.
+    pub fn tables(&self) -> Option<&str> {
+        self.text("tables")
+    }
+
+    /// Settings of the server, the isolation level among them.
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        let mut settings = self.inner("settings.");
+        if let Some(level) = self.text("isolation") {
+            settings.insert("default_transaction_isolation".to_owned(), level.to_owned());
+        }
+        settings
+    }
+
+    /// The trial of this point, on this target unless it names one, with nothing left open.
+    ///
+    /// # Errors
+    /// A value that its option would not have accepted.
+    pub fn spec(
+        &self,
+        target: TargetSpec,
+        rate: Option<f64>,
+        seed: i64,
+    ) -> Result<TrialSpec, Failure> {
+        let mut values = self.without_rate().nested();
+        values.remove("target");
+        values.remove(POINT_NAME);
+        let spec = TrialSpec::from_point(&values)
+            .map_err(|why| Failure::new(format!("the point {}: {why}", self.key())))?;
+        let spec = TrialSpec {
+            target: match self.target() {
+                Some(url) => TargetSpec {
+                    urls: vec![url.into()],
+                    own: OwnSpec::default(),
+                    ..target
+                },
+                None => target,
+            },
+            rate,
+            seed: Some(seed),
+            ..spec
+        };
+        Ok(spec.resolved())
+    }
+
+    fn workload(&self) -> Vec<String> {
+        let names = self.0.get("workload").and_then(Value::as_array);
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    fn inner(&self, prefix: &str) -> BTreeMap<String, String> {
+        let values = self.0.iter();
+        values
+            .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.to_owned(), text(value))))
+            .collect()
+    }
+}
+
+/// `70%` as 0.7: a share of the measured maximum. More than all of it overloads on purpose.
+pub fn share(text: &str) -> Option<f64> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (percent > 0.0 && percent <= 1000.0).then_some(percent / 100.0)
+}
+
+/// A value without quotes, lists with spaces between.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
+        Value::Number(number) => match number.as_f64() {
+            // 60 rather than 60.0
+            Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole}"),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(values: Value) -> Point {
+        let map = values.as_object().unwrap().clone();
+        Point::new(map.into_iter().collect())
+    }
+
+    #[test]
+    fn values_of_a_point_reach_its_trial() {
+        let p = point(json!({
+            "workload": ["tpcb"], "clients": 8, "threads": 2, "max_tries": 0, "retry": "restart",
+            "retry_deadline": 0.2, "warmup": "auto=90s", "transactions": 100, "params.scale": 3,
+            "settings.work_mem": "4MB", "rate": "70%", "target": "host=x", "isolation": "serializable",
+        }));
+        let spec = p.spec(TargetSpec::at("host=y"), Some(5.0), 42).unwrap();
+        assert_eq!(
+            (spec.clients(), spec.threads(), spec.retry.tries()),
+            (8, 2, 0)
+        );
+        assert_eq!(spec.params, ["scale=3"]);
+        assert_eq!(spec.target, TargetSpec::at("host=x"));
+        assert_eq!((spec.rate, spec.seed), (Some(5.0), Some(42)));
+        assert_eq!(spec.settings["work_mem"], "4MB");
+        assert!(spec.warmup.is_detected());
+        assert_eq!(
+            p.settings()["default_transaction_isolation"],
+            "serializable"
+        );
+        assert_eq!((p.rate(), p.target()), (Rate::Share(0.7), Some("host=x")));
+        assert_eq!(p.at_maximum().rate(), Rate::Max);
+        let plain = point(json!({ "workload": ["tpcb"] }))
+            .spec(TargetSpec::at("host=y"), None, 0)
+            .unwrap();
+        assert_eq!(plain.target, TargetSpec::at("host=y"));
+        assert_eq!(plain, plain.clone().resolved());
+    }
+
+    #[test]
+    fn the_key_does_not_depend_on_the_order_of_writing() {
+        let a = point(json!({ "clients": 1, "params.scale": 2, "params.a": 1 }));
+        assert_eq!(a.key(), r#"{"clients":1,"params":{"a":1,"scale":2}}"#);
+        assert_eq!(Point::from_json(&a.to_json()), Some(a.clone()));
+        let b = point(json!({ "clients": 1, "params.scale": 3, "params.a": 1, "mix": "m" }));
+        assert_eq!(Point::varied(&[a, b]), ["mix", "params.scale"]);
+    }
+}

@@ -1,0 +1,111 @@
+//! A trial that a command runs: kept, ended by Ctrl-C, its result printed.
+
+use pgdyno_drive::Control;
+use pgdyno_drive::record::End;
+use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_report::{documents, summary};
+use pgdyno_run::interrupt::EndOnInterrupt;
+use pgdyno_run::prepare::Prepared;
+use pgdyno_run::trial::Trial;
+
+use crate::{Keep, Sink, remark, rescued, width, write_answer};
+
+/// A trial that was run.
+pub struct Ran {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The number that it is kept by, if it was to be kept.
+    kept: Result<Option<i64>, Failure>,
+}
+
+impl Ran {
+    /// Runs what was prepared, observed and kept. Interrupts beyond the number that had come before it
+    /// was prepared end it.
+    ///
+    /// # Errors
+    /// As [`Trial::run`]; why it came to nothing is kept then.
+    pub fn run(
+        trial: Trial,
+        prepared: &Prepared,
+        mut keep: Keep,
+        observer: &mut dyn Observer<Outcome>,
+        (interrupts, interrupted_before): (&'static Interrupts, u32),
+    ) -> Result<Self, Failure> {
+        let control = Control::default();
+        let mut observers = Observers::new([keep.observer(), observer]);
+        let end = EndOnInterrupt::on(&control, interrupts, interrupted_before);
+        let outcome = trial.run(prepared, &control, &mut observers);
+        drop(end);
+        match outcome {
+            Ok(outcome) => Ok(Self {
+                kept: keep.finish(&outcome),
+                outcome,
+            }),
+            Err(failure) => {
+                keep.end_with(&failure);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Prints the summary, unless JSON takes its place, writes the JSON and says where it is kept.
+    ///
+    /// # Errors
+    /// A full disk.
+    pub fn print(&self, json: Sink, quiet: bool) -> Result<(), Failure> {
+        let document = documents::whole(&self.outcome);
+        if !matches!(json, Sink::Stdout) {
+            write_answer(format_args!("{}", summary::text(&document.trial, width())))?;
+        }
+        json.write(&document)?;
+        if !quiet {
+            self.say_where();
+        }
+        Ok(())
+    }
+
+    /// Says by which number it is kept, if it is.
+    pub fn say_where(&self) {
+        if let Ok(Some(number)) = self.kept {
+            remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
+        }
+    }
+
+    /// What came of it, after everything is printed.
+    ///
+    /// # Errors
+    /// It could not be kept; names the file that has the complete result.
+    pub fn kept(self) -> Result<Outcome, Failure> {
+        match self.kept {
+            Ok(_) => Ok(self.outcome),
+            Err(failure) => Err(rescued(failure, &documents::whole(&self.outcome))),
+        }
+    }
+
+    /// The exit of a command that has printed everything.
+    ///
+    /// # Errors
+    /// As [`Ran::kept`], with the exit code of the run unless that is 0.
+    pub fn exit(self, interrupts: &Interrupts) -> Result<Exit, Failure> {
+        let exit = exit(&self.outcome, interrupts);
+        match self.kept() {
+            Ok(_) => Ok(exit),
+            Err(failure) if exit == Exit::Ok => Err(failure),
+            Err(failure) => Err(Failure { exit, ..failure }),
+        }
+    }
+}
+
+fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
+    let recording = &outcome.recording;
+    if recording.end == End::Interrupted {
+        Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
+    } else if recording.has_lost_server() {
+        Exit::Connection
+    } else if recording.clients.aborted > 0 {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    }
+}

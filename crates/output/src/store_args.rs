@@ -1,0 +1,46 @@
+//! The option that names the store, the same on every native verb.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use pgdyno_model::Failure;
+use pgdyno_store::{Store, place};
+
+use crate::Keep;
+
+/// The notebook's options.
+#[derive(Debug, Clone, Default, Args)]
+pub struct StoreArgs {
+    /// The notebook's file [default: $PGDYNO_STORE, else pgdyno/notebook.sqlite in $XDG_DATA_HOME
+    /// or ~/.local/share]
+    #[arg(long, value_name = "PATH")]
+    pub store: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// The store, to read from it or to change what is there.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be used.
+    pub fn existing(&self) -> Result<Store, Failure> {
+        Store::existing(&place::path(self.store.as_deref())?)
+    }
+
+    /// Where a run is kept; nowhere with `--no-store`.
+    ///
+    /// # Errors
+    /// The store cannot be opened or written.
+    pub fn keep(&self, no_store: bool) -> Result<Keep, Failure> {
+        let store = (!no_store).then_some(self.store.as_deref());
+        Keep::open(store).map_err(|failure| failure.hint("or do not keep the run: --no-store"))
+    }
+
+    /// The store, made when there is none.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn open(&self) -> Result<Store, Failure> {
+        Store::open(&place::path(self.store.as_deref())?)
+    }
+}

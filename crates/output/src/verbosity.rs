@@ -1,0 +1,27 @@
+//! `--verbose` and `--quiet`, the same on every native verb.
+
+use clap::{ArgAction, Args};
+use pgdyno_platform::terminal;
+
+use crate::Loading;
+
+/// How much to say on standard error; results are printed either way.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Verbosity {
+    /// Print more; -vv prints everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// No progress output, only results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+impl Verbosity {
+    /// How a load reports.
+    pub fn progress(self) -> Loading {
+        match self.quiet {
+            true => Loading::quiet(),
+            false => Loading::new(terminal::stderr_is_terminal()),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+INSERT INTO own_seen VALUES (current_setting('work_mem'));

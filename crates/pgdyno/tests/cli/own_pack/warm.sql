@@ -1,0 +1,1 @@
+INSERT INTO own_seen VALUES ('warmed up with {{rows}}');

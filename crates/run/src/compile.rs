@@ -1,0 +1,47 @@
+//! Scripts as they are written, made ready to be run.
+
+use pgdyno_database::dialect::RESTART_SAVEPOINT;
+use pgdyno_drive::{Drive, QueryMode, Retry, Script};
+use pgdyno_model::Failure;
+use pgdyno_script::{Language, Names, Slot};
+use pgdyno_workload::mix::WeightedScript;
+
+use super::shell;
+
+/// The scripts, ready to be run, with the names of their variables.
+///
+/// # Errors
+/// A script with an error (names its file), one that cannot be sent in this mode or retried in this
+/// way, or one that runs programs if it may not.
+pub fn compile(
+    scripts: &[WeightedScript],
+    mode: QueryMode,
+    retry: Retry,
+    allows_shell: bool,
+) -> Result<(Vec<Script>, Names), Failure> {
+    let mut names = Names::new();
+    let mut parsed = Vec::new();
+    for script in scripts {
+        let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
+        let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
+        if !allows_shell {
+            shell::refuse(&text, &script.file)?;
+        }
+        // Mistakes are told by file, results by name.
+        text.name.clone_from(&script.name);
+        parsed.push((text, u64::from(script.weight)));
+    }
+    // Where nothing but the server's answer speaks of it, the script does not have it yet.
+    let told = scripts.iter().map(|script| script.retries.as_deref());
+    let told: Vec<Option<Slot>> = told
+        .map(|name| name.map(|name| names.intern(name)))
+        .collect();
+    let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
+    let compiled = Drive::compile(parsed, mode, savepoint);
+    let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
+    for ((script, told), text) in compiled.iter_mut().zip(told).zip(scripts) {
+        script.server_retries = told;
+        script.must_find = text.must_find;
+    }
+    Ok((compiled, names))
+}

@@ -1,0 +1,215 @@
+//! Whether what a server sends is an answer: that columns come before rows, that rows have them all,
+//! and that a statement is complete before the server is ready for the next one. A server that gets
+//! this wrong has not done what it was asked, whatever it says afterwards.
+//!
+//! Not here: what the answer means, and which of several requests it belongs to.
+
+use crate::backend::{Frame, Message, ProtocolError, tag};
+use crate::limits::ASIDES_BYTES_MAX;
+
+/// What a request must have before the server is ready for the next one, unless it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing: a lone Sync.
+    Nothing,
+    /// A statement is prepared.
+    Parsed,
+    /// A statement is executed.
+    Executed,
+    /// An error: a statement has not been answered.
+    Failed,
+}
+
+/// One answer as it comes, up to ReadyForQuery.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answer {
+    /// How many columns the rows of the present result have.
+    columns: Option<u16>,
+    is_parsed: bool,
+    is_executed: bool,
+    has_failed: bool,
+    is_copying: bool,
+    /// Bytes beside the data.
+    asides_bytes: u64,
+}
+
+impl Answer {
+    /// How many columns the rows of the present result have, once they are described.
+    pub fn columns(&self) -> Option<u16> {
+        self.columns
+    }
+
+    /// The request is not over yet: more rows of a COPY were sent, which may be remarked upon.
+    pub fn goes_on(&mut self) {
+        self.asides_bytes = 0;
+    }
+
+    /// Takes note of a message.
+    ///
+    /// # Errors
+    /// It cannot stand where it stands, or its contents are not what its type asks for.
+    pub fn take(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        match frame.parse()? {
+            Message::DataRow(row) => {
+                let columns = self.columns.ok_or(ProtocolError::NoDescription)?;
+                row.check(columns)?;
+            }
+            Message::RowDescription(columns) => {
+                columns.check()?;
+                self.columns = Some(columns.columns() as u16);
+            }
+            Message::CommandComplete(_)
+            | Message::EmptyQueryResponse
+            | Message::PortalSuspended => {
+                (self.columns, self.is_executed, self.is_copying) = (None, true, false);
+            }
+            Message::ParseComplete => {
+                self.is_parsed = true;
+                return self.aside(frame);
+            }
+            Message::ErrorResponse(_) => {
+                (self.columns, self.has_failed, self.is_copying) = (None, true, false);
+                return self.aside(frame);
+            }
+            Message::NoData => {
+                self.columns = None;
+                return self.aside(frame);
+            }
+            Message::BindComplete
+            | Message::CloseComplete
+            | Message::ParameterDescription(_)
+            | Message::NoticeResponse(_)
+            | Message::NotificationResponse { .. }
+            | Message::ParameterStatus { .. } => return self.aside(frame),
+            Message::CopyInResponse { .. }
+            | Message::CopyOutResponse { .. }
+            | Message::CopyBothResponse => self.is_copying = true,
+            Message::CopyData(_) | Message::CopyDone if self.is_copying => {}
+            Message::ReadyForQuery(_) => {}
+            _ => return Err(ProtocolError::Unexpected { tag: frame.tag }),
+        }
+        Ok(())
+    }
+
+    /// The server is ready for the next query: this answer is over, and another one begins.
+    ///
+    /// # Errors
+    /// What was due has neither come nor failed.
+    pub fn ready(&mut self, due: Due) -> Result<(), ProtocolError> {
+        let Answer {
+            is_parsed,
+            is_executed,
+            has_failed,
+            ..
+        } = std::mem::take(self);
+        let is_there = match due {
+            Due::Nothing => true,
+            Due::Parsed => is_parsed,
+            Due::Executed => is_executed,
+            Due::Failed => false,
+        };
+        match is_there || has_failed {
+            true => Ok(()),
+            false => Err(ProtocolError::Incomplete),
+        }
+    }
+
+    /// A message without data. Small ones may be sent for ever.
+    fn aside(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        self.asides_bytes += frame.len as u64;
+        match self.asides_bytes > ASIDES_BYTES_MAX {
+            true => Err(ProtocolError::Flood { tag: frame.tag }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A row that is too long to be kept: checked as its bytes arrive, none of which stays.
+#[derive(Clone, Copy, Debug)]
+pub struct LongRow {
+    /// Bytes of the message that are still to come.
+    left: usize,
+    /// Columns that are still to begin.
+    columns: u16,
+    /// Bytes of the present value that are still to come.
+    in_value: usize,
+    /// As much of the next value's length as has come.
+    length: [u8; 4],
+    length_bytes: usize,
+}
+
+impl LongRow {
+    /// Bytes of a row from which on it is worth not to keep it.
+    pub const BYTES_MIN: usize = 64 << 10;
+
+    /// The row whose beginning stands in `input`, and how many bytes of it were taken; `None` when
+    /// what stands there is not the beginning of a long row.
+    ///
+    /// # Errors
+    /// It has not as many columns as the answer says.
+    pub fn begin(input: &[u8], answer: &Answer) -> Result<Option<(LongRow, usize)>, ProtocolError> {
+        let Some((&[kind, a, b, c, d, high, low], _)) = input.split_first_chunk::<7>() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        if kind != tag::DATA_ROW || length < LongRow::BYTES_MIN {
+            return Ok(None);
+        }
+        let wanted = answer.columns.ok_or(ProtocolError::NoDescription)?;
+        let columns = u16::from_be_bytes([high, low]);
+        if columns != wanted {
+            return Err(ProtocolError::Columns { wanted, columns });
+        }
+        let row = LongRow {
+            // The length counts itself, and the number of columns has come.
+            left: length - 6,
+            columns,
+            in_value: 0,
+            length: [0; 4],
+            length_bytes: 0,
+        };
+        Ok(Some((row, 7)))
+    }
+
+    /// Takes the part of `bytes` that belongs to this row, and says how long it is.
+    ///
+    /// # Errors
+    /// Its values do not fit its length.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<usize, ProtocolError> {
+        const BAD: ProtocolError = ProtocolError::Body { tag: tag::DATA_ROW };
+        let mut used = 0;
+        while self.left > 0 && used < bytes.len() {
+            if self.in_value > 0 {
+                let some = self.in_value.min(bytes.len() - used);
+                self.in_value -= some;
+                self.left -= some;
+                used += some;
+                continue;
+            }
+            self.length[self.length_bytes] = bytes[used];
+            self.length_bytes += 1;
+            self.left -= 1;
+            used += 1;
+            if self.length_bytes == 4 {
+                self.length_bytes = 0;
+                self.columns = self.columns.checked_sub(1).ok_or(BAD)?;
+                self.in_value = match i32::from_be_bytes(self.length) {
+                    -1 => 0,
+                    length => usize::try_from(length).map_err(|_| BAD)?,
+                };
+                if self.in_value > self.left {
+                    return Err(BAD);
+                }
+            }
+        }
+        if self.is_over() && (self.columns > 0 || self.length_bytes > 0) {
+            return Err(BAD);
+        }
+        Ok(used)
+    }
+
+    /// Whether all of it has come.
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+}

@@ -1,0 +1,194 @@
+//! What is an answer and what is not, and rows that are checked without being kept.
+#![allow(clippy::unwrap_used)]
+
+use pgdyno_wire::answer::{Answer, Due, LongRow};
+use pgdyno_wire::backend::{ProtocolError, split};
+use pgdyno_wire::limits::{ASIDES_BYTES_MAX, TEXT_BYTES_MAX};
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32 + 4).to_be_bytes();
+    [&[tag], &length[..], body].concat()
+}
+
+fn columns(count: u8) -> Vec<u8> {
+    let column = [b"a\0".to_vec(), vec![0; 18]].concat();
+    message(
+        b'T',
+        &[vec![0, count], column.repeat(usize::from(count))].concat(),
+    )
+}
+
+fn row(count: u8) -> Vec<u8> {
+    let values = b"\0\0\0\x01x".repeat(usize::from(count));
+    message(b'D', &[vec![0, count], values].concat())
+}
+
+/// Takes messages, and ReadyForQuery behind them.
+fn taken(messages: &[Vec<u8>], due: Due) -> Result<(), ProtocolError> {
+    let mut answer = Answer::default();
+    let bytes = messages.concat();
+    let mut at = 0;
+    while let Some(frame) = split(&bytes[at..])? {
+        answer.take(&frame)?;
+        at += frame.len;
+    }
+    answer.ready(due)
+}
+
+#[test]
+fn an_answer_has_what_was_due_or_an_error() {
+    let (parsed, done) = (message(b'1', b""), message(b'C', b"SELECT 1\0"));
+    let error = message(b'E', b"SERROR\0\0");
+    let (empty, suspended) = (message(b'I', b""), message(b's', b""));
+    for (messages, due, is_one) in [
+        (vec![], Due::Nothing, true),
+        (vec![], Due::Parsed, false),
+        (vec![], Due::Executed, false),
+        (vec![done.clone()], Due::Failed, false),
+        (vec![parsed.clone()], Due::Parsed, true),
+        (vec![parsed], Due::Executed, false),
+        (vec![done.clone()], Due::Executed, true),
+        (vec![done.clone()], Due::Parsed, false),
+        (vec![empty], Due::Executed, true),
+        (vec![suspended], Due::Executed, true),
+        (vec![error.clone()], Due::Executed, true),
+        (vec![error.clone()], Due::Parsed, true),
+        (vec![error], Due::Failed, true),
+        (
+            vec![
+                columns(2),
+                row(2),
+                row(2),
+                done.clone(),
+                columns(1),
+                row(1),
+                done,
+            ],
+            Due::Executed,
+            true,
+        ),
+        (vec![columns(2), row(2)], Due::Executed, false),
+    ] {
+        let taken = taken(&messages, due);
+        assert_eq!(taken.is_ok(), is_one, "{messages:?} {due:?}: {taken:?}");
+        assert!(is_one || taken == Err(ProtocolError::Incomplete));
+    }
+}
+
+#[test]
+fn copied_rows_come_between_their_begin_and_the_end() {
+    let (begin, data) = (message(b'H', &[0, 0, 0]), message(b'd', b"1\n"));
+    let (over, done) = (message(b'c', b""), message(b'C', b"COPY 1\0"));
+    let copied = [begin, data.clone(), over, done];
+    assert_eq!(taken(&copied, Due::Executed), Ok(()));
+    let late = [&copied[..], &[data]].concat();
+    assert_eq!(
+        taken(&late, Due::Executed),
+        Err(ProtocolError::Unexpected { tag: b'd' })
+    );
+}
+
+#[test]
+fn small_messages_have_a_limit_together_and_long_ones_each() {
+    let mut answer = Answer::default();
+    let notice = message(
+        b'N',
+        &[vec![b'M'], vec![b'x'; 1 << 19], vec![0, 0]].concat(),
+    );
+    let frame = split(&notice).unwrap().unwrap();
+    let most = ASIDES_BYTES_MAX / notice.len() as u64;
+    for _ in 0..most {
+        answer.take(&frame).unwrap();
+    }
+    assert_eq!(answer.take(&frame), Err(ProtocolError::Flood { tag: b'N' }));
+    // Each answer begins anew, and so does one to what is sent bit by bit.
+    answer.goes_on();
+    answer.take(&frame).unwrap();
+    answer.ready(Due::Nothing).unwrap();
+    answer.take(&frame).unwrap();
+    for tag in *b"ENATt" {
+        let bytes = TEXT_BYTES_MAX + 1;
+        let head = [&[tag], &(bytes as u32).to_be_bytes()[..]].concat();
+        let limit = TEXT_BYTES_MAX;
+        assert_eq!(
+            split(&head),
+            Err(ProtocolError::TooLong { tag, bytes, limit })
+        );
+    }
+}
+
+/// A row of these values, each by its length or NULL.
+fn long(values: &[Option<usize>]) -> Vec<u8> {
+    let mut body = (values.len() as u16).to_be_bytes().to_vec();
+    for value in values {
+        match value {
+            None => body.extend([255; 4]),
+            Some(length) => {
+                body.extend((*length as u32).to_be_bytes());
+                body.extend(vec![b'x'; *length]);
+            }
+        }
+    }
+    message(b'D', &body)
+}
+
+/// Takes a long row in pieces of this size; how much of the bytes it was.
+fn passed(bytes: &[u8], count: u8, piece: usize) -> Result<usize, ProtocolError> {
+    let mut answer = Answer::default();
+    answer
+        .take(&split(&columns(count)).unwrap().unwrap())
+        .unwrap();
+    let (mut row, mut at) = LongRow::begin(bytes, &answer)?.unwrap();
+    while !row.is_over() {
+        let end = (at + piece).min(bytes.len());
+        assert!(at < end, "it wants more than there is");
+        at += row.take(&bytes[at..end])?;
+    }
+    Ok(at)
+}
+
+#[test]
+fn a_long_row_is_checked_in_any_pieces() {
+    const LONG: usize = LongRow::BYTES_MIN;
+    let bad = Err(ProtocolError::Body { tag: b'D' });
+    let rows = [
+        vec![Some(LONG)],
+        vec![None, Some(LONG), None],
+        vec![Some(0), Some(1), Some(LONG), Some(0)],
+        vec![Some(LONG / 2); 3],
+    ];
+    for values in rows {
+        let row = long(&values);
+        let count = values.len() as u8;
+        for piece in [1, 2, 3, 5, 1000, usize::MAX / 2] {
+            let behind = [row.clone(), message(b'C', b"SELECT 1\0")].concat();
+            assert_eq!(passed(&behind, count, piece), Ok(row.len()));
+            // A column too few or too many by its own count.
+            for wrong in [count - 1, count + 1] {
+                let mut row = row.clone();
+                row[6] = wrong;
+                let wanted = u16::from(count);
+                let columns = u16::from(wrong);
+                let error = ProtocolError::Columns { wanted, columns };
+                assert_eq!(passed(&row, count, piece), Err(error));
+                assert_eq!(passed(&row, wrong, piece), bad);
+            }
+            // A message that is longer or shorter than its values.
+            for by in [-1_i64, 1, 4] {
+                let mut row = [row.clone(), vec![0; 4]].concat();
+                let length =
+                    (i64::from(u32::from_be_bytes(row[1..5].try_into().unwrap())) + by) as u32;
+                row[1..5].copy_from_slice(&length.to_be_bytes());
+                assert_eq!(passed(&row, count, piece), bad, "{values:?} {by}");
+            }
+        }
+    }
+    let answer = Answer::default();
+    assert!(LongRow::begin(&row(1), &answer).unwrap().is_none());
+    let row = long(&[Some(LONG)]);
+    assert!(LongRow::begin(&row[..6], &answer).unwrap().is_none());
+    assert_eq!(
+        LongRow::begin(&row, &answer).unwrap_err(),
+        ProtocolError::NoDescription
+    );
+}

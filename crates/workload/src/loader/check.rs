@@ -1,0 +1,218 @@
+//! Whether the tables that are there will do for a run, and with which parameters; what may be dropped
+//! for a load. Changes nothing.
+
+use std::collections::BTreeMap;
+
+use pgdyno_session::Session;
+
+use super::{How, Loaded, Request, there};
+use crate::manifest::Table;
+use crate::mark::Mark;
+use crate::pack::Pack;
+use crate::params::Params;
+use crate::state::{self, Found, State};
+use crate::{counting, scale};
+use pgdyno_database::dialect::Dialect;
+use pgdyno_database::trouble;
+use pgdyno_model::Failure;
+
+/// What tables that are there tell of themselves.
+pub(super) struct Seen {
+    /// Parameters that they were made with, by their marks or by what they have in them.
+    pub(super) values: BTreeMap<String, String>,
+    /// The pack's tables as they are to be, with these parameters.
+    pub(super) tables: Vec<Table>,
+}
+
+impl Seen {
+    pub(super) fn of(
+        session: &mut Session,
+        dialect: &Dialect,
+        pack: &Pack,
+        params: &Params,
+        found: &[Found],
+    ) -> Result<Seen, Failure> {
+        let mark = found.iter().find_map(|f| f.mark.as_ref());
+        let values = match mark {
+            Some(mark) => mark.params.clone(),
+            None if found.is_empty() => BTreeMap::new(),
+            None => scale::recognised(session, dialect, pack)
+                .map_err(|e| trouble::server(&e, "could not read how the tables were created"))?,
+        };
+        let mut all = params.or_defaults(pack);
+        all.extend(values.clone());
+        let tables = pack.made_tables(&all).map_err(Failure::new)?;
+        Ok(Seen { values, tables })
+    }
+}
+
+/// `None`: a load is needed and allowed. Otherwise the tables as they are, or why they will not do.
+pub(super) fn check(
+    session: &mut Session,
+    dialect: &Dialect,
+    request: &Request<'_>,
+    found: &[Found],
+) -> Result<Option<Loaded>, Failure> {
+    let pack = request.pack;
+    let name = pack.name();
+    let seen = Seen::of(session, dialect, pack, request.params, found)?;
+    let state = state::judge(pack, &seen.tables, found);
+    let wants_new = request.replace || !request.drop_tables.is_empty();
+    if matches!(state, State::Nothing | State::Interrupted) || wants_new {
+        may_drop(request, found, &state)?;
+        return Ok(None);
+    }
+    let (how, mark) = match state {
+        State::Ours(mark) => (How::LoadedBefore, Some(mark)),
+        State::Others => (How::MadeByOthers, None),
+        State::Unusable(why) => {
+            return Err(Failure::new(format!(
+                "pack {name} cannot use the tables in this database: {why}"
+            ))
+            .hint(way_to_drop(request, found)));
+        }
+        // Dealt with above.
+        State::Nothing | State::Interrupted => return Ok(None),
+    };
+    let variables = variables_of(session, dialect, request, &seen, found)?;
+    let mut there = there(variables, how);
+    there.remarks = remarks(pack, &seen, mark.as_ref());
+    Ok(Some(there))
+}
+
+/// Every parameter with the value that scripts are to see on the tables that are there, or why they
+/// will not do.
+fn variables_of(
+    session: &mut Session,
+    dialect: &Dialect,
+    request: &Request<'_>,
+    seen: &Seen,
+    found: &[Found],
+) -> Result<BTreeMap<String, String>, Failure> {
+    let pack = request.pack;
+    let name = pack.name();
+    let loaded = scale::of_pack(session, dialect, pack).map_err(|e| {
+        trouble::server(
+            &e,
+            "could not read the parameters that the tables were loaded with",
+        )
+    })?;
+    let mut variables = BTreeMap::new();
+    for param in pack.params_on(dialect.name) {
+        let recorded = seen.values.get(&param.name);
+        let of_tables = loaded.get(&param.name).or(recorded);
+        let given = request.params.given(&param.name);
+        let value = match (of_tables, given) {
+            (Some(of_tables), Some(given)) if !scale::same(of_tables, given) => {
+                return Err(Failure::new(format!(
+                    "the tables of {name} are loaded with {p} = {of_tables}, not {given}",
+                    p = param.name
+                ))
+                .hint(format!(
+                    "leave out --param {}={given} to run on the existing tables",
+                    param.name
+                ))
+                .hint(way_to_drop(request, found)));
+            }
+            (Some(of_tables), _) => {
+                param.accept(of_tables).map_err(|why| {
+                    Failure::new(format!(
+                        "the tables of {name} exist with {p} = {of_tables}: {why}",
+                        p = param.name
+                    ))
+                    .hint(way_to_drop(request, found))
+                })?;
+                of_tables.clone()
+            }
+            (None, Some(given)) => given.to_owned(),
+            (None, None) => request.params.default_of(param),
+        };
+        variables.insert(param.name.clone(), value);
+    }
+    for param in pack.params_on(dialect.name) {
+        if let (Some(file), None) = (&param.count_by, request.params.given(&param.name)) {
+            let count = counting::count(session, pack.tables_pack(), param, file, &variables)?;
+            variables.insert(param.name.clone(), count.to_string());
+        }
+    }
+    Ok(variables)
+}
+
+/// What the user should know of tables that will do.
+fn remarks(pack: &Pack, seen: &Seen, mark: Option<&Mark>) -> Vec<String> {
+    let name = pack.name();
+    let mut remarks = Vec::new();
+    if mark.is_none() && !seen.values.is_empty() {
+        let seen = seen
+            .values
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        let seen: Vec<String> = seen.collect();
+        remarks.push(format!(
+            "the tables of {name} were not created by pgdyno; found: {}",
+            seen.join(", ")
+        ));
+    }
+    if let Some(mark) = mark
+        && mark.pack_sha256 != pack.tables_pack().content_hash()
+    {
+        remarks.push(format!(
+            "the tables were loaded by another version of pack {} (pgdyno {})",
+            mark.pack, mark.pgdyno
+        ));
+    }
+    remarks
+}
+
+/// Every table that is there must be pgdyno's, or named by the user.
+fn may_drop(request: &Request<'_>, found: &[Found], state: &State) -> Result<(), Failure> {
+    let allowed = |f: &Found| {
+        let ours = f.mark.is_some() && (request.replace || *state == State::Interrupted);
+        ours || request.drop_tables.contains(&f.name)
+    };
+    let kept: Vec<_> = found
+        .iter()
+        .filter(|f| !allowed(f))
+        .map(|f| f.name.as_str())
+        .collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let foreign = found.iter().any(|f| f.mark.is_none() && !allowed(f));
+    let why = if foreign {
+        "pgdyno did not make them"
+    } else {
+        "nothing said that they may go"
+    };
+    Err(
+        Failure::new(format!("will not drop {}: {why}", kept.join(", ")))
+            .hint(way_to_drop(request, found)),
+    )
+}
+
+/// The command that makes room.
+fn way_to_drop(request: &Request<'_>, found: &[Found]) -> String {
+    let foreign: Vec<_> = found
+        .iter()
+        .filter(|f| f.mark.is_none())
+        .map(|f| f.name.as_str())
+        .collect();
+    let ours = if foreign.len() < found.len() {
+        " --replace"
+    } else {
+        ""
+    };
+    let mut options: String = request
+        .params
+        .all_given()
+        .map(|(name, value)| format!(" --param {name}={value}"))
+        .collect();
+    options += ours;
+    if !foreign.is_empty() {
+        options += &format!(" --drop-tables {}", foreign.join(","));
+    }
+    format!(
+        "`pgdyno load {}{options}` drops the existing tables and loads again",
+        request.pack.place
+    )
+}

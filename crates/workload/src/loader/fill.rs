@@ -1,0 +1,113 @@
+//! One table's rows by COPY over the load's own session, or over one on each node.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::load::Load;
+use crate::filling::Job;
+use crate::recipe::{Form, TableRows};
+use pgdyno_database::dialect::Filling;
+use pgdyno_database::trouble;
+use pgdyno_model::Failure;
+
+/// Bytes of COPY data made between two looks at the clock and at interrupts.
+const CHUNK_BYTES: usize = 64 << 10;
+
+impl Load<'_, '_, '_, '_> {
+    /// One table's rows, as the product wants them.
+    pub(super) fn fill(&mut self, table: &mut TableRows) -> Result<u64, Failure> {
+        let name = table.name.clone();
+        let rows = table.rows;
+        self.watch.progress.table(&name, rows);
+        let record = self.resume.as_ref().map(|resume| resume.record.clone());
+        let job = Job {
+            product: self.product,
+            connections: self.request.connections,
+            endpoints: self.watch.endpoints,
+            record: record.as_deref(),
+            stop: self.stop,
+        };
+        if job.is_for(table) {
+            let resume = self.resume.iter().flat_map(|resume| &resume.done);
+            let there = resume.filter(|(table, _)| *table == name);
+            let there: BTreeSet<u64> = there.map(|(_, row)| *row).collect();
+            let (session, progress) = (&*self.session, &mut *self.watch.progress);
+            let filled = job.fill(session, table, progress, &mut self.means, &there);
+            self.watch.progress.table_ends();
+            return filled.map(|()| rows);
+        }
+        let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
+        let copy = format!("COPY {name} ({}) FROM STDIN", table.column_list());
+        let copied = match (self.facts().filling, &mut self.spread) {
+            (
+                Filling::Batches { rows: batch } | Filling::Committing { rows: batch },
+                Some(spread),
+            ) if rows > batch => {
+                let copy = format!("{copy}{}", self.product.dialect.tables.filling.options());
+                let progress = &mut self.watch.progress;
+                let mut told = |row| progress.rows(row);
+                spread.copy(&copy, table, 0..rows, batch, self.stop, &mut told)?
+            }
+            (Filling::Whole, _) => {
+                let since = self.facts().copy_freeze_since;
+                let freeze = since.is_some_and(|since| self.product.is_since(since));
+                let options = if freeze { " WITH (FREEZE ON)" } else { "" };
+                self.sql("BEGIN").map_err(filling)?;
+                self.sql(&format!("TRUNCATE {name}")).map_err(filling)?;
+                let copied = self.copy(&format!("{copy}{options}"), table, 0..rows)?;
+                self.sql("COMMIT").map_err(filling)?;
+                copied
+            }
+            (Filling::Batches { rows: batch }, _) => {
+                let mut copied = 0;
+                let mut row = 0;
+                while row < rows {
+                    let end = rows.min(row.saturating_add(batch.max(1)));
+                    copied += self.copy(&copy, table, row..end)?;
+                    row = end;
+                }
+                copied
+            }
+            (filling @ Filling::Committing { .. }, _) => {
+                let copy = format!("{copy}{}", filling.options());
+                self.copy(&copy, table, 0..rows)?
+            }
+        };
+        self.watch.progress.table_ends();
+        if copied != rows {
+            return Err(Failure::new(format!(
+                "the server took {copied} rows of {name} and not {rows}"
+            )));
+        }
+        Ok(rows)
+    }
+
+    /// These rows (the first is 0) by one COPY; how many the server says it took.
+    fn copy(&mut self, sql: &str, table: &mut TableRows, rows: Range<u64>) -> Result<u64, Failure> {
+        let name = table.name.clone();
+        let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
+        let mut copy = self.session.copy_in(sql).map_err(filling)?;
+        let mut row = rows.start;
+        while row < rows.end {
+            let mut made = Ok(());
+            copy.write_with(|out| {
+                let full = out.len() + CHUNK_BYTES;
+                while row < rows.end && out.len() < full && made.is_ok() {
+                    row += 1;
+                    made = table.push_row(row, Form::Copy, out);
+                }
+            })
+            .map_err(filling)?;
+            if let Err(why) = made {
+                let _ = copy.abort("a row could not be generated");
+                return Err(Failure::new(why));
+            }
+            self.watch.progress.rows(row);
+            if self.stop.asked() {
+                let _ = copy.abort("interrupted");
+                return Err(Failure::new("interrupted"));
+            }
+        }
+        copy.finish().map_err(filling)
+    }
+}

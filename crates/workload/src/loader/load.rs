@@ -1,0 +1,283 @@
+//! One load, step by step, and what it leaves behind when it ends early.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use pgdyno_session::{Session, quote_literal};
+
+use super::{How, Loaded, Request, Watch};
+use crate::manifest::Table;
+use crate::mark::{self, Mark};
+use crate::recipe::Recipe;
+use crate::spread::Spread;
+use crate::state::Found;
+use crate::stop::Stop;
+use pgdyno_database::dialect::{Product, TableFacts};
+use pgdyno_database::{admin, trouble};
+use pgdyno_model::{Exit, Failure};
+
+/// What of the tables would stay if the load ended now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// All as it was.
+    Nothing,
+    /// The old tables are gone for good, and perhaps some new ones are there.
+    Dropped,
+    /// The new ones are there, with the mark that they are not complete.
+    Created,
+}
+
+/// What a load can go on from.
+pub(super) struct Resume {
+    /// The table where it is recorded what has been done.
+    pub(super) record: String,
+    /// The tables and the first rows of ranges that are in; with the empty name, steps behind them.
+    pub(super) done: BTreeSet<(String, u64)>,
+    /// Whether this load goes on with what another one began.
+    pub(super) goes_on: bool,
+}
+
+/// One load under way.
+pub(super) struct Load<'s, 'r, 'w, 'p> {
+    pub(super) session: &'s mut Session,
+    pub(super) request: &'r Request<'r>,
+    /// As the parameters have them.
+    pub(super) tables: &'r [Table],
+    pub(super) product: &'r Product,
+    pub(super) watch: &'w mut Watch<'p>,
+    pub(super) stop: Stop,
+    pub(super) means: Vec<String>,
+    /// For tables that are filled by ranges throughout.
+    pub(super) resume: Option<Resume>,
+    /// Sessions on every node, where there are several to fill through.
+    pub(super) spread: Option<Spread>,
+}
+
+impl Load<'_, '_, '_, '_> {
+    pub(super) fn run(mut self, found: &[Found]) -> Result<Loaded, Failure> {
+        let began = Instant::now();
+        let pack = self.request.pack;
+        let variables = self.request.params.or_defaults(pack);
+        let mut recipe = Recipe::new(pack.tables_pack(), self.product.dialect.name, &variables)
+            .map_err(Failure::new)?;
+        let create = recipe.schema().map_err(Failure::new)?;
+        let after_load = recipe.after_load().map_err(Failure::new)?;
+        let mut reached = Reached::Nothing;
+        self.resume = self.resume(&recipe, found);
+        let result = self
+            .settings(&recipe)
+            .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
+        self.watch.progress.table_ends();
+        self.session.clean_up();
+        if result.is_err() {
+            // Leave no transaction open; on a lost connection there is none.
+            let _ = self.sql("ROLLBACK");
+            // What is there already is pgdyno's: without the mark nothing would know.
+            if reached == Reached::Dropped && self.mark_each(&recipe) {
+                reached = Reached::Created;
+            }
+        }
+        self.reset_settings();
+        match result {
+            Ok(rows) => Ok(Loaded {
+                variables,
+                how: How::LoadedNow,
+                rows,
+                elapsed: began.elapsed(),
+                means: self.means,
+                remarks: Vec::new(),
+            }),
+            Err(failure) => {
+                let failure = match self.stop.exit_code() {
+                    Some(code) => Failure::with(
+                        Exit::Interrupted(code),
+                        format!("loading {} was interrupted", pack.name()),
+                    ),
+                    None => failure,
+                };
+                Err(self.left_behind(failure, reached, found))
+            }
+        }
+    }
+
+    fn left_behind(&self, failure: Failure, reached: Reached, found: &[Found]) -> Failure {
+        let what = match (reached, found.is_empty()) {
+            (Reached::Created, _) => None,
+            (Reached::Dropped, false) => Some("the old tables are dropped and not replaced"),
+            (Reached::Nothing, false) => Some("the tables are as they were: nothing was changed"),
+            (_, true) => Some("no table was created"),
+        };
+        if let Some(what) = what {
+            return failure.detail(what);
+        }
+        let tables: Vec<_> = self.tables.iter().map(|t| t.name.as_str()).collect();
+        failure
+            .detail(format!("incomplete tables left: {}", tables.join(", ")))
+            .hint(format!(
+                "the next `pgdyno load {}` or run of it {}",
+                self.request.pack.place,
+                match self.resume {
+                    Some(_) => "with the same parameters continues the load",
+                    None => "drops them and starts again",
+                }
+            ))
+    }
+
+    fn steps(
+        &mut self,
+        found: &[Found],
+        recipe: &mut Recipe,
+        create: &[String],
+        after_load: &[String],
+        reached: &mut Reached,
+    ) -> Result<Vec<(String, u64)>, Failure> {
+        let tables = self.tables;
+        let creating = |e| trouble::server(&e, "could not create the tables");
+        self.watch.progress.step("creating tables");
+        let in_one = self.facts().transactional_ddl;
+        if self.resume.as_ref().is_some_and(|resume| resume.goes_on) {
+            *reached = Reached::Created;
+            return self.rows_and_keys(tables, recipe, after_load);
+        }
+        if in_one {
+            self.sql("BEGIN").map_err(creating)?;
+        }
+        if !found.is_empty() {
+            // In one statement, so that keys between the tables do not matter; no CASCADE, so that
+            // nothing else goes with them.
+            let names: Vec<_> = found.iter().map(|f| f.name.as_str()).collect();
+            self.sql(&format!("DROP TABLE {}", names.join(", ")))
+                .map_err(|e| trouble::server(&e, "could not drop the old tables"))?;
+        }
+        if !in_one {
+            *reached = Reached::Dropped;
+        }
+        for statement in create {
+            self.sql(statement).map_err(creating)?;
+        }
+        if let Some(resume) = &self.resume {
+            if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
+                // Left by a load that was interrupted.
+                admin::run(
+                    self.session,
+                    &format!("DROP TABLE IF EXISTS {}", resume.record),
+                )
+                .map_err(creating)?;
+            }
+            let sql = format!(
+                "CREATE TABLE {} (filled text NOT NULL, row_first bigint NOT NULL, row_end bigint \
+                 NOT NULL, PRIMARY KEY (filled, row_first))",
+                resume.record
+            );
+            self.sql(&sql).map_err(creating)?;
+        }
+        self.mark(recipe, mark::State::Loading).map_err(creating)?;
+        if in_one {
+            self.sql("COMMIT").map_err(creating)?;
+        }
+        *reached = Reached::Created;
+        self.rows_and_keys(tables, recipe, after_load)
+    }
+
+    /// What comes when the tables are there.
+    fn rows_and_keys(
+        &mut self,
+        tables: &[Table],
+        recipe: &mut Recipe,
+        after_load: &[String],
+    ) -> Result<Vec<(String, u64)>, Failure> {
+        let in_one = self.facts().transactional_ddl;
+        let mut filled = Vec::new();
+        for table in &mut recipe.tables {
+            filled.push((table.name.clone(), self.fill(table)?));
+        }
+        if !after_load.is_empty() {
+            self.watch.progress.step("creating keys");
+        }
+        for (number, statement) in after_load.iter().enumerate() {
+            self.step(number as u64, statement)
+                .map_err(|e| trouble::server(&e, "could not create the keys"))?;
+        }
+        let dialect = self.product.dialect;
+        let pack = self.request.pack;
+        // The first reads of an accounted run are to find nothing that the load has left to do.
+        let settles = pack.is_accounted() || pack.tables_pack().is_accounted();
+        if !dialect.after_load.is_empty() {
+            self.watch.progress.step(match dialect.vacuum {
+                Some(_) => "vacuuming",
+                None => "analyzing",
+            });
+        }
+        for table in tables {
+            for statement in dialect.after_load(&table.name, settles) {
+                self.sql(&statement).map_err(|e| {
+                    trouble::server(&e, &format!("could not tidy up {}", table.name))
+                })?;
+            }
+        }
+        for (table, rows) in &filled {
+            self.count(table, *rows)?;
+        }
+        for (table, rows) in &filled {
+            if tables.iter().any(|t| t.row_per_block && t.name == *table) {
+                self.check_blocks(table, *rows)?;
+            }
+        }
+        if settles {
+            self.checkpoint();
+        }
+        let finishing = |e| trouble::server(&e, "could not finish the load");
+        if in_one {
+            self.sql("BEGIN").map_err(finishing)?;
+        }
+        self.mark(recipe, mark::State::Complete)
+            .map_err(finishing)?;
+        if let Some(resume) = &self.resume {
+            let sql = format!("DROP TABLE {}", resume.record);
+            self.sql(&sql).map_err(finishing)?;
+        }
+        if in_one {
+            self.sql("COMMIT").map_err(finishing)?;
+        }
+        Ok(filled)
+    }
+
+    pub(super) fn facts(&self) -> &'static TableFacts {
+        &self.product.dialect.tables
+    }
+
+    pub(super) fn sql(&mut self, sql: &str) -> Result<(), pgdyno_session::Error> {
+        admin::run(self.session, sql)
+    }
+
+    /// Marks whichever tables are there; whether there are any.
+    fn mark_each(&mut self, recipe: &Recipe) -> bool {
+        let statements = self.comments(recipe, mark::State::Loading);
+        let marked = statements.iter().filter(|sql| self.sql(sql).is_ok());
+        marked.count() > 0
+    }
+
+    fn mark(&mut self, recipe: &Recipe, state: mark::State) -> Result<(), pgdyno_session::Error> {
+        let statements = self.comments(recipe, state);
+        statements.iter().try_for_each(|sql| self.sql(sql))
+    }
+
+    pub(super) fn mark_for(&self, recipe: &Recipe, state: mark::State) -> Mark {
+        let pack = self.request.pack.tables_pack();
+        Mark {
+            pack: pack.name().to_owned(),
+            state,
+            params: recipe.params.clone(),
+            pack_sha256: pack.content_hash(),
+            pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
+        let comment = quote_literal(&self.mark_for(recipe, state).comment());
+        let tables = self.tables.iter();
+        tables
+            .map(|table| format!("COMMENT ON TABLE {} IS {comment}", table.name))
+            .collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! What makes loading bearable on a product: several nodes, settings of the session.
+
+use super::load::Load;
+use crate::recipe::Recipe;
+use crate::spread::Spread;
+use pgdyno_database::trouble;
+use pgdyno_model::{Failure, text};
+
+impl Load<'_, '_, '_, '_> {
+    /// What makes loading bearable on this product; a setting that the server does not take is
+    /// left alone.
+    pub(super) fn settings(&mut self, recipe: &Recipe) -> Result<(), Failure> {
+        if recipe.tables.is_empty() {
+            return Ok(());
+        }
+        if let Some(rows) = self.facts().filling.batch_rows() {
+            self.means
+                .push(format!("committed every {} rows", text::count(rows)));
+            // Ranges have connections of their own.
+            let spreads = recipe.tables.iter().any(|table| !table.by_ranges);
+            let endpoints = if spreads { self.watch.endpoints } else { &[] };
+            let (spread, left_out) = Spread::connect(endpoints);
+            for node in left_out {
+                self.means.push(format!("not filled through {node}"));
+            }
+            if let Some(spread) = &spread {
+                let nodes = spread.nodes();
+                self.means
+                    .push(format!("filled through {nodes} nodes at once"));
+            }
+            self.spread = spread;
+        }
+        for setting in self.product.load_settings() {
+            let (name, value) = (setting.name, setting.value);
+            let set = format!("SET {name} = {value}");
+            let done = self.sql(&set).and_then(|()| match &mut self.spread {
+                Some(spread) => spread.each(&set),
+                None => Ok(()),
+            });
+            match done {
+                Ok(()) => self
+                    .means
+                    .push(format!("{name} = {value}: {}", setting.why)),
+                Err(e) if self.session.is_broken() => {
+                    return Err(trouble::server(&e, "could not prepare the session"));
+                }
+                Err(e) => {
+                    let why = e
+                        .server()
+                        .map_or_else(String::new, |e| e.message().to_owned());
+                    self.means.push(format!(
+                        "without {name} = {value}, which the server does not take: {why}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The session goes on as the user wanted it.
+    pub(super) fn reset_settings(&mut self) {
+        for setting in self.product.load_settings() {
+            // What was not set needs no reset, and a lost session none either.
+            let _ = self.sql(&format!("RESET {}", setting.name));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+-- Rows are not in PostgreSQL's buffers: the warm-up alone brings them into the caches.
