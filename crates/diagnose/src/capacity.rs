@@ -39,7 +39,7 @@ impl Load<'_> {
         let latencies: Option<Vec<f64>> = latencies.map(|us| us.map(|us| us as f64)).collect();
         latencies.ok_or_else(|| {
             format!(
-                "at {}/s too few transactions for p99, which takes {}: a longer duration gives them",
+                "at {}/s too few transactions for p99, which needs {}: use a longer duration",
                 text::rate(self.rate_per_s),
                 text::count(count_needed(PERCENTILE).unwrap_or(0)),
             )

@@ -118,7 +118,7 @@ impl Checked {
             if self.workload.make(&values).map_err(Failure::new)? {
                 (self.scripts, self.names) = compiled(&self.workload, asked)?;
             }
-            if refusal::needs_tables(&pack) {
+            if refusal::needs_tables(&pack, name) {
                 let values = loader::known(session, &pack, &self.chosen)?;
                 let values = with_clients(&values, asked);
                 refuse(&self.workload, Some(name), &self.chosen, &values)?;

@@ -220,7 +220,7 @@ impl Collected {
                     progress.rows(self.done);
                 }
                 Ok(Said::NoCopy(why)) => means.push(format!(
-                    "{table}: by INSERT, since the server takes no COPY: {why}"
+                    "{table}: by INSERT, because the server refused COPY: {why}"
                 )),
                 Ok(Said::NoConnection(place, why)) => {
                     let note = format!("not filled through {place}: {}", why.message);

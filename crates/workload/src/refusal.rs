@@ -27,11 +27,7 @@ pub fn of_run(
     first(pack, values, |rule| {
         let is_drawn = |script: &WeightedScript| rule.scripts.contains(&script.name);
         let is_known = match dialect {
-            Some(dialect) => mentioned(rule).all(|name| {
-                let param = pack.param(name);
-                // What the dialect does not have is no variable there.
-                param.is_none_or(|param| param.is_for(dialect))
-            }),
+            Some(dialect) => matters_on(pack, rule, dialect),
             None => mentioned(rule)
                 .all(|name| !of_tables.contains(name) || params.given(name).is_some()),
         };
@@ -51,10 +47,18 @@ pub fn of_tables(pack: &Pack, values: &BTreeMap<String, String>) -> Result<Optio
     })
 }
 
-/// Whether a rule mentions what the tables were made with, so that they must be asked.
-pub fn needs_tables(pack: &Pack) -> bool {
+/// Whether a rule that matters on this dialect depends on how the tables were created, so that they
+/// must be queried.
+pub fn needs_tables(pack: &Pack, dialect: &str) -> bool {
     let of_tables = table_params::of(pack);
-    rules(pack).any(|(_, rule)| mentioned(rule).any(|name| of_tables.contains(name)))
+    rules(pack).any(|(_, rule)| {
+        matters_on(pack, rule, dialect) && mentioned(rule).any(|name| of_tables.contains(name))
+    })
+}
+
+/// Whether the dialect has all parameters of the rule: the others are no variables there.
+fn matters_on(pack: &Pack, rule: &Refusal, dialect: &str) -> bool {
+    mentioned(rule).all(|name| pack.param(name).is_none_or(|param| param.is_for(dialect)))
 }
 
 /// The first of the rules that matter, and hold.
@@ -163,7 +167,11 @@ mod tests {
         let why = of_run(&pack, &[], None, &params, &params.or_defaults(&pack));
         let why = why.unwrap().unwrap();
         assert!(why.starts_with("tpcb: tablets=9 is for tables"), "{why}");
-        assert!(needs_tables(&pack));
-        assert!(!needs_tables(&shipped::find("probe").unwrap()));
+        assert!(needs_tables(&pack, "yugabytedb"));
+        assert!(!needs_tables(&pack, "postgresql"), "has no tablets");
+        assert!(!needs_tables(
+            &shipped::find("probe").unwrap(),
+            "postgresql"
+        ));
     }
 }

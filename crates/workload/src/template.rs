@@ -218,7 +218,7 @@ impl Made<'_> {
         match self.values.get(name).cloned() {
             Some(value) => self.push(here, &value),
             None => Err(format!(
-                "{here}: {{{{{name}}}}}: there is no parameter and no [define] of this name{NO_TAG}"
+                "{here}: {{{{{name}}}}}: no parameter or [define] of this name{NO_TAG}"
             )),
         }
     }
@@ -348,7 +348,7 @@ mod tests {
             ("{{n", "x.sql:1: {{ without }}"),
             (
                 "'{{1,2},{3,4}}'",
-                "{{1,2},{3,4}}: there is no parameter and no [define] of this name; write { {",
+                "{{1,2},{3,4}}: no parameter or [define] of this name; write { {",
             ),
             ("{{n n}}", "{{n …}}: there is no such word; write { {"),
             ("{{include b.sql}}", "there is no file \"b.sql\""),

@@ -123,7 +123,7 @@ fn of_sync(c: &Calibration) -> Sync {
         }
         None => {
             let why = c.no_wait.as_deref().unwrap_or("it was not measured");
-            let text = format!("how much of a commit is waiting for disks is not known: {why}");
+            let text = format!("the disk wait of a commit is not known: {why}");
             sync.sentences.push(text);
         }
     }

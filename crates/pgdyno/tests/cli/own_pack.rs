@@ -70,7 +70,7 @@ fn runs_of_an_own_pack_know_its_tables_and_are_accounted_for() {
     let warmed = "SELECT count(*) FROM own_seen WHERE what = 'warmed up with 250'";
     let ran = run(&database, "-t 500 --json").expect(0, &[]);
     let told = document(&ran);
-    assert_eq!(told["touched"]["draws"], 500, "{told:#}");
+    assert_eq!(told["key_skew"]["draws"], 500, "{told:#}");
     assert_eq!(told["accounting"]["units"][0]["kind"], "lookup");
     assert_eq!(told["accounting"]["units"][0]["count"], 500);
     let expected = &told["accounting"]["expected"];
@@ -116,7 +116,7 @@ fn tables_that_were_made_by_others_tell_an_own_pack_what_they_are() {
     for table in ["own1", "own2", "own_seen"] {
         database.sql(&format!("COMMENT ON TABLE {table} IS NULL"));
     }
-    run(&database, "-t 1").expect(0, &["made by something else", "rows = 50"]);
+    run(&database, "-t 1").expect(0, &["were not created by pgdyno", "rows = 50"]);
     database.sql("ALTER TABLE own1 ALTER filler TYPE char(900)");
     run(&database, "-t 1 --param wide=1000").expect(1, &["loaded with wide = 900, not 1000"]);
     database.sql("DELETE FROM own1 WHERE id = 1");

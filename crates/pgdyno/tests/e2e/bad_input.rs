@@ -125,7 +125,7 @@ fn what_a_script_finds_missing_is_told_in_the_servers_words() {
         ],
     );
     assert!(run.stdout.contains("goodput"), "{run:?}");
-    assert!(run.stdout.contains("2 failed"), "{run:?}");
+    assert!(run.stdout.contains("failed       2 (100 %)"), "{run:?}");
     let (_dir, path) = script("\\set a 1/0\nSELECT :a;\n");
     db.pgdyno(&["run", &path, "-t", "5"])
         .expect(1, &["division by zero", "command 0 (set) of script 0"]);

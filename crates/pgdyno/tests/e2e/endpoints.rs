@@ -318,11 +318,11 @@ fn target_tells_what_is_there_and_which_node_each_connection_met() {
         ),
         "nodes        PostgreSQL has no list of cluster nodes",
         "isolation    by default: read committed",
-        "read uncommitted asked for: read committed  (not the requested level)",
-        "serializable asked for: serializable",
+        "read uncommitted requested: read committed  (not the requested level)",
+        "serializable requested: serializable",
         "differently  nothing",
         "can be seen  ",
-        "add it to shared_preload_libraries",
+        "shared_preload_libraries = 'pg_stat_statements'",
     ];
     ran(&mut pgdyno(&args)).expect(0, &texts);
     let ran = ran(&mut pgdyno(&[

@@ -184,7 +184,7 @@ fn what_was_excluded_is_measured_again_and_what_counts_is_not() {
         &database,
     );
     let begins = experiment.run(&["--resume"]);
-    begins.expect(0, &["there is no e in", "3 of 3 trials complete"]);
+    begins.expect(0, &["no e in", "3 of 3 trials complete"]);
     experiment
         .run(&["--resume"])
         .expect(0, &["3 of 3 trials complete"]);

@@ -353,7 +353,7 @@ mod tests {
                 "point = [1]",
                 &["point: invalid type: integer `1`, expected a table"],
             ),
-            ("[[zip]]", &["nothing in it"]),
+            ("[[zip]]", &["it is empty"]),
             ("[[zip]]\nclients=1", &["a list is expected"]),
             (
                 "[[zip]]\nclients=[1, 2]\nthreads=[1]",
@@ -361,7 +361,7 @@ mod tests {
             ),
             ("[[exclude]]", &["it is empty"]),
             ("[[exclude]]\nclient = 1", &["did you mean \"clients\"?"]),
-            ("repeats = 0", &["repeats: a whole number from 1"]),
+            ("repeats = 0", &["repeats: expected a whole number from 1"]),
             (
                 "order = 'sorted'",
                 &[
@@ -383,19 +383,19 @@ mod tests {
             ),
             (
                 "duration = 2026-01-01",
-                &["e.toml:1:12: duration: a text, a number, "],
+                &["e.toml:1:12: duration: expected a string, a number, "],
             ),
             (
                 "params.x = nan",
-                &["e.toml:1:12: params.x: a text, a number, "],
+                &["e.toml:1:12: params.x: expected a string, a number, "],
             ),
             (
                 "clients = {a = 1}",
-                &["e.toml:1:11: clients: a text, a number, "],
+                &["e.toml:1:11: clients: expected a string, a number, "],
             ),
             (
                 "[reset]\nsettle = [1]",
-                &["reset.settle: a time such as 60, \"60s\""],
+                &["reset.settle: expected a time such as 60, \"60s\""],
             ),
             (
                 "[reset]\nsettle = '1x'",

@@ -5,5 +5,6 @@
 mod common;
 mod connect;
 mod conninfo;
+mod hostile;
 mod patience;
 mod talk;

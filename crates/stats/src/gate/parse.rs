@@ -334,7 +334,7 @@ mod tests {
             ("p50 > 5ms goodput < 3", 10, "after a condition"),
             ("p50 > 5ms ü", 10, "after a condition"),
             ("p50 > 5ms; x", 9, "after a condition"),
-            ("µ > 5ms", 0, "no figure \"µ\""),
+            ("µ > 5ms", 0, "unknown figure \"µ\""),
         ] {
             let error = gate(text, &FIGURES).expect_err(text);
             assert!(error.message.contains(part), "{text}: {}", error.message);

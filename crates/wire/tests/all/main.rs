@@ -2,5 +2,6 @@
 //! One program: each linked program costs seconds to build.
 #![allow(clippy::unwrap_used)]
 
+mod answers;
 mod hostile_bytes;
 mod start_up;

@@ -1,5 +1,4 @@
 //! What is an answer and what is not, and rows that are checked without being kept.
-#![allow(clippy::unwrap_used)]
 
 use pgdyno_wire::answer::{Answer, Due, LongRow};
 use pgdyno_wire::backend::{ProtocolError, split};

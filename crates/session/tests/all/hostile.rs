@@ -1,6 +1,5 @@
 //! Servers that do not keep to the protocol, or never stop sending, and the session for
 //! administration: it fails, soon, and keeps little.
-#![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
 
