@@ -291,6 +291,8 @@ export type TrialSpec = {
   tables: string | null;
   /** Use one of the workload's mixes instead of its scripts' weights */
   mix: string | null;
+  /** Let scripts run any program on this host as the current user (\shell, \setshell) */
+  allow_shell: boolean;
   /**
    * Concurrent clients, each with its own connection
    * [default: 1]
@@ -1011,6 +1013,13 @@ export type Outages = {
   unended: number;
   /** Attempts to connect during all of them. */
   attempts: number;
+  /** The share of their time that clients were without a connection while it was measured, 0 to 1. */
+  share: number | null;
+  /**
+   * Committed transactions a second of the time that clients were connected: goodput, divided by
+   * the rest of the share.
+   */
+  connected_goodput_per_s: number | null;
 };
 
 /** A server that clients connected to. */

@@ -29,7 +29,7 @@ use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::{self, Trial};
 
-use pgdyno_output::{Keep, write_promised};
+use pgdyno_output::{Keep, rescued, write_promised};
 use pgdyno_workload::mix::WeightedScript;
 
 /// pgbench's exit code when a client has ended before its time.
@@ -49,6 +49,7 @@ pub fn run(
         Some(path) => Sink::create(path)?,
         None => Sink::None,
     };
+    let keep = Keep::open(options.store.as_ref().map(Option::as_deref))?;
     let (target, mut session) = connect::open(target, say)
         .map_err(|stop| stop.and(Kind::Error, "could not create connection for setup"))?;
     write_promised(format_args!("{}\n", version_line(&session, flavour)))?;
@@ -102,8 +103,7 @@ pub fn run(
     };
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
-    let store = options.store.as_ref().map(Option::as_deref);
-    let mut keep = Keep::begin(store, || header::header(&trial.spec, &prepared));
+    let mut keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, interrupts.count());
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);
@@ -118,7 +118,7 @@ pub fn run(
             return Err(refused(&error, &prepared));
         }
     };
-    keep.finish(&outcome);
+    let kept = keep.finish(&outcome);
     let recording = &outcome.recording;
     if let End::ClientAborted { thread } = recording.end {
         let text = format!("Run was aborted due to an error in thread {thread}");
@@ -143,6 +143,9 @@ pub fn run(
             Kind::Error,
             "Run was aborted; the above results are incomplete.",
         );
+    }
+    if let Err(failure) = kept {
+        return Err(rescued(failure, &documents::whole(&outcome)).into());
     }
     Ok(exit_code(
         recording.end,

@@ -75,7 +75,7 @@ impl Conf {
     /// What is no assignment or would have to be executed; a value that its parameter does not
     /// take.
     pub fn read(file: &str, text: &str) -> Result<(Self, Vec<String>), Failure> {
-        let wrong = |what: String| Failure::with(Exit::Usage, format!("{file}:{what}"));
+        let wrong = |what: String| Failure::new(format!("{file}:{what}"));
         let mut conf = Self::default();
         let mut others = Vec::new();
         for assignment in assignments::read(text).map_err(wrong)? {
@@ -84,7 +84,7 @@ impl Conf {
             }
         }
         conf.check()
-            .map_err(|why| Failure::with(Exit::Usage, format!("{file}: {why}")))?;
+            .map_err(|why| Failure::new(format!("{file}: {why}")))?;
         Ok((conf, others))
     }
 
@@ -364,7 +364,7 @@ mod tests {
             ("./runit.sh", "c:1: \"./runit.sh\" is no assignment"),
         ] {
             let failure = Conf::read("c", text).unwrap_err();
-            assert_eq!(failure.exit, Exit::Usage);
+            assert_eq!(failure.exit, Exit::Failed);
             assert!(failure.message.contains(want), "{text}: {failure}");
         }
     }

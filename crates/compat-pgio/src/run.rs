@@ -15,7 +15,7 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::document::{Accounting, BufferCounters};
 use pgdyno_model::notebook::verdict;
-use pgdyno_output::{Keep, Ran, Verbosity, write_answer};
+use pgdyno_output::{Ran, Verbosity, write_answer};
 use pgdyno_run::header;
 use pgdyno_run::interrupts;
 use pgdyno_run::prepare::prepare;
@@ -32,6 +32,7 @@ pub fn open(
         return Err(Failure::with(Exit::Usage, text));
     }
     let json_to = args.json.open()?;
+    let keep = args.store.keep(args.no_store)?;
     let wanted = super::wanted(&conf)?;
     let interrupts = interrupts()?;
     let interrupted_before = interrupts.count();
@@ -62,8 +63,7 @@ pub fn open(
         let head = lines::head(&conf, &shared_buffers, OffsetDateTime::now_utc());
         write_answer(format_args!("{head}"))?;
     }
-    let store = (!args.no_store).then_some(args.store.store.as_deref());
-    let keep = Keep::begin(store, || header::header(&trial.spec, &prepared));
+    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, screen, since)?;
     let recording = &ran.outcome.recording;
@@ -77,7 +77,7 @@ pub fn open(
         }
     }
     ran.print(json_to, verbosity.quiet)?;
-    Ok(ran.exit(interrupts))
+    ran.exit(interrupts)
 }
 
 /// The rows of the first table; a run may touch fewer.

@@ -24,6 +24,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
         None => None,
     };
+    let keep = Keep::open(run.store.as_ref().map(Option::as_deref))?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let params = {
@@ -52,8 +53,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         &names.collect::<Vec<_>>(),
         run.tolerates_errors,
     );
-    let store = run.store.as_ref().map(Option::as_deref);
-    let keep = Keep::begin(store, || header::header(&trial.spec, &prepared));
+    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut watch, since)?;
     write_answer(format_args!("{}", watch.finish()))?;
@@ -64,7 +64,8 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         remark!("{error}");
     }
     ran.say_where();
-    match what_went_wrong(&ran.outcome, watch.first_error) {
+    let outcome = ran.kept()?;
+    match what_went_wrong(&outcome, watch.first_error) {
         Some(error) => Err(Failure::new(error)),
         None => Ok(0),
     }

@@ -2,6 +2,8 @@
 //! system's CA certificates, or those of `SSL_CERT_FILE`.
 
 use std::fmt;
+use std::io::ErrorKind;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -58,6 +60,32 @@ impl Origin {
             true => Ok(Self { public, login }),
             false => Err(wrong()),
         }
+    }
+
+    /// Whether something listens there. What only does not answer in time may be slow.
+    ///
+    /// # Errors
+    /// In one clause: the connection is refused, or there is no such host.
+    pub fn reach(&self, limit: Duration) -> Result<(), String> {
+        let failed = |why: &dyn fmt::Display| format!("{}: {why}", self.public);
+        let uri: Uri = self.public.parse().map_err(|e| failed(&e))?;
+        let port = match (uri.port_u16(), uri.scheme_str()) {
+            (Some(port), _) => port,
+            (None, Some("https")) => 443,
+            (None, _) => 80,
+        };
+        let host = uri.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let places = (host, port).to_socket_addrs();
+        let places = places.map_err(|_| failed(&"there is no such host"))?;
+        let mut refused = failed(&"there is no such host");
+        for place in places {
+            match TcpStream::connect_timeout(&place, limit) {
+                Err(e) if e.kind() != ErrorKind::TimedOut => refused = failed(&e),
+                _ => return Ok(()),
+            }
+        }
+        Err(refused)
     }
 
     /// The body of the answer to `GET path` within this time; with the token, if there is one, in

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::control::Control;
 use crate::drive::{Drive, Until};
 use crate::message::Message;
-use crate::record::{End, Event, Interval, LoggedTransaction, Recording};
+use crate::record::{End, Event, Interval, LoggedTransaction, Outages, Recording};
 use crate::run::{DriveError, Live};
 
 /// The random numbers of the warm-up are others than those of the measured time: the same keys
@@ -60,7 +60,10 @@ impl Drive {
         }
         recording.events.splice(0..0, ramp.events);
         recording.events.truncate(Recording::EVENTS_MAX);
-        recording.outages.merge(&ramp.outages);
+        recording.outages.merge(&Outages {
+            measured_us: 0,
+            ..ramp.outages
+        });
         Ok(recording)
     }
 }

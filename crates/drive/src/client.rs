@@ -521,8 +521,8 @@ impl Client {
     }
 
     fn finish<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        if self.outage.take().is_some() {
-            cx.recorder.outage_over(None);
+        if let Some(outage) = self.outage.take() {
+            outage.book(cx, false);
         }
         // A transaction that is forgotten must not hold up the keys of others.
         self.draws.end();

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 pub enum Exit {
     /// It did what was asked.
     Ok,
-    /// The run, or what it was given, failed.
+    /// The run failed, or an input (script, pack, file) has a mistake.
     Failed,
-    /// The command line is wrong.
+    /// The command line is wrong, or names something that does not exist.
     Usage,
-    /// The server could not be reached, refused the connection, or was lost.
+    /// The server could not be reached, refused the connection, or was lost and did not come back.
     Connection,
     /// Ended by Ctrl-C (130) or SIGTERM (143), with what was measured until then reported.
     Interrupted(u8),
@@ -22,9 +22,9 @@ pub enum Exit {
 pub const HELP: &str = "\
 Exit codes:
   0    success
-  1    the run failed
-  2    the command line is wrong
-  3    the server could not be reached, refused the connection, or was lost
+  1    the run failed, or an input (script, pack, file) has a mistake
+  2    the command line is wrong, or names something that does not exist
+  3    the server could not be reached, refused the connection, or was lost and did not come back
   130  interrupted by Ctrl-C (143: by SIGTERM); results so far are reported";
 
 impl Exit {

@@ -1,5 +1,7 @@
 //! Which instruments a trial gets: what its target and this host have, as far as they are asked for.
 
+use std::collections::BTreeSet;
+
 use pgdyno_model::spec::Wish;
 
 use super::host::{self, ThreadLags};
@@ -33,6 +35,13 @@ const FAMILIES: &[Family] = &[
     cluster::instruments,
 ];
 
+/// The instruments of all products, by family.
+const INSTRUMENTS: &[&[&str]] = &[
+    super::postgresql::INSTRUMENTS,
+    host::INSTRUMENTS,
+    cluster::INSTRUMENTS,
+];
+
 type Family = fn(&Scene<'_>) -> Instruments;
 /// Instruments that have not begun.
 pub type Instruments = Vec<Box<dyn Instrument>>;
@@ -42,6 +51,45 @@ fn takes(wish: &Wish, name: &str) -> bool {
         Wish::Auto => true,
         Wish::None => false,
         Wish::List(names) => names.iter().any(|wanted| is_in(name, wanted)),
+    }
+}
+
+fn is_known(name: &str) -> bool {
+    INSTRUMENTS.iter().any(|family| family.contains(&name))
+}
+
+/// A requested instrument that no product has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// As requested.
+    pub name: String,
+    /// The instruments of all products, and their groups.
+    pub known: Vec<String>,
+}
+
+/// Checks that every requested name is that of an instrument or a group, of whatever product: the
+/// target's product is not known yet.
+///
+/// # Errors
+/// The first unknown name.
+pub fn check(wish: &Wish) -> Result<(), Unknown> {
+    let Wish::List(names) = wish else {
+        return Ok(());
+    };
+    let known = || INSTRUMENTS.iter().copied().flatten().copied();
+    let unknown = names
+        .iter()
+        .find(|wanted| !known().any(|name| is_in(name, wanted)));
+    match unknown {
+        None => Ok(()),
+        Some(name) => {
+            let groups = known().filter_map(|name| Some(name.split_once('.')?.0));
+            let all: BTreeSet<&str> = known().chain(groups).collect();
+            Err(Unknown {
+                name: name.clone(),
+                known: all.into_iter().map(str::to_owned).collect(),
+            })
+        }
     }
 }
 
@@ -56,8 +104,12 @@ pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Instruments {
     if *wish == Wish::None {
         return Vec::new();
     }
-    let all = FAMILIES.iter().flat_map(|family| family(scene));
-    of(wish, all.collect())
+    let all: Instruments = FAMILIES.iter().flat_map(|family| family(scene)).collect();
+    debug_assert!(
+        all.iter().all(|one| is_known(one.name())),
+        "every instrument is listed"
+    );
+    of(wish, all)
 }
 
 /// Those that are asked for. A name that none of them has is an instrument without anything to
@@ -119,6 +171,25 @@ impl Instrument for Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_no_product_has_is_unknown() {
+        for known in [
+            "auto",
+            "none",
+            "host",
+            "pg,client",
+            "pg.waits,crdb",
+            "yb.ysql",
+        ] {
+            assert_eq!(check(&known.parse().unwrap()), Ok(()), "{known}");
+        }
+        let unknown = check(&"host,pg.wait".parse().unwrap()).unwrap_err();
+        assert_eq!(unknown.name, "pg.wait");
+        for name in ["host", "host.cpu", "pg.waits", "crdb.vars", "client"] {
+            assert!(unknown.known.contains(&name.to_owned()), "{unknown:?}");
+        }
+    }
 
     #[test]
     fn instruments_are_asked_for_by_name_or_by_group() {

@@ -11,6 +11,8 @@ use super::prometheus_export::PrometheusExport;
 
 /// How long a question may take to come, and an answer to go.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
+/// Clients answered at the same time; others get 503.
+const CLIENTS_MAX: usize = 16;
 /// A longer question is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
@@ -24,10 +26,23 @@ pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<Socket
     thread::Builder::new()
         .name("metrics".to_owned())
         .spawn(move || {
+            // Counts clients: one reference for each that is being answered, plus this one.
+            let places = Arc::new(());
             for client in listener.incoming() {
                 match client {
-                    // A client that closes the connection needs no answer.
-                    Ok(client) => drop(answer(client, &export)),
+                    Ok(client) if Arc::strong_count(&places) <= CLIENTS_MAX => {
+                        let (export, place) = (Arc::clone(&export), Arc::clone(&places));
+                        let answering = move || {
+                            // A client that closes the connection needs no answer.
+                            let _ = answer(client, &export);
+                            drop(place);
+                        };
+                        // Without a thread there is no answer; the next client may get one.
+                        let _ = thread::Builder::new()
+                            .name("metrics".to_owned())
+                            .spawn(answering);
+                    }
+                    Ok(client) => drop(refuse(client)),
                     // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
@@ -36,8 +51,16 @@ pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<Socket
     Ok(at)
 }
 
+/// Too many clients. Never waits: the answer is so short that the kernel takes it.
+fn refuse(mut client: TcpStream) -> io::Result<()> {
+    client.set_nonblocking(true)?;
+    client.write_all(
+        b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
+          Connection: close\r\n\r\n",
+    )
+}
+
 fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
-    client.set_write_timeout(Some(TALK_LIMIT))?;
     let Some(request) = request(&mut client)? else {
         return Ok(());
     };
@@ -55,8 +78,22 @@ fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
          Content-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    client.write_all(head.as_bytes())?;
-    client.write_all(body.as_bytes())
+    send(&mut client, (head + &body).as_bytes())
+}
+
+/// Writes all of it, within the time that an answer may take, however slowly it is read.
+fn send(client: &mut TcpStream, mut answer: &[u8]) -> io::Result<()> {
+    let deadline = Instant::now() + TALK_LIMIT;
+    while !answer.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        client.set_write_timeout(Some(left))?;
+        let written = client.write(answer)?;
+        answer = &answer[written..];
+    }
+    Ok(())
 }
 
 /// The question up to the empty line; `None` when it does not come, or has no end.
@@ -97,6 +134,38 @@ mod tests {
         answer
     }
 
+    fn anywhere() -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], 0))
+    }
+
+    #[test]
+    fn silent_clients_delay_no_others_and_are_disconnected() {
+        let at = serve(Arc::default(), anywhere()).unwrap();
+        let ask = || talk(at, "GET / HTTP/1.0\r\n\r\n");
+        let connect = |_| TcpStream::connect(at).unwrap();
+        let mut silent: Vec<TcpStream> = (1..CLIENTS_MAX).map(connect).collect();
+        let began = Instant::now();
+        assert!(ask().starts_with("HTTP/1.1 200 "));
+        assert!(began.elapsed() < TALK_LIMIT, "{:?}", began.elapsed());
+        // Clients beyond the limit are refused at once. Which ones depends on how many silent clients
+        // were disconnected meanwhile.
+        let more: Vec<TcpStream> = (0..CLIENTS_MAX).map(connect).collect();
+        let refused = more.into_iter().filter_map(|mut one| {
+            let mut answer = String::new();
+            one.read_to_string(&mut answer).ok().map(|_| answer)
+        });
+        assert!(
+            refused
+                .into_iter()
+                .any(|answer| answer.starts_with("HTTP/1.1 503 ")),
+            "no client is refused"
+        );
+        for one in &mut silent {
+            assert_eq!(one.read(&mut [0]).unwrap(), 0, "still connected");
+        }
+        assert!(ask().starts_with("HTTP/1.1 200 "));
+    }
+
     #[test]
     fn a_prometheus_gets_the_trial_and_others_get_nothing_for_long() {
         let export = Arc::<PrometheusExport>::default();
@@ -104,7 +173,7 @@ mod tests {
         let trial: &mut dyn Observer<()> = &mut &*watched;
         trial.starting(&title("a\"b\\c\nd", "one"));
         trial.begun(SystemTime::now());
-        let at = serve(Arc::clone(&export), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let at = serve(Arc::clone(&export), anywhere()).unwrap();
         let origin = Origin::parse(&format!("http://{at}")).unwrap();
         let text = origin.get("/metrics?x=1", None, http::LIMIT).unwrap();
         let mut samples = prometheus::samples(&text);
@@ -118,10 +187,6 @@ mod tests {
         assert!(talk(at, "GET /x HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
         assert!(talk(at, "POST /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 405 "));
         assert_eq!(talk(at, &"x".repeat(2 * REQUEST_BYTES_MAX)), "");
-        // One that says nothing is hung up on, and the next is answered.
-        let silent = TcpStream::connect(at).unwrap();
-        assert!(talk(at, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
-        drop(silent);
         trial.ended(Err(&DriveError::Interrupted));
         assert!(export.text().contains("pgdyno_trial_running 0\n"));
         let taken = serve(export, at).unwrap_err();

@@ -184,6 +184,14 @@ impl Scrape {
             .map_or(Ok(()), |token| token.read().map(drop))
     }
 
+    /// Whether something listens there.
+    ///
+    /// # Errors
+    /// Nothing does; in one clause.
+    pub fn reach(&self) -> Result<(), String> {
+        self.origin.reach(ANSWER_LIMIT)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

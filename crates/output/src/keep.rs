@@ -1,5 +1,5 @@
-//! Keeping a run of a command. Nothing that goes wrong with the store is worth a
-//! measurement: a warning says so, and the run goes on.
+//! Keeping a run of a command. The store is opened before the run, so that an unusable store costs no
+//! measurement. If it fails after the run, the error comes last and names a file that has the result.
 
 use std::path::Path;
 
@@ -8,65 +8,82 @@ use pgdyno_model::{Failure, Outcome};
 use pgdyno_store::{Store, TrialWriter, place};
 
 /// A run that is kept, or not.
-pub struct Keep(Option<TrialWriter>);
+pub struct Keep {
+    store: Option<Store>,
+    writer: Option<TrialWriter>,
+}
 
 impl Keep {
     /// In the store at this path, or where the environment says; `None`: not asked for.
-    pub fn begin(store: Option<Option<&Path>>, header: impl FnOnce() -> TrialHeader) -> Self {
-        Self(store.and_then(|path| {
-            told(
-                place::path(path)
-                    .and_then(|path| Store::open(&path))
-                    .and_then(|store| store.begin(&header())),
-            )
-        }))
+    ///
+    /// # Errors
+    /// The store cannot be opened or written.
+    pub fn open(store: Option<Option<&Path>>) -> Result<Self, Failure> {
+        let open = |path| {
+            let store = Store::open(&place::path(path)?)?;
+            store.check_writable()?;
+            Ok(store)
+        };
+        Ok(Self {
+            store: store.map(open).transpose()?,
+            writer: None,
+        })
+    }
+
+    /// The run is about to begin.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn begin(mut self, header: impl FnOnce() -> TrialHeader) -> Result<Self, Failure> {
+        if let Some(store) = &self.store {
+            self.writer = Some(store.begin(&header())?);
+        }
+        Ok(self)
     }
 
     /// What watches the run for the store.
     pub fn observer(&mut self) -> &mut Option<TrialWriter> {
-        &mut self.0
+        &mut self.writer
     }
 
     /// It is over; gives the trial's number when it is kept.
-    pub fn finish(self, outcome: &Outcome) -> Option<i64> {
-        let writer = self.0?;
+    ///
+    /// # Errors
+    /// It is not kept: [`crate::rescued`] writes its result elsewhere, after everything else is printed.
+    pub fn finish(self, outcome: &Outcome) -> Result<Option<i64>, Failure> {
+        let Some(writer) = self.writer else {
+            return Ok(None);
+        };
         let number = writer.number();
-        told(writer.finish(outcome)).map(|()| number)
+        writer.finish(outcome)?;
+        Ok(Some(number))
     }
 
     /// It came to nothing, because of this.
     pub fn end_with(self, failure: &Failure) {
-        if let Some(writer) = self.0 {
-            told(writer.end_with(failure));
+        if let Some(writer) = self.writer {
+            warn_of(writer.end_with(failure));
         }
     }
 
     /// It came to nothing, for this reason.
     pub fn fail(self, reason: &str) {
-        if let Some(writer) = self.0 {
-            told(writer.fail(reason));
+        if let Some(writer) = self.writer {
+            warn_of(writer.fail(reason));
         }
     }
 
     /// Somebody stopped it before it came to anything.
     pub fn abort(self, reason: &str) {
-        if let Some(writer) = self.0 {
-            told(writer.abort(reason));
+        if let Some(writer) = self.writer {
+            warn_of(writer.abort(reason));
         }
     }
 }
 
-fn told<T>(result: Result<T, Failure>) -> Option<T> {
-    let failure = match result {
-        Ok(value) => return Some(value),
-        Err(failure) => failure,
-    };
-    crate::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
-    for detail in &failure.details {
-        crate::remark!("pgdyno: detail: {detail}");
+/// A warning is enough: there is no result to lose, and the failure itself is printed anyway.
+fn warn_of(result: Result<(), Failure>) {
+    if let Err(failure) = result {
+        crate::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
     }
-    for hint in &failure.hints {
-        crate::remark!("pgdyno: hint: {hint}");
-    }
-    None
 }

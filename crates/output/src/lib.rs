@@ -6,6 +6,7 @@
 mod json;
 mod keep;
 mod loading;
+mod rescue;
 mod run;
 mod store_args;
 mod verbosity;
@@ -16,6 +17,7 @@ use std::io::{self, ErrorKind, Write};
 pub use json::{JsonArg, Lines, Sink, sorted};
 pub use keep::Keep;
 pub use loading::Loading;
+pub use rescue::rescued;
 pub use run::Ran;
 pub use store_args::StoreArgs;
 pub use verbosity::Verbosity;

@@ -9,14 +9,14 @@ use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::Trial;
 
-use crate::{Keep, Sink, remark, width, write_answer};
+use crate::{Keep, Sink, remark, rescued, width, write_answer};
 
 /// A trial that was run.
 pub struct Ran {
     /// What came of it.
     pub outcome: Outcome,
-    /// The number that it is kept by.
-    pub number: Option<i64>,
+    /// The number that it is kept by, if it was to be kept.
+    kept: Result<Option<i64>, Failure>,
 }
 
 impl Ran {
@@ -39,7 +39,7 @@ impl Ran {
         drop(end);
         match outcome {
             Ok(outcome) => Ok(Self {
-                number: keep.finish(&outcome),
+                kept: keep.finish(&outcome),
                 outcome,
             }),
             Err(failure) => {
@@ -67,22 +67,45 @@ impl Ran {
 
     /// Says by which number it is kept, if it is.
     pub fn say_where(&self) {
-        if let Some(number) = self.number {
+        if let Ok(Some(number)) = self.kept {
             remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
         }
     }
 
-    /// What it comes to for the shell.
-    pub fn exit(&self, interrupts: &Interrupts) -> Exit {
-        let recording = &self.outcome.recording;
-        if recording.end == End::Interrupted {
-            Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
-        } else if recording.clients.disconnected > 0 {
-            Exit::Connection
-        } else if recording.clients.aborted > 0 {
-            Exit::Failed
-        } else {
-            Exit::Ok
+    /// What came of it, after everything is printed.
+    ///
+    /// # Errors
+    /// It could not be kept; names the file that has the complete result.
+    pub fn kept(self) -> Result<Outcome, Failure> {
+        match self.kept {
+            Ok(_) => Ok(self.outcome),
+            Err(failure) => Err(rescued(failure, &documents::whole(&self.outcome))),
         }
+    }
+
+    /// The exit of a command that has printed everything.
+    ///
+    /// # Errors
+    /// As [`Ran::kept`], with the exit code of the run unless that is 0.
+    pub fn exit(self, interrupts: &Interrupts) -> Result<Exit, Failure> {
+        let exit = exit(&self.outcome, interrupts);
+        match self.kept() {
+            Ok(_) => Ok(exit),
+            Err(failure) if exit == Exit::Ok => Err(failure),
+            Err(failure) => Err(Failure { exit, ..failure }),
+        }
+    }
+}
+
+fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
+    let recording = &outcome.recording;
+    if recording.end == End::Interrupted {
+        Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
+    } else if recording.has_lost_server() {
+        Exit::Connection
+    } else if recording.clients.aborted > 0 {
+        Exit::Failed
+    } else {
+        Exit::Ok
     }
 }

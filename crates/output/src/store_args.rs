@@ -7,6 +7,8 @@ use clap::Args;
 use pgdyno_model::Failure;
 use pgdyno_store::{Store, place};
 
+use crate::Keep;
+
 /// The notebook's options.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StoreArgs {
@@ -23,6 +25,15 @@ impl StoreArgs {
     /// There is none, or it cannot be used.
     pub fn existing(&self) -> Result<Store, Failure> {
         Store::existing(&place::path(self.store.as_deref())?)
+    }
+
+    /// Where a run is kept; nowhere with `--no-store`.
+    ///
+    /// # Errors
+    /// The store cannot be opened or written.
+    pub fn keep(&self, no_store: bool) -> Result<Keep, Failure> {
+        let store = (!no_store).then_some(self.store.as_deref());
+        Keep::open(store).map_err(|failure| failure.hint("or do not keep the run: --no-store"))
     }
 
     /// The store, made when there is none.

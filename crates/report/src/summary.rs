@@ -139,11 +139,28 @@ fn totals(run: &Run) -> String {
             run.clients.total
         );
     }
+    if run.outages.unended > 0 {
+        text += &format!(
+            "SERVER LOST: {} of {} clients had no connection when the run ended\n",
+            run.outages.unended, run.clients.total
+        );
+    }
     text += &format!(
         "goodput      {goodput} transactions/s ({} committed in {})\n",
         figures::count(counts.committed),
         figures::seconds(measured.elapsed_us as f64 / 1e6)
     );
+    if let Some(connected) = run.outages.connected_goodput_per_s
+        && run.outages.unended > 0
+    {
+        let share = run.outages.share.unwrap_or_default();
+        text += &format!(
+            "             {} transactions/s while connected (clients had no connection for {} of \
+             their time)\n",
+            figures::rate(connected),
+            figures::share(share)
+        );
+    }
     let others = [
         ("failed", counts.failed),
         ("unknown", counts.unknown),

@@ -1,6 +1,6 @@
 //! The command line as it may be kept: what was typed, ready to be typed again, without secrets.
 
-use pgdyno_model::spec::secret::without_secrets;
+use pgdyno_model::spec::secret::{MASK, word_kept};
 
 /// That of this process.
 pub fn of_process() -> String {
@@ -20,7 +20,7 @@ fn kept(arguments: &[String]) -> String {
         let text = if is_password {
             MASK.to_owned()
         } else {
-            without_secrets(word, Some(MASK))
+            word_kept(word)
         };
         is_password = !is_password && word == "--password";
         quoted(&text)
@@ -28,9 +28,6 @@ fn kept(arguments: &[String]) -> String {
     let words = std::iter::once(quoted(program)).chain(words);
     words.collect::<Vec<_>>().join(" ")
 }
-
-/// What stands in a password's place.
-const MASK: &str = "***";
 
 /// As a POSIX shell reads it back.
 pub fn quoted(word: &str) -> String {
@@ -75,5 +72,13 @@ mod tests {
         let kept = kept_of(&["workload", "run", "--password", "s3cret", "x"]);
         assert!(kept.starts_with("workload run --password "), "{kept}");
         assert!(kept.ends_with(" x") && !kept.contains("s3cret"), "{kept}");
+    }
+
+    #[test]
+    fn secrets_among_variables_are_not_kept() {
+        assert_eq!(
+            kept_of(&["pgbench", "-D", "token=s3", "-Dscale=2", "bench"]),
+            "pgbench -D 'token=***' -Dscale=2 bench"
+        );
     }
 }

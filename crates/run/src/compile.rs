@@ -6,21 +6,27 @@ use pgdyno_model::Failure;
 use pgdyno_script::{Language, Names, Slot};
 use pgdyno_workload::mix::WeightedScript;
 
+use super::shell;
+
 /// The scripts, ready to be run, with the names of their variables.
 ///
 /// # Errors
-/// A script with an error, told with its file, or one that cannot be sent in this mode or retried in
-/// this way.
+/// A script with an error (names its file), one that cannot be sent in this mode or retried in this
+/// way, or one that runs programs if it may not.
 pub fn compile(
     scripts: &[WeightedScript],
     mode: QueryMode,
     retry: Retry,
+    allows_shell: bool,
 ) -> Result<(Vec<Script>, Names), Failure> {
     let mut names = Names::new();
     let mut parsed = Vec::new();
     for script in scripts {
         let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
         let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
+        if !allows_shell {
+            shell::refuse(&text, &script.file)?;
+        }
         // Mistakes are told by file, results by name.
         text.name.clone_from(&script.name);
         parsed.push((text, u64::from(script.weight)));

@@ -24,7 +24,7 @@ pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
         note: None,
         workload: prepared.workload.name.clone(),
         pack_sha256: pack.map(|pack| pack.content_hash()),
-        variables: prepared.variables.clone(),
+        variables: prepared.variables_kept(),
         target: prepared.target.title.clone(),
         target_kind: prepared.target.kind,
         facts: prepared.facts.clone(),

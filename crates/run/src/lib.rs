@@ -16,6 +16,7 @@ pub mod prepare;
 pub mod reset;
 pub mod retries;
 pub mod settings;
+mod shell;
 pub mod trial;
 pub mod validity;
 pub mod warmup;

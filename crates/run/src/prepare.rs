@@ -18,6 +18,7 @@ use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
 use pgdyno_model::document::{EndedBy, Facts, Steadiness, WarmupEnd};
 use pgdyno_model::observed::Observed;
+use pgdyno_model::spec::secret;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
 use pgdyno_workload::contention::FewRows;
 use pgdyno_workload::loader::{self, Watch};
@@ -70,7 +71,7 @@ pub struct Checked {
 /// A workload that is not there, a script with a mistake, a parameter that the pack does not have.
 pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let mix = asked.mix.as_deref();
-    let mut workload = resolve::workload(&asked.workload, mix).map_err(Failure::new)?;
+    let mut workload = resolve::workload(&asked.workload, mix)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
@@ -84,7 +85,9 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     };
     if let Some(pack) = &workload.pack {
         let values = with_clients(&chosen.or_defaults(pack), asked);
-        workload.make(&values).map_err(usage)?;
+        // A need that cannot be computed is a mistake of the parameters; anything else, of the pack.
+        pack.needs(mix, &values).map_err(usage)?;
+        workload.make(&values).map_err(Failure::new)?;
         refuse(&workload, None, &chosen, &values)?;
     }
     let (scripts, names) = compiled(&workload, asked)?;
@@ -141,7 +144,8 @@ fn with_clients(values: &BTreeMap<String, String>, asked: &TrialSpec) -> BTreeMa
 fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Names), Failure> {
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
-    compile(&workload.scripts, mode, asked.retry.retry())
+    let retry = asked.retry.retry();
+    compile(&workload.scripts, mode, retry, asked.allow_shell)
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -347,6 +351,14 @@ fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
 }
 
 impl Prepared {
+    /// The variables with secrets masked, to be kept and shown.
+    pub fn variables_kept(&self) -> BTreeMap<String, String> {
+        let variables = self.variables.iter();
+        variables
+            .map(|(name, value)| (name.clone(), secret::kept(name, value).to_owned()))
+            .collect()
+    }
+
     /// How statements travel.
     pub fn query_mode(&self) -> QueryMode {
         let first = self.scripts.first();
@@ -420,6 +432,9 @@ impl Prepared {
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
             threads: recording.map_or(&[], |r| &r.threads),
+            lost_server: recording
+                .filter(|r| r.outages.unended > 0)
+                .map(|r| (r.outages.unended, r.outage_share().unwrap_or_default())),
             courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,

@@ -106,7 +106,7 @@ impl Trial {
                 .pack
                 .as_ref()
                 .map(|pack| pack.content_hash()),
-            variables: prepared.variables.clone().into_iter().collect(),
+            variables: prepared.variables_kept().into_iter().collect(),
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),

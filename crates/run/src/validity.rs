@@ -49,6 +49,9 @@ pub struct Situation<'a> {
     pub mismatches: &'a [Mismatch],
     /// What each of pgdyno's threads used.
     pub threads: &'a [ThreadUse],
+    /// Clients without a connection when the run ended, with the share of all clients' time that was
+    /// without one.
+    pub lost_server: Option<(u64, f64)>,
     /// What the measured seconds tell.
     pub courses: &'a [Steadiness],
     /// A warm-up that came to its limit, with its length in microseconds.
@@ -62,6 +65,7 @@ pub struct Situation<'a> {
 /// All notes on a run, the gravest first.
 pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
+    notes.extend(s.lost_server.map(|lost| lost_server(lost, s.clients)));
     notes.extend(s.few_rows.iter().map(|t| few_rows(t, s.clients)));
     notes.extend(s.mismatches.iter().map(mismatch));
     notes.extend(limiting(s.threads).map(client_bound));
@@ -81,6 +85,19 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
     notes
+}
+
+fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
+    Note::new(
+        "server-lost",
+        Severity::Serious,
+        format!(
+            "the server was lost and did not come back: {without} of {clients} clients had no \
+             connection when the run ended; clients had no connection for {} of their time",
+            text::share(share)
+        ),
+        "find out in the server's log why it went away, and measure again",
+    )
 }
 
 /// What there is to note of the storage layer's account.

@@ -294,7 +294,9 @@ fn connecting(connection: &Connection, number: i64, recording: &Recording) -> ru
         whole(connections.latencies.count()),
     ];
     row.extend(packed::columns(Some(&connections.latencies.pack())));
-    row.extend([outages.count, outages.unended, outages.attempts].map(whole));
+    let counted = [outages.count, outages.unended, outages.attempts];
+    row.extend(counted.map(whole));
+    row.push(whole(outages.measured_us));
     row.extend(packed::columns(Some(&outages.lengths.pack())));
     let places = vec!["?"; row.len()].join(", ");
     let sql = format!("INSERT INTO connecting VALUES ({places})");

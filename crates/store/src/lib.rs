@@ -65,13 +65,8 @@ impl Store {
     /// The file is no store, is of a newer pgdyno, or cannot be written.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let opening = Opening::begin();
-        if opening.look(path)? == Found::Nothing
-            && let Some(parent) = path.parent()
-        {
-            std::fs::create_dir_all(parent).map_err(|e| {
-                let parent = parent.display();
-                Failure::new(format!("cannot create {parent} for the store: {e}"))
-            })?;
+        if opening.look(path)? == Found::Nothing {
+            place::create(path)?;
         }
         Self::connect(opening, path, OpenFlags::SQLITE_OPEN_CREATE)
     }
@@ -119,6 +114,21 @@ impl Store {
         // The file is synced when trials end, and by nobody else: another trial may be running.
         let pragmas = "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;";
         connection.execute_batch(pragmas).map_err(|e| failed(&e))
+    }
+
+    /// Checks that it can be written, by writing a page with the content that it already has.
+    ///
+    /// # Errors
+    /// It is read-only, or its disk is full.
+    pub fn check_writable(&self) -> Result<(), Failure> {
+        let version = schema::VERSION;
+        // No need to sync: the end of a trial does.
+        let same = format!(
+            "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; PRAGMA user_version = {version}; COMMIT; \
+             PRAGMA synchronous = NORMAL"
+        );
+        let written = self.connection.execute_batch(&same);
+        written.map_err(self.failed("cannot write to"))
     }
 
     /// Where it is.

@@ -188,7 +188,7 @@ impl Store {
     fn connecting(&self, number: i64) -> rusqlite::Result<(Connections, Outages)> {
         let found = self.connection.query_row(
             "SELECT initial_us, latency_sum_us, latency_sum_squares_us2, latency_max_us, \
-             latency_histogram, outages, outages_unended, outage_attempts, outage_sum_us, \
+             latency_histogram, outages, outages_unended, outage_attempts, outage_measured_us, outage_sum_us, \
              outage_sum_squares_us2, outage_max_us, outage_histogram \
              FROM connecting WHERE trial = ?",
             [number],
@@ -201,7 +201,8 @@ impl Store {
                     count: row.get(5)?,
                     unended: row.get(6)?,
                     attempts: row.get(7)?,
-                    lengths: packed::read_latencies(row, 8)?,
+                    measured_us: row.get(8)?,
+                    lengths: packed::read_latencies(row, 9)?,
                 };
                 Ok((connections, outages))
             },

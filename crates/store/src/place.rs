@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -109,7 +109,10 @@ fn look(path: &Path) -> Result<Found, Failure> {
     let read = File::open(path).and_then(|file| file.take(100).read_to_end(&mut header));
     match read {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(e) => return Err(Failure::new(format!("cannot read the store {place}: {e}"))),
+        Err(e) => {
+            let text = format!("cannot read the store {place}: {e}");
+            return Err(Failure::new(text).hint("name another file with --store or PGDYNO_STORE"));
+        }
         Ok(0) => return Ok(Found::Nothing),
         Ok(_) => {}
     }
@@ -126,6 +129,30 @@ fn look(path: &Path) -> Result<Found, Failure> {
         .hint("name another file with --store or PGDYNO_STORE, or move this one away"));
     }
     Err(no_store(path))
+}
+
+/// Creates an empty file that only its user can read, if there is none: results reveal much about a
+/// server. SQLite gives its journals the same mode. The mode of an existing file is not changed.
+///
+/// # Errors
+/// It or its folder cannot be created.
+pub fn create(path: &Path) -> Result<(), Failure> {
+    let failed = |what: &Path, e: &io::Error| {
+        Failure::new(format!(
+            "cannot create {} for the store: {e}",
+            what.display()
+        ))
+        .hint("name another file with --store or PGDYNO_STORE")
+    };
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(|e| failed(parent, &e))?;
+    }
+    let mut options = OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(failed(path, &e)),
+        _ => Ok(()),
+    }
 }
 
 /// It is another program's.

@@ -259,6 +259,7 @@ CREATE TABLE connecting (
     outages     INTEGER NOT NULL,
     outages_unended INTEGER NOT NULL,
     outage_attempts INTEGER NOT NULL,
+    outage_measured_us INTEGER NOT NULL,
     outage_sum_us INTEGER NOT NULL,
     outage_sum_squares_us2 TEXT NOT NULL,
     outage_max_us INTEGER NOT NULL,

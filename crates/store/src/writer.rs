@@ -97,8 +97,14 @@ impl TrialWriter {
     /// written.
     pub fn finish(mut self, outcome: &Outcome) -> Result<(), Failure> {
         let mut desk = self.close()?;
-        desk.flush(true)?;
-        desk.store.end(desk.number, outcome)
+        let written = desk.flush(true);
+        let written = written.and_then(|()| desk.store.end(desk.number, outcome));
+        written.inspect_err(|failure| {
+            // A reason takes less space than a result. If there is not even space for it, the next
+            // pgdyno finds a trial whose process is gone.
+            let reason = format!("its result could not be kept: {}", failure.message);
+            let _ = desk.store.end_early(desk.number, State::Aborted, &reason);
+        })
     }
 
     /// The trial came to nothing, because of this.

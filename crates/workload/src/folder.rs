@@ -37,6 +37,7 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
     if !path.is_dir() {
         return Err(fail(path, "there is no such folder".to_owned()));
     }
+    let root = fs::canonicalize(path).map_err(|e| fail(path, e.to_string()))?;
     let mut files = BTreeMap::new();
     let entries = fs::read_dir(path).map_err(|e| fail(path, e.to_string()))?;
     for entry in entries {
@@ -51,6 +52,16 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
         );
         if name.starts_with('.') || !wanted || !file.is_file() {
             continue;
+        }
+        // Otherwise a pack from elsewhere could send any file of this host to the server.
+        let real = fs::canonicalize(&file).map_err(|e| fail(&file, e.to_string()))?;
+        if !real.starts_with(&root) {
+            let text = format!(
+                "it is a link that leads out of the pack's folder, to {}: copy the file there \
+                 instead",
+                real.display()
+            );
+            return Err(fail(&file, text));
         }
         let size = file
             .metadata()
@@ -109,6 +120,33 @@ mod tests {
             ["a.sql", "pack.toml"]
         );
         assert_eq!(pack.tables_pack().name(), "tpcb");
+    }
+
+    #[test]
+    fn links_are_followed_only_within_the_folder() {
+        let elsewhere = folder(&[("other.sql", "SELECT 'not yours';")]);
+        let pack =
+            "name='x'\nsummary='s'\nscript=[{name='a',file='a.sql'},{name='b',file='b.sql'}]";
+        let dir = folder(&[("pack.toml", pack), ("a.sql", "SELECT 1;")]);
+        let link = |to: &Path, name: &str| {
+            let _ = fs::remove_file(dir.path().join(name));
+            std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+        };
+        link(Path::new("a.sql"), "b.sql");
+        let pack = find(dir.path().to_str().unwrap()).unwrap();
+        assert_eq!(pack.files["b.sql"], "SELECT 1;");
+        // The folder itself may be reached by a link.
+        let outer = tempfile::tempdir().unwrap();
+        let alias = outer.path().join("alias");
+        std::os::unix::fs::symlink(dir.path(), &alias).unwrap();
+        find(alias.to_str().unwrap()).unwrap();
+        link(&elsewhere.path().join("other.sql"), "b.sql");
+        let e = find(dir.path().to_str().unwrap()).unwrap_err().to_string();
+        assert!(
+            e.contains("b.sql: it is a link that leads out of the pack's folder, to ")
+                && e.contains("other.sql: copy the file there instead"),
+            "{e}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::mix::WeightedScript;
 use super::needs::Needs;
 use super::pack::Pack;
 use super::{folder, script_files, shipped};
+use pgdyno_model::{Exit, Failure};
 
 /// What is to be run, wherever it came from.
 #[derive(Debug, Clone)]
@@ -33,14 +34,30 @@ pub fn pack(name: &str) -> Result<Pack, ManifestError> {
     }
 }
 
+/// The same for a name that was typed.
+///
+/// # Errors
+/// No pack has this name ([`Exit::Usage`]), or it has a mistake.
+pub fn typed_pack(name: &str) -> Result<Pack, Failure> {
+    let exit = match shipped::exists(name) || folder::exists(name) {
+        true => Exit::Failed,
+        false => Exit::Usage,
+    };
+    pack(name).map_err(|e| Failure::with(exit, e.to_string()))
+}
+
 /// Reads `WORKLOAD` or `SCRIPT[@WEIGHT]…`. A pack's scripts are still to be made
 /// ([`Workload::make`]): that depends on the parameters.
-pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> {
+///
+/// # Errors
+/// No workload has this name ([`Exit::Usage`]), or it has a mistake.
+pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure> {
+    let usage = |text| Failure::with(Exit::Usage, text);
     if let [name] = args
         && (shipped::exists(name) || folder::exists(name))
     {
-        let pack = pack(name).map_err(|e| e.to_string())?;
-        mix.map(|name| pack.mix(name)).transpose()?;
+        let pack = typed_pack(name)?;
+        mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;
         return Ok(Workload {
             name: pack.name().to_owned(),
             pack: Some(pack),
@@ -52,20 +69,20 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
     for arg in args {
         let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
         if shipped::exists(name) || folder::exists(name) {
-            return Err(if args.len() == 1 {
+            return Err(usage(if args.len() == 1 {
                 format!("{arg}: a pack has no weight; weights are for script files")
             } else {
                 format!(
                     "{name} is a pack, and a pack runs by itself: copy it out (pgdyno pack show \
                      {name} --to DIR) and add the other scripts to it, or name the scripts' files"
                 )
-            });
+            }));
         }
     }
     if let Some(mix) = mix {
-        return Err(format!(
+        return Err(usage(format!(
             "--mix {mix}: only packs have mixes; script files take FILE@WEIGHT"
-        ));
+        )));
     }
     // A bare word was meant as a pack's name.
     if let [name] = args
@@ -73,11 +90,11 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, String> 
         && name != "-"
         && !std::path::Path::new(name).exists()
     {
-        return Err(match shipped::find(name) {
+        return Err(usage(match shipped::find(name) {
             Err(e) => e.to_string(),
             // Not reached: the name was looked for above.
             Ok(_) => format!("{name}: neither a pack nor a file"),
-        });
+        }));
     }
     Ok(Workload {
         name: args.join(" "),
@@ -111,11 +128,12 @@ mod tests {
     use super::*;
     use crate::params::Params;
 
-    fn get(args: &[&str], mix: Option<&str>) -> Result<Workload, String> {
+    fn get(args: &[&str], mix: Option<&str>) -> Result<Workload, Failure> {
         let args: Vec<_> = args.iter().map(|s| s.to_string()).collect();
         let mut workload = workload(&args, mix)?;
         if let Some(pack) = workload.pack.clone() {
-            workload.make(&Params::values_of(&pack, mix)?)?;
+            let values = Params::values_of(&pack, mix).map_err(Failure::new)?;
+            workload.make(&values).map_err(Failure::new)?;
         }
         Ok(workload)
     }
@@ -148,7 +166,8 @@ mod tests {
             ),
         ] {
             let e = get(args, mix).unwrap_err();
-            assert!(e.contains(want), "{args:?}: {e}");
+            assert_eq!(e.exit, Exit::Usage);
+            assert!(e.message.contains(want), "{args:?}: {e}");
         }
     }
 }

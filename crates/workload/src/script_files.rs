@@ -5,28 +5,35 @@ use std::fs;
 use std::io::{self, Read};
 
 use super::mix::{MAX_SCRIPTS, WeightedScript};
+use pgdyno_model::{Exit, Failure};
 
 /// Scripts of the native commands may be so long: some 100,000 statements.
 pub const SCRIPT_MIB_MAX: u64 = 16;
 
 /// Reads `FILE[@WEIGHT]` arguments in their order.
-pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, String> {
+///
+/// # Errors
+/// A file that cannot be read or an invalid weight ([`Exit::Usage`]); a file that is too long or no text.
+pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
+    let usage = |text| Failure::with(Exit::Usage, text);
     if args.len() > MAX_SCRIPTS {
-        return Err(format!("at most {MAX_SCRIPTS} SQL scripts are allowed"));
+        let text = format!("at most {MAX_SCRIPTS} SQL scripts are allowed");
+        return Err(usage(text));
     }
     let scripts = args
         .iter()
         .map(|arg| {
-            let (file, weight) = split_weight(arg)?;
+            let (file, weight) = split_weight(arg).map_err(usage)?;
+            let bytes = bytes(file, SCRIPT_MIB_MAX)?;
             Ok(WeightedScript::plain(
                 file,
-                text(file, SCRIPT_MIB_MAX)?,
+                utf8(file, bytes).map_err(Failure::new)?,
                 weight,
             ))
         })
-        .collect::<Result<Vec<_>, String>>()?;
+        .collect::<Result<Vec<_>, Failure>>()?;
     if scripts.iter().all(|s| s.weight == 0) {
-        return Err("total script weight must not be zero".to_owned());
+        return Err(usage("total script weight must not be zero".to_owned()));
     }
     Ok(scripts)
 }
@@ -53,24 +60,35 @@ pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
 /// # Errors
 /// It cannot be read, is longer (a device or a pipe may have no end), or is not UTF-8.
 pub fn text(file: &str, mib_max: u64) -> Result<String, String> {
+    let bytes = bytes(file, mib_max).map_err(|failure| failure.message)?;
+    utf8(file, bytes)
+}
+
+/// The bytes of a script file: one that cannot be read is a usage error, one that is too long is not.
+fn bytes(file: &str, mib_max: u64) -> Result<Vec<u8>, Failure> {
+    let usage = |text| Failure::with(Exit::Usage, text);
     let bytes_max = mib_max << 20;
-    let unreadable = |e| format!("could not read file \"{file}\": {}", reason(&e));
+    let unreadable = |e| usage(format!("could not read file \"{file}\": {}", reason(&e)));
     let mut bytes = Vec::new();
     if file == "-" {
         let mut stdin = io::stdin().take(bytes_max + 1);
         stdin.read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
-        let opened = fs::File::open(file)
-            .map_err(|e| format!("could not open file \"{file}\": {}", reason(&e)))?;
+        let closed = |e| usage(format!("could not open file \"{file}\": {}", reason(&e)));
+        let opened = fs::File::open(file).map_err(closed)?;
         let mut limited = opened.take(bytes_max + 1);
         limited.read_to_end(&mut bytes).map_err(unreadable)?;
     }
     if bytes.len() as u64 > bytes_max {
-        return Err(format!(
+        return Err(Failure::new(format!(
             "could not read file \"{file}\": it is longer than {mib_max} MiB, the most that a script \
              may have; split it into several scripts"
-        ));
+        )));
     }
+    Ok(bytes)
+}
+
+fn utf8(file: &str, bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|e| {
         format!(
             "could not read file \"{file}\": byte {} is not UTF-8",
@@ -127,23 +145,25 @@ mod tests {
         assert_eq!((got[0].weight, got[1].weight), (2, 1));
         assert_eq!(got[0].text, "SELECT 1;");
         assert_eq!(
-            read(&[format!("{a}@0")]).unwrap_err(),
+            read(&[format!("{a}@0")]).unwrap_err().message,
             "total script weight must not be zero"
         );
         assert_eq!(
-            read(&vec![a.to_owned(); 129]).unwrap_err(),
+            read(&vec![a.to_owned(); 129]).unwrap_err().message,
             "at most 128 SQL scripts are allowed"
         );
         fs::write(a, b"SELECT \xff").unwrap();
         let e = read(&[a.to_owned()]).unwrap_err();
-        assert!(e.ends_with("byte 8 is not UTF-8"), "{e}");
+        assert!(e.message.ends_with("byte 8 is not UTF-8"), "{e}");
+        assert_eq!(e.exit, Exit::Failed);
     }
 
     #[test]
     fn a_script_without_end_is_refused() {
         let e = read(&["/dev/zero".to_owned()]).unwrap_err();
+        assert_eq!(e.exit, Exit::Failed);
         assert_eq!(
-            e,
+            e.message,
             "could not read file \"/dev/zero\": it is longer than 16 MiB, the most that a script may \
              have; split it into several scripts"
         );
@@ -158,8 +178,10 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_named() {
+        let e = read(&["/nowhere.sql@2".to_owned()]).unwrap_err();
+        assert_eq!(e.exit, Exit::Usage);
         assert_eq!(
-            read(&["/nowhere.sql@2".to_owned()]).unwrap_err(),
+            e.message,
             "could not open file \"/nowhere.sql\": No such file or directory"
         );
     }

@@ -35,6 +35,13 @@ enum Resume {
     Begin,
 }
 
+impl Outage {
+    /// It is over: the client is connected again, or ends without.
+    pub(super) fn book<I: Io>(&self, cx: &mut Context<'_, I>, is_connected: bool) {
+        cx.recorder.outage_over(self.begun, cx.now, is_connected);
+    }
+}
+
 impl Client {
     /// The connection is gone; `words` says how. What was under way is booked, and the client
     /// connects again.
@@ -135,7 +142,7 @@ impl Client {
             return;
         };
         let length = cx.now.saturating_sub(outage.begun);
-        cx.recorder.outage_over(Some(length));
+        outage.book(cx, true);
         let attempts = match outage.attempts {
             1 => "1 attempt".to_owned(),
             attempts => format!("{attempts} attempts"),

@@ -274,11 +274,18 @@ impl Recorder {
         self.outages.attempts += 1;
     }
 
-    /// Books that an outage is over after so long, or that it is not when its client ends.
-    pub(crate) fn outage_over(&mut self, length: Option<Nanos>) {
-        match length {
-            Some(length) => self.outages.lengths.record(micros(length)),
-            None => self.outages.unended += 1,
+    /// Books that an outage which began at `begun` is over at `now`: the client is connected again,
+    /// or ends without.
+    pub(crate) fn outage_over(&mut self, begun: Nanos, now: Nanos, is_connected: bool) {
+        if is_connected {
+            let length = now.saturating_sub(begun);
+            self.outages.lengths.record(micros(length));
+        } else {
+            self.outages.unended += 1;
+        }
+        if !self.interval.warmup {
+            let begun = begun.max(self.phase_begin);
+            self.outages.measured_us += micros(now.saturating_sub(begun));
         }
     }
 

@@ -225,7 +225,7 @@ pub struct Connections {
     pub latencies: Latencies,
 }
 
-/// Connections that were lost, or not to be had, and made again
+/// Connections that were lost, or not to be had, and what became of them
 /// ([`crate::OnConnectionLoss::Reconnect`]).
 #[derive(Clone, Debug, Default)]
 pub struct Outages {
@@ -237,6 +237,25 @@ pub struct Outages {
     pub unended: u64,
     /// Attempts to connect during all outages.
     pub attempts: u64,
+    /// How long clients were without a connection while it was measured: the sum over all of them,
+    /// in microseconds, those included that had not ended.
+    pub measured_us: u64,
+}
+
+impl Recording {
+    /// The share of their time that clients were without a connection while it was measured, 0 to 1;
+    /// `None` when no connection was lost.
+    pub fn outage_share(&self) -> Option<f64> {
+        let all_us = self.clients.total as f64 * self.measured.elapsed_us as f64;
+        let lost_us = self.outages.measured_us as f64;
+        (all_us > 0.0 && self.outages.count > 0).then(|| (lost_us / all_us).min(1.0))
+    }
+
+    /// Whether clients were without their server when the run ended: they ended for it, or still
+    /// tried to connect again.
+    pub fn has_lost_server(&self) -> bool {
+        self.clients.disconnected > 0 || self.outages.unended > 0
+    }
 }
 
 impl Outages {
@@ -245,6 +264,7 @@ impl Outages {
         self.lengths.merge(&other.lengths);
         self.unended += other.unended;
         self.attempts += other.attempts;
+        self.measured_us += other.measured_us;
     }
 }
 

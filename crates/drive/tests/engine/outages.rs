@@ -252,6 +252,10 @@ fn an_outage_ends_with_the_time_of_the_run_and_when_it_is_stopped() {
         assert_eq!((recording.outages.count, recording.outages.unended), (5, 5));
         assert_eq!(recording.outages.lengths.count(), 0);
         assert!(recording.outages.attempts > 10);
+        // All five lost the server after 1.5 s of 2 s or more.
+        let share = recording.outage_share().unwrap();
+        assert!((0.1..0.7).contains(&share), "{share}");
+        assert!(recording.has_lost_server());
         assert_eq!(recording.clients.aborted, 0);
         let end = if by_time {
             End::Complete

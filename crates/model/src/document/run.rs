@@ -180,11 +180,23 @@ pub struct Outages {
     pub unended: u64,
     /// Attempts to connect during all of them.
     pub attempts: u64,
+    /// The share of their time that clients were without a connection while it was measured, 0 to 1.
+    pub share: Option<f64>,
+    /// Committed transactions a second of the time that clients were connected: goodput, divided by
+    /// the rest of the share.
+    pub connected_goodput_per_s: Option<f64>,
 }
 
-impl From<&record::Outages> for Outages {
-    fn from(outages: &record::Outages) -> Self {
+impl From<&Recording> for Outages {
+    fn from(recording: &Recording) -> Self {
+        let outages = &recording.outages;
+        let share = recording.outage_share();
+        let goodput_per_s = recording.measured.goodput_per_s();
         Self {
+            share,
+            connected_goodput_per_s: share
+                .filter(|share| *share < 1.0)
+                .map(|share| goodput_per_s / (1.0 - share)),
             count: outages.count,
             length: Latency::from(&outages.lengths),
             unended: outages.unended,

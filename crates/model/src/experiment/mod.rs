@@ -20,6 +20,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::spec::secret::{MASK, is_secret_name};
+
 pub use build::{scalar, values};
 pub use reset::{Reset, Vacuum};
 pub use seconds::seconds;
@@ -152,9 +154,39 @@ impl Capacity {
     }
 }
 
+/// Whether a parameter of the workload is named like a secret.
+fn is_secret(name: &str) -> bool {
+    name.strip_prefix("params.").is_some_and(is_secret_name)
+}
+
 impl Experiment {
     /// More trials of each point are a mistake.
     pub const REPEATS_MAX: u32 = 10_000;
+
+    /// The same with secrets among the workload's parameters masked, to be kept.
+    pub fn without_secrets(mut self) -> Experiment {
+        let steps = self.axes.iter_mut().flat_map(|axis| &mut axis.0).flatten();
+        let steps = steps.map(|(name, value)| (&*name, value));
+        for (name, value) in self.fixed.iter_mut().chain(steps) {
+            if is_secret(name) {
+                *value = Value::from(MASK);
+            }
+        }
+        self
+    }
+
+    /// The first secret parameter with several values: afterwards the notebook could not tell which
+    /// one a trial had.
+    pub fn varied_secret(&self) -> Option<&str> {
+        let several = self.axes.iter().filter(|Axis(steps)| steps.len() > 1);
+        several.flat_map(Axis::names).find(|name| is_secret(name))
+    }
+
+    /// Whether it sets this parameter.
+    pub fn gives(&self, name: &str) -> bool {
+        let mut of_axes = self.axes.iter().flat_map(Axis::names);
+        self.fixed.contains_key(name) || of_axes.any(|other| other == name)
+    }
 
     /// An experiment of this name, with nothing chosen: one trial of each point, interleaved.
     pub fn named(name: impl Into<String>) -> Experiment {

@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::POINT_NAME;
-use crate::spec::{OwnSpec, TargetSpec};
+use crate::spec::{OwnSpec, TargetSpec, secret};
 use crate::{Failure, TrialSpec};
 
 /// The rate of a closed loop.
 pub const MAX: &str = "max";
+
+/// The workload's parameters among those of a point.
+const PARAMS: &str = "params";
 
 /// Values by parameter; those of the workload and the server as `params.NAME`, `settings.NAME`.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,9 +90,17 @@ impl Point {
         self.to_json().to_string()
     }
 
-    /// For records: nested as in the file.
+    /// For records: nested as in the file, without secrets.
     pub fn to_json(&self) -> Value {
-        Value::Object(self.nested())
+        let mut nested = self.nested();
+        if let Some(Value::Object(params)) = nested.get_mut(PARAMS) {
+            for (name, value) in params {
+                if secret::is_secret_name(name) {
+                    *value = json!(secret::MASK);
+                }
+            }
+        }
+        Value::Object(nested)
     }
 
     fn nested(&self) -> Map<String, Value> {

@@ -24,6 +24,13 @@ pub fn verdict(recording: &Recording) -> (State, Option<String>) {
         }
         End::AllClientsAborted | End::ClientAborted { .. } => (State::Failed, early()),
         End::Complete if clients.aborted > 0 => (State::Failed, early()),
+        End::Complete if recording.outages.unended > 0 => (
+            State::Failed,
+            Some(format!(
+                "the server was lost: {} of {} clients had no connection when the trial ended",
+                recording.outages.unended, clients.total
+            )),
+        ),
         End::Complete => (State::Complete, None),
     }
 }

@@ -62,6 +62,10 @@ pub struct TrialSpec {
     #[arg(long, value_name = "NAME")]
     pub mix: Option<String>,
 
+    /// Let scripts run any program on this host as the current user (\shell, \setshell)
+    #[arg(long)]
+    pub allow_shell: bool,
+
     /// Concurrent clients, each with its own connection
     /// [default: 1]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -80,7 +80,7 @@ pub enum Wish {
     Auto,
     /// None.
     None,
-    /// Those of these names or groups (`host`, `pg.io`).
+    /// Those of these names or groups (`host`, `pg.waits`).
     List(Vec<String>),
 }
 
@@ -96,7 +96,7 @@ impl FromStr for Wish {
                 Err("auto and none cannot be combined with names".to_owned())
             }
             names if names.iter().any(String::is_empty) => Err(
-                "auto, none, or names of instruments with commas between them: host,pg.io"
+                "auto, none, or names of instruments with commas between them: host,pg.waits"
                     .to_owned(),
             ),
             _ => Ok(Self::List(names)),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Command};
 use serde_json::{Map, Value};
 
+use super::secret::word_kept;
 use super::{ErrorPolicy, ObserveSpec, TargetSpec, TrialSpec, Warmup};
 use crate::text::as_typed;
 
@@ -269,7 +270,7 @@ impl TrialSpec {
         words.extend(
             self.params
                 .iter()
-                .flat_map(|given| ["--param".to_owned(), given.clone()]),
+                .flat_map(|given| ["--param".to_owned(), word_kept(given)]),
         );
         words.extend(self.seed.map(|seed| format!("--seed={seed}")));
         let observe = &self.observe;

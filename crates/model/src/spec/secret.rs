@@ -56,6 +56,57 @@ impl Serialize for Address {
     }
 }
 
+/// Replaces a secret.
+pub const MASK: &str = "***";
+
+/// The value to keep and show: [`MASK`] if the name is that of a secret.
+pub fn kept<'v>(name: &str, value: &'v str) -> &'v str {
+    match is_secret_name(name) {
+        true => MASK,
+        false => value,
+    }
+}
+
+/// Whether a value of this name is probably a secret: a word of the name is or ends with `token`,
+/// `secret`, `password` or the like. `author` and `tokens` are not.
+pub fn is_secret_name(name: &str) -> bool {
+    const ENDS: [&str; 9] = [
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "passphrase",
+        "pwd",
+        "apikey",
+        "auth",
+        "credentials",
+    ];
+    let name = name.to_ascii_lowercase();
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let is_key = words.windows(2).any(|two| two == ["api", "key"]);
+    is_key
+        || words
+            .iter()
+            .any(|word| ENDS.iter().any(|end| word.ends_with(end)))
+}
+
+/// A word of a command line to keep: without passwords in URLs, and without the value of `NAME=VALUE`
+/// if the name is that of a secret, also after an option (`-Dtoken=x`, `--param=token=x`).
+pub fn word_kept(word: &str) -> String {
+    let is_name = |text: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        !text.is_empty() && text.chars().all(is_part)
+    };
+    let mut at = 0;
+    while let Some((name, _)) = word[at..].split_once('=').filter(|(name, _)| is_name(name)) {
+        at += name.len() + 1;
+        if is_secret_name(name) {
+            return format!("{}{MASK}", &word[..at]);
+        }
+    }
+    without_secrets(word, Some(MASK))
+}
+
 /// Whether there is a password in an address, in whichever of libpq's forms.
 pub fn has_password(address: &str) -> bool {
     without_secrets(address, None) != address
@@ -205,6 +256,56 @@ fn value_length(value: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_of_names_that_look_like_secrets_are_masked() {
+        for name in [
+            "token",
+            "API_TOKEN",
+            "authToken",
+            "secret",
+            "client-secret",
+            "secret_id",
+            "password",
+            "db.passwd",
+            "pwd",
+            "api_key",
+            "apiKey",
+            "auth",
+            "oauth",
+            "passphrase",
+            "credentials",
+        ] {
+            assert_eq!(kept(name, "s3"), MASK, "{name}");
+        }
+        for name in [
+            "scale",
+            "author",
+            "tokens",
+            "key",
+            "authority",
+            "passes",
+            "",
+            "=",
+            "api",
+        ] {
+            assert_eq!(kept(name, "s3"), "s3", "{name}");
+        }
+        for (word, want) in [
+            ("token=s3=x", "token=***"),
+            ("-Dtoken=s3", "-Dtoken=***"),
+            ("--param=api_key=s3", "--param=api_key=***"),
+            ("--define=scale=3", "--define=scale=3"),
+            (
+                "--url=postgresql://me:s3@h/d?token=1",
+                "--url=postgresql://me:***@h/d?token=1",
+            ),
+            ("auth=https://me@h/s3", "auth=***"),
+            ("SELECT 1 AS token", "SELECT 1 AS token"),
+        ] {
+            assert_eq!(word_kept(word), want);
+        }
+    }
 
     #[test]
     fn passwords_are_masked_or_cut_out_in_whatever_form_they_are_given() {

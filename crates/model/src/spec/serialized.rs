@@ -77,18 +77,20 @@ pub mod io {
     }
 }
 
-/// `NAME=VALUE` texts as an object; values may be read as any scalar.
+/// `NAME=VALUE` texts as an object, secrets masked; values may be read as any scalar.
 pub mod named {
     use std::collections::BTreeMap;
 
     use serde_json::Value;
 
     use super::*;
+    use crate::spec::secret::kept;
 
     pub fn serialize<S: Serializer>(given: &[String], to: S) -> Result<S::Ok, S::Error> {
         let pairs = given
             .iter()
-            .map(|text| text.split_once('=').unwrap_or((text, "")));
+            .map(|text| text.split_once('=').unwrap_or((text, "")))
+            .map(|(name, value)| (name, kept(name, value)));
         pairs.collect::<BTreeMap<&str, &str>>().serialize(to)
     }
 

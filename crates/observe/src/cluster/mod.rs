@@ -12,6 +12,9 @@ use pgdyno_database::dialect::metrics::{
 };
 use pgdyno_model::observed::{Chapter, Kind, Row};
 
+/// The names of the instruments, each of one kind of page.
+pub const INSTRUMENTS: &[&str] = &["crdb.vars", "yb.master", "yb.tserver", "yb.ysql"];
+
 /// Nodes beyond are left out: each is a request and some fifty figures a second.
 const NODES_MAX: usize = 32;
 

@@ -22,6 +22,15 @@ pub use scout::Scout;
 use super::{Instrument, Scene};
 use pgdyno_model::observed::{Chapter, Gap, Row};
 
+/// The names of its instruments.
+pub const INSTRUMENTS: &[&str] = &[
+    "client",
+    "host.cpu",
+    "host.disk",
+    "host.memory",
+    "host.network",
+];
+
 /// What its instruments give.
 pub const CHAPTERS: [Chapter; 6] = [
     chapter("This host: CPUs", cpu::ROWS),

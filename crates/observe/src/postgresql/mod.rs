@@ -36,6 +36,17 @@ use super::{Instrument, Scene};
 use pgdyno_database::dialect::ServerView;
 use pgdyno_model::observed::Chapter;
 
+/// Their names.
+pub const INSTRUMENTS: &[&str] = &[
+    "pg.counters",
+    "pg.events",
+    "pg.locks",
+    "pg.residency",
+    "pg.sizes",
+    "pg.statements",
+    "pg.waits",
+];
+
 /// How the document lists their series.
 pub const CHAPTERS: [Chapter; 10] = {
     let [database, checkpoints, io, wal, relations] = figures::CHAPTERS;

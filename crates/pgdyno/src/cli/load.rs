@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::pack_args::PackArgs;
 use pgdyno_database::open;
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::{TargetSpec, secret};
 use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::{Verbosity, answer};
 use pgdyno_workload::filling::{Connections, Method};
@@ -62,7 +62,7 @@ pub struct LoadArgs {
 
 /// Runs the command.
 pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let pack = resolve::pack(&args.pack).map_err(|e| Failure::new(e.to_string()))?;
+    let pack = resolve::typed_pack(&args.pack)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let mix = args.mix.as_deref();
     mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;
@@ -107,7 +107,7 @@ fn summary(name: &str, loaded: &Loaded) -> String {
     let values: Vec<_> = loaded
         .variables
         .iter()
-        .map(|(k, v)| format!("{k} = {v}"))
+        .map(|(k, v)| format!("{k} = {}", secret::kept(k, v)))
         .collect();
     let values = if values.is_empty() {
         String::new()

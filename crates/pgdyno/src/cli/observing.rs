@@ -10,6 +10,7 @@ use pgdyno_database::locate::Device;
 use pgdyno_observe::scrape::Scrape;
 use pgdyno_observe::{ObserveOptions, listen, prometheus_export};
 use pgdyno_output::Verbosity;
+use pgdyno_run::experiment::nearest;
 
 /// The same as a trial takes it; from here on others can see it.
 ///
@@ -34,6 +35,24 @@ pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<ObserveOpti
             return Err(wrong(format!("the name {} is used twice", scrape.name())));
         }
         scrapes.push(scrape);
+    }
+    for scrape in &scrapes {
+        // One that answers late or with an error may do better while the trial runs; if nothing
+        // listens, the address is wrong.
+        scrape.reach().map_err(|why| {
+            Failure::new(format!("--scrape {}: {why}", scrape.name()))
+                .hint("start that endpoint, or leave out this --scrape")
+        })?;
+    }
+    if let Err(unknown) = pgdyno_observe::check(&spec.instruments) {
+        let text = format!("--observe: unknown instrument or group {}", unknown.name);
+        let failure = Failure::with(Exit::Usage, text);
+        let known = unknown.known.iter().map(String::as_str);
+        return Err(match nearest(&unknown.name, known) {
+            Some(word) => failure.hint(format!("did you mean {word}?")),
+            None => failure,
+        }
+        .hint(format!("known: {}", unknown.known.join(", "))));
     }
     for name in &spec.disk {
         Device::named(name).map_err(|why| Failure::with(Exit::Usage, format!("--disk: {why}")))?;

@@ -44,7 +44,7 @@ pub fn open(verb: &PackVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
 }
 
 fn find(name: &str) -> Result<Pack, Failure> {
-    resolve::pack(name).map_err(|e| Failure::new(e.to_string()))
+    resolve::typed_pack(name)
 }
 
 fn list(verbose: bool) -> Result<String, Failure> {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::secret::{MASK, is_secret_name};
 use pgdyno_model::{Exit, Failure};
 
 use super::run::{self, ResultArgs};
@@ -15,12 +16,17 @@ Examples:
   pgdyno rerun 12 --url postgresql://me@db2/bench     the same load on another server
   pgdyno rerun 3f2a --tag again                       a trial by its UUID, with a tag
 
-The notebook has no passwords: set PGPASSWORD, a password file, or --url. Workloads and
+The notebook has no secrets. Passwords: set PGPASSWORD, a password file, or --url; secret parameters
+(token, password, …): give --param again. Workloads and
 scripts are read again from where they were.")]
 pub struct RerunArgs {
     /// Its number, or the first characters of its UUID
     #[arg(value_name = "TRIAL")]
     pub trial: String,
+
+    /// Value of a parameter instead of the trial's; required for secrets (repeatable)
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
 
     /// What becomes of the result.
     #[command(flatten)]
@@ -41,8 +47,30 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             .detail(format!("its command: {}", trial.command))
             .hint("type that command again: it names scripts that the notebook does not keep"));
     }
+    spec.params = given(spec.params, &args.params);
+    if let Some(name) = missing_secret(&spec.params) {
+        let text = format!(
+            "the notebook does not have the value of {name}, because it is a secret by its name"
+        );
+        return Err(Failure::with(Exit::Usage, text).hint(format!("--param {name}=VALUE")));
+    }
     spec.target = elsewhere(spec.target, &args.target);
     run::run(spec, &args.result, verbosity)
+}
+
+/// The trial's parameters, replaced by those that were typed.
+fn given(own: Vec<String>, typed: &[String]) -> Vec<String> {
+    let name_of = |text: &str| text.split('=').next().unwrap_or_default().to_owned();
+    let is_typed = |text: &String| typed.iter().any(|other| name_of(other) == name_of(text));
+    let own = own.into_iter().filter(|text| !is_typed(text));
+    own.chain(typed.iter().cloned()).collect()
+}
+
+/// The first parameter whose value is masked.
+fn missing_secret(params: &[String]) -> Option<&str> {
+    let pairs = params.iter().filter_map(|text| text.split_once('='));
+    let mut masked = pairs.filter(|(name, value)| *value == MASK && is_secret_name(name));
+    masked.next().map(|(name, _)| name)
 }
 
 /// The trial's target, but for what was typed: another server replaces it whole.

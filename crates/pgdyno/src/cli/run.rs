@@ -10,7 +10,7 @@ use pgdyno_workload::script_files::split_weight;
 use super::observing::observing;
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
-use pgdyno_output::{JsonArg, Keep, Ran, StoreArgs, Verbosity};
+use pgdyno_output::{JsonArg, Ran, StoreArgs, Verbosity};
 use pgdyno_run::header;
 use pgdyno_run::prepare::{Prepared, prepare};
 use pgdyno_run::trial::Trial;
@@ -93,13 +93,12 @@ fn tag(text: &str) -> Result<String, String> {
 }
 
 impl ResultArgs {
-    fn keep(&self, spec: &TrialSpec, prepared: &Prepared) -> Keep {
-        let store = (!self.no_store).then_some(self.store.store.as_deref());
-        Keep::begin(store, || TrialHeader {
+    fn header(&self, spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
+        TrialHeader {
             tags: self.tag.clone(),
             note: self.note.clone(),
             ..header::header(spec, prepared)
-        })
+        }
     }
 }
 
@@ -126,6 +125,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         observe: observing(&spec.observe, verbosity)?,
         spec: spec.resolved(),
     };
+    let keep = args.store.keep(args.no_store)?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
@@ -134,17 +134,17 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         trial.spec.target.urls = vec![prepared.target.address.clone().into()];
     }
     trial.spec.workload = whole_paths(trial.spec.workload);
-    let keep = args.keep(&trial.spec, &prepared);
+    let keep = keep.begin(|| args.header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
     let mut screen = Screen::new(verbosity);
     let ran = Ran::run(trial, &prepared, keep, &mut screen, since)?;
-    if ran.outcome.recording.clients.disconnected > 0
+    if ran.outcome.recording.has_lost_server()
         && let Some(words) = prepared.target.last_words()
     {
         pgdyno_output::remark!("pgdyno: the server's last words:\n{words}");
     }
     ran.print(json_to, verbosity.quiet)?;
-    Ok(ran.exit(interrupts))
+    ran.exit(interrupts)
 }
 
 /// Scripts and folders by paths that lead there from anywhere, their weights behind them.

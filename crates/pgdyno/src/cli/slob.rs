@@ -199,7 +199,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     match ended.early {
         Some(failure) => Err(target.explain(failure)),
-        None if ended.failed > 0 => Err(Failure::new(format!("{} trials failed", ended.failed))),
+        None if ended.failed > 0 => Err(ended.of_failed()),
         None => Ok(Exit::Ok),
     }
 }

@@ -22,7 +22,7 @@ use pgdyno_output::{JsonArg, StoreArgs, Verbosity, answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
-use pgdyno_run::experiment::plan::Plan;
+use pgdyno_run::experiment::plan::{Plan, check_target};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::toml_text::Source;
 use pgdyno_run::experiment::{parameter, pgbench_tools, presets, reader};
@@ -61,6 +61,10 @@ pub struct SweepArgs {
     /// excluded
     #[arg(long)]
     pub resume: bool,
+
+    /// Accept an experiment with allow_shell: its scripts run programs on this host
+    #[arg(long)]
+    pub allow_shell: bool,
 
     /// The results, one line of JSON per trial when it is over, or with --dry-run the plan.
     #[command(flatten)]
@@ -134,7 +138,7 @@ pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     if args.dry_run {
         let seed = experiment.seed.unwrap_or_else(seed_from_clock);
-        let plan = Plan::new(experiment, &args.target, seed)?;
+        let plan = planned(args, experiment, seed)?;
         return dry_run(args, &plan);
     }
     sweep(args, verbosity, experiment)
@@ -217,6 +221,21 @@ impl Given {
     }
 }
 
+/// The plan. A value that no trial accepts is a mistake in the experiment's file, or in the command line
+/// if there is no file.
+fn planned(args: &SweepArgs, experiment: Experiment, seed: i64) -> Result<Plan, Failure> {
+    check_target(&experiment, &args.target)?;
+    let plan = Plan::new(experiment, &args.target, seed);
+    plan.map_err(|failure| match (failure.exit, &args.file) {
+        (Exit::Usage, Some(file)) => Failure {
+            exit: Exit::Failed,
+            message: format!("{}: {}", file.display(), failure.message),
+            ..failure
+        },
+        _ => failure,
+    })
+}
+
 /// Where a file is, for the paths in it.
 fn folder(path: &Path) -> PathBuf {
     path.parent().map(Path::to_owned).unwrap_or_default()
@@ -247,15 +266,24 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
 
 fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
+    if experiment.gives("allow_shell") && !args.allow_shell {
+        let text = format!(
+            "{} has allow_shell: its scripts run programs on this host",
+            experiment.name
+        );
+        return Err(Failure::new(text).hint("if you trust it: pgdyno sweep --allow-shell"));
+    }
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
-    let mut plan = Plan::new(experiment, &wanted, seed.unwrap_or_else(seed_from_clock))?;
+    let mut plan = planned(args, experiment, seed.unwrap_or_else(seed_from_clock))?;
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
+    let observe = observing(&args.observe, verbosity)?;
     let store = args.store.open()?;
+    store.check_writable()?;
     let notebook = match args.resume {
-        true => resumed(&store, &mut plan, (&wanted, seed))?,
+        true => resumed(&store, &mut plan, (args, seed))?,
         false => None,
     };
     let notebook = match notebook {
@@ -273,7 +301,6 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     };
     let mut screen = Screen::new(verbosity);
     let mut lines = Lines::with_results(verbosity, args.json.replaces_text());
-    let observe = observing(&args.observe, verbosity)?;
     let ended = conduct::conduct(
         &plan,
         Means {
@@ -316,7 +343,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     );
     match ended.early {
         Some(failure) => Err(failure.hint(resume)),
-        None => Err(Failure::new(format!("{} trials failed", ended.failed)).hint(resume)),
+        None => Err(ended.of_failed().hint(resume)),
     }
 }
 
@@ -325,7 +352,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
 fn resumed<'a>(
     store: &'a Store,
     plan: &mut Plan,
-    (wanted, seed): (&TargetSpec, Option<i64>),
+    (args, seed): (&SweepArgs, Option<i64>),
 ) -> Result<Option<Kept<'a>>, Failure> {
     let Some(begun) = Kept::resume(store, &plan.identity)? else {
         pgdyno_output::remark!(
@@ -343,7 +370,7 @@ fn resumed<'a>(
             )));
         }
         // Nobody chose one: the order is the one it was begun with.
-        *plan = Plan::new(plan.experiment.clone(), wanted, begun.seed)?;
+        *plan = planned(args, plan.experiment.clone(), begun.seed)?;
     }
     Ok(Some(begun.notebook))
 }

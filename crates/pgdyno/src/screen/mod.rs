@@ -8,7 +8,7 @@ mod view;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_drive::record::{Event, Interval, Recording};
+use pgdyno_drive::record::{Event, EventKind, Interval, Recording};
 use pgdyno_drive::{DriveError, Level, Message, Until};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Batch;
@@ -79,6 +79,8 @@ pub struct Screen {
     notices: Said,
     /// What happened to connections.
     events: u64,
+    /// Of those that were not shown: connections lost, and restored.
+    unshown: (u64, u64),
 }
 
 impl From<Verbosity> for Form {
@@ -105,6 +107,7 @@ impl Screen {
             errors: Said::default(),
             notices: Said::default(),
             events: 0,
+            unshown: (0, 0),
         }
     }
 
@@ -219,7 +222,13 @@ impl<O> Observer<O> for Screen {
 
     fn event(&mut self, event: &Event) {
         self.events += 1;
-        if self.events <= EVENTS_MAX && self.form != Form::Quiet {
+        if self.events > EVENTS_MAX {
+            let (lost, again) = &mut self.unshown;
+            match event.kind {
+                EventKind::Outage => *lost += 1,
+                EventKind::Reconnected | EventKind::Moved => *again += 1,
+            }
+        } else if self.form != Form::Quiet {
             self.print(&format!("pgdyno: {}", event.text));
         }
     }
@@ -253,9 +262,11 @@ impl<O> Observer<O> for Screen {
             pgdyno_output::remark!("pgdyno: {line}");
         }
         if self.events > EVENTS_MAX {
+            let (lost, restored) = self.unshown;
             pgdyno_output::remark!(
-                "pgdyno: and {} more connections lost and restored",
-                self.events - EVENTS_MAX
+                "pgdyno: not shown: {} lost, {} restored",
+                figures::plural(lost, "connection"),
+                figures::count(restored)
             );
         }
     }

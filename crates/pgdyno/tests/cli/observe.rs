@@ -16,6 +16,14 @@ use crate::support::{Database, ran};
 /// Tables of what instruments saw.
 const TABLES: [&str; 6] = ["instrument", "series", "sample", "total", "gap", "worst"];
 
+/// An address where something listens until it has been looked for.
+fn going() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || drop(listener.accept()));
+    address
+}
+
 /// An endpoint whose counter grows by ten a question; gives its address and counts questions.
 fn exporter() -> (String, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -25,7 +33,10 @@ fn exporter() -> (String, Arc<AtomicU64>) {
     std::thread::spawn(move || {
         for client in listener.incoming() {
             let mut client = client.unwrap();
-            let _ = client.read(&mut [0; 1000]);
+            // Whoever only looks whether something listens asks nothing.
+            if client.read(&mut [0; 1000]).is_ok_and(|bytes| bytes == 0) {
+                continue;
+            }
             let pages = count.fetch_add(1, Ordering::SeqCst) * 10;
             let text = format!(
                 "HTTP/1.1 200 OK\r\n\r\n# TYPE pages counter\npages{{disk=\"a\"}} {pages}\n\
@@ -60,7 +71,7 @@ fn an_endpoint_is_scraped_beside_a_trial_and_kept_with_it() {
     let notebook = Notebook::new();
     let db = Database::new("observe_scrape");
     let (address, asked) = exporter();
-    let dead = nowhere();
+    let dead = going();
     let (good, dead) = (
         format!("node={address},pages,lo*"),
         format!("gone=http://{dead}"),
@@ -347,6 +358,20 @@ fn what_cannot_be_observed_as_asked_is_told_before_anything_runs() {
     let twice = ["--scrape", "a=http://h", "--scrape", "a=http://i"];
     run(&twice).expect(2, &["--scrape number 2: the name a is used twice"]);
     run(&["--observe", "host,none"]).expect(2, &["auto and none cannot be combined with names"]);
+    // Neither server nor store is looked for.
+    let refused = format!("node=http://me:secret@{}", nowhere());
+    let ran = run(&["--scrape", &refused]).expect(1, &["--scrape node: http://127.", "refused"]);
+    assert!(!ran.stderr.contains("secret"), "{}", ran.stderr);
+    run(&["--observe", "host,pg.wiats"]).expect(
+        2,
+        &[
+            "--observe: unknown instrument or group pg.wiats",
+            "did you mean pg.waits?",
+            "known: client, crdb, crdb.vars, host, host.cpu,",
+        ],
+    );
+    run(&["--observe", "nope"]).expect(2, &["unknown instrument or group nope", "known: client"]);
+    assert!(!notebook.path().exists());
     run(&["--metrics-listen", "db1"]).expect(2, &["127.0.0.1:9187"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap().to_string();

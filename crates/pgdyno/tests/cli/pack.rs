@@ -36,9 +36,9 @@ fn usage_errors_have_an_exit_code_of_their_own() {
 
 #[test]
 fn a_pack_that_is_not_there_or_broken_is_named() {
-    ran(&mut pgdyno(&["load", "tbcp"])).expect(1, &["tbcp: unknown pack", "tpcb"]);
+    ran(&mut pgdyno(&["load", "tbcp"])).expect(2, &["tbcp: unknown pack", "tpcb"]);
     ran(&mut pgdyno(&["pack", "show", "./nowhere"]))
-        .expect(1, &["./nowhere: there is no such folder"]);
+        .expect(2, &["./nowhere: there is no such folder"]);
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(
         dir.path().join("pack.toml"),

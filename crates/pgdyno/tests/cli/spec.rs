@@ -57,7 +57,7 @@ fn every_option_goes_from_an_experiment_file_to_the_page_and_back_to_the_command
         let text: String = lines.chain(["params.scale = 1\n".to_owned()]).collect();
         std::fs::write(&file, &text).unwrap();
         let store = dir.path("store");
-        db.pgdyno(&["sweep", &file, "--store", &store])
+        db.pgdyno(&["sweep", &file, "--allow-shell", "--store", &store])
             .expect(0, &[]);
         trial += 1;
         check(&dir, trial, &options);

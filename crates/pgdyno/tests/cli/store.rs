@@ -416,28 +416,32 @@ fn no_secret_is_kept() {
     assert!(command.contains("postgres:***@"), "{command}");
 }
 
+fn ran_without_server(notebook: &Notebook, args: &[&str]) -> Ran {
+    let nowhere = ["--url", "postgresql://x@127.0.0.1:1/x"];
+    notebook.pgdyno(&[args, &nowhere].concat())
+}
+
 #[test]
-fn a_store_that_cannot_be_used_costs_no_measurement() {
+fn a_store_that_cannot_be_used_is_told_before_anything_runs() {
     let notebook = Notebook::new();
     let db = Database::new("store_broken");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
     let other = notebook.beside("letter.txt");
     std::fs::write(&other, "Dear reader").unwrap();
     let other = other.display().to_string();
-    let args = ["run", "select-only", "-t", "10", "--store", &other];
-    notebook.run(&db, &args).expect(
-        0,
-        &[
-            "this run is not kept",
-            "letter.txt is no pgdyno store",
-            "goodput",
-        ],
-    );
+    for (store, what) in [
+        (other.as_str(), "letter.txt is no pgdyno store"),
+        ("/proc/none/s", "cannot create /proc/none for the store"),
+        ("/dev/full/s", "/dev/full/s"),
+    ] {
+        let args = ["run", "select-only", "-t", "10", "--store", store];
+        let ran = notebook.run(&db, &args);
+        let ran = ran.expect(1, &[what, "--store or PGDYNO_STORE", "--no-store"]);
+        assert_eq!(ran.stdout, "", "nothing was measured");
+        // Not even the server was looked for.
+        ran_without_server(&notebook, &args).expect(1, &[what]);
+    }
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "Dear reader");
-    let args = ["run", "select-only", "-t", "10", "--store", "/proc/none/s"];
-    notebook
-        .run(&db, &args)
-        .expect(0, &["this run is not kept", "goodput"]);
     // Nor is there one where nobody wants it.
     notebook
         .run(&db, &["run", "select-only", "-t", "10", "--no-store"])
@@ -469,6 +473,7 @@ fn pgbench_keeps_a_run_only_when_it_is_asked_to() {
     let store = format!("--store={}", elsewhere.display());
     pgbench(&["-t", "5", &store]).expect(0, &["tps = "]);
     assert_eq!(value(&elsewhere, "SELECT count(*) FROM trial"), "1");
-    pgbench(&["-S", "-t", "5", "--store=/proc/none"])
-        .expect(0, &["this run is not kept", "tps = "]);
+    let ran = pgbench(&["-S", "-t", "5", "--store=/proc/none"]);
+    let ran = ran.expect(1, &["cannot create /proc/none for the store"]);
+    assert_eq!(ran.stdout, "");
 }

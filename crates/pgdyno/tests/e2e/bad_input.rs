@@ -72,8 +72,8 @@ fn a_wrong_command_line_is_answered_with_what_was_meant() {
     run(&["run", "tpcb", "-c", "0"]).expect(2, &["-c", "0"]);
     run(&["run", "tpcb", "-T", "3", "-t", "5"]).expect(2, &["cannot be used with"]);
     run(&["run", "tpcb", "--param", "scala=3"]).expect(2, &["scala", "scale"]);
-    run(&["run", "tpbc"]).expect(1, &["tpbc", "tpcb", "for a folder give its path"]);
-    run(&["run", "/nowhere/x.sql"]).expect(1, &["/nowhere/x.sql", "No such file"]);
+    run(&["run", "tpbc"]).expect(2, &["tpbc", "tpcb", "for a folder give its path"]);
+    run(&["run", "/nowhere/x.sql"]).expect(2, &["/nowhere/x.sql", "No such file"]);
     run(&["run", "tpcb", "--json=/nonexistent/x"])
         .expect(2, &["--json", "/nonexistent/x", "No such file"]);
     assert!(

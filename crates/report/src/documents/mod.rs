@@ -71,7 +71,7 @@ pub fn run(outcome: &Outcome) -> Run {
         server_counters: outcome.server_counters.clone(),
         statements: ScriptStatements::all(recording),
         connections: Connections::from(&recording.connections),
-        outages: Outages::from(&recording.outages),
+        outages: Outages::from(recording),
         endpoints: recording.endpoints.iter().map(Endpoint::from).collect(),
         events: recording.events.iter().map(ConnectionEvent::from).collect(),
         worst: SlowTransaction::all(recording),

@@ -329,9 +329,9 @@ fn ended(title: &str, outcome: &Outcome, interrupts: &Interrupts) -> Result<(), 
         State::Complete => Ok(()),
         State::Aborted => Err(reset::interrupted(interrupts)),
         _ => {
-            let exit = match recording.clients.disconnected {
-                0 => Exit::Failed,
-                _ => Exit::Connection,
+            let exit = match recording.has_lost_server() {
+                false => Exit::Failed,
+                true => Exit::Connection,
             };
             let text = format!("{title} could not be measured");
             let failure = Failure::with(exit, text).detail(why.unwrap_or_default());

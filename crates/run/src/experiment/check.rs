@@ -31,6 +31,14 @@ pub fn check(experiment: &Experiment) -> Result<(), Failure> {
     for (name, value) in experiment.fixed.iter().chain(steps).chain(excludes) {
         takes(name, value)?;
     }
+    if let Some(name) = experiment.varied_secret() {
+        let text = format!(
+            "{name} has several values, but by its name it is a secret, and secrets are not kept"
+        );
+        return Err(Failure::new(text).hint(
+            "give it one value, or vary another parameter and choose the secret in the script",
+        ));
+    }
     let most = Experiment::REPEATS_MAX;
     if !(1..=most).contains(&experiment.repeats) {
         return Err(Failure::new(format!(

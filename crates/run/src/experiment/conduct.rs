@@ -68,8 +68,21 @@ pub struct Ended {
     pub failed: usize,
     /// How many there are, with those that the first ones asked for.
     pub trials: usize,
+    /// Whether one of them failed because the server was lost.
+    pub lost_server: bool,
     /// Why it ended early.
     pub early: Option<Failure>,
+}
+
+impl Ended {
+    /// The failure of a sweep with failed trials, with its exit code.
+    pub fn of_failed(&self) -> Failure {
+        let exit = match self.lost_server {
+            false => Exit::Failed,
+            true => Exit::Connection,
+        };
+        Failure::with(exit, format!("{} trials failed", self.failed))
+    }
 }
 
 /// Carries out what is not complete.
@@ -207,6 +220,9 @@ impl Sweep<'_> {
                 }
                 (State::Failed, result) => {
                     ended.failed += 1;
+                    ended.lost_server |= result
+                        .as_ref()
+                        .is_ok_and(|ran| ran.outcome.recording.has_lost_server());
                     // Nothing that follows can go better without the server.
                     if let Err(failure) = result
                         && failure.exit == Exit::Connection

@@ -63,6 +63,21 @@ pub struct Tables {
     pub rows: u64,
 }
 
+/// Refuses a target on the command line if the experiment has one.
+///
+/// # Errors
+/// Both have one.
+pub fn check_target(experiment: &Experiment, wanted: &TargetSpec) -> Result<(), Failure> {
+    match experiment.gives("target") && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
+        false => Ok(()),
+        true => Err(Failure::with(
+            Exit::Usage,
+            "the experiment names its target itself: leave out --url and the options of a server of \
+             pgdyno's own",
+        )),
+    }
+}
+
 impl Plan {
     /// Makes the plan. `wanted` is the target of points that name none.
     ///
@@ -70,6 +85,7 @@ impl Plan {
     /// A point that cannot be run, whatever the server.
     pub fn new(experiment: Experiment, wanted: &TargetSpec, seed: i64) -> Result<Plan, Failure> {
         check(&experiment)?;
+        check_target(&experiment, wanted)?;
         let mut points = Vec::new();
         for point in matrix::points(&experiment)? {
             points.push(plan(point, wanted)?);
@@ -133,13 +149,6 @@ impl Plan {
 fn plan(point: Point, wanted: &TargetSpec) -> Result<Planned, Failure> {
     let spec = point.spec(wanted.clone(), None, 0)?;
     spec.check()?;
-    if point.target().is_some() && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
-        return Err(Failure::with(
-            Exit::Usage,
-            "the experiment names its target itself: leave out --url and the options of a server of \
-             pgdyno's own",
-        ));
-    }
     let checked = prepare::check(&spec)?;
     let scripts = &checked.workload.scripts;
     let writes = scripts.iter().any(|s| sql_words::writes(&s.text));
@@ -213,7 +222,7 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     hash.update(all.join("\n"));
     hash.update(json!(experiment.reset).to_string());
     let mut definition = json!({
-        "toml": experiment.clone().seed(Some(seed)).to_toml(),
+        "toml": experiment.clone().seed(Some(seed)).without_secrets().to_toml(),
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
         "repeats": experiment.repeats,
         "order": experiment.order.word(),

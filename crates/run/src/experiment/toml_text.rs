@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use pgdyno_model::spec::secret::{has_password, is_secret_name};
 use pgdyno_model::{Exit, Failure};
 
 /// The text that is read, and its name for messages.
@@ -25,10 +26,12 @@ impl Source<'_> {
         let left = text.chars().count().saturating_sub(column - 1).max(1);
         let length = self.text.get(at).map_or(1, |t| t.chars().count());
         let carets = "^".repeat(length.clamp(1, left));
-        Failure::with(
-            Exit::Failed,
-            format!("{place}: {what}\n{text}\n{indent}{carets}"),
-        )
+        let shown = match has_secret(text) {
+            // Only its place.
+            true => String::new(),
+            false => format!("\n{text}\n{indent}{carets}"),
+        };
+        Failure::with(Exit::Failed, format!("{place}: {what}{shown}"))
     }
 
     /// A place as errors have it: `name:line:column`.
@@ -46,9 +49,36 @@ impl Source<'_> {
     }
 }
 
+/// Whether a line has a password or another secret in it.
+fn has_secret(line: &str) -> bool {
+    let mut urls = line.match_indices("://");
+    let key = line.split_once('=').map_or("", |(key, _)| key);
+    urls.any(|(at, _)| has_password(&line[at..]))
+        || has_password(&line.replace("://", " "))
+        || is_secret_name(key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_with_a_secret_is_not_shown() {
+        for text in [
+            "target = 'postgresql://me:s3cret@db/b'",
+            "target = 'host=db password=s3cret'",
+            "target = ['postgresql://me@db/b', 'postgresql://me:s3cret@db2/b']",
+            "target = ['postgresql://me@db/b', 'host=db password = s3cret']",
+            "params.api_token = 's3cret' x",
+        ] {
+            let source = Source {
+                name: "a.toml",
+                text,
+            };
+            let e = source.wrong(9..text.len(), "no").to_string();
+            assert_eq!(e, "pgdyno: error: a.toml:1:10: no", "{text}");
+        }
+    }
 
     #[test]
     fn a_mistake_is_shown_with_its_line_and_column() {

@@ -1,0 +1,180 @@
+//! A disk that is full: what was measured is told, nothing claims to be whole, and the exit code says
+//! so. In a mount namespace of its own, so that nothing has to be undone.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::child::Running;
+use crate::support::{Database, Ran, pgdyno};
+
+/// A command that finds a small disk at `at`, and what follows in the shell behind its end.
+fn on_small_disk(command: &Command, at: &Path, size: &str, then: &str) -> Command {
+    let script = format!(
+        "mount -t tmpfs -o size={size} tmpfs '{}' || exit 99; \"$@\"; code=$?; {then} exit $code",
+        at.display()
+    );
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", &script, "sh"]);
+    shell.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell.stdin(Stdio::null());
+    shell
+}
+
+/// Whether this user may mount a disk.
+fn can_mount() -> bool {
+    let probe = Command::new("unshare").args(["--mount", "true"]).output();
+    pgdyno_platform::user::is_root() && probe.is_ok_and(|output| output.status.success())
+}
+
+/// Writes until there is no room.
+fn fill(path: &Path) {
+    let mut file = fs::File::create(path).unwrap();
+    for size in [1 << 16, 1 << 10, 1] {
+        while file.write_all(&vec![b'x'; size]).is_ok() {}
+    }
+}
+
+/// A file as a process sees it.
+fn seen_by(running: &Running, path: &Path) -> PathBuf {
+    let root = PathBuf::from(format!("/proc/{}/root", running.id()));
+    root.join(path.strip_prefix("/").unwrap())
+}
+
+#[test]
+fn a_disk_that_is_full_at_the_end_of_a_trial_costs_the_notebook_but_not_the_result() {
+    if !can_mount() {
+        pgdyno_testkit::skip!(
+            "full_disk::a_disk_that_is_full_at_the_end_of_a_trial_costs_the_notebook_but_not_the_result",
+            "only root can mount a small disk"
+        );
+    }
+    let db = Database::new("full_disk_end");
+    db.sql("CREATE TABLE visit (client int)");
+    let dir = tempfile::tempdir().unwrap();
+    let (disk, tmp) = (dir.path().join("disk"), dir.path().join("tmp"));
+    fs::create_dir(&disk).unwrap();
+    fs::create_dir(&tmp).unwrap();
+    let script = dir.path().join("visit.sql");
+    fs::write(&script, "insert into visit values (:client_id);\n").unwrap();
+    let store = disk.join("notebook.sqlite");
+    let mut command = pgdyno(&["run", script.to_str().unwrap(), "-c", "2", "-T", "3"]);
+    command.arg("--store").arg(&store).args(["--url", &db.url]);
+    command.env("TMPDIR", &tmp);
+    // When there is room again, the notebook is asked.
+    let then = format!(
+        "rm '{}'; '{}' sql \"SELECT state, reason FROM trial\" --store '{}';",
+        disk.join("filler").display(),
+        env!("CARGO_BIN_EXE_pgdyno"),
+        store.display()
+    );
+    let running = Running::start(&mut on_small_disk(&command, &disk, "4m", &then));
+    db.wait_for("SELECT client FROM visit OFFSET 100 LIMIT 1");
+    fill(&seen_by(&running, &disk.join("filler")));
+    let ran: Ran = running.ended().expect(
+        1,
+        &[
+            "goodput",
+            "pgdyno: error: this run is not kept",
+            "full",
+            "its complete result is in ",
+        ],
+    );
+    assert!(ran.stdout.contains("aborted"), "{ran:#?}");
+    let files: Vec<PathBuf> = fs::read_dir(&tmp)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    let [file] = files.as_slice() else {
+        panic!("{files:?}")
+    };
+    assert!(ran.stderr.contains(file.to_str().unwrap()), "{ran:#?}");
+    assert_eq!(
+        fs::metadata(file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let document: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let committed = document["measured"]["committed"].as_u64().unwrap();
+    assert_eq!(
+        committed.to_string(),
+        db.value("SELECT count(*) FROM visit")
+    );
+}
+
+#[test]
+fn a_store_on_a_full_disk_is_told_before_anything_runs() {
+    if !can_mount() {
+        pgdyno_testkit::skip!(
+            "full_disk::a_store_on_a_full_disk_is_told_before_anything_runs",
+            "only root can mount a small disk"
+        );
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("notebook.sqlite");
+    let mut command = pgdyno(&[
+        "run",
+        "select-only",
+        "--url",
+        "host=127.0.0.1 port=1 user=x",
+    ]);
+    command.arg("--store").arg(&store);
+    let small = on_small_disk(&command, dir.path(), "8k", "");
+    let ran = crate::support::ran(&mut { small });
+    ran.expect(1, &["the store", "full", "make room"]);
+}
+
+#[test]
+fn a_log_that_finds_no_room_ends_pgbench_as_it_does_the_stock_one() {
+    let name = "full_disk::a_log_that_finds_no_room_ends_pgbench_as_it_does_the_stock_one";
+    if !can_mount() {
+        pgdyno_testkit::skip!(name, "only root can mount a small disk");
+    }
+    let Some(stock) = pgdyno_testkit::stock_pgbench() else {
+        pgdyno_testkit::skip!(name, "no stock pgbench 18");
+    };
+    let db = Database::new("full_disk_log");
+    let dir = tempfile::tempdir().unwrap();
+    let disk = dir.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let script = dir.path().join("one.sql");
+    fs::write(&script, "SELECT 1;\n").unwrap();
+    let prefix = format!("--log-prefix={}", disk.join("log").display());
+    let run = |program: &OsStr, verb: &[&str], more: &[&str]| {
+        let mut command = Command::new(program);
+        command
+            .args(verb)
+            .args(["-n", "-t", "2000", "-c", "2", "-l", &prefix]);
+        command
+            .args(more)
+            .arg("-f")
+            .arg(&script)
+            .args(["-d", &db.url]);
+        crate::support::ran(&mut on_small_disk(&command, &disk, "8k", ""))
+    };
+    let ours = OsStr::new(env!("CARGO_BIN_EXE_pgdyno"));
+    for more in [&[][..], &["-j", "2"], &["--aggregate-interval=1"]] {
+        let (theirs, own) = (
+            run(stock.as_os_str(), &[], more),
+            run(ours, &["pgbench"], more),
+        );
+        assert_eq!(own.code, theirs.code, "{more:?}: {own:#?} {theirs:#?}");
+        assert!(own.stdout.contains("tps = ") && theirs.stdout.contains("tps = "));
+    }
+    // A log that is not whole does not go unsaid.
+    let own = run(ours, &["pgbench"], &[]);
+    assert!(
+        own.stderr.contains("could not write to logfile"),
+        "{own:#?}"
+    );
+}
