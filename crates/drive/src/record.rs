@@ -14,6 +14,8 @@ mod outcome;
 pub(crate) mod reasons;
 mod recorder;
 mod recording;
+mod second;
+mod seconds;
 mod transaction_log;
 mod units;
 mod work;
@@ -30,9 +32,11 @@ pub use reasons::Reason;
 pub(crate) use reasons::{Cause, Reasons};
 pub(crate) use recorder::{Ended, Finished, Recorder, Then};
 pub use recording::{
-    ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, ScriptSecond, Second,
-    StatementRecord, StatementTotals, ThreadUse,
+    ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, StatementRecord,
+    StatementTotals, ThreadUse,
 };
+pub use second::{ScriptSecond, Second};
+pub(crate) use seconds::Seconds;
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
 pub use units::{ClientUnits, PackedUnits, Tally, Units};

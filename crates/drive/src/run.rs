@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::record::{
     ClientsEnd, Connections, End, EndpointRecord, Event, Execution, Executions, Interval,
     LoggedTransaction, Outages, Phase, Recorder, Recording, ScriptInterval, ScriptRecord, Second,
-    StatementTotals, ThreadUse, TransactionLog, executions, order_worst, reasons,
+    Seconds, StatementTotals, ThreadUse, TransactionLog, executions, order_worst, reasons,
 };
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
@@ -275,6 +275,7 @@ impl Collector<'_> {
             ..
         } = self;
         let mut open = BTreeMap::new();
+        let mut seconds = Seconds::default();
         let mut cancels = Vec::new();
         live.ready();
         // From here on time counts.
@@ -335,11 +336,12 @@ impl Collector<'_> {
                     _ => &mut recording.measured,
                 };
                 phase.add(&interval);
-                recording.seconds.push(Second::from(&*interval));
+                seconds.push(&Second::from(&*interval));
                 links[thread].recycle(interval);
             }
         }
         cancel(cancels);
+        recording.seconds = finish_seconds(seconds, live);
         order_worst(&mut recording.worst);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
@@ -440,6 +442,21 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     for (mine, theirs) in endpoints.zip(&end.finished.endpoints) {
         mine.merge(theirs);
     }
+}
+
+/// All seconds, or none and a message: some of them would make a shorter run of it.
+fn finish_seconds(seconds: Seconds, live: &mut dyn Live) -> Vec<Second> {
+    seconds.finish().unwrap_or_else(|error| {
+        let text = format!(
+            "figures by second are missing: cannot read the temporary file that they were in: \
+             {error}; TMPDIR names another folder for it"
+        );
+        live.message(&Message {
+            level: Level::Error,
+            text,
+        });
+        Vec::new()
+    })
 }
 
 fn keep_event(events: &mut Vec<Event>, event: Event, live: &mut dyn Live) {

@@ -1,5 +1,5 @@
 //! What depends on the operating system (Linux): CPU time, users, child processes,
-//! file systems, addresses, interrupts, the terminal, limits and facts about the host.
+//! file systems, temporary files, addresses, interrupts, the terminal, limits and facts about the host.
 //!
 //! The one crate with `unsafe` code; what it offers to the others is safe. It knows nothing
 //! of PostgreSQL or of measuring.
@@ -17,5 +17,6 @@ pub mod io;
 pub mod limits;
 pub mod proc;
 pub mod process;
+pub mod spool;
 pub mod terminal;
 pub mod user;

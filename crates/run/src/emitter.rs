@@ -2,21 +2,27 @@
 //!
 //! Not for: what observers make of them.
 
+mod samples;
+
+use std::io;
 use std::time::{Instant, SystemTime};
 
 use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
-use pgdyno_drive::{Control, Drive, DriveError, Live, Message};
+use pgdyno_drive::{Control, Drive, DriveError, Level, Live, Message};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::{Batch, Observed};
 use pgdyno_model::{Observer, Observers, Outcome};
 
+use self::samples::Samples;
 use pgdyno_observe::{Instruments, Watch};
 
 /// Where a trial's events come from.
 pub struct Emitter<'a> {
     observers: Observers<'a, Outcome>,
     instruments: Watch,
+    /// All but the samples.
     observed: Observed,
+    samples: Samples,
 }
 
 impl<'a> Emitter<'a> {
@@ -32,6 +38,7 @@ impl<'a> Emitter<'a> {
             observers,
             instruments: Watch::start(instruments, &|| control.is_stopping()),
             observed: Observed::default(),
+            samples: Samples::default(),
         }
     }
 
@@ -49,16 +56,33 @@ impl<'a> Emitter<'a> {
             let batch = self.instruments.end();
             self.emit(batch);
             self.observed.close(self.instruments.collecting_us());
+            let samples = std::mem::take(&mut self.samples);
+            if let Err(error) = samples.restore(&mut self.observed) {
+                self.observers.message(&missing(&error));
+            }
         }
         self.observers.ended(result.as_ref());
         result.map(|recording| (recording, self.observed))
     }
 
-    fn emit(&mut self, batch: Batch) {
+    fn emit(&mut self, mut batch: Batch) {
         if batch != Batch::default() {
             self.observers.observed(&batch);
+            self.samples.keep(&batch.samples);
+            batch.samples.clear();
             self.observed.add(batch);
         }
+    }
+}
+
+fn missing(error: &io::Error) -> Message {
+    let text = format!(
+        "what instruments read is missing: cannot read the temporary file that it was in: {error}; \
+         TMPDIR names another folder for it"
+    );
+    Message {
+        level: Level::Error,
+        text,
     }
 }
 

@@ -17,6 +17,10 @@ use super::{Store, TrialWriter, units};
 use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::{Failure, TrialSpec};
 
+/// A second is written after the one before it, so that few pages are needed again: SQLite's own 2 MiB
+/// would fill for minutes, and look like memory that grows.
+const CACHE_KIB: u32 = 256;
+
 impl Store {
     /// Puts an experiment into the store.
     ///
@@ -50,8 +54,9 @@ impl Store {
         let uuid = Uuid::new_v4().to_string();
         // A connection of its own: it works on a thread of its own.
         let mut own = Self::existing(&self.path)?;
-        let off = own.connection.execute_batch("PRAGMA synchronous = OFF");
-        off.map_err(self.failed("cannot write to"))?;
+        let pragmas = format!("PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB};");
+        let set = own.connection.execute_batch(&pragmas);
+        set.map_err(self.failed("cannot write to"))?;
         let number = insert(&mut own.connection, header, &uuid);
         let number = number.map_err(self.failed("cannot write to"))?;
         TrialWriter::start(own, number)

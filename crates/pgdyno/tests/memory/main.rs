@@ -1,5 +1,5 @@
-//! What pgdyno takes of the memory: little for long scripts, little for each second of long runs, and
-//! never all of it.
+//! What pgdyno takes of the memory: little for long scripts, no more for long runs than for short ones,
+//! and never all of it.
 
 #[path = "../cli/support.rs"]
 #[allow(
@@ -136,12 +136,13 @@ fn a_script_without_end_is_refused_before_it_has_the_memory() {
     endless.wait().unwrap();
 }
 
-/// What is kept of each second until the end: its histograms, and what instruments read in it.
-const KIB_A_SECOND_MAX: u64 = 16;
+/// Less than a KiB a second, which is less than a second's figures have: for a latency here and there
+/// that no transaction had before, and for the allocator.
+const GROWTH_KIB_MAX: u64 = 512;
 
 #[test]
 #[ignore = "ten minutes: make test-long PART=memory"]
-fn a_run_at_a_rate_grows_by_its_seconds_alone() {
+fn a_run_at_a_rate_does_not_grow_after_its_first_minute() {
     let db = Database::new("memory_flat");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("one.sql");
@@ -166,6 +167,5 @@ fn a_run_at_a_rate_grows_by_its_seconds_alone() {
     let late = resident_kib(Duration::from_secs(to_s));
     println!("{early} KiB after a minute, {late} KiB after ten");
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    let most = early + KIB_A_SECOND_MAX * (to_s - from_s);
-    assert!(late <= most, "{early} KiB, {late} KiB");
+    assert!(late <= early + GROWTH_KIB_MAX, "{early} KiB, {late} KiB");
 }

@@ -1,0 +1,55 @@
+//! One second of a run, as reports and stores read it.
+
+use super::{Counts, Interval, Latencies, Packed, PackedUnits, ScriptInterval, Units, Work};
+
+/// One second of a run (shorter at the end of a phase), all threads together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Second {
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
+    /// Its length in microseconds.
+    pub length_us: u64,
+    /// Whether it belongs to the warm-up.
+    pub warmup: bool,
+    /// By script.
+    pub scripts: Vec<ScriptSecond>,
+}
+
+/// One script's part of a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptSecond {
+    /// Transactions by how they ended.
+    pub counts: Counts,
+    /// Service times of committed transactions.
+    pub service: Packed,
+    /// Times of the tries that were committed; only where there may be several.
+    pub attempt: Option<Packed>,
+    /// Response times from the schedule; with a rate only.
+    pub response: Option<Packed>,
+    /// How late transactions started; with a rate only.
+    pub lag: Option<Packed>,
+    /// What tries cost.
+    pub work: Work,
+    /// Work units by operation.
+    pub units: Vec<PackedUnits>,
+}
+
+impl From<&Interval> for Second {
+    fn from(interval: &Interval) -> Self {
+        let script = |script: &ScriptInterval| ScriptSecond {
+            counts: script.counts.clone(),
+            service: script.service.pack(),
+            attempt: script.attempt.as_ref().map(Latencies::pack),
+            response: script.response.as_ref().map(Latencies::pack),
+            lag: script.lag.as_ref().map(Latencies::pack),
+            work: script.work.clone(),
+            units: script.units.iter().map(Units::pack).collect(),
+        };
+        Self {
+            start_us: interval.start_ns / 1000,
+            length_us: interval.length_ns / 1000,
+            warmup: interval.warmup,
+            scripts: interval.scripts.iter().map(script).collect(),
+        }
+    }
+}
