@@ -5,9 +5,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::control::Control;
 use crate::drive::{Drive, Until};
+use crate::error::DriveError;
+use crate::live::Live;
 use crate::message::Message;
 use crate::record::{End, Event, Interval, LoggedTransaction, Outages, Recording};
-use crate::run::{DriveError, Live};
 
 /// The random numbers of the warm-up are others than those of the measured time: the same keys
 /// again would all be in the cache.

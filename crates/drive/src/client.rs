@@ -15,7 +15,7 @@ use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::Nanos;
-use crate::event_loop::Context;
+use crate::context::Context;
 use crate::program::{Prepare, Statement};
 use crate::record::{Cause, ClientUnits, Ended, Failure, Outcome};
 use error::TransactionError;

@@ -5,24 +5,29 @@
 //!
 //! - `program`: a script compiled to messages ready to be sent; only values are patched in.
 //! - `client`: one client's state machine, over a sans-I/O connection.
-//! - `event_loop`: the clients of one thread, their sockets, deadlines and randomness.
+//! - `event_loop`: the clients of one thread, their sockets and deadlines; `context`: what they share.
 //! - `rules`, `retry`: what errors mean, and what follows them.
 //! - `record`: what happened, in histograms and counts, handed over once a second.
-//! - `run`: starts the threads, collects what they record, and stops them.
+//! - `run`: starts the threads; `collect`: adds up what they record until they have ended.
 //!
 //! Not here: what a workload is, how a target was named, how results look.
 
 mod apart;
 mod client;
 mod clock;
+mod collect;
+mod context;
 mod control;
 mod deadlines;
 mod drive;
 mod effects;
+mod error;
 mod event_loop;
+mod live;
 mod message;
 mod places;
 mod program;
+mod query_mode;
 pub mod record;
 mod retry;
 mod rules;
@@ -31,12 +36,12 @@ mod savepoint;
 mod schedule;
 
 pub use control::Control;
-pub use drive::{
-    Drive, OnConnectionLoss, OnError, OnLastTry, QueryMode, Script, Setup, Until, operations,
-};
+pub use drive::{Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Until, operations};
+pub use error::DriveError;
+pub use live::Live;
 pub use message::{Level, Message};
 pub use program::{CompileError, Program};
+pub use query_mode::QueryMode;
 pub use record::Recording;
 pub use retry::{Backoff, Jitter, Retry};
 pub use rules::{ErrorClass, ErrorRule, PGBENCH_RULES};
-pub use run::{DriveError, Live};

@@ -4,8 +4,8 @@
 use pgdyno_script::{EvalError, Expr, Gset, Op, Piece, Slot, Sql, Units, Vars};
 use pgdyno_wire::frontend;
 
-use crate::drive::QueryMode;
 use crate::effects::{self, Effects};
+use crate::query_mode::QueryMode;
 use crate::savepoint::{self, Block};
 
 /// A compiled script. Commands have pgbench's numbers.

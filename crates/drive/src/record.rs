@@ -14,6 +14,7 @@ mod outcome;
 pub(crate) mod reasons;
 mod recorder;
 mod recording;
+mod report;
 mod second;
 mod seconds;
 mod transaction_log;
@@ -35,6 +36,7 @@ pub use recording::{
     ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, StatementRecord,
     StatementTotals, ThreadUse,
 };
+pub(crate) use report::{Report, ThreadEnd};
 pub use second::{ScriptSecond, Second};
 pub(crate) use seconds::Seconds;
 pub use transaction_log::LoggedTransaction;

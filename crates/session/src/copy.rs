@@ -4,10 +4,45 @@ use pgdyno_wire::backend::Message;
 use pgdyno_wire::{ServerError, frontend};
 
 use crate::error::Error;
-use crate::session::Session;
+use crate::session::{Session, usage};
 
 /// Bytes collected before they are sent as one message.
 const PIECE_BYTES: usize = 256 * 1024;
+
+impl Session {
+    /// Starts a `COPY … FROM STDIN`. Other statements may stand before it in `sql`.
+    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
+        self.start_query(sql)?;
+        let mut failed: Option<Error> = None;
+        loop {
+            let range = match self.next_message() {
+                Ok(range) => range,
+                Err(lost) => return Err(failed.unwrap_or(lost)),
+            };
+            match self.parse(&range)? {
+                Message::CopyInResponse { .. } => return Ok(CopyIn::new(self)),
+                Message::ReadyForQuery(status) => {
+                    self.set_status(status);
+                    return Err(failed.unwrap_or_else(|| {
+                        usage(&format!("the statement is not a COPY FROM STDIN: {sql}"))
+                    }));
+                }
+                Message::ErrorResponse(fields) => {
+                    let error = self.refused(ServerError::new(fields));
+                    failed.get_or_insert(error);
+                }
+                Message::CommandComplete(_)
+                | Message::EmptyQueryResponse
+                | Message::RowDescription(_)
+                | Message::DataRow(_)
+                | Message::CopyOutResponse { .. }
+                | Message::CopyData(_)
+                | Message::CopyDone => {}
+                _ => return Err(self.unexpected(&range)),
+            }
+        }
+    }
+}
 
 /// A copy under way. Dropping it unfinished abandons it: nothing is stored.
 pub struct CopyIn<'a> {
@@ -18,7 +53,7 @@ pub struct CopyIn<'a> {
 }
 
 impl<'a> CopyIn<'a> {
-    pub(crate) fn new(session: &'a mut Session) -> CopyIn<'a> {
+    fn new(session: &'a mut Session) -> CopyIn<'a> {
         CopyIn {
             session,
             buffer: Vec::with_capacity(PIECE_BYTES + 4096),

@@ -13,7 +13,6 @@ use pgdyno_wire::{
     ServerError, frontend, next_candidate,
 };
 
-use crate::copy::CopyIn;
 use crate::error::Error;
 use crate::patience::{Brake, Ending, GRACE, Patience, SLOW, Slow, Statement};
 use crate::socket::{Ready, Socket};
@@ -289,39 +288,6 @@ impl Session {
         }
     }
 
-    /// Starts a `COPY … FROM STDIN`. Other statements may stand before it in `sql`.
-    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
-        self.start_query(sql)?;
-        let mut failed: Option<Error> = None;
-        loop {
-            let range = match self.next_message() {
-                Ok(range) => range,
-                Err(lost) => return Err(failed.unwrap_or(lost)),
-            };
-            match self.parse(&range)? {
-                Message::CopyInResponse { .. } => return Ok(CopyIn::new(self)),
-                Message::ReadyForQuery(status) => {
-                    self.set_status(status);
-                    return Err(failed.unwrap_or_else(|| {
-                        usage(&format!("the statement is not a COPY FROM STDIN: {sql}"))
-                    }));
-                }
-                Message::ErrorResponse(fields) => {
-                    let error = self.refused(ServerError::new(fields));
-                    failed.get_or_insert(error);
-                }
-                Message::CommandComplete(_)
-                | Message::EmptyQueryResponse
-                | Message::RowDescription(_)
-                | Message::DataRow(_)
-                | Message::CopyOutResponse { .. }
-                | Message::CopyData(_)
-                | Message::CopyDone => {}
-                _ => return Err(self.unexpected(&range)),
-            }
-        }
-    }
-
     /// Says farewell and ends the session.
     pub fn close(self) {
         // Dropping does it.
@@ -414,7 +380,7 @@ impl Session {
         )
     }
 
-    fn start_query(&mut self, sql: &str) -> Result<(), Error> {
+    pub(crate) fn start_query(&mut self, sql: &str) -> Result<(), Error> {
         self.begin(sql)?;
         self.expect_silence()?;
         self.send(|out| frontend::query(out, sql.as_bytes()))
@@ -810,7 +776,7 @@ fn too_large() -> Error {
     ))
 }
 
-fn usage(text: &str) -> Error {
+pub(crate) fn usage(text: &str) -> Error {
     Error::Usage(text.to_owned())
 }
 

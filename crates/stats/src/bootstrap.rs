@@ -1,8 +1,8 @@
 //! Intervals of a median over repeats, by resampling them.
 
+use crate::interval::Interval;
 use crate::order;
 use crate::rng::Rng;
-use crate::sample::Interval;
 
 /// Below this no 95 % interval of a median can be had without assuming a distribution: even the
 /// whole range misses the median with probability 2 / 2^n (all repeats fall on one side of it):

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::bootstrap::Bootstrap;
+use crate::interval::Interval;
 use crate::ranks::{self, Shift};
-use crate::sample::{Interval, Sample, Summary};
+use crate::sample::{Sample, Summary};
 use crate::words::{percent, signed_percent};
 
 /// Fewer repeats a side are not compared: with four, a test at 5 % finds only complete separation.

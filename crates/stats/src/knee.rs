@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL, Resampler};
+use crate::interval::Interval;
 use crate::order;
-use crate::sample::Interval;
 
 /// What was measured at one load.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,6 +12,7 @@ mod bootstrap;
 mod cache_fit;
 mod compare;
 pub mod gate;
+mod interval;
 mod knee;
 mod normal;
 mod order;
@@ -31,9 +32,10 @@ pub use compare::{
     CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Verdict,
     compare,
 };
+pub use interval::Interval;
 pub use knee::{Capacity, Curve, CurveError, Estimate, Knee, LoadPoint};
 pub use outliers::{OUTLIER_SCORE, Outlier};
 pub use percentile::{MIN_BEYOND, count_needed, is_supported};
-pub use sample::{Interval, Sample, SampleError, Summary};
+pub use sample::{Sample, SampleError, Summary};
 pub use steady::{MIN_SECONDS, Quarters, Steadiness, steadiness};
 pub use warmup::{WarmUp, WarmUpState};

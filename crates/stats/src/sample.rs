@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::bootstrap::Bootstrap;
+use crate::interval::Interval;
 use crate::order;
 use crate::outliers::{self, Outlier};
 
@@ -39,24 +40,6 @@ impl fmt::Display for SampleError {
 }
 
 impl std::error::Error for SampleError {}
-
-/// A confidence interval, in the unit of the figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// The confidence it was computed for, such as 0.95.
-    pub level: f64,
-}
-
-impl Interval {
-    /// Whether `value` lies in it, ends included.
-    pub fn contains(&self, value: f64) -> bool {
-        (self.low..=self.high).contains(&value)
-    }
-}
 
 /// What is shown of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use rustls::ClientConnection;
+use rustls::{CertificateError, ClientConnection, OtherError};
 
 /// Encrypts and decrypts the bytes of one session. It owns no socket: what it makes goes into the
 /// caller's buffers.
@@ -71,7 +71,7 @@ impl Channel {
                 .map_err(|e| ChannelError(e.to_string()))?;
             let state = tls
                 .process_new_packets()
-                .map_err(|e| ChannelError(crate::tls::describe(&e)))?;
+                .map_err(|e| ChannelError(describe(&e)))?;
             let ready = state.plaintext_bytes_to_read();
             if ready > 0 {
                 let start = plain.len();
@@ -135,6 +135,17 @@ fn flush(tls: &mut ClientConnection, out: &mut Vec<u8>) -> Result<(), ChannelErr
             .map_err(|e| ChannelError(e.to_string()))?;
     }
     Ok(())
+}
+
+/// A TLS error in words; those of pgdyno's own verifier ([`crate::tls`]) stand for themselves.
+pub(crate) fn describe(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) => {
+            inner.to_string()
+        }
+        rustls::Error::InvalidCertificate(_) => format!("certificate verify failed: {error}"),
+        other => other.to_string(),
+    }
 }
 
 impl std::fmt::Debug for Channel {

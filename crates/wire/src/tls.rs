@@ -18,7 +18,7 @@ use rustls::{
     RootCertStore, SignatureScheme,
 };
 
-use crate::channel::Channel;
+use crate::channel::{Channel, describe};
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
 use crate::x509::Certificate;
 
@@ -222,17 +222,6 @@ impl TlsConfig {
         ClientConnection::new(self.config.clone(), self.name.clone())
             .map(Channel::tls)
             .map_err(|e| ConnectError::new(ConnectErrorKind::Tls(describe(&e)), Retry::Stop))
-    }
-}
-
-/// A TLS error in words; those of the verifier below stand for themselves.
-pub(crate) fn describe(error: &rustls::Error) -> String {
-    match error {
-        rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) => {
-            inner.to_string()
-        }
-        rustls::Error::InvalidCertificate(_) => format!("certificate verify failed: {error}"),
-        other => other.to_string(),
     }
 }
 

@@ -8,10 +8,10 @@ use pgdyno_wire::{Addr, Candidate, ConnectError, Connecting, next_candidate};
 use super::link::Link;
 use super::{Client, State, Wait};
 use crate::clock::{Nanos, nanos};
+use crate::context::Context;
 use crate::drive::OnConnectionLoss;
-use crate::event_loop::Context;
+use crate::error::DriveError;
 use crate::places::endpoint_at;
-use crate::run::DriveError;
 
 /// How soon to knock again at a Unix socket whose queue is full.
 const AGAIN_NS: Nanos = 1_000_000;

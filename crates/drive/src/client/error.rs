@@ -7,9 +7,10 @@ use pgdyno_wire::{ConnectError, ConnectErrorKind, ServerError};
 use super::link::Link;
 use super::{Client, State};
 use crate::clock::{Nanos, nanos};
-use crate::drive::{OnConnectionLoss, OnError, OnLastTry, QueryMode};
-use crate::event_loop::Context;
+use crate::context::Context;
+use crate::drive::{OnConnectionLoss, OnError, OnLastTry};
 use crate::message::Level;
+use crate::query_mode::QueryMode;
 use crate::record::{Cause, Failure, Outcome, Then};
 use crate::rules::{ErrorClass, ErrorRule, ROLLED_BACK};
 

@@ -10,8 +10,8 @@ use pgdyno_wire::answer::Due;
 use pgdyno_wire::backend::TransactionStatus;
 use pgdyno_wire::{Candidate, Channel, Established, frontend};
 
-use crate::drive::QueryMode;
 use crate::program::{Prepare, Statement};
+use crate::query_mode::QueryMode;
 
 /// Beyond so many bytes a pipeline is sent before its end.
 const BATCH_BYTES_MAX: usize = 64 << 10;

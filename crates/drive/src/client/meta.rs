@@ -9,9 +9,9 @@ use pgdyno_platform::io::Io;
 use pgdyno_script::{DebugOutput, EvalError, Expr, For, Op, ShellArgs, Sleep, Slot, Value};
 
 use super::{Client, State};
-use crate::drive::QueryMode;
-use crate::event_loop::Context;
+use crate::context::Context;
 use crate::message::Level;
+use crate::query_mode::QueryMode;
 
 /// So much of what `\setshell` runs is read; pgbench looks at the first line only.
 const OUTPUT_BYTES_MAX: u64 = 4096;

@@ -6,7 +6,7 @@ use pgdyno_platform::io::Io;
 use super::reply::Reply;
 use super::{Client, State};
 use crate::clock::Nanos;
-use crate::event_loop::Context;
+use crate::context::Context;
 use crate::record::{EventKind, Failure, Then};
 
 /// The pause after the first attempt that fails; it doubles with each other one.

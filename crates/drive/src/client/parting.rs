@@ -7,7 +7,7 @@ use pgdyno_wire::backend::TransactionStatus;
 use super::link::Link;
 use super::{Client, State};
 use crate::clock::nanos;
-use crate::event_loop::Context;
+use crate::context::Context;
 
 impl Client {
     /// Nothing more is to be run on this connection.

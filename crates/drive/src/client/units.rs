@@ -10,7 +10,7 @@ use pgdyno_wire::backend::{Frame, Message, TransactionStatus};
 
 use super::{Client, State};
 use crate::clock::{Nanos, micros};
-use crate::event_loop::Context;
+use crate::context::Context;
 use crate::program::{Statement, Work};
 use crate::record::{ClientUnits, Tally};
 

@@ -7,8 +7,7 @@
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{StatementTotals, Then};
-use crate::event_loop::Report;
+use super::{Report, StatementTotals, Then};
 
 /// So many are handed over at once: 48 KB, which stays in the cache.
 const BATCH: usize = 2048;

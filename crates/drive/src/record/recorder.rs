@@ -5,12 +5,11 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
     EndpointRecord, Execution, Executions, Failure, HowEnded, Interval, Lags, Latencies,
-    LoggedTransaction, Outages, Outcome, Reason, Reasons, SlowTransaction, ThreadUse,
+    LoggedTransaction, Outages, Outcome, Reason, Reasons, Report, SlowTransaction, ThreadUse,
     TransactionLog, Units, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
-use crate::event_loop::Report;
 
 const SECOND_NS: Nanos = 1_000_000_000;
 

@@ -6,8 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use pgdyno_script::Prng;
 
-use super::Outcome;
-use crate::event_loop::Report;
+use super::{Outcome, Report};
 
 /// So many transactions are handed over at once at most.
 const BATCH: usize = 4096;

@@ -3,11 +3,14 @@
 //! A flat list instead of a tree, so that neither a long expression nor a deep one can exhaust the
 //! thread's stack, and evaluating allocates nothing.
 
+use super::draw::{self, range};
 use super::function::Function;
-use super::{draw, text};
+use super::operator::Binary;
+use super::text;
+use super::world::World;
 use crate::hash::{fnv1a, murmur2, permute};
 use crate::prng::{MAX_ZIPFIAN_PARAM, MIN_GAUSSIAN_PARAM, MIN_ZIPFIAN_PARAM};
-use crate::{DebugOutput, Draws, EvalError, Prng, Slot, Value, Vars};
+use crate::{DebugOutput, EvalError, Prng, Slot, Value};
 
 /// More arguments than this are refused when the call is evaluated.
 pub(crate) const MAX_FUNCTION_ARGS: usize = 16;
@@ -50,26 +53,6 @@ pub(crate) enum Step {
     TooManyArguments,
 }
 
-/// Operators with two operands that are always both evaluated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Binary {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Modulo,
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    BitAnd,
-    BitOr,
-    BitXor,
-    ShiftLeft,
-    ShiftRight,
-    Concat,
-}
-
 impl Step {
     /// By how much the stack grows when the step is passed (not jumped from) in program order.
     fn growth(self) -> isize {
@@ -101,15 +84,6 @@ pub(crate) fn depth(steps: &[Step]) -> usize {
         deepest = deepest.max(depth);
     }
     deepest as usize
-}
-
-/// What steps work with besides the stack.
-pub(super) struct World<'a> {
-    pub literals: &'a [Box<str>],
-    pub vars: &'a mut Vars,
-    pub prng: &'a mut Prng,
-    pub draws: &'a mut Draws,
-    pub debug: &'a mut dyn FnMut(DebugOutput),
 }
 
 /// Values on their way.
@@ -355,22 +329,6 @@ fn extreme(function: Function, arguments: &[Value]) -> Result<Value, EvalError> 
         };
     }
     Ok(Value::Int(extreme))
-}
-
-/// The bounds that a draw begins with.
-pub(super) fn range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
-    let (low, high) = (low.to_int()?, high.to_int()?);
-    if low > high {
-        return Err(EvalError::EmptyRange);
-    }
-    if high
-        .checked_sub(low)
-        .and_then(|d| d.checked_add(1))
-        .is_none()
-    {
-        return Err(EvalError::RangeTooLarge);
-    }
-    Ok((low, high))
 }
 
 fn random(function: Function, arguments: &[Value], prng: &mut Prng) -> Result<Value, EvalError> {

@@ -1,8 +1,8 @@
 //! The draws that pgdyno adds to pgbench's: the request distributions of the field, and numbers of
 //! counters that all clients share. Formulas and sources: docs/scripts.md.
 
-use super::code::{World, range};
 use super::function::DrawFunction;
+use super::world::World;
 use crate::counter::CounterId;
 use crate::draws::YCSB_THETA;
 use crate::hash::{Octets, fnv1a_bytes};
@@ -28,6 +28,22 @@ pub(super) fn call(
         _ => drawn(function, arguments, world)?,
     };
     Ok(Value::Int(number))
+}
+
+/// The bounds that a draw begins with.
+pub(super) fn range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
+    let (low, high) = (low.to_int()?, high.to_int()?);
+    if low > high {
+        return Err(EvalError::EmptyRange);
+    }
+    if high
+        .checked_sub(low)
+        .and_then(|d| d.checked_add(1))
+        .is_none()
+    {
+        return Err(EvalError::RangeTooLarge);
+    }
+    Ok((low, high))
 }
 
 fn random_string(length: i64, world: &mut World<'_>) -> Result<Value, EvalError> {

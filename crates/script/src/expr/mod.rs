@@ -3,14 +3,17 @@
 mod code;
 mod draw;
 mod function;
+mod operator;
 mod parse;
 mod text;
 pub(crate) mod token;
+mod world;
 
 pub(crate) use parse::GrammarError;
 
 use crate::{DebugOutput, Draws, EvalError, Language, Names, Prng, Value, Vars};
-use code::{Step, World};
+use code::Step;
+use world::World;
 
 /// Expressions that need no more room than this are evaluated without allocation; what people
 /// write needs less than ten.

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
-use super::code::{Binary, MAX_FUNCTION_ARGS, Step};
+use super::code::{MAX_FUNCTION_ARGS, Step};
 use super::function::{self, Entry};
+use super::operator::Binary;
 use super::token::{Token, Word};
 use crate::{Language, Names, Value};
 

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::code::Binary;
 use super::function::TextFunction;
+use super::operator::Binary;
 use crate::hash::{Octets, fnv1_bytes, fnv1a_bytes};
 use crate::value::Text;
 use crate::vars::{MAX_TEXT_BYTES, number_of};

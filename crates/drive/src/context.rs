@@ -1,0 +1,237 @@
+//! What the clients of a thread share: the time, the deadlines, the books, and what they say.
+
+use std::num::NonZeroU64;
+use std::sync::mpsc::Sender;
+
+use pgdyno_platform::io::Io;
+use pgdyno_script::Prng;
+use pgdyno_session::CancelHandle;
+use pgdyno_wire::ServerError;
+
+use crate::clock::{Clock, Nanos, nanos};
+use crate::control::{Control, Stop};
+use crate::deadlines::Deadlines;
+use crate::drive::{Drive, Until};
+use crate::error::DriveError;
+use crate::message::{Level, Message};
+use crate::places::Places;
+use crate::program::Program;
+use crate::record::{Event, EventKind, Recorder, Report};
+use crate::schedule::Schedule;
+
+/// Bytes of notices that a thread passes on; beyond them notices are counted. A server may send them
+/// for ever.
+const NOTICE_BYTES_MAX: usize = 1 << 20;
+
+/// What a thread needs to begin, beside its clients.
+pub(crate) struct Setup<'run> {
+    pub(crate) drive: &'run Drive,
+    pub(crate) places: &'run Places,
+    pub(crate) clock: Clock,
+    pub(crate) control: Control,
+    pub(crate) choose: Prng,
+    pub(crate) schedule: Option<Schedule>,
+    pub(crate) recorder: Recorder,
+    pub(crate) reports: Sender<Report>,
+}
+
+/// What clients share with their event loop.
+pub(crate) struct Context<'run, I> {
+    pub(crate) drive: &'run Drive,
+    pub(crate) places: &'run Places,
+    pub(crate) io: I,
+    pub(crate) clock: Clock,
+    /// The time, as of the last event; read once for all that follows from it.
+    pub(crate) now: Nanos,
+    /// No transaction starts after this. A warm-up that ends before its time brings it nearer.
+    pub(crate) end: Nanos,
+    /// It has come nearer, and clients that wait may have to end.
+    pub(crate) end_has_moved: bool,
+    pub(crate) latency_limit: Option<Nanos>,
+    pub(crate) transactions: Option<NonZeroU64>,
+    pub(crate) schedule: Option<Schedule>,
+    pub(crate) recorder: Recorder,
+    pub(crate) deadlines: Deadlines,
+    /// Bytes on their way to the socket that are not a link's own.
+    pub(crate) sealed: Vec<u8>,
+    /// Decrypted bytes that are being read.
+    pub(crate) opened: Vec<u8>,
+    /// Cancel the statements that were given up; empty until then.
+    pub(crate) cancels: Vec<CancelHandle>,
+    choose: Prng,
+    weights: u64,
+    pub(crate) stop: Stop,
+    control: Control,
+    /// A client's end has ended the run: nothing more is said.
+    pub(crate) is_over: bool,
+    pub(crate) reports: Sender<Report>,
+    /// Bytes of notices that are still passed on.
+    notice_bytes: usize,
+    /// Notices that were not.
+    notices_unsaid: u64,
+    /// Clients of the thread that are connected, before the run.
+    pub(crate) connected: usize,
+    pub(crate) connect_error: Option<DriveError>,
+}
+
+impl<'run, I: Io> Context<'run, I> {
+    pub(crate) fn new(setup: Setup<'run>, io: I, clients: usize) -> Self {
+        let drive = setup.drive;
+        let transactions = match drive.until {
+            Until::Transactions(count) => Some(count),
+            Until::Elapsed(_) => drive.transactions_max,
+        };
+        Self {
+            drive,
+            places: setup.places,
+            io,
+            clock: setup.clock,
+            now: setup.clock.now(),
+            end: Nanos::MAX,
+            end_has_moved: false,
+            latency_limit: drive.latency_limit.map(nanos),
+            transactions,
+            schedule: setup.schedule,
+            recorder: setup.recorder,
+            deadlines: Deadlines::for_clients(clients),
+            sealed: Vec::new(),
+            opened: Vec::new(),
+            cancels: Vec::new(),
+            choose: setup.choose,
+            weights: drive.scripts.iter().map(|script| script.weight).sum(),
+            stop: Stop::No,
+            control: setup.control,
+            is_over: false,
+            reports: setup.reports,
+            notice_bytes: NOTICE_BYTES_MAX,
+            notices_unsaid: 0,
+            connected: 0,
+            connect_error: None,
+        }
+    }
+
+    pub(crate) fn program(&self, script: usize) -> &'run Program {
+        &self.drive.scripts[script].program
+    }
+
+    /// A script, by weight; drawn as pgbench draws it.
+    pub(crate) fn choose_script(&mut self) -> usize {
+        let scripts = &self.drive.scripts;
+        if scripts.len() == 1 {
+            return 0;
+        }
+        let mut left = self.choose.range(0, self.weights as i64 - 1) as u64;
+        for (index, script) in scripts.iter().enumerate() {
+            if left < script.weight {
+                return index;
+            }
+            left -= script.weight;
+        }
+        scripts.len() - 1
+    }
+
+    /// Closes the books of the seconds that are over by `now`.
+    #[inline]
+    pub(crate) fn rotate(&mut self, now: Nanos) {
+        if now < self.recorder.boundary {
+            return;
+        }
+        let warmup_end = self.recorder.rotate(now);
+        if let (Some(at), Until::Elapsed(duration)) = (warmup_end, self.drive.until) {
+            let end = at + nanos(duration);
+            self.end_has_moved = end < self.end;
+            self.end = end;
+        }
+    }
+
+    /// Whether the time that [`Until::Elapsed`] gives is over.
+    pub(crate) fn is_past_end(&self) -> bool {
+        self.now >= self.end
+    }
+
+    /// Whether no transaction may start any more.
+    pub(crate) fn is_time_up(&self) -> bool {
+        self.is_past_end() || self.stop > Stop::No
+    }
+
+    pub(crate) fn say(&self, level: Level, text: String) {
+        if self.is_over {
+            return;
+        }
+        // The collector outlives the threads; if it is gone, there is no receiver.
+        let _ = self.reports.send(Report::Message(Message { level, text }));
+    }
+
+    /// Passes a notice of the server on, as long as there are not too many.
+    pub(crate) fn notice(&mut self, notice: impl FnOnce() -> ServerError) {
+        if self.notice_bytes == 0 {
+            self.notices_unsaid += 1;
+            return;
+        }
+        let text = notice().libpq_notice_text();
+        match self.notice_bytes.checked_sub(text.len()) {
+            Some(left) => {
+                self.notice_bytes = left;
+                self.say(Level::Notice, text);
+            }
+            None => (self.notice_bytes, self.notices_unsaid) = (0, 1),
+        }
+    }
+
+    /// Says how many notices were not passed on.
+    pub(crate) fn tell_unsaid(&self) {
+        if self.notices_unsaid > 0 {
+            let text = format!(
+                "{} notices of the server are not shown: those before had {NOTICE_BYTES_MAX} bytes; \
+                 client_min_messages keeps the server from sending them",
+                self.notices_unsaid
+            );
+            self.say(Level::Notice, text);
+        }
+    }
+
+    /// Tells what has happened to a connection.
+    pub(crate) fn happened(&self, kind: EventKind, text: String) {
+        if self.is_over {
+            return;
+        }
+        let at_us = self.recorder.at_us(self.now);
+        let event = Event { at_us, kind, text };
+        let _ = self.reports.send(Report::Event(event));
+    }
+
+    /// Tells a step, when all steps are asked for.
+    #[inline]
+    pub(crate) fn trace(&self, text: impl FnOnce() -> String) {
+        if self.drive.debug {
+            self.say(Level::Trace, text());
+        }
+    }
+
+    /// A client has ended before its time.
+    pub(crate) fn client_aborted(&mut self) {
+        if self.drive.exit_on_abort && !self.is_over {
+            let thread = self.recorder.thread();
+            let _ = self.reports.send(Report::ClientAborted(thread));
+            self.is_over = true;
+            self.control.stop_now();
+        }
+    }
+
+    /// A script says that the run must end.
+    pub(crate) fn end_run(&mut self, reason: String) {
+        if !self.is_over {
+            let _ = self.reports.send(Report::InvariantBroken(reason));
+            self.is_over = true;
+            self.control.stop_now();
+        }
+    }
+
+    pub(crate) fn client_connected(&mut self) {
+        self.connected += 1;
+    }
+
+    pub(crate) fn client_not_connected(&mut self, error: DriveError) {
+        self.connect_error.get_or_insert(error);
+    }
+}

@@ -1,0 +1,28 @@
+//! Why a run did not begin.
+
+use std::io;
+
+/// Why there is nothing to show for a run.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// A client could not be connected before the run.
+    #[error("could not create connection for client {client}: {text}")]
+    Connect {
+        /// The client's number.
+        client: usize,
+        /// Endpoint and reason.
+        text: String,
+    },
+    /// It was stopped before it began.
+    #[error("interrupted before the run began")]
+    Interrupted,
+    /// The operating system did not give what an event loop needs.
+    #[error("the event loop cannot work: {0}")]
+    EventLoop(#[source] io::Error),
+    /// io_uring was asked for, and cannot be used.
+    #[error("{0}")]
+    NoUring(io::Error),
+    /// It is not valid.
+    #[error("{0}")]
+    Invalid(String),
+}

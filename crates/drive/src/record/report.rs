@@ -1,0 +1,46 @@
+//! What the threads of a run tell the one that collects.
+
+use std::io;
+
+use pgdyno_session::CancelHandle;
+
+use super::{ClientUnits, Event, Execution, Finished, Interval, LoggedTransaction};
+use crate::clock::Nanos;
+use crate::error::DriveError;
+use crate::message::Message;
+
+/// What a thread tells the collector.
+pub(crate) enum Report {
+    /// All clients of this thread are connected, or one could not be.
+    Connected(Result<(), DriveError>),
+    /// A client says something.
+    Message(Message),
+    /// Something happened to a client's connection.
+    Event(Event),
+    /// An interval of this thread is over.
+    Interval(usize, Box<Interval>),
+    /// Transactions of this thread have ended, in this order.
+    Logged(usize, Vec<LoggedTransaction>),
+    /// Commands were executed on this thread.
+    Executed(usize, Vec<Execution>),
+    /// A client of this thread has ended before its time, and ends the run.
+    ClientAborted(usize),
+    /// A script found an invariant broken, which ends the run: where, and what it says.
+    InvariantBroken(String),
+    /// All clients of the thread have ended.
+    Finished(usize, Box<ThreadEnd>),
+}
+
+/// A thread's last words.
+pub(crate) struct ThreadEnd {
+    pub(crate) finished: Finished,
+    /// When that was.
+    pub(crate) at: Nanos,
+    pub(crate) aborted: usize,
+    pub(crate) disconnected: usize,
+    pub(crate) by_client: Vec<ClientUnits>,
+    /// Cancel the statements that were given up.
+    pub(crate) cancels: Vec<CancelHandle>,
+    /// The event loop itself broke.
+    pub(crate) error: Option<io::Error>,
+}
