@@ -53,6 +53,21 @@ pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
 /// # Errors
 /// It cannot be read, is longer (a device or a pipe may have no end), or is not UTF-8.
 pub fn text(file: &str, mib_max: u64) -> Result<String, String> {
+    let octets = octets(file, mib_max)?;
+    if let Err(e) = std::str::from_utf8(&octets) {
+        let at = e.valid_up_to() + 1;
+        return Err(format!(
+            "could not read file \"{file}\": byte {at} is not UTF-8"
+        ));
+    }
+    Ok(pgdyno_script::escape(&octets))
+}
+
+/// What is in a script file of at most so many MiB, or in standard input for `-`.
+///
+/// # Errors
+/// It cannot be read, or is longer.
+pub fn octets(file: &str, mib_max: u64) -> Result<Vec<u8>, String> {
     let bytes_max = mib_max << 20;
     let unreadable = |e| format!("could not read file \"{file}\": {}", reason(&e));
     let mut bytes = Vec::new();
@@ -71,12 +86,7 @@ pub fn text(file: &str, mib_max: u64) -> Result<String, String> {
              may have; split it into several scripts"
         ));
     }
-    String::from_utf8(bytes).map_err(|e| {
-        format!(
-            "could not read file \"{file}\": byte {} is not UTF-8",
-            e.utf8_error().valid_up_to() + 1
-        )
-    })
+    Ok(bytes)
 }
 
 /// The system's own words, without Rust's number behind them.
