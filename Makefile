@@ -15,3 +15,7 @@ bench: ## pgdyno beside its peers in turn, and its report with a long trial; wri
 .PHONY: conformance
 conformance: ## PostgreSQL's own tests of pgbench, with pgdyno called by that name; fetches them
 	@scripts/conformance
+
+.PHONY: fuzz-pgbench
+fuzz-pgbench: ## random command lines and scripts on pgbench and on pgdyno by that name; N=3000 cases, SEED= to run one again
+	@scripts/fuzz-pgbench "$(N)" "$(SEED)"

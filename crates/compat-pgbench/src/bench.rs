@@ -283,7 +283,7 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
             exit_on_abort: options.exit_on_abort,
             trusts_commit: true,
             ends_on_last_try: flavour.ends_on_last_try,
-            forgets_failures_at_end: true,
+            counts_as_pgbench: true,
         },
         query_mode: Some(options.query_mode),
         connection_per_transaction: options.connect,

@@ -26,10 +26,11 @@ pub fn open(options: &options::Target, say: &Messages) -> Result<(Target, Sessio
     let refused = |error: pgdyno_session::ConnInfoError| Stop::fatal(error.text());
     let mut info = resolve(&given, &Env::of_process()).map_err(refused)?;
     for warning in info.warnings() {
-        write_all(&format!("WARNING: {warning}\n"));
+        write_all(&format!("{warning}\n"));
     }
     // Asked for once: an empty answer is an answer.
     let mut has_asked = false;
+    let mut unknown_setting = None;
     loop {
         let target = Target::of(&info, TargetKind::Named).map_err(refused)?;
         match Session::connect(&target.endpoints[0].candidates, None) {
@@ -45,9 +46,24 @@ pub fn open(options: &options::Target, say: &Messages) -> Result<(Target, Sessio
                     .map_err(|error| Stop::fatal(format!("could not read a password: {error}")))?;
                 info = info.with_password(&password);
             }
-            Err(error) => return Err(Stop::fatal(error.to_string())),
+            // As libpq takes it, the server may be too old to know application_name.
+            Err(error) if unknown_setting.is_none() && lacks_setting(&error) => {
+                unknown_setting = Some(error.to_string());
+                info = info.with_application_name("");
+            }
+            Err(error) => {
+                let attempts = unknown_setting.into_iter().chain([error.to_string()]);
+                return Err(Stop::fatal(attempts.collect::<Vec<_>>().join("\n")));
+            }
         }
     }
+}
+
+/// Whether the server refused the session because it does not know something that it was asked to
+/// set.
+fn lacks_setting(error: &Error) -> bool {
+    const UNDEFINED_OBJECT: &str = "42704";
+    error.sqlstate() == Some(UNDEFINED_OBJECT)
 }
 
 fn wants_password(error: &Error) -> bool {

@@ -22,8 +22,8 @@ pgdyno's own options:
   --warmup=SECONDS         run so long before measuring; shown apart
 ";
 
-const BATCH_SIZE: &str = "\
-  --batch-size=NUM         commit the initial load after every NUM rows (default: all at once)
+const BATCH_SIZE: &str =
+    "  --batch-size=NUM         commit the initial load after every NUM rows (default: all at once)
 ";
 
 /// What `--help` prints.
@@ -62,7 +62,10 @@ mod tests {
             text.starts_with("ysql_bench is a benchmarking tool"),
             "{text}"
         );
-        assert!(text.contains("(default \"dtgp\")") && text.contains("--batch-size"));
+        assert!(
+            text.contains("(default \"dtgp\")")
+                && text.contains("\n  --batch-size=NUM         commit")
+        );
         let text = help(&PGBENCH);
         assert!(text.contains("(default \"dtgvp\")") && !text.contains("--batch-size"));
         assert!(!text.contains('{'), "a placeholder is left: {text}");

@@ -219,10 +219,10 @@ pub fn theirs(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether anybody reads it does not matter. What was printed before comes before.
+/// A script's octets are written as they are. Whether anybody reads it does not matter. What was printed before comes before.
 pub fn write_all(text: &str) {
     let _ = io::stdout().flush();
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(&pgdyno_script::octets(text));
 }
 
 #[cfg(test)]

@@ -111,8 +111,9 @@ impl Scripts {
     /// The file cannot be read or has no end, there is a mistake in it, or its weight is malformed.
     pub fn add_file(&mut self, option: &str) -> Result<(), Stop> {
         let (file, weight) = script_files::split_weight(option).map_err(Stop::fatal)?;
-        let text = script_files::text(file, SCRIPT_MIB_MAX).map_err(Stop::fatal)?;
-        self.add(file, &text, weight)
+        let octets = script_files::octets(file, SCRIPT_MIB_MAX)
+            .map_err(|failure| Stop::fatal(failure.message))?;
+        self.add(file, &pgdyno_script::escape(&octets), weight)
     }
 
     /// The sum of the weights.

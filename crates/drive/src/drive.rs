@@ -135,9 +135,10 @@ pub struct Drive {
     pub checks_commit: bool,
     /// What to do when the last of them has failed.
     pub on_last_try: OnLastTry,
-    /// Forget a transaction whose try fails, but not its client, when the time is over already, as
-    /// pgbench does. Otherwise it is booked like any other.
-    pub forgets_failures_at_end: bool,
+    /// Forget what pgbench does not count: a transaction whose try fails, but not its client, when the
+    /// time is over already; retries of a transaction that ends its client. Otherwise they are booked
+    /// like any other.
+    pub counts_as_pgbench: bool,
     /// What to do after other errors.
     pub on_error: OnError,
     /// Each transaction on a connection of its own (pgbench's `--connect`).
@@ -192,7 +193,7 @@ impl Default for Drive {
             retry_deadline: None,
             checks_commit: false,
             on_last_try: OnLastTry::FailOnly,
-            forgets_failures_at_end: false,
+            counts_as_pgbench: false,
             on_error: OnError::EndClient,
             connection_per_transaction: false,
             verbose_errors: false,

@@ -1,7 +1,7 @@
 //! A script made ready to run: commands in order, jumps resolved, messages built as far as they
 //! can be without values.
 
-use pgdyno_script::{EvalError, Expr, Gset, Op, Piece, Slot, Sql, Units, Vars};
+use pgdyno_script::{EvalError, Expr, Gset, Op, Piece, Slot, Sql, Units, Vars, escape, octets};
 use pgdyno_wire::frontend;
 
 use crate::effects::{self, Effects};
@@ -134,7 +134,7 @@ impl Program {
                 QueryMode::Extended => {
                     let (numbered, slots) = sql.numbered().map_err(|e| failed(e.to_string()))?;
                     let mut parse = Vec::new();
-                    frontend::parse(&mut parse, "", numbered.as_bytes(), &[])
+                    frontend::parse(&mut parse, "", &numbered, &[])
                         .map_err(|e| failed(e.to_string()))?;
                     (None, bound(parse, "", slots))
                 }
@@ -144,7 +144,7 @@ impl Program {
                     numbers.prepared += 1;
                     let name = Prepare::name_of(number);
                     let mut message = Vec::new();
-                    frontend::parse(&mut message, &name, numbered.as_bytes(), &[])
+                    frontend::parse(&mut message, &name, &numbered, &[])
                         .map_err(|e| failed(e.to_string()))?;
                     (
                         Some(Prepare { number, message }),
@@ -225,11 +225,11 @@ impl Program {
             return None;
         };
         if self.mode != QueryMode::Simple {
-            return sql.numbered().ok().map(|(text, _)| text);
+            return sql.numbered().ok().map(|(text, _)| escape(&text));
         }
         let mut text = Vec::new();
         sql.write_simple(vars, &mut text);
-        String::from_utf8(text).ok()
+        Some(escape(&text))
     }
 
     /// The command with a prepared statement's number among all of the run.
@@ -330,7 +330,7 @@ fn simple(sql: &Sql) -> Body {
         return Body::Text(sql.clone());
     }
     let mut message = Vec::new();
-    frontend::query(&mut message, sql.text.as_bytes());
+    frontend::query(&mut message, &octets(&sql.text));
     Body::Fixed(message)
 }
 

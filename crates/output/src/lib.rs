@@ -24,6 +24,7 @@ pub use verbosity::Verbosity;
 
 use pgdyno_model::{Failure, text};
 use pgdyno_platform::terminal;
+use pgdyno_script::octets;
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;
@@ -60,25 +61,25 @@ pub fn write_remark(line: Arguments<'_>) {
 /// # Errors
 /// A full disk and the like: the result would be lost without a word.
 pub fn write_answer(answer: Arguments<'_>) -> Result<(), Failure> {
-    write_out(&text::shown(&answer.to_string()))
+    write_out(text::shown(&answer.to_string()).as_bytes())
 }
 
 /// As [`write_answer`], for a command that promises another program's bytes: as they are where no
-/// terminal would obey them.
+/// terminal would obey them, octets of a script that are not UTF-8 among them.
 ///
 /// # Errors
 /// A full disk and the like.
 pub fn write_promised(answer: Arguments<'_>) -> Result<(), Failure> {
     let answer = answer.to_string();
     match terminal::stdout_is_terminal() {
-        true => write_out(&text::shown(&answer)),
-        false => write_out(&answer),
+        true => write_out(&octets(&text::shown(&answer))),
+        false => write_out(&octets(&answer)),
     }
 }
 
-fn write_out(text: &str) -> Result<(), Failure> {
+fn write_out(octets: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(octets).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::new(format!(
             "could not write to standard output: {e}"
         ))),

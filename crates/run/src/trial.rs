@@ -170,7 +170,7 @@ impl Trial {
             retry_deadline: spec.retry.deadline(),
             checks_commit: !spec.errors.trusts_commit,
             on_last_try: spec.errors.on_last_try(),
-            forgets_failures_at_end: spec.errors.forgets_failures_at_end,
+            counts_as_pgbench: spec.errors.counts_as_pgbench,
             on_error: spec.errors.on_error(),
             on_connection_loss: spec.errors.on_connection_loss(),
             exit_on_abort: spec.errors.exit_on_abort,

@@ -7,9 +7,8 @@
 //! are what all clients share. Whatever is wrong is said in pgbench's words.
 //!
 //! What is meant to differ from pgbench: where it reads past the end of a text (a statement that
-//! ends in a variable without newline or semicolon) or takes a boolean's bits for a number
-//! (`abs(true)`), the sane thing is done; `\sleep` does not wrap round after 35 minutes;
-//! expressions nest at most 400 deep, statements in reports are cut at a whole character.
+//! ends in a variable without newline or semicolon), the sane thing is done; `\sleep` does not
+//! wrap round after 35 minutes; expressions nest at most 400 deep, statements in reports are cut at a whole character.
 
 mod conditions;
 mod counter;
@@ -21,6 +20,7 @@ mod language;
 mod loops;
 mod names;
 mod number;
+mod octets;
 mod parse;
 pub mod prng;
 mod script;
@@ -41,6 +41,7 @@ pub use hash::{Octets, fnv1_bytes, fnv1a, fnv1a_bytes, murmur2, permute};
 pub use language::Language;
 pub use loops::{For, MAX_STEPS};
 pub use names::{Names, Slot, is_valid_name};
+pub use octets::{escape, octets};
 pub use parse::parse;
 pub use prng::Prng;
 pub use script::{Command, Op, Script};

@@ -2,6 +2,7 @@
 
 use crate::conditions::resolve;
 use crate::expr::token::{self, continuation, is_blank};
+use crate::octets;
 use crate::statements::{Scanner, Stop};
 use crate::{
     Command, Expr, For, Gset, GsetKind, Language, Names, Op, Script, ScriptError, ScriptErrorKind,
@@ -136,7 +137,7 @@ struct Parser<'a, 'n> {
 /// The first line of a statement, at most [`MAX_TEXT`] bytes of it.
 fn first_line(text: &str) -> &str {
     let line = text.split(['\n', '\r']).next().unwrap_or_default();
-    &line[..line.floor_char_boundary(MAX_TEXT)]
+    octets::beginning(line, MAX_TEXT)
 }
 
 impl<'a> Parser<'a, '_> {
@@ -224,7 +225,10 @@ impl<'a> Parser<'a, '_> {
         ScriptError {
             script: self.script.into(),
             line: meta.line,
-            column: offset.map(|offset| (offset.saturating_sub(meta.start) + 1) as u32),
+            column: offset.map(|offset| {
+                let before = self.text.as_bytes().get(meta.start..offset);
+                (octets::count(before.unwrap_or_default()) + 1) as u32
+            }),
             message: message.into(),
             more: more.map(Box::from),
             command: meta.words.first().map(|word| word.as_str().into()),

@@ -2,7 +2,7 @@
 //! Nothing is run here.
 
 use crate::number::{is_space, leading_integer};
-use crate::{EvalError, Names, Slot, Vars};
+use crate::{EvalError, Names, Slot, Vars, escape, octets};
 
 /// pgbench's buffer for a command line; what goes in is shorter by two bytes.
 const COMMAND_SIZE: usize = 256;
@@ -49,7 +49,7 @@ impl ShellArgs {
                 line.push(b' ');
             }
             match word {
-                ShellWord::Text(text) => line.extend_from_slice(text.as_bytes()),
+                ShellWord::Text(text) => line.extend_from_slice(&octets(text)),
                 ShellWord::Var(slot) => {
                     if !vars.write_text(*slot, &mut line) {
                         return Err(EvalError::UndefinedArgument {
@@ -82,7 +82,7 @@ impl ShellArgs {
         }
         Err(EvalError::ShellOutput {
             command: self.name.as_str().into(),
-            output: String::from_utf8_lossy(line).into(),
+            output: escape(line).into(),
         })
     }
 }

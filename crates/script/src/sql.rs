@@ -1,7 +1,7 @@
 //! SQL commands: their text cut at the variables.
 
 use crate::names::{continues_name, is_valid_name, starts_name};
-use crate::{EvalError, Names, Slot, TooManyArguments, Vars};
+use crate::{EvalError, Names, Slot, TooManyArguments, Vars, octets};
 
 /// The most parameters pgbench gives a statement in extended and prepared mode.
 pub const MAX_PARAMETERS: usize = 255;
@@ -9,8 +9,8 @@ pub const MAX_PARAMETERS: usize = 255;
 /// A part of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// Text to send as it is.
-    Text(String),
+    /// Octets to send as they are.
+    Text(Vec<u8>),
     /// `:name`.
     Var(Slot),
 }
@@ -118,18 +118,18 @@ impl Sql {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => {
-                    if is_behind_text && text.starts_with('\'') {
+                    if is_behind_text && text.starts_with(b"'") {
                         // Two literals side by side would be one.
                         out.push(b' ');
                     }
                     is_behind_text = false;
-                    out.extend_from_slice(text.as_bytes());
+                    out.extend_from_slice(text);
                 }
                 Piece::Var(slot) => {
                     is_behind_text = vars.holds_text(*slot);
                     if !vars.write_sql(*slot, out) {
                         out.push(b':');
-                        out.extend_from_slice(vars.name(*slot).as_bytes());
+                        out.extend_from_slice(&octets(vars.name(*slot)));
                     }
                 }
             }
@@ -138,12 +138,12 @@ impl Sql {
 
     /// The statement for the extended protocol: `$1`, `$2`, … in place of variables, a new one for
     /// each mention, and the variables in that order. One that is not set is sent as NULL.
-    pub fn numbered(&self) -> Result<(String, Vec<Slot>), TooManyArguments> {
-        let mut sql = String::with_capacity(self.text.len());
+    pub fn numbered(&self) -> Result<(Vec<u8>, Vec<Slot>), TooManyArguments> {
+        let mut sql = Vec::with_capacity(self.text.len());
         let mut slots = Vec::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => sql.push_str(text),
+                Piece::Text(text) => sql.extend_from_slice(text),
                 Piece::Var(slot) => {
                     if slots.len() == MAX_PARAMETERS {
                         return Err(TooManyArguments {
@@ -152,7 +152,7 @@ impl Sql {
                         });
                     }
                     slots.push(*slot);
-                    sql.push_str(&format!("${}", slots.len()));
+                    sql.extend_from_slice(format!("${}", slots.len()).as_bytes());
                 }
             }
         }
@@ -186,7 +186,7 @@ fn cut(text: &str, names: &mut Names) -> (Vec<Piece>, Vec<Slot>) {
             at += 1;
         }
         if from < colon {
-            pieces.push(Piece::Text(text[from..colon].to_owned()));
+            pieces.push(Piece::Text(octets(&text[from..colon]).into_owned()));
         }
         let slot = names.intern(&text[name..at]);
         if quotes.are_open(colon) {
@@ -196,7 +196,7 @@ fn cut(text: &str, names: &mut Names) -> (Vec<Piece>, Vec<Slot>) {
         from = at;
     }
     if from < text.len() {
-        pieces.push(Piece::Text(text[from..].to_owned()));
+        pieces.push(Piece::Text(octets(&text[from..]).into_owned()));
     }
     (pieces, quoted)
 }
@@ -384,7 +384,7 @@ mod tests {
         let mut names = Names::new();
         let sql = Sql::new("SELECT :a + :b + ':a'::int;".into(), &mut names);
         let (text, slots) = sql.numbered().unwrap();
-        assert_eq!(text, "SELECT $1 + $2 + '$3'::int;");
+        assert_eq!(text, b"SELECT $1 + $2 + '$3'::int;");
         let (a, b) = (names.get("a").unwrap(), names.get("b").unwrap());
         assert_eq!(slots, [a, b, a]);
         assert_eq!(sql.pieces.len(), 7);

@@ -24,10 +24,10 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
         .iter()
         .map(|arg| {
             let (file, weight) = split_weight(arg).map_err(usage)?;
-            let bytes = bytes(file, SCRIPT_MIB_MAX)?;
+            let octets = octets(file, SCRIPT_MIB_MAX)?;
             Ok(WeightedScript::plain(
                 file,
-                utf8(file, bytes).map_err(Failure::new)?,
+                utf8(file, &octets).map_err(Failure::new)?,
                 weight,
             ))
         })
@@ -60,12 +60,15 @@ pub fn split_weight(arg: &str) -> Result<(&str, u32), String> {
 /// # Errors
 /// It cannot be read, is longer (a device or a pipe may have no end), or is not UTF-8.
 pub fn text(file: &str, mib_max: u64) -> Result<String, String> {
-    let bytes = bytes(file, mib_max).map_err(|failure| failure.message)?;
-    utf8(file, bytes)
+    let octets = octets(file, mib_max).map_err(|failure| failure.message)?;
+    utf8(file, &octets)
 }
 
-/// The bytes of a script file: one that cannot be read is a usage error, one that is too long is not.
-fn bytes(file: &str, mib_max: u64) -> Result<Vec<u8>, Failure> {
+/// What is in a script file of at most so many MiB, or in standard input for `-`.
+///
+/// # Errors
+/// It cannot be read ([`Exit::Usage`]), or is longer.
+pub fn octets(file: &str, mib_max: u64) -> Result<Vec<u8>, Failure> {
     let usage = |text| Failure::with(Exit::Usage, text);
     let bytes_max = mib_max << 20;
     let unreadable = |e| usage(format!("could not read file \"{file}\": {}", reason(&e)));
@@ -88,13 +91,14 @@ fn bytes(file: &str, mib_max: u64) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn utf8(file: &str, bytes: Vec<u8>) -> Result<String, String> {
-    String::from_utf8(bytes).map_err(|e| {
-        format!(
-            "could not read file \"{file}\": byte {} is not UTF-8",
-            e.utf8_error().valid_up_to() + 1
-        )
-    })
+fn utf8(file: &str, octets: &[u8]) -> Result<String, String> {
+    if let Err(e) = std::str::from_utf8(octets) {
+        let at = e.valid_up_to() + 1;
+        return Err(format!(
+            "could not read file \"{file}\": byte {at} is not UTF-8"
+        ));
+    }
+    Ok(pgdyno_script::escape(octets))
 }
 
 /// The system's own words, without Rust's number behind them.

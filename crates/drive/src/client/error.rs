@@ -212,7 +212,7 @@ impl Client {
             let text = "aborted while rolling back the transaction after an error";
             return self.abort(cx, Failure::Script, text);
         }
-        if cx.drive.forgets_failures_at_end && cx.is_past_end() {
+        if cx.drive.counts_as_pgbench && cx.is_past_end() {
             self.error = None;
             return self.finish(cx);
         }
@@ -459,6 +459,10 @@ impl Client {
 
     pub(super) fn end_aborted<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
         self.count_error(cx, Then::Abort);
+        // To pgbench a script that leaves a block open has been processed.
+        if cx.drive.counts_as_pgbench && failure != Failure::OpenBlock {
+            self.tries = 1;
+        }
         self.book_broken_off(cx, failure);
         self.disconnect(cx);
         self.state = State::Aborted;

@@ -207,7 +207,7 @@ impl Client {
         let words = command.map_or(&[][..], |command| &command.words);
         let word = |index: usize| words.get(index).map_or("(null)", String::as_str);
         let line = output.split_inclusive(|byte| *byte == b'\n').next();
-        let line = String::from_utf8_lossy(line.unwrap_or_default());
+        let line = pgdyno_script::escape(line.unwrap_or_default());
         format!(
             "{}: shell parameter name: \"{}\", value: \"{line}\"",
             word(2),

@@ -522,7 +522,7 @@ impl Client {
             return self.gset_error(cx, "the server sent a malformed row");
         };
         for (column, value) in columns.flatten().zip(row.flatten()) {
-            let name = String::from_utf8_lossy(column.name);
+            let name = pgdyno_script::escape(column.name);
             if let Some((name, operation)) = told.iter().find(|(told, _)| *told == name) {
                 found += 1;
                 cx.rotate(cx.now);

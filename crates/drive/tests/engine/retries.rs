@@ -305,7 +305,7 @@ fn retries_end_with_the_latency_limit_and_with_the_time_of_the_run() {
 
     // pgbench does not count it.
     let (recording, _) = run(&Drive {
-        forgets_failures_at_end: true,
+        counts_as_pgbench: true,
         ..timed
     });
     assert_eq!(

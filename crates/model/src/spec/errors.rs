@@ -34,9 +34,10 @@ pub struct ErrorPolicy {
     #[arg(skip)]
     pub ends_on_last_try: bool,
 
-    /// A transaction whose try fails when the time is over is not counted, as with pgbench.
+    /// What pgbench does not count is not counted: a transaction whose try fails when the time is
+    /// over, and retries of a transaction that ends its client.
     #[arg(skip)]
-    pub forgets_failures_at_end: bool,
+    pub counts_as_pgbench: bool,
 }
 
 impl ErrorPolicy {

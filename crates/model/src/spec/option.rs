@@ -333,14 +333,14 @@ impl TrialSpec {
         let ErrorPolicy {
             trusts_commit,
             ends_on_last_try,
-            forgets_failures_at_end,
+            counts_as_pgbench,
             ..
         } = self.errors;
         !self.workload.is_empty()
             && self.settings.is_empty()
             && self.tables.is_none()
             && self.compatible.is_empty()
-            && !(trusts_commit || ends_on_last_try || forgets_failures_at_end)
+            && !(trusts_commit || ends_on_last_try || counts_as_pgbench)
     }
 
     fn options(&self, own: &Map<String, Value>, default: &Map<String, Value>) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Runs a command line with stock pgbench and with the program under test, on the same database,
 //! and compares all that comes out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
@@ -24,6 +24,7 @@ pub struct Case {
     stdin: Option<&'static str>,
     mask: Mask,
     log: Option<Log>,
+    files: Vec<(&'static str, String)>,
 }
 
 /// A command line after `pgbench`, in words that single quotes hold together.
@@ -36,6 +37,7 @@ pub fn case(line: impl Into<String>) -> Case {
         stdin: None,
         mask: Mask::default(),
         log: None,
+        files: Vec::new(),
     }
 }
 
@@ -92,6 +94,23 @@ impl Case {
     pub fn log(mut self, log: Log) -> Case {
         self.log = Some(log);
         self
+    }
+
+    /// A file in the working directory, besides those of the setting.
+    pub fn file(mut self, name: &'static str, text: String) -> Case {
+        self.files.push((name, text));
+        self
+    }
+
+    /// Whether there is something to do before each of the runs.
+    pub fn has_before(&self) -> bool {
+        !self.before.is_empty()
+    }
+
+    /// Its own files.
+    pub fn shown_files(&self) -> String {
+        let file = |(name, text): &(&str, String)| format!("  {name}:\n{text}");
+        self.files.iter().map(file).collect()
     }
 
     fn shown(&self) -> String {
@@ -158,43 +177,41 @@ impl<'a> Setting<'a> {
     /// Runs every case with both programs; fails when there is a difference in any, and shows
     /// all.
     pub fn compare(&self, cases: &[Case]) {
-        let theirs = stock_pgbench().expect("asked for before");
-        let ours = programs::under_test();
+        let found: Vec<String> = cases
+            .iter()
+            .filter_map(|case| self.difference(case))
+            .collect();
+        assert!(
+            found.is_empty(),
+            "{} of {} command lines differ (- stock pgbench, + under test)\n{}",
+            found.len(),
+            cases.len(),
+            found.concat()
+        );
+    }
+
+    /// What differs between the programs in one case.
+    pub fn difference(&self, case: &Case) -> Option<String> {
+        let stock = stock_pgbench().expect("asked for before");
+        let theirs = self.outcome(&stock, case);
+        let ours = self.outcome(&programs::under_test(), case);
+        let parts: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
         let mut report = String::new();
-        let mut different = 0;
-        for case in cases {
-            let theirs = self.outcome(&theirs, case);
-            let ours = self.outcome(&ours, case);
-            let parts: Vec<&String> = theirs.keys().chain(ours.keys()).collect();
-            let mut found = BTreeMap::new();
-            for part in parts {
-                let nothing = String::new();
-                let text =
-                    |all: &BTreeMap<String, String>| all.get(part).unwrap_or(&nothing).clone();
-                let lines = diff::lines(&text(&theirs), &text(&ours));
-                if !lines.is_empty() {
-                    found.insert(part, lines);
-                }
+        for part in parts {
+            let text = |all: &BTreeMap<String, String>| all.get(part).cloned().unwrap_or_default();
+            let lines = diff::lines(&text(&theirs), &text(&ours));
+            if lines.is_empty() {
+                continue;
             }
-            if !found.is_empty() {
-                different += 1;
-                let _ = writeln!(report, "\n{}", case.shown());
-                for (part, lines) in found {
-                    let _ = writeln!(report, "  {part}:");
-                    for line in lines.iter().take(30) {
-                        let _ = writeln!(report, "    {line}");
-                    }
-                    if lines.len() > 30 {
-                        let _ = writeln!(report, "    … {} lines more", lines.len() - 30);
-                    }
-                }
+            let _ = writeln!(report, "  {part}:");
+            for line in lines.iter().take(30) {
+                let _ = writeln!(report, "    {line}");
+            }
+            if lines.len() > 30 {
+                let _ = writeln!(report, "    … {} lines more", lines.len() - 30);
             }
         }
-        assert!(
-            different == 0,
-            "{different} of {} command lines differ (- stock pgbench, + under test)\n{report}",
-            cases.len()
-        );
+        (!report.is_empty()).then(|| format!("\n{}\n{report}", case.shown()))
     }
 
     /// All that came out, by name: exit code, both streams, logs, what a query says.
@@ -204,6 +221,9 @@ impl<'a> Setting<'a> {
         }
         let dir = tempfile::tempdir().expect("a temporary directory");
         for (name, text) in self.files {
+            std::fs::write(dir.path().join(name), text).expect("a new directory");
+        }
+        for (name, text) in &case.files {
             std::fs::write(dir.path().join(name), text).expect("a new directory");
         }
         let (ran, pid) = self.run(program, case, dir.path());
@@ -225,7 +245,9 @@ impl<'a> Setting<'a> {
             .flatten()
         {
             let name = entry.file_name().into_string().expect("ASCII");
-            if name == "stdin" || self.files.iter().any(|(file, _)| *file == name) {
+            let is_ours = self.files.iter().any(|(file, _)| *file == name)
+                || case.files.iter().any(|(file, _)| *file == name);
+            if name == "stdin" || is_ours {
                 continue;
             }
             let text = std::fs::read_to_string(entry.path()).expect("UTF-8");

@@ -6,9 +6,10 @@
 //!
 //! Differences that are known and meant, and have no case here: values that C's `atof` takes for
 //! numbers though they make no sense (`-R inf`, `-L nan`); an option that is not ASCII (pgbench
-//! names its first byte); the place in a complaint about a connection option that is no number; the
-//! second attempt that libpq makes, and tells, when the server does not know a setting of
-//! PGOPTIONS; progress lines of a load that the server has refused already.
+//! names its first byte); the place in a complaint about a connection option that is no number; a
+//! warning about the password file, which pgbench says for each connection and pgdyno once; progress
+//! lines of a load that the server has refused already; messages of the server that are not UTF-8,
+//! which are shown with U+FFFD.
 
 mod cases;
 #[path = "../e2e/child.rs"]
@@ -19,6 +20,7 @@ mod cases;
 mod child;
 mod compare;
 mod diff;
+mod fuzz;
 mod generator;
 mod mask;
 mod programs;

@@ -272,7 +272,8 @@ fn call(
         Function::Debug => arguments[0],
         Function::Abs => match arguments[0] {
             Value::Int(int) => Value::Int(int.wrapping_abs()),
-            // pgbench takes a boolean's bits for a double; an error is worth more.
+            // pgbench takes a boolean's bits for a double's.
+            Value::Bool(truth) => Value::Double(f64::from_bits(u64::from(truth))),
             other => Value::Double(other.to_double()?.abs()),
         },
         Function::Int => Value::Int(text::number(arguments[0], world.vars)?.to_int()?),

@@ -191,7 +191,7 @@ fn sent(simple: bool, text: &str) -> Vec<String> {
         all.push(if simple {
             String::from_utf8(out).unwrap()
         } else {
-            sql.numbered().unwrap().0
+            String::from_utf8(sql.numbered().unwrap().0).unwrap()
         });
     });
     all

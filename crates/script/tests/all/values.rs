@@ -154,6 +154,8 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("CASE WHEN TRUE THEN NULL ELSE 1 END", "null"),
     ("abs(-5)", "int 5"),
     ("abs(5)", "int 5"),
+    ("abs(true)", "double 4.94065645841247e-324"),
+    ("abs(1 = 2)", "double 0"),
     ("abs(-5.5)", "double 5.5"),
     ("abs(null)", "null"),
     ("abs(-9223372036854775808)", "int -9223372036854775808"),

@@ -44,6 +44,13 @@ fn no_connection() {
         case("-n -S").env("PGSSLMODE", "nosuch"),
         case("-n -S").env("PGTARGETSESSIONATTRS", "standby"),
         case("-n -S").env("PGOPTIONS", "--nosuch"),
+        // A server that does not know a setting is asked again, without application_name.
+        case("-n -S").env("PGOPTIONS", "-c nosuch=1"),
+        case("-n -S -h 127.0.0.1,127.0.0.1").env("PGOPTIONS", "-c nosuch=1"),
+        case("-i").env("PGOPTIONS", "-c nosuch=1"),
+        // A warning about the password file; stock pgbench says it for each connection.
+        case("-n -S nosuch").env("PGPASSFILE", "/"),
+        case("-i nosuch").env("PGPASSFILE", "/"),
         case("-n -S").env("PGSERVICE", "nosuch"),
         case("-n -S nosuch").env("PG_COLOR", "always"),
         case("-n -S nosuch --debug"),

@@ -23,7 +23,7 @@ const TROUBLE: &str = "
 ";
 const AGAIN: &str = "ALTER SEQUENCE calls RESTART; TRUNCATE done, late";
 
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 12] = [
     ("plain.sql", "SELECT 1;\nSELECT trouble(2);\nSELECT 3;\n"),
     (
         "block.sql",
@@ -42,6 +42,12 @@ const FILES: [(&str, &str); 9] = [
     ("words.sql", "SELECT 1\\; SELECT trouble(2)\\; SELECT 3;\n"),
     ("store.sql", "SELECT trouble(2) AS a \\gset\nSELECT :a;\n"),
     ("other.sql", "SELECT trouble(1, '22012');\n"),
+    (
+        "abort.sql",
+        "SELECT trouble(1);\nSELECT trouble(1, '22012');\n",
+    ),
+    ("division.sql", "SELECT trouble(1);\n\\set x 1 / 0\n"),
+    ("open.sql", "SELECT trouble(1);\nBEGIN;\n"),
 ];
 
 /// What both programs must leave behind.
@@ -120,6 +126,11 @@ fn failures_are_retried() {
             "-n -t 20 -f plain.sql -f deadlock.sql@2 -f good.sql --max-tries 2 --failures-detailed -r --random-seed 5",
             "-n -t 20 -f plain.sql -f good.sql --max-tries 4 --random-seed 5 -P 100",
             "-n -t 6 -f other.sql --max-tries 3 --verbose-errors --failures-detailed -r",
+            // A client that ends takes the tries of its transaction with it.
+            "-n -t 6 -f abort.sql --max-tries 3 --verbose-errors -r",
+            "-n -t 6 -f division.sql --max-tries 3 --verbose-errors -r",
+            "-n -t 6 -f open.sql --max-tries 3 --verbose-errors -r",
+            "-n -t 6 -f good.sql -f abort.sql --max-tries 3 -r --random-seed 5",
         ],
     );
     let setting = Setting::new(pgdyno_testkit::postgres(), "failures_debug", &FILES);

@@ -1,6 +1,7 @@
 //! The command lines that are compared.
 
 mod connections;
+mod encodings;
 mod failures;
 mod help;
 mod init;
