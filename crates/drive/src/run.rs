@@ -173,14 +173,19 @@ impl Drive {
                 });
             }
             drop(reports);
-            Collector {
+            let collector = Collector {
                 drive: self,
                 places: &places,
                 clock,
                 links,
                 inbox,
-            }
-            .collect(io, control, live)
+            };
+            let mut recording = collector.collect(io, control, live)?;
+            let drawn = counters.drawn();
+            recording.drawn = drawn
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect();
+            Ok(recording)
         })
     }
 
@@ -497,6 +502,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
             ..ClientsEnd::default()
         },
         by_client: Vec::new(),
+        drawn: BTreeMap::new(),
         end: End::Complete,
         broken_invariant: None,
     }
