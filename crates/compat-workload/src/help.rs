@@ -2,9 +2,7 @@
 //! give them. The words are pgdyno's own.
 
 use super::flags::{Flag, Verb};
-
-/// What a workload does, in one line.
-const YCSB: &str = "YCSB, the Yahoo! Cloud Serving Benchmark, on SQL";
+use super::generator::Generator;
 
 /// What the program calls itself: `workload`, `pgdyno workload`.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +42,10 @@ Use \"{program} [command] --help\" for more information about a command.
     /// Of a verb without a workload.
     pub fn verb_help(self, verb: Verb) -> String {
         let (program, name) = (self.0, verb.name());
+        let workloads = Generator::ALL.into_iter();
+        let workloads: String = workloads
+            .map(|its| format!("  {:<12}{}\n", its.name(), its.summary()))
+            .collect();
         format!(
             "\
 {}
@@ -52,8 +54,7 @@ Usage:
   {program} {name} [command]
 
 Available Commands:
-  ycsb        {YCSB}
-
+{workloads}
 Flags:
   -h, --help   help for {name}
 
@@ -64,30 +65,34 @@ Use \"{program} {name} [command] --help\" for more information about a command.
     }
 
     /// Of a workload's verb.
-    pub fn workload_help(self, verb: Verb) -> String {
+    pub fn workload_help(self, verb: Verb, generator: Generator) -> String {
+        let tables = generator.tables();
         let notes = match verb {
-            Verb::Init => {
-                "Makes and fills the table usertable. URLs are those of the server's nodes, over which\nrows are loaded; without one it is postgres://root@localhost:26257?sslmode=disable."
-            }
-            Verb::Run => {
-                "Runs one of YCSB's mixes. Workers are dealt to the URLs in turn; without one it is\npostgres://root@localhost:26257?sslmode=disable. Latencies have a resolution of 1 µs, and the\nsummary is printed however the run ends."
-            }
-            Verb::Check => {
-                "Looks whether usertable holds the rows that init has loaded: how many, by which keys,\nwith values in all columns."
-            }
+            Verb::Init => format!(
+                "Makes and fills the table {tables}. URLs are those of the server's nodes, over which\nrows are loaded; without one it is postgres://root@localhost:26257?sslmode=disable."
+            ),
+            Verb::Run => "Workers are dealt to the URLs in turn; without one it is\npostgres://root@localhost:26257?sslmode=disable. Latencies have a resolution of 1 µs, and the\nsummary is printed however the run ends.".to_owned(),
+            Verb::Check => match generator {
+                Generator::Ycsb => "Looks whether usertable holds the rows that init has loaded: how many, by which keys,\nwith values in all columns.".to_owned(),
+                Generator::Bank => "Looks whether all accounts are there and their balances add up to 0.".to_owned(),
+                Generator::Kv => "There is nothing to check: rows of kv may have any value.".to_owned(),
+            },
         };
-        format!("{YCSB}\n\n{notes}\n\n{}", self.usage(verb))
+        let summary = generator.summary();
+        format!("{summary}\n\n{notes}\n\n{}", self.usage(verb, generator))
     }
 
     /// The usage of a workload's verb, without a line of prose.
-    pub fn usage(self, verb: Verb) -> String {
-        let (program, name) = (self.0, verb.name());
-        let mut text = format!("Usage:\n  {program} {name} ycsb [flags] [URL...]\n\nFlags:\n");
+    pub fn usage(self, verb: Verb, generator: Generator) -> String {
+        let (program, name, workload) = (self.0, verb.name(), generator.name());
+        let mut text =
+            format!("Usage:\n  {program} {name} {workload} [flags] [URL...]\n\nFlags:\n");
         let left = |flag: &Flag| format!("      --{} {}", flag.name, flag.kind.word());
-        let mut rows: Vec<(String, String)> = Flag::all(verb)
+        let mut rows: Vec<(String, String)> = Flag::all(generator, verb)
+            .into_iter()
             .map(|flag| (left(flag).trim_end().to_owned(), flag.help(verb)))
             .collect();
-        let help = ("  -h, --help".to_owned(), "help for ycsb".to_owned());
+        let help = ("  -h, --help".to_owned(), format!("help for {workload}"));
         let at = rows.partition_point(|(left, _)| left.trim_start() < "--help");
         rows.insert(at, help);
         let widths = rows.iter().map(|(left, _)| left.chars().count());
@@ -114,7 +119,7 @@ mod tests {
     /// As `cockroach workload run ycsb --help` lays its lines out (19.1).
     #[test]
     fn flags_are_laid_out_as_pflag_lays_them_out() {
-        let usage = Name("workload").usage(Verb::Run);
+        let usage = Name("workload").usage(Verb::Run, Generator::Ycsb);
         let column = usage.find("Number of workers").unwrap();
         let line_start = usage[..column].rfind('\n').unwrap() + 1;
         let column = column - line_start;
@@ -138,6 +143,10 @@ mod tests {
             .skip(4)
             .map(|line| line.trim_start().trim_start_matches("-h, "));
         assert!(names.is_sorted(), "{usage}");
-        assert!(!Name("workload").usage(Verb::Check).contains("--duration"));
+        assert!(
+            !Name("workload")
+                .usage(Verb::Check, Generator::Ycsb)
+                .contains("--duration")
+        );
     }
 }

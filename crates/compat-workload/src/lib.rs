@@ -1,15 +1,17 @@
-//! `pgdyno workload init|run|check ycsb`, and the same when the program is called `workload`:
+//! `pgdyno workload init|run|check WORKLOAD`, and the same when the program is called `workload`:
 //! cockroach's command line, with its flags, its output and its exit codes, on pgdyno's engine and
-//! pgdyno's pack `ycsb`. Like every command it makes a trial and prints what came of it.
+//! pgdyno's packs. Like every command it makes a trial and prints what came of it.
 //!
-//! - `flags`: what was typed; `help`: what can be typed; `urls`, `options`: what it means.
+//! - `generator`: the workloads; `flags`: what was typed; `help`: what can be typed; `urls`, `options`: what it means.
 //! - `tables`: the database and what is in it; `init`, `run`, `check`: the three jobs.
 //! - `watch`: while operations run; `format`, `snapshot`: what is printed and written of them.
 
 mod check;
 mod flags;
 mod format;
+mod generator;
 mod help;
+mod hints;
 mod init;
 mod options;
 mod run;
@@ -20,7 +22,8 @@ mod watch;
 
 use std::process::ExitCode;
 
-use flags::{End, Parsed, Verb, go_values};
+use flags::{End, Flag, Parsed, Verb, go_values};
+use generator::Generator;
 use help::Name;
 use urls::Place;
 
@@ -30,11 +33,9 @@ use pgdyno_output::write_answer;
 /// What the program is called when it is this command alone.
 pub const NAME: &str = "workload";
 
-/// The only workload so far.
-const YCSB: &str = "ycsb";
-
 /// What the command line says.
 struct WorkloadOptions {
+    generator: Generator,
     parsed: Parsed,
     place: Place,
     workload: options::Workload,
@@ -93,20 +94,21 @@ fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
     if is_help(workload) {
         return print(&name.verb_help(verb));
     }
-    if workload != YCSB {
+    let Some(generator) = Generator::named(workload) else {
         return Ok(unknown(name, &format!(" {}", verb.name()), workload));
-    }
-    match flags::parse(verb, rest) {
+    };
+    let flags = Flag::all(generator, verb);
+    match flags::parse(&flags, rest) {
         Ok(parsed) => {
-            for remark in options::remarks(verb, &parsed) {
+            for remark in options::remarks(&parsed) {
                 pgdyno_output::remark!("{remark}");
             }
-            job(verb, parsed)
+            job(generator, verb, parsed).map_err(|failure| hints::fit(failure, &flags))
         }
-        Err(End::Help) => print(&name.workload_help(verb)),
+        Err(End::Help) => print(&name.workload_help(verb, generator)),
         Err(End::Wrong(why)) => {
-            let command = format!("{} {} {YCSB}", NAME, verb.name());
-            pgdyno_output::remark!("{}\nError: {why}", name.usage(verb));
+            let command = format!("{} {} {}", NAME, verb.name(), generator.name());
+            pgdyno_output::remark!("{}\nError: {why}", name.usage(verb, generator));
             pgdyno_output::remark!("Failed running {}", go_values::quoted(&command));
             Ok(Exit::Failed.code())
         }
@@ -119,7 +121,7 @@ fn is_help(argument: &str) -> bool {
 
 /// What is no verb, and no workload of pgdyno's.
 fn unknown(name: Name, verb: &str, word: &str) -> u8 {
-    let word = match word.starts_with('-') {
+    let said = match word.starts_with('-') {
         true => format!("unknown flag: {word}"),
         false => format!(
             "unknown command {} for {}",
@@ -127,21 +129,26 @@ fn unknown(name: Name, verb: &str, word: &str) -> u8 {
             go_values::quoted(&format!("{}{verb}", name.0))
         ),
     };
-    pgdyno_output::remark!("Error: {word}");
+    pgdyno_output::remark!("Error: {said}");
     if !verb.is_empty() {
-        pgdyno_output::remark!("HINT: the workload that pgdyno has here is {YCSB}");
+        let here = Generator::ALL.map(Generator::name).join(", ");
+        match generator::instead_of(word) {
+            Some(instead) => pgdyno_output::remark!("HINT: instead of {word}: {instead}"),
+            None => pgdyno_output::remark!("HINT: the workloads that pgdyno has here are {here}"),
+        }
     }
     let command = format!("{NAME}{verb}");
     pgdyno_output::remark!("Failed running {}", go_values::quoted(&command));
     Exit::Failed.code()
 }
 
-fn job(verb: Verb, parsed: Parsed) -> Result<u8, Failure> {
-    let workload = options::workload(verb, &parsed).map_err(Failure::new)?;
-    let place = Place::of(&parsed).map_err(Failure::new)?;
+fn job(generator: Generator, verb: Verb, parsed: Parsed) -> Result<u8, Failure> {
+    let workload = options::workload(generator, verb, &parsed).map_err(Failure::new)?;
+    let place = Place::of(generator, &parsed).map_err(Failure::new)?;
     // What is wrong with a command line is said before a server is asked anything.
     options::loading(&parsed).map_err(Failure::new)?;
     let options = WorkloadOptions {
+        generator,
         parsed,
         place,
         workload,

@@ -1,10 +1,11 @@
 //! `run`: a Trial of the pack, its output as cockroach prints it.
 
 use super::format::Printer;
+use super::generator::Generator;
 use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
-use super::{WorkloadOptions, YCSB, tables};
+use super::{WorkloadOptions, tables};
 use pgdyno_report::{documents, retries};
 use pgdyno_run::header;
 use pgdyno_run::prepare::prepare;
@@ -19,7 +20,7 @@ use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 /// # Errors
 /// What stands in the way, and the first error of an operation unless errors are tolerated.
 pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
-    let run = options::run(&options.parsed).map_err(Failure::new)?;
+    let run = options::run(&options.parsed, &options.workload).map_err(Failure::new)?;
     let histograms = match &run.histograms {
         Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
         None => None,
@@ -36,9 +37,9 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         } else {
             tables::session(&target)?
         };
-        tables::must_be_there(&mut session, &product)?;
+        tables::must_be_there(options, &mut session, &product)?;
         session.close();
-        tables::params(options, &product, &tables::pack()?)
+        tables::params(options, &product, &tables::pack(options.generator)?)
     };
     let trial = trial(options, params, &run);
     let prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
@@ -56,7 +57,11 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut watch, since)?;
-    write_answer(format_args!("{}", watch.finish()))?;
+    let sequence = match options.generator {
+        Generator::Kv => options::sequence(&options.parsed, &ran.outcome.recording.drawn),
+        _ => String::new(),
+    };
+    write_answer(format_args!("{}", watch.finish(&sequence)))?;
     for line in remarks(&ran.outcome) {
         remark!("pgdyno: {line}");
     }
@@ -94,8 +99,8 @@ fn trial(options: &WorkloadOptions, params: Vec<String>, run: &Run) -> Trial {
     };
     let urls = options.place.urls().into_iter();
     let spec = TrialSpec {
-        workload: vec![YCSB.to_owned()],
-        mix: Some(options.workload.mix.clone()),
+        workload: vec![options.generator.name().to_owned()],
+        mix: options.workload.mix.clone(),
         params,
         target: TargetSpec {
             urls: urls.map(Address::from).collect(),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Session, quote_ident};
 
+use super::WorkloadOptions;
+use super::generator::Generator;
 use super::options::{self, LOCKING, NOT_LOCKING};
-use super::{WorkloadOptions, YCSB};
 use pgdyno_database::dialect::{Feature, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, trouble};
@@ -28,9 +29,9 @@ const NO_DATABASE: &str = "3D000";
 /// SQLSTATE of a database that somebody else made meanwhile.
 const DATABASE_IS_THERE: &str = "42P04";
 
-/// The pack.
-pub fn pack() -> Result<Pack, Failure> {
-    resolve::pack(YCSB).map_err(|e| Failure::new(e.to_string()))
+/// The workload's pack.
+pub fn pack(generator: Generator) -> Result<Pack, Failure> {
+    resolve::pack(generator.name()).map_err(|e| Failure::new(e.to_string()))
 }
 
 /// The servers that the URLs name.
@@ -147,10 +148,10 @@ pub fn load(
     interrupts: &'static Interrupts,
 ) -> Result<(), Failure> {
     let (method, jobs) = options::loading(&options.parsed).map_err(Failure::new)?;
-    let pack = pack()?;
+    let pack = pack(options.generator)?;
     let params = params(options, product, &pack);
     let params =
-        Params::parse(&pack, Some(&options.workload.mix), &params).map_err(Failure::new)?;
+        Params::parse(&pack, options.workload.mix.as_deref(), &params).map_err(Failure::new)?;
     let request = Request {
         pack: &pack,
         params: &params,
@@ -186,10 +187,10 @@ pub fn as_loaded(
     session: &mut Session,
     product: &Product,
 ) -> Result<(BTreeMap<String, String>, How), Failure> {
-    let pack = pack()?;
+    let pack = pack(options.generator)?;
     let params = params(options, product, &pack);
     let params =
-        Params::parse(&pack, Some(&options.workload.mix), &params).map_err(Failure::new)?;
+        Params::parse(&pack, options.workload.mix.as_deref(), &params).map_err(Failure::new)?;
     let mut progress = Loading::quiet();
     let mut watch = Watch {
         endpoints: &target.endpoints,
@@ -202,20 +203,34 @@ pub fn as_loaded(
 
 /// Fails unless the tables are there: operations on nothing would be measured otherwise, or tables
 /// be loaded that nobody asked for.
-pub fn must_be_there(session: &mut Session, product: &Product) -> Result<(), Failure> {
-    let pack = pack()?;
-    let values = Params::default().or_defaults(&pack);
+pub fn must_be_there(
+    options: &WorkloadOptions,
+    session: &mut Session,
+    product: &Product,
+) -> Result<(), Failure> {
+    let generator = options.generator;
+    let pack = pack(generator)?;
+    let params = params(options, product, &pack);
+    let params =
+        Params::parse(&pack, options.workload.mix.as_deref(), &params).map_err(Failure::new)?;
+    let values = params.or_defaults(&pack);
     let found = state::find(session, product.dialect, &pack, &values)?;
-    let hint = "make and fill it: workload init ycsb [flags] [URL...]";
+    let hint = format!(
+        "make and fill it: workload init {} [flags] [URL...]",
+        generator.name()
+    );
+    let table = generator.tables();
     if found.is_empty() {
-        return Err(Failure::new("relation \"usertable\" does not exist").hint(hint));
+        let text = format!("relation \"{table}\" does not exist");
+        return Err(Failure::new(text).hint(hint));
     }
     let marks = found.iter().filter_map(|table| table.mark.as_ref());
     if marks
         .map(|mark| mark.state)
         .any(|s| s == mark::State::Loading)
     {
-        return Err(Failure::new("relation \"usertable\" is only half loaded").hint(hint));
+        let text = format!("relation \"{table}\" is only half loaded");
+        return Err(Failure::new(text).hint(hint));
     }
     Ok(())
 }

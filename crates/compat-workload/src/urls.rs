@@ -3,9 +3,7 @@
 
 use super::flags::Parsed;
 use super::flags::go_values::quoted;
-
-/// The database that a workload's tables are in, unless `--db` names another.
-const DATABASE: &str = "ycsb";
+use super::generator::Generator;
 
 /// What the arguments name.
 #[derive(Debug, PartialEq)]
@@ -25,13 +23,13 @@ struct Url {
 }
 
 impl Place {
-    /// Reads them.
+    /// Reads them; the database is named after the workload unless `--db` names another.
     ///
     /// # Errors
     /// cockroach's text for what is no URL of a server of this kind, or names another database.
-    pub fn of(parsed: &Parsed) -> Result<Self, String> {
+    pub fn of(generator: Generator, parsed: &Parsed) -> Result<Self, String> {
         let database = parsed.given("db").filter(|name| !name.is_empty());
-        let database = database.unwrap_or(DATABASE).to_owned();
+        let database = database.unwrap_or(generator.name()).to_owned();
         let default = [default_url(parsed)];
         let given = match parsed.arguments.as_slice() {
             [] => &default,
@@ -135,12 +133,13 @@ fn encoded(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flags::{Verb, parse};
+    use super::super::flags::{Flag, Verb, parse};
     use super::*;
 
     fn place(arguments: &[&str]) -> Result<Place, String> {
         let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
-        Place::of(&parse(Verb::Run, &arguments).unwrap())
+        let flags = Flag::all(Generator::Ycsb, Verb::Run);
+        Place::of(Generator::Ycsb, &parse(&flags, &arguments).unwrap())
     }
 
     #[test]

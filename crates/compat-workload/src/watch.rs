@@ -85,9 +85,9 @@ impl Watch {
     }
 
     /// The run is over: what is left of a tick goes into the histogram file, and into a row of its
-    /// own when it is most of one: with a rate the last operation comes before the end. Gives that
-    /// and the totals.
-    pub fn finish(&mut self) -> String {
+    /// own when it is most of one: with a rate the last operation comes before the end. Gives that,
+    /// what the workload says at its end, and the totals.
+    pub fn finish(&mut self, said: &str) -> String {
         let mut text = String::new();
         if self.tick_s >= self.every_s as f64 / 2.0 {
             text = self.rows();
@@ -102,7 +102,7 @@ impl Watch {
             .map(|operation| (operation.name.as_str(), &operation.all))
             .collect();
         let elapsed_s = self.end_s - self.part_began_s;
-        text + &self.printer.totals(elapsed_s, &totals)
+        text + said + &self.printer.totals(elapsed_s, &totals)
     }
 
     /// What could not be written.

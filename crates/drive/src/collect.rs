@@ -310,6 +310,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
             ..ClientsEnd::default()
         },
         by_client: Vec::new(),
+        drawn: BTreeMap::new(),
         end: End::Complete,
         broken_invariant: None,
     }

@@ -116,14 +116,19 @@ impl Drive {
                 });
             }
             drop(reports);
-            Collector {
+            let collector = Collector {
                 drive: self,
                 places: &places,
                 clock,
                 links,
                 inbox,
-            }
-            .collect(io, control, live)
+            };
+            let mut recording = collector.collect(io, control, live)?;
+            let drawn = counters.drawn();
+            recording.drawn = drawn
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect();
+            Ok(recording)
         })
     }
 

@@ -43,6 +43,11 @@ impl Counter {
         self.next.fetch_add(1, SeqCst)
     }
 
+    /// How many numbers were drawn.
+    pub fn drawn(&self) -> u64 {
+        self.next.load(SeqCst)
+    }
+
     /// How many numbers, from 0 on, are settled without a gap: all below it.
     pub fn settled(&self) -> u64 {
         self.settled.load(SeqCst)
@@ -95,6 +100,13 @@ impl Counters {
     pub fn find(&self, name: &str) -> Option<&Counter> {
         let found = self.list.iter().find(|(its, _)| &**its == name);
         found.map(|(_, counter)| counter)
+    }
+
+    /// How many numbers were drawn, by counter.
+    pub fn drawn(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.list
+            .iter()
+            .map(|(name, counter)| (&**name, counter.drawn()))
     }
 
     pub(crate) fn get(&self, id: CounterId) -> Option<&Counter> {
@@ -159,7 +171,7 @@ mod tests {
                             mine[from..].iter().rev().for_each(|n| counter.settle(*n));
                         }
                         let (last, settled) = (mine[mine.len() - 1], counter.settled());
-                        assert!(settled <= counter.next.load(SeqCst), "{last}");
+                        assert!(settled <= counter.drawn(), "{last}");
                     }
                     mine
                 }

@@ -1,5 +1,7 @@
 //! The hash functions of the language and its pseudorandom permutation.
 
+use sha1::{Digest, Sha1};
+
 use crate::Prng;
 
 /// `hash_fnv1a()`: FNV-1a over the eight bytes of `value`, low byte first.
@@ -24,6 +26,18 @@ pub fn fnv1a_bytes(bytes: &[u8]) -> u64 {
 pub fn fnv1_bytes(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| hash.wrapping_mul(PRIME) ^ u64::from(*byte);
     bytes.iter().fold(BASIS, mix)
+}
+
+/// SHA-1 (FIPS 180-4) over the eight octets of one or two integers, high octet first: the first
+/// eight octets of the digest as an integer, high octet first.
+pub fn sha1_of(first: i64, second: Option<i64>) -> i64 {
+    let mut hasher = Sha1::new_with_prefix(first.to_be_bytes());
+    if let Some(second) = second {
+        hasher.update(second.to_be_bytes());
+    }
+    let digest = hasher.finalize();
+    let octets = digest.iter().take(8);
+    octets.fold(0, |number, octet| number << 8 | i64::from(*octet))
 }
 
 /// How an integer is laid out in bytes before it is hashed.

@@ -117,6 +117,7 @@ impl Store {
                 },
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
+                drawn: BTreeMap::new(),
                 scripts,
                 operations,
                 statements,

@@ -58,8 +58,10 @@ mod tests {
     fn every_shipped_pack_is_sound_and_named_like_its_folder() {
         let names = names();
         for want in [
+            "bank",
             "insert",
             "insert-size",
+            "kv",
             "nobranch",
             "select-only",
             "simple-update",
@@ -157,6 +159,60 @@ mod tests {
         let planner = Params::parse(&pack, None, &["plan=planner".to_owned()]).unwrap();
         let planner = pack.session_settings("postgresql", &planner.or_defaults(&pack));
         assert!(planner.unwrap().is_empty());
+    }
+
+    #[test]
+    fn kv_and_bank_are_cockroachs_tables_and_statements_for_each_product() {
+        let made = |name: &str, dialect: &str, given: &[&str]| {
+            let pack = find(name).unwrap();
+            let given: Vec<String> = given.iter().map(|g| (*g).to_owned()).collect();
+            let params = Params::parse(&pack, None, &given).unwrap();
+            let values = params.on(&pack, dialect).or_defaults(&pack);
+            let recipe = Recipe::new(&pack, dialect, &values).unwrap();
+            let scripts = pack.scripts(None, &values).unwrap();
+            let texts = scripts.iter().map(|script| script.text.clone());
+            (
+                recipe.schema().unwrap().join("\n"),
+                recipe.after_load().unwrap().join("\n"),
+                texts.collect::<Vec<_>>().join("\n"),
+            )
+        };
+        let (schema, keys, writes) = made("kv", "postgresql", &["secondary_index=true", "batch=2"]);
+        assert_eq!(
+            schema,
+            "CREATE TABLE kv (k bigint NOT NULL, v bytea NOT NULL);"
+        );
+        assert!(keys.ends_with("CREATE INDEX kv_v_idx ON kv (v);"), "{keys}");
+        let insert =
+            "INSERT INTO kv (k, v) VALUES (:k0, :v0), (:k1, :v1) ON CONFLICT (k) DO UPDATE";
+        assert!(
+            writes.contains(insert) && !writes.contains("UPSERT"),
+            "{writes}"
+        );
+        let (schema, keys, writes) = made(
+            "kv",
+            "cockroachdb",
+            &["secondary_index=true", "splits=3", "keys=sequential"],
+        );
+        assert!(schema.contains("INDEX (v)") && keys.is_empty(), "{schema}");
+        let at = "ALTER TABLE kv SPLIT AT VALUES (-4611686018427387905);";
+        assert!(schema.contains(at), "{schema}");
+        assert!(writes.contains("UPSERT INTO kv (k, v) VALUES (:k0, :v0);"));
+        let (schema, ..) = made("bank", "cockroachdb", &["rows=20", "ranges=4"]);
+        assert_eq!(
+            schema.matches("SPLIT AT VALUES").count(),
+            3,
+            "one less than ranges"
+        );
+        assert!(schema.contains("FAMILY (id, balance, payload)"));
+        assert!(schema.contains("SPLIT AT VALUES (15)"), "{schema}");
+        let (schema, keys, transfer) = made("bank", "postgresql", &["tables=2"]);
+        assert!(schema.contains("CREATE TABLE bank_1 (id bigint NOT NULL"));
+        assert!(keys.contains("ALTER TABLE bank_0 ADD PRIMARY KEY (id);"));
+        assert!(
+            transfer.contains("UPDATE bank_1 SET balance = CASE id"),
+            "{transfer}"
+        );
     }
 
     #[test]

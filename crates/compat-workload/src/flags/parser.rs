@@ -2,7 +2,7 @@
 //! true, flags between other arguments, `--` before arguments alone. (Facts: spf13/pflag.)
 
 use super::go_values::{self as go, quoted};
-use super::table::{Flag, Kind, Verb};
+use super::table::{Flag, Kind};
 
 /// A value as it was given, checked to be of its flag's kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Value(pub String);
 #[derive(Debug, Default)]
 pub struct Parsed {
     /// What was given, in order; the last of a flag counts.
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static Flag, Value)>,
     /// Everything else: URLs.
     pub arguments: Vec<String>,
 }
@@ -30,25 +30,25 @@ impl Parsed {
     /// What was given for a flag.
     pub fn given(&self, name: &str) -> Option<&str> {
         let mut values = self.values.iter().rev();
-        let found = values.find(|(given, _)| *given == name);
+        let found = values.find(|(given, _)| given.name == name);
         found.map(|(_, value)| value.0.as_str())
     }
 
     /// Every flag that was given, once each, in order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        let names = self.values.iter().map(|(name, _)| *name).enumerate();
-        names.filter_map(|(at, name)| {
-            let is_first = self.values[..at].iter().all(|(before, _)| *before != name);
-            is_first.then_some(name)
+    pub fn flags(&self) -> impl Iterator<Item = &'static Flag> {
+        let flags = self.values.iter().map(|(flag, _)| *flag).enumerate();
+        flags.filter_map(|(at, flag)| {
+            let mut before = self.values[..at].iter();
+            before.all(|(its, _)| its.name != flag.name).then_some(flag)
         })
     }
 }
 
-/// Reads the arguments of a verb.
+/// Reads arguments among which these flags may be.
 ///
 /// # Errors
 /// [`End`]
-pub fn parse(verb: Verb, arguments: &[String]) -> Result<Parsed, End> {
+pub fn parse(flags: &[&'static Flag], arguments: &[String]) -> Result<Parsed, End> {
     let mut parsed = Parsed::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -57,7 +57,7 @@ pub fn parse(verb: Verb, arguments: &[String]) -> Result<Parsed, End> {
                 parsed.arguments.extend(rest.by_ref().cloned());
             }
             Some(long) => {
-                let value = one_long(verb, argument, long, &mut rest)?;
+                let value = one_long(flags, argument, long, &mut rest)?;
                 parsed.values.extend(value);
             }
             None if argument.len() > 1 && argument.starts_with('-') => shorthands(argument)?,
@@ -68,11 +68,11 @@ pub fn parse(verb: Verb, arguments: &[String]) -> Result<Parsed, End> {
 }
 
 fn one_long<'a>(
-    verb: Verb,
+    flags: &[&'static Flag],
     argument: &str,
     long: &str,
     rest: &mut impl Iterator<Item = &'a String>,
-) -> Result<Option<(&'static str, Value)>, End> {
+) -> Result<Option<(&'static Flag, Value)>, End> {
     let wrong = |text: String| Err(End::Wrong(text));
     if long.starts_with(['-', '=']) {
         return wrong(format!("bad flag syntax: {argument}"));
@@ -85,7 +85,7 @@ fn one_long<'a>(
         let asked = value.map_or(Ok(true), |value| checked_bool("-h, --help", &value))?;
         return if asked { Err(End::Help) } else { Ok(None) };
     }
-    let Some(flag) = Flag::of(verb, name) else {
+    let Some(flag) = flags.iter().find(|flag| flag.name == name) else {
         return wrong(format!("unknown flag: --{name}"));
     };
     let value = match (value, flag.value_without_one()) {
@@ -102,7 +102,7 @@ fn one_long<'a>(
             "invalid argument {value} for \"--{name}\" flag: {why}"
         ));
     }
-    Ok(Some((flag.name, Value(value))))
+    Ok(Some((*flag, Value(value))))
 }
 
 fn checked_bool(shown: &str, value: &str) -> Result<bool, End> {
@@ -142,11 +142,13 @@ fn check(kind: Kind, value: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Verb;
     use super::*;
+    use crate::generator::Generator;
 
     fn run(arguments: &str) -> Result<Parsed, End> {
         let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-        parse(Verb::Run, &arguments)
+        parse(&Flag::all(Generator::Ycsb, Verb::Run), &arguments)
     }
 
     #[test]
@@ -163,7 +165,7 @@ mod tests {
         assert_eq!(parsed.given("init"), Some("false"));
         assert_eq!(parsed.given("duration"), Some("-1s"));
         assert_eq!(parsed.given("max-ops"), None);
-        let names: Vec<_> = parsed.names().collect();
+        let names: Vec<_> = parsed.flags().map(|flag| flag.name).collect();
         let expected = [
             "concurrency",
             "workload",
@@ -207,7 +209,10 @@ mod tests {
         assert_eq!(run("--help").unwrap_err(), End::Help);
         assert_eq!(run("-h").unwrap_err(), End::Help);
         assert!(run("--help=false").unwrap().arguments.is_empty());
-        let flags_of_run = parse(Verb::Init, &["--duration=1s".to_owned()]);
+        let flags_of_run = parse(
+            &Flag::all(Generator::Ycsb, Verb::Init),
+            &["--duration=1s".to_owned()],
+        );
         assert_eq!(
             flags_of_run.unwrap_err(),
             End::Wrong("unknown flag: --duration".to_owned())

@@ -1,5 +1,6 @@
 //! The whole of a run, as reports and stores read it.
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use pgdyno_platform::io::Used;
@@ -51,6 +52,9 @@ pub struct Recording {
     /// What each client did of the operations, by its number; empty where there are none. A warm-up
     /// is in it unless it had connections of its own.
     pub by_client: Vec<ClientUnits>,
+    /// How many numbers were drawn from each counter of the scripts, by its name; of a trial from the
+    /// notebook it is empty. A warm-up is in it unless it had connections of its own.
+    pub drawn: BTreeMap<String, u64>,
     /// How the run ended.
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.

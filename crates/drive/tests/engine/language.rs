@@ -78,6 +78,7 @@ select count(*) as found from acked where k <= :last \\gset
             ..native(mode, script)
         });
         assert_eq!(counts(&recording).committed, 480);
+        assert_eq!(recording.drawn["keys"], 480);
         let right = "select (count(*) = 480 and min(k) = 1000 and max(k) = 1479)::int from acked";
         assert_eq!(value(right), 1);
     }

@@ -7,7 +7,7 @@ use crate::counter::CounterId;
 use crate::draws::YCSB_THETA;
 use crate::hash::{Octets, fnv1a_bytes};
 use crate::prng::MAX_ZIPFIAN_PARAM;
-use crate::{EvalError, Value};
+use crate::{EvalError, Prng, Value};
 
 /// The 64 characters of random strings: six random bits each. (RFC 4648, base64url.)
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -80,7 +80,12 @@ fn drawn(
     let count = (high - low + 1) as u64;
     let theta = |index: usize| theta(arguments.get(index));
     Ok(match function {
-        DrawFunction::Zipfian => low + world.draws.zipfian(count, theta(2)?, world.prng) as i64,
+        DrawFunction::Zipfian => {
+            let seed = arguments.get(3).map(|seed| seed.to_int()).transpose()?;
+            let mut seeded = seed.map(|seed| Prng::seed(seed as u64));
+            let prng = seeded.as_mut().unwrap_or(world.prng);
+            low + world.draws.zipfian(count, theta(2)?, prng) as i64
+        }
         DrawFunction::Latest => high - world.draws.zipfian(count, theta(2)?, world.prng) as i64,
         DrawFunction::ScrambledZipfian => {
             let theta = theta(2)?;

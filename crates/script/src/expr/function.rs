@@ -41,6 +41,7 @@ pub(crate) enum TextFunction {
     Unsigned,
     Fnv1,
     Fnv1a,
+    Sha1,
     YcsbKey,
     YcsbValue,
 }
@@ -114,7 +115,7 @@ const fn draw(name: &'static str, arity: Arity, function: DrawFunction) -> Entry
     }
 }
 
-const FUNCTIONS: [Entry; 43] = {
+const FUNCTIONS: [Entry; 44] = {
     use Arity::*;
     [
         entry("mod", Exactly(2), Function::Mod),
@@ -152,11 +153,12 @@ const FUNCTIONS: [Entry; 43] = {
         text("unsigned", Exactly(1), 0, TextFunction::Unsigned),
         text("fnv1", Between(1, 2), 0b10, TextFunction::Fnv1),
         text("fnv1a", Between(1, 2), 0b10, TextFunction::Fnv1a),
+        text("sha1", Between(1, 2), 0, TextFunction::Sha1),
         text("ycsb_key", Between(2, 3), 0b10, TextFunction::YcsbKey),
         text("ycsb_value", Exactly(3), 0b11, TextFunction::YcsbValue),
         draw("random_string", Exactly(1), DrawFunction::RandomString),
         draw("uniform", Exactly(2), DrawFunction::Uniform),
-        draw("zipfian", Exactly(3), DrawFunction::Zipfian),
+        draw("zipfian", Between(3, 4), DrawFunction::Zipfian),
         draw(
             "scrambled_zipfian",
             Between(2, 4),

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::function::TextFunction;
 use super::operator::Binary;
-use crate::hash::{Octets, fnv1_bytes, fnv1a_bytes};
+use crate::hash::{Octets, fnv1_bytes, fnv1a_bytes, sha1_of};
 use crate::value::Text;
 use crate::vars::{MAX_TEXT_BYTES, number_of};
 use crate::ycsb::{KeyFormat, write_value};
@@ -92,6 +92,10 @@ pub(super) fn call(
         }
         TextFunction::Fnv1 => Value::Int(fnv("fnv1", fnv1_bytes, arguments, vars)?),
         TextFunction::Fnv1a => Value::Int(fnv("fnv1a", fnv1a_bytes, arguments, vars)?),
+        TextFunction::Sha1 => {
+            let second = arguments.get(1).map(|second| second.to_int());
+            Value::Int(sha1_of(int(0)?, second.transpose()?))
+        }
         TextFunction::YcsbKey => return ycsb_key(arguments, vars),
         TextFunction::YcsbValue => return ycsb_value(arguments, vars),
     })

@@ -239,6 +239,13 @@ const VALUES: &[(&str, &str)] = &[
     ("unsigned(fnv1(text(:padded)))", "text 15673514169586253120"),
     ("fnv1a(1, 'middle')", "error: fnv1a does not know \"middle\", but little, big, uvarint8 and uvarint10"),
     ("fnv1(-1, 'uvarint8')", "error: -1 is too large for uvarint8, whose limit is 2^56"),
+    // As OpenSSL's `sha1sum` has them of the same octets.
+    ("sha1(0, 1)", "int -8617536109860315868"),
+    ("sha1(1, 1)", "int 1464797858451214926"),
+    ("sha1(-1, 42)", "int -8610604298048788670"),
+    ("sha1(7)", "int -5854833444676262409"),
+    ("sha1('a')", "error: cannot coerce text to int"),
+    ("zipfian(1, 1000, 1.1, 7) = zipfian(1, 1000, 1.1, 7)", "boolean true"),
     ("ycsb_key(0, 'java')", "text user6284781860667377211"),
     ("ycsb_key(1, 'java')", "text user8517097267634966620"),
     ("ycsb_key(1, 'go-ycsb')", "text user6284782960179005422"),

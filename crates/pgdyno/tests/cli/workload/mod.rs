@@ -353,8 +353,8 @@ fn a_wrong_command_line_fails_as_cockroachs_does() {
     for (args, said) in [
         (
             &["run", "nosuch"][..],
-            "Error: unknown command \"nosuch\" for \"pgdyno workload run\"\nHINT: the workload \
-             that pgdyno has here is ycsb\nFailed running \"workload run\"\n",
+            "Error: unknown command \"nosuch\" for \"pgdyno workload run\"\nHINT: the workloads \
+             that pgdyno has here are bank, kv, ycsb\nFailed running \"workload run\"\n",
         ),
         (
             &["walk"],

@@ -1,4 +1,4 @@
-//! `check`: whether the table holds what was loaded. Every key that was loaded is asked for, and
+//! `check ycsb`: whether the table holds what was loaded. Every key that was loaded is asked for, and
 //! its row must have a value in each column.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,6 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::KeyFormat;
 use pgdyno_session::{Session, quote_literal};
 
-use super::{WorkloadOptions, tables};
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::remark;
@@ -16,17 +15,15 @@ use pgdyno_workload::loader::How;
 /// Keys in one question.
 const KEYS_A_QUERY: u64 = 500;
 
-/// Does it; gives the exit code.
+/// Does it.
 ///
 /// # Errors
 /// What is missing, or stands in the way.
-pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
-    let interrupts = pgdyno_run::interrupts()?;
-    let target = tables::target(options.place.urls())?;
-    let (mut session, product) = tables::session(&target)?;
-    tables::must_be_there(&mut session, &product)?;
-    // Nothing is loaded here: what is there is compared with what was asked for.
-    let (loaded, how) = tables::as_loaded(options, &target, &mut session, &product)?;
+pub(super) fn check(
+    session: &mut Session,
+    (loaded, how): (BTreeMap<String, String>, How),
+    interrupts: &'static Interrupts,
+) -> Result<(), Failure> {
     let mut keys = Keys::of(&loaded).ok_or_else(|| {
         Failure::new("it is not known how usertable was loaded")
             .hint("say it: --insert-count, --insert-start, --key-format")
@@ -35,9 +32,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         // cockroach 19.1 loads keys alone.
         keys.fields = 0;
     }
-    keys.check(&mut session, interrupts)?;
-    session.close();
-    Ok(0)
+    keys.check(session, interrupts)
 }
 
 /// The keys that were loaded.

@@ -1,5 +1,12 @@
-//! What the flags mean: parameters of the pack, the drive, the output. Past this, nobody knows of
-//! flags.
+//! What the flags mean: parameters of the pack (a file for each workload), the drive, the output. Past
+//! this, nobody knows of flags.
+
+mod bank;
+mod kv;
+mod ycsb;
+
+pub use kv::sequence;
+pub use ycsb::{LOCKING, NOT_LOCKING};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,9 +15,10 @@ use pgdyno_drive::QueryMode;
 use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
 use pgdyno_model::{Isolation, TrialSpec};
 
-use super::flags::go_values::{self as go, quoted};
+use super::flags::go_values as go;
 use super::flags::{Parsed, Verb, default_concurrency};
 use super::format::Format;
+use super::generator::Generator;
 use super::snapshot::Layout;
 use pgdyno_workload::filling::Method;
 
@@ -18,14 +26,16 @@ use pgdyno_workload::filling::Method;
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 /// The workload, in the pack's words.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Workload {
-    /// The pack's mix.
-    pub mix: String,
+    /// The pack's mix, if it has some.
+    pub mix: Option<String>,
     /// The pack's parameters, `NAME=VALUE` each.
     pub params: Vec<String>,
     /// Those that only some products have, to be left out elsewhere: parameter and flag.
     pub of_products: Vec<(String, &'static str)>,
+    /// Whether transactions that conflict are tried again without limit.
+    pub retries: bool,
 }
 
 /// A run, in pgdyno's words.
@@ -86,6 +96,11 @@ impl Flags<'_> {
         })
     }
 
+    /// Whether the tables are made: what a run without that does not say, the tables know.
+    fn makes_tables(&self, verb: Verb) -> bool {
+        verb == Verb::Init || self.is_set("init") || self.is_set("drop")
+    }
+
     /// A number that is not negative.
     fn count(&self, name: &str) -> Result<Option<u64>, String> {
         match self.int(name) {
@@ -98,204 +113,34 @@ impl Flags<'_> {
     }
 }
 
-/// The pack's read-modify-write in a transaction that locks the row when it reads it.
-pub const LOCKING: &str = "for-update";
-/// The same without.
-pub const NOT_LOCKING: &str = "transaction";
-
-/// The mixes: letter, and whether column families serve it by default. (Facts: pkg/workload/ycsb.)
-const MIXES: [(&str, bool); 7] = [
-    ("a", true),
-    ("b", true),
-    ("c", false),
-    ("d", false),
-    ("e", false),
-    ("f", true),
-    ("custom", true),
-];
-
-/// The shares of a custom mix: flag and parameter.
-const SHARES: [(&str, &str); 5] = [
-    ("read-freq", "readproportion"),
-    ("insert-freq", "insertproportion"),
-    ("update-freq", "updateproportion"),
-    ("scan-freq", "scanproportion"),
-    ("read-modify-write-freq", "readmodifywriteproportion"),
-];
-
-/// Distributions of requests; cockroach has the first three.
-const REQUESTS: [&str; 6] = [
-    "zipfian",
-    "uniform",
-    "latest",
-    "hotspot",
-    "exponential",
-    "sequential",
-];
-
-/// What pgdyno's YCSB does not have, and would measure something else without.
-const MISSING: [(&str, &str); 3] = [
-    (
-        "json",
-        "pgdyno's usertable has a column for each field, and no JSONB",
-    ),
-    ("delete-freq", "pgdyno's YCSB has no deletes"),
-    (
-        "with-changefeed",
-        "pgdyno runs no changefeed; run one beside it",
-    ),
-];
-
 /// Reads what the workload is to be.
 ///
 /// # Errors
 /// What is wrong, in cockroach's words where it has some.
-pub fn workload(verb: Verb, parsed: &Parsed) -> Result<Workload, String> {
+pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Workload, String> {
     let flags = Flags(parsed);
-    let typed = flags.text("workload").unwrap_or("B").to_uppercase();
-    let mix = typed.to_lowercase();
-    let Some((_, families)) = MIXES.iter().find(|(name, _)| *name == mix) else {
-        return Err(format!(
-            "could not validate: Unknown workload: {}",
-            quoted(&typed)
-        ));
-    };
-    for (name, why) in MISSING {
-        if flags.is_set(name) || flags.float(name) > 0.0 {
-            return Err(format!("--{name} cannot be had: {why}"));
-        }
-    }
-    let mut params = Vec::new();
-    let mut set = |name: &str, value: String| params.push(format!("{name}={value}"));
-    let sum: f64 = SHARES.iter().map(|(flag, _)| flags.float(flag)).sum();
-    if mix == "custom" {
-        if SHARES.iter().any(|(flag, _)| flags.float(flag) < 0.0) || (sum - 1.0).abs() > 1e-6 {
-            return Err(
-                "could not validate: Custom workload frequencies do not sum to 1.0".to_owned(),
-            );
-        }
-        for (flag, param) in SHARES {
-            set(param, flags.float(flag).to_string());
-        }
-    } else if sum != 0.0 {
+    if flags.is_set("with-changefeed") {
         return Err(
-            "could not validate: Custom workload frequencies set with non-custom workload"
+            "--with-changefeed cannot be had: pgdyno runs no changefeed; run one beside it"
                 .to_owned(),
         );
     }
-    for (name, value) in numbers(verb, &flags)? {
-        set(name, value.to_string());
-    }
-    // What a run does not say, the tables know.
-    let key_format = flags.text("key-format");
-    if let Some(format) = key_format.or((verb == Verb::Init).then_some("crdb")) {
-        set("keyformat", format.to_owned());
-    }
-    if let Some(hashed) = flags.bool("insert-hash") {
-        let order = if hashed { "hashed" } else { "ordered" };
-        set("insertorder", order.to_owned());
-    }
-    if let Some(digits) = flags.count("zero-padding")? {
-        set("zeropadding", digits.to_string());
-    }
-    if verb == Verb::Run {
-        for (name, value) in of_run(&mix, &flags)? {
-            set(name, value);
-        }
-    }
-    let mut of_products = Vec::new();
-    let families = flags
-        .bool("families")
-        .or((verb == Verb::Init).then_some(*families));
-    if let Some(families) = families {
-        of_products.push((format!("families={families}"), "families"));
-    }
-    if let Some(splits) = flags.count("splits")? {
-        of_products.push((format!("splits={splits}"), "splits"));
-    }
-    Ok(Workload {
-        mix,
-        params,
-        of_products,
+    let workload = match generator {
+        Generator::Ycsb => ycsb::workload(verb, &flags),
+        Generator::Kv => kv::workload(verb, &flags),
+        Generator::Bank => bank::workload(verb, &flags),
+    };
+    workload.map_err(|why| match why.starts_with("--") {
+        true => why,
+        false => format!("could not validate: {why}"),
     })
-}
-
-/// What only a run asks for; the pack's defaults are cockroach's, but for the length of scans.
-fn of_run(mix: &str, flags: &Flags) -> Result<Vec<(&'static str, String)>, String> {
-    let mut params = Vec::new();
-    if let Some(given) = flags
-        .text("request-distribution")
-        .filter(|name| !name.is_empty())
-    {
-        let name = distribution("request", given, &REQUESTS)?;
-        params.push(("requestdistribution", name));
-    }
-    if let Some(given) = flags.text("scan-length-distribution") {
-        let name = distribution("scan length", given, &["uniform", "zipfian"])?;
-        params.push(("scanlengthdistribution", name));
-    }
-    if let Some(given) = flags.text("min-scan-length") {
-        params.push(("minscanlength", given.to_owned()));
-    }
-    // The pack's mix e is YCSB's, with scans of up to 100 rows.
-    let longest = flags.text("max-scan-length");
-    if let Some(longest) = longest.or((mix == "e").then_some("1000")) {
-        params.push(("maxscanlength", longest.to_owned()));
-    }
-    let form = read_modify_write(flags);
-    if form != "statements" {
-        params.push(("rmw", form.to_owned()));
-    }
-    Ok(params)
-}
-
-/// Where key numbers begin and end. A run that says nothing of it takes the loaded table as it is.
-fn numbers(verb: Verb, flags: &Flags) -> Result<Vec<(&'static str, u64)>, String> {
-    let (start, count) = (flags.count("insert-start")?, flags.count("insert-count")?);
-    let count = count.or(flags.count("initial-rows")?);
-    let record = flags.count("record-count")?.filter(|count| *count > 0);
-    if verb != Verb::Init && [start, count, record] == [None; 3] {
-        return Ok(Vec::new());
-    }
-    let (start, count) = (start.unwrap_or(0), count.unwrap_or(10_000));
-    let end = start.saturating_add(count);
-    let record = record.unwrap_or(end);
-    if end > record {
-        return Err(format!(
-            "could not validate: insertStart + insertCount ({end}) must be <= recordCount ({record})"
-        ));
-    }
-    let mut numbers = vec![("recordstart", start), ("recordcount", count)];
-    // Without it runs insert right behind what is loaded.
-    if record > end {
-        numbers.push(("insertstart", record));
-    }
-    Ok(numbers)
-}
-
-/// The word for a distribution, one of these.
-fn distribution(what: &str, given: &str, known: &[&str]) -> Result<String, String> {
-    let name = given.to_lowercase();
-    if known.contains(&name.as_str()) {
-        return Ok(name);
-    }
-    Err(format!("Unknown {what} distribution: {given}"))
-}
-
-fn read_modify_write(flags: &Flags) -> &'static str {
-    let in_transaction = flags.is_set("read-modify-write-in-txn");
-    match (in_transaction, flags.bool("select-for-update")) {
-        (false, _) => "statements",
-        (true, Some(false)) => NOT_LOCKING,
-        (true, _) => LOCKING,
-    }
 }
 
 /// Reads how a run is to be.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn run(parsed: &Parsed) -> Result<Run, String> {
+pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
     let flags = Flags(parsed);
     let format = flags.text("display-format").unwrap_or("simple");
     let format =
@@ -320,7 +165,6 @@ pub fn run(parsed: &Parsed) -> Result<Run, String> {
     let each = (each > 0).then_some(each);
     let rate = flags.float("max-rate");
     let tolerates_errors = flags.is_set("tolerate-errors");
-    let retries = flags.is_set("read-modify-write-in-txn");
     let spec = TrialSpec {
         clients: u32::try_from(clients).ok(),
         transactions: each.filter(|_| duration.is_none()),
@@ -329,7 +173,7 @@ pub fn run(parsed: &Parsed) -> Result<Run, String> {
         rate: (rate > 0.0).then_some(rate),
         retry: RetryPolicy {
             // What cockroach's own client library does with transactions of several statements.
-            max_tries: Some(if retries { 0 } else { 1 }),
+            max_tries: Some(if workload.retries { 0 } else { 1 }),
             ..RetryPolicy::default()
         },
         errors: ErrorPolicy {
@@ -425,9 +269,9 @@ pub fn loading(parsed: &Parsed) -> Result<(Method, Option<usize>), String> {
 }
 
 /// What is to be told once of flags that do less here than they say.
-pub fn remarks(verb: Verb, parsed: &Parsed) -> Vec<String> {
-    let idle = parsed.names().filter_map(|name| {
-        let why = super::flags::Flag::of(verb, name)?.idle?;
+pub fn remarks(parsed: &Parsed) -> Vec<String> {
+    let idle = parsed.flags().filter_map(|flag| {
+        let (name, why) = (flag.name, flag.idle?);
         Some(format!("--{name} does nothing here: {why}"))
     });
     let mut remarks: Vec<String> = idle.collect();
@@ -443,93 +287,26 @@ pub fn remarks(verb: Verb, parsed: &Parsed) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flags::parse;
+    use super::super::flags::{Flag, parse};
     use super::*;
     use pgdyno_drive::Until;
 
     fn parsed(verb: Verb, line: &str) -> Parsed {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        parse(verb, &arguments).unwrap()
-    }
-
-    fn params(verb: Verb, line: &str) -> Vec<String> {
-        workload(verb, &parsed(verb, line)).unwrap().params
+        parse(&Flag::all(Generator::Ycsb, verb), &arguments).unwrap()
     }
 
     fn run_of(line: &str) -> Run {
-        run(&parsed(Verb::Run, line)).unwrap()
+        let parsed = parsed(Verb::Run, line);
+        let workload = workload(Generator::Ycsb, Verb::Run, &parsed).unwrap();
+        run(&parsed, &workload).unwrap()
     }
 
     fn refused(line: &str) -> String {
         let parsed = parsed(Verb::Run, line);
-        let workload = workload(Verb::Run, &parsed).map(drop);
-        workload.and_then(|()| run(&parsed).map(drop)).unwrap_err()
-    }
-
-    #[test]
-    fn init_says_how_the_table_is_to_be_and_a_run_takes_it_as_it_is() {
-        assert_eq!(
-            params(Verb::Init, ""),
-            ["recordstart=0", "recordcount=10000", "keyformat=crdb"]
-        );
-        assert_eq!(
-            params(
-                Verb::Init,
-                "--initial-rows=5 --insert-start=7 --key-format=java --insert-hash=false --zero-padding=3"
-            ),
-            [
-                "recordstart=7",
-                "recordcount=5",
-                "keyformat=java",
-                "insertorder=ordered",
-                "zeropadding=3"
-            ]
-        );
-        assert_eq!(params(Verb::Run, ""), [""; 0]);
-        assert_eq!(
-            params(Verb::Check, "--insert-count=6"),
-            ["recordstart=0", "recordcount=6"]
-        );
-        assert_eq!(
-            params(Verb::Run, "--insert-count=6 --record-count=9"),
-            ["recordstart=0", "recordcount=6", "insertstart=9"]
-        );
-    }
-
-    #[test]
-    fn mixes_and_their_shares_are_the_packs() {
-        let of = |line: &str| workload(Verb::Run, &parsed(Verb::Run, line)).unwrap();
-        assert_eq!(of("").mix, "b");
-        assert_eq!(of("--workload=d").mix, "d");
-        let scans = of("--workload=E");
-        assert_eq!(
-            (scans.mix.as_str(), scans.params),
-            ("e", vec!["maxscanlength=1000".to_owned()])
-        );
-        let custom = of("--workload=custom --read-freq=0.95 --scan-freq=.05");
-        let shares = "readproportion=0.95 insertproportion=0 updateproportion=0 scanproportion=0.05 readmodifywriteproportion=0";
-        assert_eq!(custom.params.join(" "), shares);
-        let forms = ["", " --select-for-update=false"].map(|more| {
-            of(&format!("--workload=F --read-modify-write-in-txn{more}"))
-                .params
-                .join(" ")
-        });
-        assert_eq!(forms, ["rmw=for-update", "rmw=transaction"]);
-        let families = |line: &str| {
-            let workload = workload(Verb::Init, &parsed(Verb::Init, line)).unwrap();
-            workload
-                .of_products
-                .into_iter()
-                .map(|(param, _)| param)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        assert_eq!(families("--workload=A"), "families=true");
-        assert_eq!(
-            families("--workload=C --splits=3"),
-            "families=false splits=3"
-        );
-        assert_eq!(families("--workload=C --families"), "families=true");
+        let workload = workload(Generator::Ycsb, Verb::Run, &parsed);
+        let run = workload.and_then(|workload| run(&parsed, &workload));
+        run.map(drop).unwrap_err()
     }
 
     #[test]
@@ -574,11 +351,11 @@ mod tests {
         for (line, said) in [
             (
                 "--request-distribution=foo",
-                "Unknown request distribution: foo",
+                "could not validate: Unknown request distribution: foo",
             ),
             (
                 "--scan-length-distribution=foo",
-                "Unknown scan length distribution: foo",
+                "could not validate: Unknown scan length distribution: foo",
             ),
             (
                 "--isolation-level=best",
@@ -609,17 +386,14 @@ mod tests {
             loading.unwrap_err(),
             "--init-conns is 0, and must be 1 to 1024"
         );
-        let told = remarks(
+        let told = remarks(&parsed(
             Verb::Run,
-            &parsed(
-                Verb::Run,
-                "--prometheus-port=1 --prometheus-port=2 --display-every=1500ms",
-            ),
-        );
+            "--pprofport=1 --pprofport=2 --display-every=1500ms",
+        ));
         assert_eq!(
             told,
             [
-                "--prometheus-port does nothing here: pgdyno opens no port; see --histograms and --store for the figures",
+                "--pprofport does nothing here: pgdyno has no Go profiler",
                 "--display-every: 2 s, as ticks are whole seconds"
             ]
         );

@@ -1,0 +1,101 @@
+//! Hints of the engine, in the words of this command: one that names an option which the command lacks
+//! is replaced by what serves here, or left out.
+
+use pgdyno_model::Failure;
+
+use super::flags::Flag;
+
+/// What a hint of the engine mentions, and what to say here instead.
+const INSTEAD: [(&str, &str); 4] = [
+    (
+        "--url",
+        "name a server by its URL behind the flags, or start one of pgdyno's own: pgdyno cockroach \
+         start-single-node --insecure --background",
+    ),
+    (
+        "leave out --param",
+        "leave out the flag that says so: the tables are then taken as they are",
+    ),
+    (
+        "--reconnect",
+        "with --tolerate-errors its workers go to the others",
+    ),
+    (
+        "--replace",
+        "load the tables again: workload init with --drop",
+    ),
+];
+
+/// The failure with hints that can be followed with these flags.
+pub fn fit(mut failure: Failure, flags: &[&'static Flag]) -> Failure {
+    let hints = std::mem::take(&mut failure.hints);
+    let mut fitting: Vec<String> = Vec::new();
+    for hint in hints {
+        let hint = match lacks(&hint, flags) {
+            false => Some(hint),
+            true => instead_of(&hint),
+        };
+        fitting.extend(hint.filter(|hint| !fitting.contains(hint)));
+    }
+    failure.hints = fitting;
+    // What the pack calls a parameter was a flag here.
+    if let Some(rest) = failure.message.strip_prefix("--param ") {
+        failure.message = rest.to_owned();
+    }
+    failure
+}
+
+/// Whether a hint names an option that is none of the flags. One within another command line
+/// (`pgdyno load …`) is that command's.
+fn lacks(hint: &str, flags: &[&'static Flag]) -> bool {
+    let own = hint.split("pgdyno ").next().unwrap_or(hint);
+    own.split("--").skip(1).any(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        !name.is_empty() && flags.iter().all(|flag| flag.name != name)
+    })
+}
+
+fn instead_of(hint: &str) -> Option<String> {
+    let found = INSTEAD.iter().find(|(word, _)| hint.contains(word));
+    found.map(|(_, instead)| (*instead).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::Verb;
+    use crate::generator::Generator;
+
+    #[test]
+    fn no_hint_names_an_option_that_the_command_lacks() {
+        let flags = Flag::all(Generator::Ycsb, Verb::Run);
+        let hints = |given: &[&str]| {
+            let failure = given
+                .iter()
+                .fold(Failure::new("no"), |f, hint| f.hint(*hint));
+            fit(failure, &flags).hints
+        };
+        let kept = [
+            "say it: --insert-count, --key-format",
+            "or pgdyno load ycsb --replace",
+            "wait",
+        ];
+        assert_eq!(hints(&kept), kept);
+        assert!(hints(&["give it more time: --silence-timeout=5m"]).is_empty());
+        let named = hints(&[
+            "name the server with --url or PGHOST; with neither, pgdyno starts one of its own",
+            "or name each node with --url",
+        ]);
+        assert_eq!(named.len(), 1);
+        assert!(!named[0].contains("--url") && !named[0].contains("PGHOST"));
+        let param = hints(&["leave out --param rows=3 to run on the existing tables"]);
+        assert!(param[0].starts_with("leave out the flag"), "{param:?}");
+        let message = fit(
+            Failure::new("--param rows=1: it must be at least 2"),
+            &flags,
+        )
+        .message;
+        assert_eq!(message, "rows=1: it must be at least 2");
+    }
+}

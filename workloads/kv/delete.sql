@@ -1,0 +1,2 @@
+{{include requested.sql}}
+DELETE FROM kv WHERE k IN ({{key_list}});
