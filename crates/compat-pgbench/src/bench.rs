@@ -54,23 +54,7 @@ pub fn run(
         .map_err(|stop| stop.and(Kind::Error, "could not create connection for setup"))?;
     write_promised(format_args!("{}\n", version_line(&session, flavour)))?;
     say.told(Kind::Debug, &debug_line(&session, &options));
-    let tables = if options.uses_builtin {
-        let tables = table_info::read(&mut session, flavour)?;
-        if options.scale.is_some() {
-            let prefix = flavour.prefix;
-            let text = format!(
-                "scale option ignored, using count from {prefix}_branches table ({})",
-                tables.scale
-            );
-            say.told(Kind::Warning, &text);
-        }
-        tables
-    } else {
-        TableInfo {
-            scale: options.scale.unwrap_or(1) as i32,
-            partitions: None,
-        }
-    };
+    let tables = tables(&mut session, &options, flavour, say)?;
     if !options.no_vacuum {
         vacuum(&mut session, options.vacuum_all, flavour, say);
     }
@@ -89,18 +73,7 @@ pub fn run(
         options.clients as usize,
     );
     session.close();
-    let log = options.log.as_ref();
-    let hdr_log = options.hdr_log.as_deref();
-    let mut watch = Watch {
-        say,
-        progress: Progress::new(&options, max_tries),
-        logs: log
-            .map(|log| LogFiles::create(log, &options, max_tries))
-            .transpose()?,
-        hdr_log: hdr_log
-            .map(|path| HdrLog::create(path, &names))
-            .transpose()?,
-    };
+    let mut watch = watch(&options, max_tries, &names, say)?;
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
     let mut keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
@@ -152,6 +125,50 @@ pub fn run(
         recording.clients.aborted,
         interrupts,
     ))
+}
+
+/// What the built-in scripts' tables are like; of scripts of the user's own, the scale that was given.
+fn tables(
+    session: &mut Session,
+    options: &Bench,
+    flavour: &Flavour,
+    say: &Messages,
+) -> Result<TableInfo, Stop> {
+    if !options.uses_builtin {
+        return Ok(TableInfo {
+            scale: options.scale.unwrap_or(1) as i32,
+            partitions: None,
+        });
+    }
+    let tables = table_info::read(session, flavour)?;
+    if options.scale.is_some() {
+        let prefix = flavour.prefix;
+        let text = format!(
+            "scale option ignored, using count from {prefix}_branches table ({})",
+            tables.scale
+        );
+        say.told(Kind::Warning, &text);
+    }
+    Ok(tables)
+}
+
+fn watch<'a>(
+    options: &'a Bench,
+    max_tries: u32,
+    names: &[String],
+    say: &'a Messages,
+) -> Result<Watch<'a>, Stop> {
+    let (log, hdr_log) = (options.log.as_ref(), options.hdr_log.as_deref());
+    Ok(Watch {
+        say,
+        progress: Progress::new(options, max_tries),
+        logs: log
+            .map(|log| LogFiles::create(log, options, max_tries))
+            .transpose()?,
+        hdr_log: hdr_log
+            .map(|path| HdrLog::create(path, names))
+            .transpose()?,
+    })
 }
 
 fn exit_code(end: End, aborted: usize, interrupts: &Interrupts) -> u8 {

@@ -63,94 +63,28 @@ impl Collector<'_> {
     ) -> Result<Recording, DriveError> {
         let mut recording = empty_recording(self.drive, self.places, io);
         recording.connections.initial_us = self.start(&mut recording.events, live)?;
-        let Self {
-            places,
-            clock,
-            mut links,
-            inbox,
-            ..
-        } = self;
-        let mut open = BTreeMap::new();
-        let mut seconds = Seconds::default();
-        let mut cancels = Vec::new();
         live.ready();
         // From here on time counts.
         recording.started = SystemTime::now();
-        let begin = clock.now();
+        let begin = self.clock.now();
         live.begun(recording.started);
-        for link in &links {
+        for link in &self.links {
             // A thread that is gone says so by its `Finished`.
             let _ = link.start.send(begin);
         }
-        for report in inbox {
-            match report {
-                Report::Connected(_) => {}
-                Report::Message(message) => live.message(&message),
-                Report::Event(event) => keep_event(&mut recording.events, event, live),
-                Report::Interval(thread, interval) => {
-                    links[thread].progress = interval.start_ns + interval.length_ns;
-                    add(&mut open, thread, interval, &links);
-                }
-                Report::Logged(thread, mut transactions) => {
-                    live.logged(thread, &transactions);
-                    transactions.clear();
-                    // A thread that has ended needs no more memory.
-                    let _ = links[thread].recycle_log.send(transactions);
-                }
-                Report::Executed(thread, mut batch) => {
-                    executions::add_up(&mut recording.statements, &batch);
-                    batch.clear();
-                    // A thread that has ended needs no more memory.
-                    let _ = links[thread].recycle_executions.send(batch);
-                }
-                Report::ClientAborted(thread) => {
-                    recording.end = End::ClientAborted { thread };
-                }
-                Report::InvariantBroken(text) => {
-                    recording.end = End::InvariantBroken;
-                    recording.broken_invariant.get_or_insert(text);
-                }
-                Report::Finished(thread, mut end) => {
-                    cancels.append(&mut end.cancels);
-                    links[thread].progress = Nanos::MAX;
-                    live.thread_ended(thread, micros(end.at.saturating_sub(begin)));
-                    finish_thread(&mut recording, *end, live);
-                }
-            }
-            let progress = links
-                .iter()
-                .map(|link| link.progress)
-                .min()
-                .unwrap_or(Nanos::MAX);
-            while let Some(entry) = open.first_entry()
-                && *entry.key() < progress
-            {
-                let (thread, interval) = entry.remove();
-                live.second(&interval);
-                let phase = match (interval.warmup, &mut recording.warmup) {
-                    (true, Some(warmup)) => warmup,
-                    _ => &mut recording.measured,
-                };
-                phase.add(&interval);
-                seconds.push(&Second::from(&*interval));
-                links[thread].recycle(interval);
-            }
-        }
-        cancel(cancels);
-        recording.seconds = finish_seconds(seconds, live);
-        order_worst(&mut recording.worst);
-        keep_endpoints(&mut recording, places);
-        recording.by_client.sort_by_key(|client| client.client);
-        recording.end = if recording.end != End::Complete {
-            recording.end
-        } else if recording.clients.aborted == recording.clients.total {
-            End::AllClientsAborted
-        } else if control.is_stopping() {
-            End::Interrupted
-        } else {
-            End::Complete
+        let mut collected = Collected {
+            recording,
+            links: self.links,
+            begin,
+            open: BTreeMap::new(),
+            seconds: Seconds::default(),
+            cancels: Vec::new(),
         };
-        Ok(recording)
+        for report in self.inbox {
+            collected.take(report, live);
+            collected.close_seconds(live);
+        }
+        Ok(collected.finish(self.places, control, live))
     }
 
     /// Waits until all threads are connected and says how many microseconds that took.
@@ -174,6 +108,99 @@ impl Collector<'_> {
             now / 1000
         };
         failure.map_or(Ok(initial_us), Err)
+    }
+}
+
+/// What has been reported so far.
+struct Collected {
+    recording: Recording,
+    links: Vec<Link>,
+    /// When the run began.
+    begin: Nanos,
+    /// Seconds that not all threads have reported, by their start, with the thread that gave the
+    /// memory.
+    open: BTreeMap<Nanos, (usize, Box<Interval>)>,
+    seconds: Seconds,
+    /// Cancel the statements that were given up.
+    cancels: Vec<CancelHandle>,
+}
+
+impl Collected {
+    fn take(&mut self, report: Report, live: &mut dyn Live) {
+        let Self {
+            recording, links, ..
+        } = self;
+        match report {
+            Report::Connected(_) => {}
+            Report::Message(message) => live.message(&message),
+            Report::Event(event) => keep_event(&mut recording.events, event, live),
+            Report::Interval(thread, interval) => {
+                links[thread].progress = interval.start_ns + interval.length_ns;
+                add(&mut self.open, thread, interval, links);
+            }
+            Report::Logged(thread, mut transactions) => {
+                live.logged(thread, &transactions);
+                transactions.clear();
+                // A thread that has ended needs no more memory.
+                let _ = links[thread].recycle_log.send(transactions);
+            }
+            Report::Executed(thread, mut batch) => {
+                executions::add_up(&mut recording.statements, &batch);
+                batch.clear();
+                // A thread that has ended needs no more memory.
+                let _ = links[thread].recycle_executions.send(batch);
+            }
+            Report::ClientAborted(thread) => recording.end = End::ClientAborted { thread },
+            Report::InvariantBroken(text) => {
+                recording.end = End::InvariantBroken;
+                recording.broken_invariant.get_or_insert(text);
+            }
+            Report::Finished(thread, mut end) => {
+                self.cancels.append(&mut end.cancels);
+                links[thread].progress = Nanos::MAX;
+                live.thread_ended(thread, micros(end.at.saturating_sub(self.begin)));
+                finish_thread(recording, *end, live);
+            }
+        }
+    }
+
+    /// Closes the seconds that all threads have reported.
+    fn close_seconds(&mut self, live: &mut dyn Live) {
+        let progress = self.links.iter().map(|link| link.progress).min();
+        let progress = progress.unwrap_or(Nanos::MAX);
+        while let Some(entry) = self.open.first_entry()
+            && *entry.key() < progress
+        {
+            let (thread, interval) = entry.remove();
+            live.second(&interval);
+            let phase = match (interval.warmup, &mut self.recording.warmup) {
+                (true, Some(warmup)) => warmup,
+                _ => &mut self.recording.measured,
+            };
+            phase.add(&interval);
+            self.seconds.push(&Second::from(&*interval));
+            self.links[thread].recycle(interval);
+        }
+    }
+
+    /// All threads have ended.
+    fn finish(self, places: &Places, control: &Control, live: &mut dyn Live) -> Recording {
+        let mut recording = self.recording;
+        cancel(self.cancels);
+        recording.seconds = finish_seconds(self.seconds, live);
+        order_worst(&mut recording.worst);
+        keep_endpoints(&mut recording, places);
+        recording.by_client.sort_by_key(|client| client.client);
+        recording.end = if recording.end != End::Complete {
+            recording.end
+        } else if recording.clients.aborted == recording.clients.total {
+            End::AllClientsAborted
+        } else if control.is_stopping() {
+            End::Interrupted
+        } else {
+            End::Complete
+        };
+        recording
     }
 }
 

@@ -37,13 +37,7 @@ impl Drive {
         let threads = self.threads.min(self.clients);
         let places = Places::of(&self.endpoints);
         let clock = Clock::start();
-        let given = |name: &str| self.variables.iter().any(|(given, _)| given == name);
-        let seeds = Seeds::deal(
-            self.seed as u64,
-            self.clients,
-            threads,
-            given("default_seed"),
-        );
+        let seeds = self.seeds(threads);
         let counters = Counters::new(&self.names);
         let (mut sockets, io) = self.io.open(threads).map_err(|error| match error.kind() {
             io::ErrorKind::Unsupported => DriveError::NoUring(error),
@@ -56,18 +50,16 @@ impl Drive {
             for (index, seeds_of_thread) in seeds.threads.iter().enumerate() {
                 // As pgbench deals clients: the first threads get one more when they do not divide.
                 let share = clients.len().div_ceil(threads - index);
-                let clients =
-                    (0u32..)
-                        .zip(clients.by_ref().take(share))
-                        .map(|(key, (id, random))| {
-                            let place = places.number(id % self.endpoints.len(), 0);
-                            let vars = self.vars(id, &seeds);
-                            let pauses = random_of_pauses(self.seed, id);
-                            let draws = Draws::new(Arc::clone(&counters));
-                            let random = (random.clone(), pauses);
-                            Client::new(id, key, place, vars, random, draws)
-                        });
-                let clients: Vec<Client> = clients.collect();
+                let clients = (0u32..).zip(clients.by_ref().take(share));
+                let clients: Vec<Client> = clients
+                    .map(|(key, (id, random))| {
+                        let place = places.number(id % self.endpoints.len(), 0);
+                        let vars = self.vars(id, &seeds);
+                        let random = (random.clone(), random_of_pauses(self.seed, id));
+                        let draws = Draws::new(Arc::clone(&counters));
+                        Client::new(id, key, place, vars, random, draws)
+                    })
+                    .collect();
                 let (recycle, recycled) = channel();
                 let (recycle_log, recycled_log) = channel();
                 let (recycle_executions, recycled_executions) = channel();
@@ -130,6 +122,12 @@ impl Drive {
                 .collect();
             Ok(recording)
         })
+    }
+
+    fn seeds(&self, threads: usize) -> Seeds {
+        let mut given = self.variables.iter().map(|(name, _)| name);
+        let has_default_seed = given.any(|name| name == "default_seed");
+        Seeds::deal(self.seed as u64, self.clients, threads, has_default_seed)
     }
 
     fn check(&self) -> Result<(), DriveError> {

@@ -32,58 +32,39 @@ enum Open {
 pub(crate) fn resolve(commands: &mut [Command]) -> Result<(), ConditionError> {
     let mut open: Vec<Open> = Vec::new();
     for at in 0..commands.len() {
-        let error = |message| {
-            Err(ConditionError {
-                command: at,
-                message,
-                is_about_loop: false,
-            })
-        };
-        let loop_error = |message| {
-            Err(ConditionError {
-                command: at,
-                message,
-                is_about_loop: true,
-            })
-        };
-        let in_loop = "\\endfor is missing before it";
         match commands[at].op {
             Op::If { .. } => open.push(Open::If(OpenIf {
                 pending: Some(at),
                 branches: Vec::new(),
                 has_else: false,
             })),
-            Op::Elif { .. } => match open.last_mut() {
-                None => return error("\\elif without matching \\if"),
-                Some(Open::For(_)) => return loop_error(in_loop),
-                Some(Open::If(top)) if top.has_else => return error("\\elif after \\else"),
-                Some(Open::If(top)) => {
-                    set_on_false(commands, top.pending.replace(at), at);
-                    top.branches.push(at);
+            Op::Elif { .. } => {
+                let top = if_at(at, open.last_mut(), "\\elif without matching \\if")?;
+                if top.has_else {
+                    return Err(about_if(at, "\\elif after \\else"));
                 }
-            },
-            Op::Else { .. } => match open.last_mut() {
-                None => return error("\\else without matching \\if"),
-                Some(Open::For(_)) => return loop_error(in_loop),
-                Some(Open::If(top)) if top.has_else => return error("\\else after \\else"),
-                Some(Open::If(top)) => {
-                    set_on_false(commands, top.pending.take(), at + 1);
-                    top.branches.push(at);
-                    top.has_else = true;
+                set_on_false(commands, top.pending.replace(at), at);
+                top.branches.push(at);
+            }
+            Op::Else { .. } => {
+                let top = if_at(at, open.last_mut(), "\\else without matching \\if")?;
+                if top.has_else {
+                    return Err(about_if(at, "\\else after \\else"));
                 }
-            },
-            Op::EndIf => match open.pop() {
-                None => return error("\\endif without matching \\if"),
-                Some(Open::For(_)) => return loop_error(in_loop),
-                Some(Open::If(top)) => {
-                    set_on_false(commands, top.pending, at + 1);
-                    for branch in top.branches {
-                        if let Op::Elif { end, .. } | Op::Else { end } = &mut commands[branch].op {
-                            *end = at + 1;
-                        }
+                set_on_false(commands, top.pending.take(), at + 1);
+                top.branches.push(at);
+                top.has_else = true;
+            }
+            Op::EndIf => {
+                let mut top = open.pop();
+                let top = if_at(at, top.as_mut(), "\\endif without matching \\if")?;
+                set_on_false(commands, top.pending, at + 1);
+                for branch in &top.branches {
+                    if let Op::Elif { end, .. } | Op::Else { end } = &mut commands[*branch].op {
+                        *end = at + 1;
                     }
                 }
-            },
+            }
             Op::For(_) => open.push(Open::For(at)),
             Op::EndFor { .. } => match open.pop() {
                 Some(Open::For(begin)) => {
@@ -92,24 +73,44 @@ pub(crate) fn resolve(commands: &mut [Command]) -> Result<(), ConditionError> {
                     }
                     commands[at].op = Op::EndFor { begin };
                 }
-                Some(Open::If(_)) => return loop_error("\\endif is missing before it"),
-                None => return loop_error("\\endfor without matching \\for"),
+                Some(Open::If(_)) => return Err(about_loop(at, "\\endif is missing before it")),
+                None => return Err(about_loop(at, "\\endfor without matching \\for")),
             },
             _ => {}
         }
     }
     match open.last() {
         None => Ok(()),
-        Some(Open::If(_)) => Err(ConditionError {
-            command: commands.len(),
-            message: "\\if without matching \\endif",
-            is_about_loop: false,
-        }),
-        Some(Open::For(begin)) => Err(ConditionError {
-            command: *begin,
-            message: "\\for without matching \\endfor",
-            is_about_loop: true,
-        }),
+        Some(Open::If(_)) => Err(about_if(commands.len(), "\\if without matching \\endif")),
+        Some(Open::For(begin)) => Err(about_loop(*begin, "\\for without matching \\endfor")),
+    }
+}
+
+/// The `\if` that a command belongs to, or that there is `none`.
+fn if_at<'a>(
+    command: usize,
+    open: Option<&'a mut Open>,
+    none: &'static str,
+) -> Result<&'a mut OpenIf, ConditionError> {
+    match open {
+        Some(Open::If(top)) => Ok(top),
+        Some(Open::For(_)) => Err(about_loop(command, "\\endfor is missing before it")),
+        None => Err(about_if(command, none)),
+    }
+}
+
+fn about_if(command: usize, message: &'static str) -> ConditionError {
+    ConditionError {
+        command,
+        message,
+        is_about_loop: false,
+    }
+}
+
+fn about_loop(command: usize, message: &'static str) -> ConditionError {
+    ConditionError {
+        is_about_loop: true,
+        ..about_if(command, message)
     }
 }
 

@@ -72,7 +72,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
     let Some(waits) = evidence.class_share(Class::Blocks) else {
         return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
     };
-    let (hits, misses) = rates(evidence);
+    let (_, misses) = rates(evidence);
     let device = device_reads(evidence);
     let misses_or_0 = misses.unwrap_or(0.0);
     let is_device = device.map(|reads| reads >= DEVICE_SHARE * misses_or_0 && reads >= 1.0);
@@ -86,8 +86,19 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
         (From::Device, Some(is_device)) => is_device,
         (From::Kernel, is_device) => is_device != Some(true),
     };
+    let (sentence, remedy) = words(from, is_device.is_some());
+    Examined::Found(Found {
+        share: if mine { share } else { 0.0 },
+        figure: None,
+        sentence: sentence.to_owned(),
+        proofs: proofs(evidence, waits, device),
+        remedies: vec![remedy.to_owned()],
+    })
+}
+
+fn proofs(evidence: &Evidence<'_>, waits: f64, device: Option<f64>) -> Vec<Proof> {
     let mut proofs = Vec::new();
-    if let (Some(hits), Some(misses)) = (hits, misses) {
+    if let (Some(hits), Some(misses)) = rates(evidence) {
         let per_transaction =
             misses * evidence.elapsed_s / evidence.all.counts.committed.max(1) as f64;
         proofs.push(
@@ -122,35 +133,27 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
             .at("instruments", "Server’s host"),
         );
     }
-    let (sentence, remedies) = match from {
-        From::Kernel if is_device.is_none() => (
+    proofs
+}
+
+/// What limited it, and what would help.
+fn words(from: From, is_device_seen: bool) -> (&'static str, &'static str) {
+    match from {
+        From::Kernel if !is_device_seen => (
             "Buffer misses limited it: blocks were not in shared buffers; whether the kernel’s cache \
              or the device had them was not seen",
-            vec!["use a larger `shared_buffers`, or a smaller working set".to_owned()],
+            "use a larger `shared_buffers`, or a smaller working set",
         ),
         From::Kernel => (
             "Buffer misses limited it: blocks were not in shared buffers, and came from the kernel’s \
              cache",
-            vec![
-                "use a larger `shared_buffers`, if there is memory; `pgdyno slob sweep` shows \
-                 the cost of each cache level"
-                    .to_owned(),
-            ],
+            "use a larger `shared_buffers`, if there is memory; `pgdyno slob sweep` shows \
+             the cost of each cache level",
         ),
         From::Device => (
             "Device reads limited it: blocks were not cached",
-            vec![
-                "more memory, a faster device, or a smaller set of rows; `pgdyno slob sweep` shows \
-                 what each level costs"
-                    .to_owned(),
-            ],
+            "more memory, a faster device, or a smaller set of rows; `pgdyno slob sweep` shows \
+             what each level costs",
         ),
-    };
-    Examined::Found(Found {
-        share: if mine { share } else { 0.0 },
-        figure: None,
-        sentence: sentence.to_owned(),
-        proofs,
-        remedies,
-    })
+    }
 }

@@ -26,39 +26,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let lost = lost * (1.0 - super::clock_uncertainty::share_of_reasons(evidence));
     let mut proofs = Vec::new();
     if waiting > 0.0 {
-        let event = evidence.budget.as_ref();
-        let event = event.and_then(|budget| budget.events_of(Class::Contention).next());
-        proofs.push(
-            Proof::new(
-                text::roughly(waiting),
-                match event {
-                    Some((event, _)) => format!(
-                        "of the clients’ time their sessions waited for locks of each other, \
-                         mostly in {event}"
-                    ),
-                    None => "of the clients’ time their sessions waited for locks of each other"
-                        .to_owned(),
-                },
-            )
-            .at("sessions", "What sessions were doing"),
-        );
+        proofs.push(of_waiting(evidence, waiting));
     }
     if lost > 0.0 {
-        let reason = evidence.outcome.recording.reasons.first();
-        let why = reason.map_or_else(String::new, |reason| {
-            format!(
-                ", most of them because of {} ({})",
-                reason.name, reason.sqlstate
-            )
-        });
-        let proof = Proof::new(
-            text::roughly(lost),
-            format!(
-                "of the clients’ time was spent on {} tries that were thrown away{why}",
-                pgdyno_model::text::count(evidence.all.work.lost_tries)
-            ),
-        );
-        proofs.push(proof.at("retries", "Retries"));
+        proofs.push(of_lost_tries(evidence, lost));
         if lost > waiting {
             proofs.reverse();
         }
@@ -98,6 +69,29 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs,
         remedies,
     })
+}
+
+fn of_waiting(evidence: &Evidence<'_>, share: f64) -> Proof {
+    let event = evidence.budget.as_ref();
+    let event = event.and_then(|budget| budget.events_of(Class::Contention).next());
+    let mostly = event.map_or_else(String::new, |(event, _)| format!(", mostly in {event}"));
+    let text =
+        format!("of the clients’ time their sessions waited for locks of each other{mostly}");
+    Proof::new(text::roughly(share), text).at("sessions", "What sessions were doing")
+}
+
+fn of_lost_tries(evidence: &Evidence<'_>, share: f64) -> Proof {
+    let reason = evidence.outcome.recording.reasons.first();
+    let why = reason.map_or_else(String::new, |reason| {
+        format!(
+            ", most of them because of {} ({})",
+            reason.name, reason.sqlstate
+        )
+    });
+    let tries = text::count(evidence.all.work.lost_tries);
+    let text =
+        format!("of the clients’ time was spent on {tries} tries that were thrown away{why}");
+    Proof::new(text::roughly(share), text).at("retries", "Retries")
 }
 
 /// The statement that took most of the time, as the script has it, and its mean in microseconds.

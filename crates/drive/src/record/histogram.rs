@@ -3,7 +3,7 @@
 //! The buckets are HdrHistogram's for 1 µs to one hour and three digits, so that values, percentiles
 //! and the encoding are the same; a dense one takes 188 KB however little is in it, and there is one
 //! for each statement of a script. Here buckets come in pages of sixteen, 64 bytes, which are taken
-//! when a latency is the first of its page and kept from then on: at most 1472 in all.
+//! when a latency is the first of its page and kept until all is forgotten: at most 1472 in all.
 
 use hdrhistogram::Histogram as Dense;
 use hdrhistogram::serialization::Deserializer;
@@ -155,9 +155,11 @@ impl Histogram {
         other.numbered().for_each(|(number, n)| self.add(number, n));
     }
 
-    /// Forgets all and keeps the memory.
+    /// Forgets all and keeps the memory. Pages are dealt anew: one that is filled and cleared again and
+    /// again has memory for the most latencies of one time, not for all that there ever were.
     pub(super) fn clear(&mut self) {
-        self.pages.fill([0; PAGE_BUCKETS]);
+        self.directory.clear();
+        self.pages.clear();
         self.carries.clear();
         self.count = 0;
     }
@@ -324,6 +326,25 @@ mod tests {
     }
 
     #[test]
+    fn seconds_with_other_latencies_each_take_the_memory_of_one() {
+        let mut histogram = Histogram::default();
+        for second in 0..200 {
+            // Each a page of its own; none that another second has.
+            for i in 0..4 {
+                histogram.record(lowest_us((second + 200 * i) * PAGE_BUCKETS));
+            }
+            assert_eq!(histogram.count(), 4);
+            assert_eq!(histogram.buckets().count(), 4);
+            histogram.clear();
+        }
+        assert!(
+            histogram.pages.capacity() <= 4,
+            "{}",
+            histogram.pages.capacity()
+        );
+    }
+
+    #[test]
     fn memory_is_for_what_was_recorded() {
         let bytes = |of: &Histogram| of.pages.len() * 64 + of.directory.len() * 2;
         let mut histogram = Histogram::default();
@@ -335,10 +356,11 @@ mod tests {
             .step_by(100_003)
             .for_each(|us| histogram.record(us));
         assert!(bytes(&histogram) < 100 << 10, "{}", bytes(&histogram));
-        let taken = bytes(&histogram);
+        let kept = |of: &Histogram| (of.pages.capacity(), of.directory.capacity());
+        let taken = kept(&histogram);
         histogram.clear();
         (0..100).for_each(|i| histogram.record(150 + i * 3));
-        assert_eq!(bytes(&histogram), taken);
+        assert_eq!(kept(&histogram), taken);
     }
 
     #[test]

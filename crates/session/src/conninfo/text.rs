@@ -96,7 +96,6 @@ fn parse_key_value(text: &str, options: &mut Options) -> Result<(), ConnInfoErro
 /// `scheme://[user[:password]@][host[:port]][,…][/dbname][?name=value[&…]]`. Errors show the URI
 /// without its password.
 fn parse_uri(uri: &str, rest: &str, options: &mut Options) -> Result<(), ConnInfoError> {
-    let shown = without_password(uri);
     let mut rest = rest;
     let store = |options: &mut Options, name: &str, encoded: &str| -> Result<(), ConnInfoError> {
         if !encoded.is_empty() {
@@ -116,6 +115,26 @@ fn parse_uri(uri: &str, rest: &str, options: &mut Options) -> Result<(), ConnInf
         store(options, "password", password.unwrap_or_default())?;
         rest = &rest[at + 1..];
     }
+    let (hosts, ports, mut rest) = parse_hosts(uri, rest)?;
+    store(options, "host", &hosts)?;
+    store(options, "port", &ports)?;
+    if let Some(after) = rest.strip_prefix('/') {
+        let end = after.find('?').unwrap_or(after.len());
+        store(options, "dbname", &after[..end])?;
+        rest = &after[end..];
+    }
+    match rest.strip_prefix('?') {
+        Some(parameters) => parse_parameters(parameters, options),
+        None => Ok(()),
+    }
+}
+
+/// Hosts and ports, each as a list, and what follows them. `rest` is the end of `uri`.
+fn parse_hosts<'a>(
+    uri: &str,
+    mut rest: &'a str,
+) -> Result<(String, String, &'a str), ConnInfoError> {
+    let shown = without_password(uri);
     let (mut hosts, mut ports) = (String::new(), String::new());
     loop {
         let host;
@@ -161,22 +180,16 @@ fn parse_uri(uri: &str, rest: &str, options: &mut Options) -> Result<(), ConnInf
             rest = &after[end..];
         }
         let Some(after) = rest.strip_prefix(',') else {
-            break;
+            return Ok((hosts, ports, rest));
         };
         hosts.push(',');
         ports.push(',');
         rest = after;
     }
-    store(options, "host", &hosts)?;
-    store(options, "port", &ports)?;
-    if let Some(after) = rest.strip_prefix('/') {
-        let end = after.find('?').unwrap_or(after.len());
-        store(options, "dbname", &after[..end])?;
-        rest = &after[end..];
-    }
-    let Some(parameters) = rest.strip_prefix('?') else {
-        return Ok(());
-    };
+}
+
+/// `name=value[&…]`
+fn parse_parameters(parameters: &str, options: &mut Options) -> Result<(), ConnInfoError> {
     // A "&" at the very end is allowed, an empty parameter elsewhere is not.
     let parameters = parameters.strip_suffix('&').unwrap_or(parameters);
     if parameters.is_empty() {
