@@ -9,6 +9,18 @@ use std::time::{Duration, Instant};
 
 use super::prometheus_export::PrometheusExport;
 
+/// What is served at `/metrics`.
+pub trait Page: Send + Sync {
+    /// All of it, in Prometheus' text format.
+    fn text(&self) -> String;
+}
+
+impl Page for PrometheusExport {
+    fn text(&self) -> String {
+        PrometheusExport::text(self)
+    }
+}
+
 /// How long a question may take to come, and an answer to go.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
 /// A longer question is none.
@@ -18,7 +30,7 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
+pub fn serve(page: Arc<dyn Page>, at: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
     thread::Builder::new()
@@ -27,7 +39,7 @@ pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<Socket
             for client in listener.incoming() {
                 match client {
                     // A client that closes the connection needs no answer.
-                    Ok(client) => drop(answer(client, &export)),
+                    Ok(client) => drop(answer(client, &*page)),
                     // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
@@ -36,7 +48,7 @@ pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<Socket
     Ok(at)
 }
 
-fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
+fn answer(mut client: TcpStream, page: &dyn Page) -> io::Result<()> {
     client.set_write_timeout(Some(TALK_LIMIT))?;
     let Some(request) = request(&mut client)? else {
         return Ok(());
@@ -45,7 +57,7 @@ fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
     let (method, path) = (words.next(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
     let (status, body) = match (method, path) {
-        (Some("GET"), "/metrics") => ("200 OK", export.text()),
+        (Some("GET"), "/metrics") => ("200 OK", page.text()),
         (Some("GET"), "/") => ("200 OK", "pgdyno: /metrics\n".to_owned()),
         (Some("GET"), _) => ("404 Not Found", "there is only /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
@@ -104,7 +116,7 @@ mod tests {
         let trial: &mut dyn Observer<()> = &mut &*watched;
         trial.starting(&title("a\"b\\c\nd", "one"));
         trial.begun(SystemTime::now());
-        let at = serve(Arc::clone(&export), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let at = serve(export.clone(), SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let origin = Origin::parse(&format!("http://{at}")).unwrap();
         let text = origin.get("/metrics?x=1", None, http::LIMIT).unwrap();
         let mut samples = prometheus::samples(&text);
