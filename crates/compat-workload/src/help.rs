@@ -87,21 +87,61 @@ Use \"{program} {name} [command] --help\" for more information about a command.
         let (program, name, workload) = (self.0, verb.name(), generator.name());
         let mut text =
             format!("Usage:\n  {program} {name} {workload} [flags] [URL...]\n\nFlags:\n");
-        let left = |flag: &Flag| format!("      --{} {}", flag.name, flag.kind.word());
-        let mut rows: Vec<(String, String)> = Flag::all(generator, verb)
-            .into_iter()
-            .map(|flag| (left(flag).trim_end().to_owned(), flag.help(verb)))
-            .collect();
-        let help = ("  -h, --help".to_owned(), format!("help for {workload}"));
-        let at = rows.partition_point(|(left, _)| left.trim_start() < "--help");
-        rows.insert(at, help);
-        let widths = rows.iter().map(|(left, _)| left.chars().count());
-        let width = widths.max().unwrap_or(0) + 3;
-        for (left, right) in rows {
-            text.push_str(&format!("{left:<width$}{right}\n"));
-        }
+        let rows = Flag::all(generator, verb).into_iter();
+        let rows = rows.map(|flag| (flag, flag.help(verb)));
+        text.push_str(&table(rows, workload));
         text
     }
+}
+
+/// Of `cockroach` alone.
+pub fn cockroach(called: &str) -> String {
+    format!(
+        "\
+Commands of cockroach that pgdyno has, on pgdyno's engine and PostgreSQL
+
+Usage:
+  {called} [command]
+
+Available Commands:
+  start-single-node  start pgdyno's private PostgreSQL server at cockroach's port
+  start              the same
+  workload           init, run and check a workload
+
+Flags:
+  -h, --help   help for cockroach
+
+Use \"{called} [command] --help\" for more information about a command.
+"
+    )
+}
+
+/// The usage of `start-single-node`.
+pub fn start(called: &str, word: &str, flags: &[&'static Flag]) -> String {
+    let rows = flags.iter().map(|flag| (*flag, flag.help(Verb::Init)));
+    let table = table(rows, word);
+    format!(
+        "Starts pgdyno's private PostgreSQL server (not CockroachDB) at 127.0.0.1:26257.\n\nUsage:\n  \
+         {called} {word} --insecure [flags]\n\nFlags:\n{table}"
+    )
+}
+
+/// Flags and what they do, in two columns, with `--help` among them.
+fn table(flags: impl Iterator<Item = (&'static Flag, String)>, of: &str) -> String {
+    let left = |flag: &Flag| format!("      --{} {}", flag.name, flag.kind.word());
+    let mut rows: Vec<(String, String)> = flags
+        .map(|(flag, help)| (left(flag).trim_end().to_owned(), help))
+        .collect();
+    let help = ("  -h, --help".to_owned(), format!("help for {of}"));
+    let at = rows.partition_point(|(left, _)| left.trim_start() < "--help");
+    rows.insert(at, help);
+    let widths = rows.iter().map(|(left, _)| left.chars().count());
+    let width = widths.max().unwrap_or(0) + 3;
+    let mut text = String::new();
+    for (left, right) in rows {
+        text.push_str(&format!("{left:<width$}{right}\n"));
+    }
+    text
 }
 
 fn short(verb: Verb) -> &'static str {

@@ -4,6 +4,7 @@
 //!
 //! - `generator`: the workloads; `flags`: what was typed; `help`: what can be typed; `urls`, `options`: what it means.
 //! - `tables`: the database and what is in it; `init`, `run`, `check`: the three jobs.
+//! - `node`: `cockroach start-single-node`.
 //! - `watch`: while operations run; `format`, `snapshot`: what is printed and written of them.
 
 mod check;
@@ -13,6 +14,9 @@ mod generator;
 mod help;
 mod hints;
 mod init;
+mod metrics;
+mod node;
+mod openmetrics;
 mod options;
 mod run;
 mod snapshot;
@@ -54,6 +58,54 @@ pub fn open(called: &str, arguments: &[String]) -> ExitCode {
         }
     });
     ExitCode::from(done)
+}
+
+/// What the program is called when it stands for cockroach's.
+pub const COCKROACH: &str = "cockroach";
+
+/// Does what a command line of `cockroach` says: `workload` and what starts a server; `called` is what
+/// comes before its first argument: `cockroach` or `pgdyno cockroach`.
+pub fn open_cockroach(called: &str, arguments: &[String]) -> ExitCode {
+    let first = arguments.first().map(String::as_str);
+    if first == Some(NAME) {
+        return open(&format!("{called} {NAME}"), &arguments[1..]);
+    }
+    let done = match first {
+        None => show(&help::cockroach(called)),
+        Some(word) if is_help(word) => print(&help::cockroach(called)),
+        Some(word) if node::NAMES.contains(&word) => start(called, word, &arguments[1..]),
+        Some(word) => {
+            let (word, called) = (go_values::quoted(word), go_values::quoted(called));
+            Err(Failure::new(format!("unknown command {word} for {called}"))
+                .hint("pgdyno has workload, start-single-node and start of it; for SQL use psql"))
+        }
+    };
+    ExitCode::from(done.unwrap_or_else(|failure| {
+        tell(&failure);
+        match failure.exit {
+            Exit::Interrupted(code) => code,
+            _ => Exit::Failed.code(),
+        }
+    }))
+}
+
+fn start(called: &str, word: &str, arguments: &[String]) -> Result<u8, Failure> {
+    let flags: Vec<&Flag> = flags::node::FLAGS.iter().collect();
+    let usage = || help::start(called, word, &flags);
+    match flags::parse(&flags, arguments) {
+        Ok(parsed) => {
+            for remark in options::remarks(&parsed) {
+                pgdyno_output::remark!("{remark}");
+            }
+            node::open(&parsed)
+        }
+        Err(End::Help) => print(&usage()),
+        Err(End::Wrong(why)) => {
+            pgdyno_output::remark!("{}\nError: {why}", usage());
+            pgdyno_output::remark!("Failed running {}", go_values::quoted(word));
+            Ok(Exit::Failed.code())
+        }
+    }
 }
 
 /// As cockroach tells an error: the message after `Error: `, then what is known and what to try.

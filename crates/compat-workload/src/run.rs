@@ -2,6 +2,7 @@
 
 use super::format::Printer;
 use super::generator::Generator;
+use super::metrics::Metrics;
 use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
@@ -22,7 +23,9 @@ use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     let run = options::run(&options.parsed, &options.workload).map_err(Failure::new)?;
     let histograms = match &run.histograms {
-        Some((path, layout)) => Some(HistogramFile::create(path, *layout).map_err(Failure::new)?),
+        Some((path, layout, form)) => {
+            Some(HistogramFile::create(path, *layout, form.clone()).map_err(Failure::new)?)
+        }
         None => None,
     };
     let keep = Keep::open(run.store.as_ref().map(Option::as_deref))?;
@@ -54,6 +57,9 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         &names.collect::<Vec<_>>(),
         run.tolerates_errors,
     );
+    if let Some(port) = run.prometheus_port {
+        watch.serve(Metrics::serve(port, options.generator)?);
+    }
     let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut watch, since)?;

@@ -1,5 +1,5 @@
-//! `--histograms`: each operation's latencies of each tick, a JSON object a line, as Go's
-//! HdrHistogram takes its histograms apart and puts them together again. Values are nanoseconds.
+//! `--histograms`: each operation's latencies of each tick, in OpenMetrics (`openmetrics.rs`) or as a
+//! JSON object a line, as Go's HdrHistogram takes its histograms apart and puts them together again. Values are nanoseconds.
 //! (Facts: hdrhistogram.Export and Import; a file captured from 19.1.)
 
 use std::fmt::Write;
@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use pgdyno_drive::record::Latencies;
 
 use super::format::rfc3339;
+use super::openmetrics::{self, Labels};
 
 /// Which values a histogram tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,12 +107,24 @@ impl Layout {
     }
 }
 
+/// The form of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Form {
+    /// A JSON object a line.
+    Json,
+    /// OpenMetrics, each line with these labels.
+    OpenMetrics(Labels),
+}
+
 /// The file of a run.
 #[derive(Debug)]
 pub struct HistogramFile {
     path: PathBuf,
     file: File,
     layout: Layout,
+    form: Form,
+    /// The operations so far, and when each was first there.
+    seen: Vec<(String, SystemTime)>,
     error: Option<String>,
 }
 
@@ -120,7 +133,7 @@ impl HistogramFile {
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn create(path: &Path, layout: Layout) -> Result<Self, String> {
+    pub fn create(path: &Path, layout: Layout, form: Form) -> Result<Self, String> {
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
@@ -133,14 +146,34 @@ impl HistogramFile {
             path: path.to_owned(),
             file,
             layout,
+            form,
+            seen: Vec::new(),
             error: None,
         })
     }
 
     /// An operation's tick is over.
     pub fn tick(&mut self, name: &str, latencies: &Latencies, length: Duration, now: SystemTime) {
-        let line = self.layout.line(name, latencies, length, now);
-        if let Err(error) = self.file.write_all(line.as_bytes()) {
+        let text = match &self.form {
+            Form::Json => self.layout.line(name, latencies, length, now),
+            Form::OpenMetrics(labels) => openmetrics::tick(name, latencies, length, now, labels),
+        };
+        if self.seen.iter().all(|(seen, _)| seen != name) {
+            self.seen.push((name.to_owned(), now));
+        }
+        self.write(&text);
+    }
+
+    /// The last tick is over.
+    pub fn end(&mut self) {
+        if let Form::OpenMetrics(labels) = &self.form {
+            let text = openmetrics::end(&self.seen, self.layout.highest_ns, labels);
+            self.write(&text);
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if let Err(error) = self.file.write_all(text.as_bytes()) {
             let place = self.path.display();
             let text = format!("--histograms: could not write to {place}: {error}");
             self.error.get_or_insert(text);
@@ -234,16 +267,17 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_written_to_is_named() {
         let layout = Layout::new(3, HIGHEST);
-        let error = HistogramFile::create(Path::new("/proc/none/h.json"), layout).unwrap_err();
+        let error =
+            HistogramFile::create(Path::new("/proc/none/h.json"), layout, Form::Json).unwrap_err();
         assert!(
             error.starts_with("--histograms: could not create /proc/none/h.json: "),
             "{error}"
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/folder/h.json");
-        HistogramFile::create(&path, layout).unwrap();
+        HistogramFile::create(&path, layout, Form::Json).unwrap();
         assert!(path.is_file());
-        let mut full = HistogramFile::create(Path::new("/dev/full"), layout).unwrap();
+        let mut full = HistogramFile::create(Path::new("/dev/full"), layout, Form::Json).unwrap();
         full.tick("read", &Latencies::default(), HIGHEST, UNIX_EPOCH);
         assert!(full.take_error().unwrap().contains("/dev/full"));
     }

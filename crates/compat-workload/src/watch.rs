@@ -8,6 +8,7 @@ use pgdyno_drive::{Level, Message};
 use pgdyno_model::Observer;
 
 use super::format::{Printer, Tick};
+use super::metrics::Metrics;
 use super::snapshot::HistogramFile;
 
 /// One operation: one script, or several that are the same to cockroach.
@@ -26,6 +27,7 @@ struct Operation {
 pub struct Watch {
     printer: Printer,
     histograms: Option<HistogramFile>,
+    metrics: Option<Metrics>,
     every_s: u64,
     /// By name, as their rows come.
     operations: Vec<Operation>,
@@ -62,6 +64,7 @@ impl Watch {
         Self {
             printer,
             histograms,
+            metrics: None,
             every_s,
             of_script: names.iter().filter_map(place).collect(),
             operations: sorted
@@ -84,6 +87,11 @@ impl Watch {
         }
     }
 
+    /// Serves figures by Prometheus' wishes too.
+    pub fn serve(&mut self, metrics: Metrics) {
+        self.metrics = Some(metrics);
+    }
+
     /// The run is over: what is left of a tick goes into the histogram file, and into a row of its
     /// own when it is most of one: with a rate the last operation comes before the end. Gives that,
     /// what the workload says at its end, and the totals.
@@ -93,6 +101,9 @@ impl Watch {
             text = self.rows();
         } else {
             self.write_histograms();
+        }
+        if let Some(file) = &mut self.histograms {
+            file.end();
         }
         let known = self
             .operations
@@ -188,6 +199,9 @@ impl<O> Observer<O> for Watch {
             let operation = &mut self.operations[*place];
             operation.tick.merge(&script.service);
             operation.all.merge(&script.service);
+            if let Some(metrics) = &self.metrics {
+                metrics.add(&operation.name, &script.service);
+            }
             operation.is_known |= script.service.count() > 0;
             self.printer.errors += script.counts.failed_total() + script.counts.unknown;
         }

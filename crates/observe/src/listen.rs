@@ -1,5 +1,5 @@
 //! `--metrics-listen`: a small HTTP server on its own thread, for Prometheus to scrape. It answers
-//! one request at a time, each with a short timeout.
+//! several requests at a time, each with a short timeout.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,6 +8,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::prometheus_export::PrometheusExport;
+
+/// What is served at `/metrics`.
+pub trait Page: Send + Sync {
+    /// All of it, in Prometheus' text format.
+    fn text(&self) -> String;
+}
+
+impl Page for PrometheusExport {
+    fn text(&self) -> String {
+        PrometheusExport::text(self)
+    }
+}
 
 /// How long a question may take to come, and an answer to go.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
@@ -20,7 +32,7 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<SocketAddr> {
+pub fn serve(page: Arc<dyn Page>, at: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
     thread::Builder::new()
@@ -31,10 +43,10 @@ pub fn serve(export: Arc<PrometheusExport>, at: SocketAddr) -> io::Result<Socket
             for client in listener.incoming() {
                 match client {
                     Ok(client) if Arc::strong_count(&places) <= CLIENTS_MAX => {
-                        let (export, place) = (Arc::clone(&export), Arc::clone(&places));
+                        let (page, place) = (Arc::clone(&page), Arc::clone(&places));
                         let answering = move || {
                             // A client that closes the connection needs no answer.
-                            let _ = answer(client, &export);
+                            let _ = answer(client, &*page);
                             drop(place);
                         };
                         // Without a thread there is no answer; the next client may get one.
@@ -60,7 +72,7 @@ fn refuse(mut client: TcpStream) -> io::Result<()> {
     )
 }
 
-fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
+fn answer(mut client: TcpStream, page: &dyn Page) -> io::Result<()> {
     let Some(request) = request(&mut client)? else {
         return Ok(());
     };
@@ -68,7 +80,7 @@ fn answer(mut client: TcpStream, export: &PrometheusExport) -> io::Result<()> {
     let (method, path) = (words.next(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
     let (status, body) = match (method, path) {
-        (Some("GET"), "/metrics") => ("200 OK", export.text()),
+        (Some("GET"), "/metrics") => ("200 OK", page.text()),
         (Some("GET"), "/") => ("200 OK", "pgdyno: /metrics\n".to_owned()),
         (Some("GET"), _) => ("404 Not Found", "there is only /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
@@ -140,7 +152,7 @@ mod tests {
 
     #[test]
     fn silent_clients_delay_no_others_and_are_disconnected() {
-        let at = serve(Arc::default(), anywhere()).unwrap();
+        let at = serve(Arc::new(PrometheusExport::default()), anywhere()).unwrap();
         let ask = || talk(at, "GET / HTTP/1.0\r\n\r\n");
         let connect = |_| TcpStream::connect(at).unwrap();
         let mut silent: Vec<TcpStream> = (1..CLIENTS_MAX).map(connect).collect();
@@ -173,7 +185,7 @@ mod tests {
         let trial: &mut dyn Observer<()> = &mut &*watched;
         trial.starting(&title("a\"b\\c\nd", "one"));
         trial.begun(SystemTime::now());
-        let at = serve(Arc::clone(&export), anywhere()).unwrap();
+        let at = serve(export.clone(), anywhere()).unwrap();
         let origin = Origin::parse(&format!("http://{at}")).unwrap();
         let text = origin.get("/metrics?x=1", None, http::LIMIT).unwrap();
         let mut samples = prometheus::samples(&text);

@@ -50,7 +50,19 @@ fn compatible_command() -> Option<ExitCode> {
             &arguments.collect::<Vec<_>>(),
         ));
     }
+    if pgbench::program_name(&argv0) == pgdyno_compat_workload::COCKROACH {
+        return Some(pgdyno_compat_workload::open_cockroach(
+            pgdyno_compat_workload::COCKROACH,
+            &arguments.collect::<Vec<_>>(),
+        ));
+    }
     let verb = arguments.next()?;
+    if verb == pgdyno_compat_workload::COCKROACH {
+        return Some(pgdyno_compat_workload::open_cockroach(
+            "pgdyno cockroach",
+            &arguments.collect::<Vec<_>>(),
+        ));
+    }
     if verb == pgdyno_compat_workload::NAME {
         return Some(pgdyno_compat_workload::open(
             "pgdyno workload",

@@ -5,6 +5,7 @@ mod bank;
 mod common;
 pub mod go_values;
 mod kv;
+pub mod node;
 mod parser;
 mod table;
 mod ycsb;

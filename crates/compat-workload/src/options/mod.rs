@@ -19,7 +19,8 @@ use super::flags::go_values as go;
 use super::flags::{Parsed, Verb, default_concurrency};
 use super::format::Format;
 use super::generator::Generator;
-use super::snapshot::Layout;
+use super::openmetrics::Labels;
+use super::snapshot::{Form, Layout};
 use pgdyno_workload::filling::Method;
 
 /// How long a run is that has no end: longer than anybody waits.
@@ -52,7 +53,9 @@ pub struct Run {
     /// The form of the output.
     pub format: Format,
     /// The histogram file.
-    pub histograms: Option<(PathBuf, Layout)>,
+    pub histograms: Option<(PathBuf, Layout, Form)>,
+    /// Where figures are served for Prometheus.
+    pub prometheus_port: Option<u16>,
     /// The notebook; `Some(None)` is the usual one.
     pub store: Option<Option<PathBuf>>,
 }
@@ -199,13 +202,14 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
         display_every_s: every.as_secs_f64().ceil() as u64,
         format,
         histograms: histograms(&flags)?,
+        prometheus_port: prometheus_port(&flags)?,
         store: flags
             .text("store")
             .map(|path| (!path.is_empty()).then(|| PathBuf::from(path))),
     })
 }
 
-fn histograms(flags: &Flags) -> Result<Option<(PathBuf, Layout)>, String> {
+fn histograms(flags: &Flags) -> Result<Option<(PathBuf, Layout, Form)>, String> {
     let digits = flags.int("histograms-digits").unwrap_or(3);
     let Some(digits) = u8::try_from(digits)
         .ok()
@@ -218,7 +222,32 @@ fn histograms(flags: &Flags) -> Result<Option<(PathBuf, Layout)>, String> {
     let highest = flags.duration("histograms-max-latency");
     let highest = highest.unwrap_or(Duration::from_secs(100));
     let path = flags.text("histograms").filter(|path| !path.is_empty());
-    Ok(path.map(|path| (PathBuf::from(path), Layout::new(digits, highest))))
+    let labels = Labels::parse(flags.text("openmetrics-labels").unwrap_or_default())?;
+    let form = match flags.text("histogram-export-format").unwrap_or("json") {
+        "json" => Form::Json,
+        "openmetrics" if path.is_some_and(|path| path.ends_with(".json")) => {
+            return Err("--histograms: file path must not end with .json".to_owned());
+        }
+        "openmetrics" => Form::OpenMetrics(labels),
+        other => {
+            return Err(format!(
+                "unknown histogram format: {other} (json, openmetrics)"
+            ));
+        }
+    };
+    Ok(path.map(|path| (PathBuf::from(path), Layout::new(digits, highest), form)))
+}
+
+fn prometheus_port(flags: &Flags) -> Result<Option<u16>, String> {
+    let Some(port) = flags.int("prometheus-port") else {
+        return Ok(None);
+    };
+    match u16::try_from(port) {
+        Ok(port) => Ok(Some(port)),
+        Err(_) => Err(format!(
+            "--prometheus-port is {port}, and must be 0 to 65535"
+        )),
+    }
 }
 
 /// `--method`: the words of 19.1, and those of later versions.

@@ -111,8 +111,10 @@ pub enum Verb {
     /// YugabyteDB's ysql_bench (also when called as ysql_bench)
     #[command(name = "ysql_bench")]
     YsqlBench(Compatible),
-    /// cockroach's workload command: init, run and check ycsb (also when called as workload)
+    /// cockroach's workload command: init, run and check ycsb, kv, bank (also when called as workload)
     Workload(Compatible),
+    /// cockroach's workload, and start-single-node for a private PostgreSQL (also when called as cockroach)
+    Cockroach(Compatible),
 }
 
 /// The command line of a compatible command. It is read in its own way, before this one; here it is for
@@ -184,9 +186,9 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
             let mut screen = Screen::new(cli.verbosity);
             pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)
         }
-        Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
+        Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) | Verb::Cockroach(_) => Err(Failure::with(
             Exit::Usage,
-            "pgbench, ysql_bench and workload come first, with their own options after them",
+            "pgbench, ysql_bench, workload and cockroach come first, with their own options after them",
         )
         .hint("pgdyno pgbench --help")),
     }

@@ -61,7 +61,7 @@ pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<ObserveOpti
         None => None,
         Some(at) => {
             let export = Arc::<prometheus_export::PrometheusExport>::default();
-            let at = listen::serve(Arc::clone(&export), at).map_err(|e| {
+            let at = listen::serve(export.clone(), at).map_err(|e| {
                 Failure::new(format!("--metrics-listen: cannot listen at {at}: {e}"))
                     .hint("another port, or end what listens there")
             })?;
