@@ -57,6 +57,7 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
     let subject = Subject::find(&store, &args.called)?;
     let with_trials = !args.without_trials && !args.markdown;
     let with_trials = with_trials.then_some(catalog::row as Rows);
+    subject.check_seconds(&store)?;
     match subject {
         Subject::Trial(trial) => {
             let document = page::trial(&store, &trial, catalog::row)?;
@@ -128,6 +129,21 @@ enum Subject {
 }
 
 impl Subject {
+    /// Refuses trials of which there are totals only.
+    fn check_seconds(&self, store: &Store) -> Result<(), Failure> {
+        match self {
+            Self::Trial(trial) => trial.check_seconds(),
+            Self::Set(_, trials) => trials.iter().try_for_each(TrialRow::check_seconds),
+            Self::Experiment(uuid) => {
+                let trials = store.trials(&Filter {
+                    experiment: Some(uuid.clone()),
+                    ..Filter::default()
+                })?;
+                trials.iter().try_for_each(TrialRow::check_seconds)
+            }
+        }
+    }
+
     fn find(store: &Store, called: &[String]) -> Result<Self, Failure> {
         let [called] = called else {
             return match called {
