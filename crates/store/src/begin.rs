@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use pgdyno_platform::process::Identity;
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Transaction, params, params_from_iter};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -57,14 +57,23 @@ impl Store {
         let pragmas = format!("PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB};");
         let set = own.connection.execute_batch(&pragmas);
         set.map_err(self.failed("cannot write to"))?;
-        let number = insert(&mut own.connection, header, &uuid);
-        let number = number.map_err(self.failed("cannot write to"))?;
+        let mut begin = || {
+            let transaction = own.connection.transaction()?;
+            let number = insert(&transaction, header, &uuid)?;
+            transaction.commit()?;
+            Ok(number)
+        };
+        let number = begin().map_err(self.failed("cannot write to"))?;
         TrialWriter::start(own, number)
     }
 }
 
-fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusqlite::Result<i64> {
-    let transaction = connection.transaction()?;
+/// Puts a trial there as one that runs; gives its number.
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    header: &TrialHeader,
+    uuid: &str,
+) -> rusqlite::Result<i64> {
     let columns = columns(header, uuid);
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let places = vec!["?"; columns.len()].join(", ");
@@ -84,14 +93,13 @@ fn insert(connection: &mut Connection, header: &TrialHeader, uuid: &str) -> rusq
             )?;
         }
     }
-    units::begin(&transaction, number, &header.operations)?;
+    units::begin(transaction, number, &header.operations)?;
     for tag in &header.tags {
         transaction.execute(
             "INSERT OR IGNORE INTO tag VALUES (?, ?)",
             params![tag, number],
         )?;
     }
-    transaction.commit()?;
     Ok(number)
 }
 

@@ -15,6 +15,7 @@ mod end;
 mod endpoints;
 mod engine;
 mod exchange;
+mod foreign;
 mod happened;
 mod key_skew;
 mod marks;
@@ -41,6 +42,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::example;
 pub use exchange::Copied;
+pub use foreign::{ForeignExperiment, ForeignTrial};
 pub use query::Cell;
 pub use writer::TrialWriter;
 

@@ -460,7 +460,8 @@ impl Client {
             (self.reply.has_columns, self.reply.rows) = (false, 0);
         }
         self.reply.is_over = true;
-        if gset.kind == GsetKind::Aset && self.reply.rows > 0 {
+        // The first that cannot be stored ends it.
+        if gset.kind == GsetKind::Aset && self.reply.rows > 0 && self.error.is_none() {
             self.store_row(cx, gset);
         }
         self.reply.queries += 1;

@@ -10,7 +10,7 @@ use crate::{Failure, Note, Observer, Outcome};
 
 pub use ending::{BROKEN_INVARIANT, verdict};
 pub use headers::{ExperimentHeader, TrialHeader, check_tag};
-pub use rows::{ExperimentRow, Filter, Kind, Latency, TrialRow};
+pub use rows::{ExperimentRow, Filter, Kind, Latency, PGBENCH_TOOLS, TrialRow};
 
 /// Where trials are kept, and read again. Every method fails where it cannot be read or written.
 #[allow(clippy::missing_errors_doc, reason = "said once above")]

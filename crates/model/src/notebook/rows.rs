@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{State, TrialSpec};
+use crate::{Exit, Failure, State, TrialSpec};
 
 /// Which trials are wanted; all conditions must hold.
 #[derive(Debug, Clone, Default)]
@@ -94,6 +94,31 @@ pub struct TrialRow {
     pub response: Latency,
     pub client_user_us: Option<u64>,
     pub client_system_us: Option<u64>,
+}
+
+/// What [`TrialRow::pgdyno`] says of trials that pgbench-tools ran.
+pub const PGBENCH_TOOLS: &str = "pgbench-tools";
+
+impl TrialRow {
+    /// Refuses a trial of another program, of which there are totals only, where more is needed.
+    ///
+    /// # Errors
+    /// It is one.
+    pub fn check_seconds(&self) -> Result<(), Failure> {
+        if self.pgdyno != PGBENCH_TOOLS {
+            return Ok(());
+        }
+        let text = format!(
+            "trial {} comes from {PGBENCH_TOOLS}, which keeps totals and no seconds",
+            self.number
+        );
+        let experiment = self.experiment_name.as_deref().unwrap_or_default();
+        Err(Failure::with(Exit::Usage, text)
+            .hint("pgdyno ls and pgdyno compare show its figures")
+            .hint(format!(
+                "so does its experiment: pgdyno show --experiment '{experiment}'"
+            )))
+    }
 }
 
 /// Which latencies of transactions.

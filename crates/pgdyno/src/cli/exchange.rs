@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use pgdyno_model::notebook::Filter;
+use super::pgbench_tools_results;
+use pgdyno_model::notebook::{Filter, PGBENCH_TOOLS};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{StoreArgs, Verbosity};
 use pgdyno_store::{Copied, Store};
@@ -67,13 +68,18 @@ fn meant(store: &Store, called: &str) -> Result<Vec<i64>, Failure> {
 #[command(after_help = "\
 Examples:
   pgdyno import from-the-lab.sqlite    adds new trials; a second time does nothing
+  pgdyno import --from-pgbench-tools postgresql://lab/results
+                                       the same from a results database of pgbench-tools
 
 Trials are identified by their UUIDs and get new numbers; notes and tags of trials that already exist
 do not change.")]
 pub struct ImportArgs {
     /// A notebook file, such as `pgdyno export` writes
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
+    /// Add the tests of a results database of pgbench-tools: its sets become experiments
+    #[arg(long, value_name = "URL", conflicts_with = "file")]
+    pub from_pgbench_tools: Option<String>,
     /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
@@ -81,13 +87,34 @@ pub struct ImportArgs {
 
 /// `pgdyno import`
 pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let mut store = args.store.open()?;
-    let copied = store.import(&args.file)?;
+    let mut unended = 0;
+    let (store, copied) = match (&args.file, &args.from_pgbench_tools) {
+        (_, Some(url)) => {
+            let (experiments, without_end) = pgbench_tools_results::read(url)?;
+            unended = without_end;
+            let mut store = args.store.open()?;
+            let copied = store.add_foreign(PGBENCH_TOOLS, &experiments)?;
+            (store, copied)
+        }
+        (Some(file), None) => {
+            let mut store = args.store.open()?;
+            let copied = store.import(file)?;
+            (store, copied)
+        }
+        (None, None) => {
+            return Err(Failure::with(Exit::Usage, "nothing to import")
+                .hint("name a notebook file: pgdyno import FILE")
+                .hint("or a results database: pgdyno import --from-pgbench-tools URL"));
+        }
+    };
     tell(
         copied,
         &format!("added to {}", store.path().display()),
         verbosity,
     );
+    if unended > 0 && !verbosity.quiet {
+        pgdyno_output::remark!("pgdyno: tests that have not ended were left out: {unended}");
+    }
     Ok(Exit::Ok)
 }
 

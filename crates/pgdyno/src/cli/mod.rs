@@ -12,6 +12,7 @@ pub mod marks;
 mod observing;
 pub mod pack;
 pub mod pack_args;
+mod pgbench_tools_results;
 pub mod report;
 pub mod rerun;
 pub mod restore;

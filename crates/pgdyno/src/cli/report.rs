@@ -21,6 +21,7 @@ Examples:
   pgdyno report 12 -o slow.html          one trial
   pgdyno report article-1                an experiment, with the pages of its trials inside
   pgdyno report 3-8 tag:pg18             trials without a common experiment
+  pgdyno report article-1 --folder site  site/index.html, and site/12/index.html … a trial each
   pgdyno report 12 --markdown            for a ticket, on standard output
 
 The file is self-contained: it opens offline and loads nothing from other hosts. To compare two
@@ -42,6 +43,11 @@ pub struct ReportArgs {
     #[arg(long)]
     pub without_trials: bool,
 
+    /// Write the page to index.html in this directory instead, and that of each trial to index.html in
+    /// a directory of its number there
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "markdown"])]
+    pub folder: Option<PathBuf>,
+
     /// Print Markdown on standard output instead
     #[arg(long, conflicts_with_all = ["output", "force", "without_trials"])]
     pub markdown: bool,
@@ -57,6 +63,14 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
     let subject = Subject::find(&store, &args.called)?;
     let with_trials = !args.without_trials && !args.markdown;
     let with_trials = with_trials.then_some(catalog::row as Rows);
+    subject.check_seconds(&store)?;
+    if let Some(folder) = &args.folder {
+        for trial in subject.trials(&store)? {
+            let document = page::trial(&store, &trial, catalog::row)?;
+            let path = in_folder(&folder.join(trial.number.to_string()))?;
+            put(&path, args.force, &document.common.title, &document)?;
+        }
+    }
     match subject {
         Subject::Trial(trial) => {
             let document = page::trial(&store, &trial, catalog::row)?;
@@ -93,8 +107,23 @@ fn show<T: Serialize>(
 ) -> Result<(), Failure> {
     match args.markdown {
         true => write_answer(format_args!("{}", as_markdown(document))),
-        false => put(&args.output, args.force, title, document),
+        false => match &args.folder {
+            Some(folder) => put(&in_folder(folder)?, args.force, title, document),
+            None => put(&args.output, args.force, title, document),
+        },
     }
+}
+
+/// The page of a directory, which is made where it is not there.
+fn in_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    std::fs::create_dir_all(folder).map_err(|e| {
+        Failure::new(format!(
+            "cannot make the directory {}: {e}",
+            folder.display()
+        ))
+        .hint("name another: --folder DIR")
+    })?;
+    Ok(folder.join("index.html"))
 }
 
 /// Writes the page and says where it is.
@@ -128,6 +157,24 @@ enum Subject {
 }
 
 impl Subject {
+    /// Refuses trials of which there are totals only.
+    fn check_seconds(&self, store: &Store) -> Result<(), Failure> {
+        let trials = self.trials(store)?;
+        trials.iter().try_for_each(TrialRow::check_seconds)
+    }
+
+    /// The trials that it is on.
+    fn trials(&self, store: &Store) -> Result<Vec<TrialRow>, Failure> {
+        match self {
+            Self::Trial(trial) => Ok(vec![(**trial).clone()]),
+            Self::Set(_, trials) => Ok(trials.clone()),
+            Self::Experiment(uuid) => store.trials(&Filter {
+                experiment: Some(uuid.clone()),
+                ..Filter::default()
+            }),
+        }
+    }
+
     fn find(store: &Store, called: &[String]) -> Result<Self, Failure> {
         let [called] = called else {
             return match called {

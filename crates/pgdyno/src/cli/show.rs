@@ -56,6 +56,7 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
         .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
     };
     let trial = store.trial(called)?;
+    trial.check_seconds()?;
     let outcome = store.outcome(trial.number)?;
     let json_to = args.json.open()?;
     let mut document = documents::whole(&outcome);

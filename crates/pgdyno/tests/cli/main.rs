@@ -22,6 +22,7 @@ mod observe_host;
 mod own_pack;
 mod pack;
 mod pgbench;
+mod pgbench_tools;
 mod pgio;
 mod secrets;
 mod server;

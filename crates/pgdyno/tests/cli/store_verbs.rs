@@ -254,3 +254,31 @@ fn every_query_of_the_documentation_is_answered() {
         );
     }
 }
+
+#[test]
+fn a_folder_has_a_page_for_each_trial() {
+    let notebook = with_trials("verbs_folder");
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("site");
+    let name = folder.to_str().unwrap();
+    let report = ["report", "2-3", "--folder", name];
+    notebook.pgdyno(&report).expect(0, &["index.html"]);
+    let page = |place: &str| std::fs::read_to_string(folder.join(place).join("index.html"));
+    for place in ["", "2", "3"] {
+        assert!(page(place).unwrap().contains("<html"), "{place}");
+    }
+    assert!(page("1").is_err());
+    let of_trial = crate::support::document_of(&folder.join("3/index.html"));
+    assert!(of_trial.to_string().contains("tpcb"));
+    // Reports are written over, what is none is left alone.
+    notebook.pgdyno(&report).expect(0, &[]);
+    std::fs::write(folder.join("2/index.html"), "mine").unwrap();
+    notebook.pgdyno(&report).expect(2, &["index.html"]);
+    assert_eq!(page("2").unwrap(), "mine");
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let file = file.to_str().unwrap();
+    notebook
+        .pgdyno(&["report", "1", "--folder", file])
+        .expect(1, &["cannot make the directory", "--folder DIR"]);
+}

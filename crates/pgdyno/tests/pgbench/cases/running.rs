@@ -6,7 +6,7 @@ use crate::compare::{Case, Setting, case};
 
 const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 
-const SQL: [&str; 34] = [
+const SQL: [&str; 35] = [
     "SELEKT 1;\n",
     "SELECT 1/0;\n",
     "SELECT 1;\nSELECT nosuch FROM pg_class;\nSELECT 2;\n",
@@ -38,6 +38,7 @@ const SQL: [&str; 34] = [
     "SELECT 1 AS a\\; SELECT 2 AS b WHERE false \\gset\n",
     "SELECT 1 AS a\\; SELECT 2 AS b WHERE false \\aset\nSELECT :a;\n",
     "SELECT 1 AS \"a b\" \\aset\n",
+    "SELECT 1 AS \"a b\"\\; SELECT 2 AS \"c d\" \\aset\n",
     "SET work_mem = '1MB' \\gset\n",
     "SELECT 1/0 \\gset\n",
     ";\n;;\nSELECT 1;\n;\n",

@@ -52,7 +52,7 @@ const LINES: [&str; 44] = [
 ];
 
 /// Leaves of expressions.
-const LEAVES: [&str; 22] = [
+const LEAVES: [&str; 16] = [
     "0",
     "1",
     "-1",
@@ -60,21 +60,26 @@ const LEAVES: [&str; 22] = [
     "1.5",
     ".5",
     "1e3",
-    "1e400",
-    "9223372036854775807",
-    "9223372036854775808",
+    "2",
     "true",
     "false",
     "null",
     ":x",
     ":y",
-    ":nosuch",
     "pi()",
+    "(1 < 2)",
     "random(1, 5)",
+];
+
+/// Those that end a script.
+const WRONG: [&str; 7] = [
+    "1e400",
+    "9223372036854775807",
+    "9223372036854775808",
+    ":nosuch",
     "random(5, 1)",
     "on",
     "'text'",
-    "2",
 ];
 
 const BINARY: [&str; 18] = [
@@ -84,25 +89,27 @@ const BINARY: [&str; 18] = [
 
 const UNARY: [&str; 4] = ["-", "+", "not ", "~"];
 
-const FUNCTIONS: [&str; 18] = [
-    "abs",
-    "int",
-    "double",
-    "sqrt",
-    "ln",
-    "exp",
-    "least",
-    "greatest",
-    "mod",
-    "pow",
-    "hash",
-    "hash_fnv1a",
-    "permute",
-    "debug",
-    "random",
-    "random_gaussian",
-    "random_exponential",
-    "ABS",
+/// Functions, each with how many arguments it takes.
+const FUNCTIONS: [(&str, i64); 19] = [
+    ("abs", 1),
+    ("ABS", 1),
+    ("abs", 1),
+    ("int", 1),
+    ("double", 1),
+    ("sqrt", 1),
+    ("ln", 1),
+    ("exp", 1),
+    ("least", 2),
+    ("greatest", 3),
+    ("mod", 2),
+    ("pow", 2),
+    ("hash", 1),
+    ("hash_fnv1a", 2),
+    ("permute", 2),
+    ("debug", 1),
+    ("random", 2),
+    ("random_gaussian", 3),
+    ("random_exponential", 3),
 ];
 
 /// What a letter of a script may become.
@@ -125,9 +132,10 @@ pub fn script(dice: &mut Dice) -> String {
 }
 
 fn expressions(dice: &mut Dice) -> String {
-    let mut text = String::from("\\set x 5\n");
-    for name in ["y", "x", "z"] {
-        let (value, is_shown) = (expression(dice, 3), dice.below(3) > 0);
+    let mut text = String::from("\\set x 5\n\\set y 0.5\n");
+    for name in ["y", "x", "z", "y"] {
+        let depth = dice.between(1, 3) as usize;
+        let (value, is_shown) = (expression(dice, depth), dice.below(3) > 0);
         text += &match is_shown {
             true => format!("\\set {name} debug({value})\n"),
             false => format!("\\set {name} {value}\n"),
@@ -142,7 +150,10 @@ fn expressions(dice: &mut Dice) -> String {
 
 fn expression(dice: &mut Dice, depth: usize) -> String {
     if depth == 0 || dice.once_in(6) {
-        return dice.pick(&LEAVES).to_owned();
+        return match dice.once_in(25) {
+            true => dice.pick(&WRONG).to_owned(),
+            false => dice.pick(&LEAVES).to_owned(),
+        };
     }
     let less = depth - 1;
     match dice.below(10) {
@@ -167,9 +178,13 @@ fn expression(dice: &mut Dice, depth: usize) -> String {
             format!("case when {a} then {b} else {c} end")
         }
         _ => {
-            let count = dice.between(1, 3);
+            let (name, takes) = FUNCTIONS[dice.below(FUNCTIONS.len())];
+            let count = match dice.once_in(15) {
+                true => dice.between(0, 4),
+                false => takes,
+            };
             let arguments: Vec<String> = (0..count).map(|_| expression(dice, less)).collect();
-            format!("{}({})", dice.pick(&FUNCTIONS), arguments.join(", "))
+            format!("{name}({})", arguments.join(", "))
         }
     }
 }

@@ -1,0 +1,191 @@
+//! A results database of pgbench-tools in the notebook.
+
+use crate::support::{Database, Ran, pgdyno, ran};
+
+/// Its tables, as far as they are read; releases before lack those of settings and metrics.
+const TABLES: &str = "
+    CREATE TABLE testset (server text NOT NULL, set serial, info text, category text);
+    CREATE TABLE tests (server text NOT NULL, test serial, set int NOT NULL, scale int, dbsize int8,
+        start_time timestamp DEFAULT now(), end_time timestamp, tps decimal DEFAULT 0, script text,
+        clients int, workers int, trans int, avg_latency float, max_latency float,
+        percentile_90_latency float, rate_limit numeric, server_version text);
+    CREATE TABLE test_stat_database (test int NOT NULL, blks_read bigint, blks_hit bigint, server text);
+    INSERT INTO testset VALUES ('lab', 1, 'Disks before', NULL), ('lab', 2, NULL, NULL);
+    INSERT INTO tests VALUES
+        ('lab', 1, 1, 10, 170000000, '2026-01-31 12:00:00', '2026-01-31 12:01:01', 1000.5, 'select.sql',
+         4, 2, 60030, 3.5, 40.25, 7.125, NULL, 'PostgreSQL 17.2 on x86_64'),
+        ('lab', 2, 1, 10, 170000000, '2026-01-31 12:02:00', '2026-01-31 12:03:00', 1100, 'select.sql',
+         4, 2, 66000, 3, 30, 6, NULL, 'PostgreSQL 17.2 on x86_64'),
+        ('lab', 3, 1, 100, NULL, '2026-01-31 12:04:00', '2026-01-31 12:05:00', 500, 'select.sql',
+         8, 2, 30000, 16, 90, 20, 500, NULL),
+        ('lab', 4, 1, 100, NULL, '2026-01-31 12:06:00', '2026-01-31 12:07:00', 0, 'select.sql',
+         8, 2, NULL, NULL, NULL, NULL, NULL, NULL),
+        ('lab', 5, 2, 100, NULL, '2026-01-31 12:08:00', NULL, 0, 'select.sql',
+         8, 2, NULL, NULL, NULL, NULL, NULL, NULL);
+    INSERT INTO test_stat_database VALUES (1, 123, 456789, 'lab');
+";
+
+const DETAILS: &str = "
+    CREATE TABLE test_settings (server text, test int, name text, setting text, unit text, boot_val text);
+    INSERT INTO test_settings VALUES
+        ('lab', 1, 'work_mem', '8192', 'kB', '4096'), ('lab', 1, 'fsync', 'on', NULL, 'on');
+    CREATE TABLE test_metrics_data (collected timestamp, value float, metric text, test int, server text);
+    INSERT INTO test_metrics_data VALUES
+        ('2026-01-31 12:00:01', 17.5, 'us', 1, 'lab'), ('2026-01-31 12:00:02', 18, 'us', 1, 'lab');
+";
+
+struct Notebook(tempfile::TempDir);
+
+impl Notebook {
+    fn new() -> Notebook {
+        Notebook(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    fn pgdyno(&self, args: &[&str]) -> Ran {
+        let store = self.0.path().join("store");
+        ran(pgdyno(args).arg("--store").arg(store))
+    }
+
+    #[track_caller]
+    fn sql(&self, query: &str) -> String {
+        self.pgdyno(&["sql", query]).expect(0, &[]).stdout
+    }
+}
+
+#[test]
+fn tests_of_pgbench_tools_become_trials_once() {
+    let results = Database::new("results_of_pgbench_tools");
+    results.sql(TABLES);
+    results.sql(DETAILS);
+    let notebook = Notebook::new();
+    let import = ["import", "--from-pgbench-tools", &results.url];
+    notebook.pgdyno(&import).expect(
+        0,
+        &[
+            "4 trials added",
+            "tests that have not ended were left out: 1",
+        ],
+    );
+    notebook
+        .pgdyno(&import)
+        .expect(0, &["0 trials added", "4 trials there already"]);
+    let rows = notebook.sql(
+        "SELECT e.name, t.state, t.started, t.clients, t.threads, t.rate_per_s, t.committed, t.elapsed_us, \
+         t.goodput_per_s, t.service_mean_us, t.service_p90_us, t.service_max_us, t.response_p90_us, \
+         t.server_version, t.repeat, t.position, t.target, t.workload \
+         FROM trial t JOIN experiment e ON e.number = t.experiment ORDER BY t.number",
+    );
+    for row in [
+        [
+            "Disks before",
+            "complete",
+            "2026-01-31T12:00:00.000000Z",
+            "1000.5",
+            "3500",
+            "7125",
+            "40250",
+            "17.2",
+        ],
+        [
+            "Disks before",
+            "complete",
+            "2026-01-31T12:02:00.000000Z",
+            "66000",
+            "60000000",
+            "6000",
+            "30000",
+            "lab",
+        ],
+        [
+            "Disks before",
+            "complete",
+            "2026-01-31T12:04:00.000000Z",
+            "500",
+            "30000",
+            "20000",
+            "8",
+            "lab",
+        ],
+        [
+            "Disks before",
+            "failed",
+            "2026-01-31T12:06:00.000000Z",
+            "8",
+            "2",
+            "1",
+            "4",
+            "lab",
+        ],
+    ] {
+        let line = rows.lines().find(|line| line.contains(row[2]));
+        let line = line.unwrap_or_else(|| panic!("no {} in {rows}", row[2]));
+        assert!(
+            row.iter().all(|value| line.contains(value)),
+            "{row:?} {line}"
+        );
+    }
+    // Repeats of one point are known, what the server had is kept.
+    let repeats = notebook.sql("SELECT group_concat(repeat || point, ' ') FROM trial");
+    assert!(
+        repeats.contains(r#"1{"clients":4,"params.scale":10} 2{"clients":4,"params.scale":10}"#),
+        "{repeats}"
+    );
+    let kept = notebook.sql(
+        "SELECT (SELECT value ->> 'blks_hit' FROM finding WHERE name = 'test_stat_database') || ' ' || \
+         (SELECT group_concat(at_us || '=' || value) FROM sample) || ' ' || \
+         (SELECT facts ->> '$.changed_settings.work_mem' FROM trial WHERE number = 1)",
+    );
+    assert!(
+        kept.contains("456789 1000000=17.5,2000000=18.0 8192 x kB"),
+        "{kept}"
+    );
+}
+
+#[test]
+fn trials_of_pgbench_tools_are_shown_as_far_as_they_are_known() {
+    let results = Database::new("results_to_show");
+    results.sql(TABLES);
+    let notebook = Notebook::new();
+    notebook
+        .pgdyno(&["import", "--from-pgbench-tools", &results.url])
+        .expect(0, &["4 trials added"]);
+    notebook.pgdyno(&["ls"]).expect(0, &["select.sql", "1,100"]);
+    notebook
+        .pgdyno(&["show", "--experiment", "Disks before"])
+        .expect(0, &["1,050"]);
+    notebook
+        .pgdyno(&["compare", "1", "2"])
+        .expect(0, &["goodput"]);
+    // Zeros in place of seconds would be wrong.
+    let only_totals = [
+        "trial 1 comes from pgbench-tools, which keeps totals and no seconds",
+        "pgdyno show --experiment 'Disks before'",
+    ];
+    notebook.pgdyno(&["show", "1"]).expect(2, &only_totals);
+    let page = notebook.0.path().join("page.html");
+    let page = page.to_str().expect("ASCII");
+    notebook
+        .pgdyno(&["report", "1", "-o", page])
+        .expect(2, &only_totals);
+    notebook
+        .pgdyno(&["report", "Disks before", "-o", page])
+        .expect(2, &["comes from pgbench-tools"]);
+}
+
+#[test]
+fn a_database_without_results_is_named() {
+    let other = Database::new("no_results");
+    let notebook = Notebook::new();
+    notebook
+        .pgdyno(&["import", "--from-pgbench-tools", &other.url])
+        .expect(
+            1,
+            &[
+                "has no results of pgbench-tools: relation \"tests\" does not exist",
+                "RESULTDB",
+            ],
+        );
+    notebook
+        .pgdyno(&["import"])
+        .expect(2, &["--from-pgbench-tools"]);
+}

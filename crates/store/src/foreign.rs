@@ -1,0 +1,203 @@
+//! Trials that another program ran and kept in a form of its own: totals, no seconds. They are known
+//! again by their UUIDs, so that bringing them in twice adds nothing.
+
+use pgdyno_drive::record::ScriptRecord;
+use pgdyno_model::notebook::{ExperimentHeader, Latency, TrialHeader};
+use pgdyno_model::{Failure, State};
+use rusqlite::types::Value;
+use rusqlite::{Transaction, TransactionBehavior, params, params_from_iter};
+use serde_json::json;
+
+use super::packed::whole;
+use super::{Copied, Store, begin};
+
+/// What the other program calls an experiment.
+#[derive(Debug)]
+pub struct ForeignExperiment {
+    /// Made of what identifies it there.
+    pub uuid: String,
+    /// Its name, and what is known of its definition.
+    pub header: ExperimentHeader,
+    /// When it began, a stamp of the notebook.
+    pub created: String,
+    /// In their order.
+    pub trials: Vec<ForeignTrial>,
+}
+
+/// A trial with what is known of its outcome.
+#[derive(Debug)]
+pub struct ForeignTrial {
+    /// Made of what identifies it there.
+    pub uuid: String,
+    /// What was run. Its experiment is the one that it belongs to.
+    pub header: TrialHeader,
+    /// A stamp of the notebook.
+    pub started: String,
+    /// A stamp of the notebook.
+    pub ended: String,
+    /// Why there is no result.
+    pub failure: Option<String>,
+    /// Of the measured time.
+    pub elapsed_us: Option<u64>,
+    /// Transactions.
+    pub committed: Option<u64>,
+    /// Transactions a second.
+    pub goodput_per_s: Option<f64>,
+    /// From the scheduled start with a rate, else from the start.
+    pub latency: Latency,
+    /// Values over time: a name, then microseconds since the start with the value.
+    pub series: Vec<(String, Vec<(i64, f64)>)>,
+    /// All that the other program has of it, by the names of its tables; JSON.
+    pub rows: Vec<(String, serde_json::Value)>,
+}
+
+impl Store {
+    /// Adds experiments and trials of another program that are not there yet.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn add_foreign(
+        &mut self,
+        program: &str,
+        experiments: &[ForeignExperiment],
+    ) -> Result<Copied, Failure> {
+        let failed = self.failed("cannot write to");
+        let mut add = || {
+            let transaction = self
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut copied = Copied::default();
+            for experiment in experiments {
+                add_experiment(&transaction, program, experiment, &mut copied)?;
+            }
+            transaction.commit()?;
+            Ok(copied)
+        };
+        add().map_err(failed)
+    }
+}
+
+fn add_experiment(
+    transaction: &Transaction<'_>,
+    program: &str,
+    experiment: &ForeignExperiment,
+    copied: &mut Copied,
+) -> rusqlite::Result<()> {
+    let header = &experiment.header;
+    transaction.execute(
+        "INSERT OR IGNORE INTO experiment (uuid, name, created, definition, host) \
+         VALUES (?, ?, ?, ?, '{}')",
+        params![
+            experiment.uuid,
+            header.name,
+            experiment.created,
+            header.definition
+        ],
+    )?;
+    let sql = "SELECT number FROM experiment WHERE uuid = ?";
+    let number: i64 = transaction.query_row(sql, [&experiment.uuid], |row| row.get(0))?;
+    for trial in &experiment.trials {
+        let sql = "SELECT EXISTS (SELECT 1 FROM trial WHERE uuid = ?)";
+        if transaction.query_row(sql, [&trial.uuid], |row| row.get(0))? {
+            copied.known += 1;
+            continue;
+        }
+        add_trial(transaction, program, number, trial)?;
+        copied.trials += 1;
+    }
+    Ok(())
+}
+
+fn add_trial(
+    transaction: &Transaction<'_>,
+    program: &str,
+    experiment: i64,
+    trial: &ForeignTrial,
+) -> rusqlite::Result<()> {
+    let header = TrialHeader {
+        experiment: Some(experiment),
+        scripts: vec![ScriptRecord {
+            name: trial.header.workload.clone(),
+            weight: 1,
+            statements: Vec::new(),
+        }],
+        ..trial.header.clone()
+    };
+    let number = begin::insert(transaction, &header, &trial.uuid)?;
+    let state = match trial.failure {
+        Some(_) => State::Failed,
+        None => State::Complete,
+    };
+    let text = |text: &str| Value::Text(text.to_owned());
+    let real = |number: Option<f64>| number.map_or(Value::Null, Value::Real);
+    let count = |number: Option<u64>| number.map_or(Value::Null, whole);
+    let kind = match header.spec.rate {
+        Some(_) => "response",
+        None => "service",
+    };
+    let latency = &trial.latency;
+    let columns = [
+        ("pgdyno".to_owned(), text(program)),
+        ("state".to_owned(), text(state.name())),
+        (
+            "reason".to_owned(),
+            trial.failure.as_deref().map_or(Value::Null, text),
+        ),
+        ("started".to_owned(), text(&trial.started)),
+        ("ended".to_owned(), text(&trial.ended)),
+        // No process of this host has run it.
+        ("pid".to_owned(), Value::Null),
+        ("pid_started".to_owned(), Value::Null),
+        ("pid_namespace".to_owned(), Value::Null),
+        ("boot_id".to_owned(), Value::Null),
+        ("host_name".to_owned(), Value::Null),
+        ("elapsed_us".to_owned(), count(trial.elapsed_us)),
+        ("committed".to_owned(), count(trial.committed)),
+        ("goodput_per_s".to_owned(), real(trial.goodput_per_s)),
+        (format!("{kind}_mean_us"), real(latency.mean_us)),
+        (format!("{kind}_p90_us"), count(latency.p90_us)),
+        (format!("{kind}_max_us"), count(latency.max_us)),
+    ];
+    let names: Vec<String> = columns
+        .iter()
+        .map(|(name, _)| format!("{name} = ?"))
+        .collect();
+    let sql = format!("UPDATE trial SET {} WHERE number = ?", names.join(", "));
+    let values = columns.into_iter().map(|(_, value)| value);
+    transaction.execute(
+        &sql,
+        params_from_iter(values.chain([Value::Integer(number)])),
+    )?;
+    observed(transaction, program, number, trial)
+}
+
+/// What it has seen, as an instrument of its own.
+fn observed(
+    transaction: &Transaction<'_>,
+    program: &str,
+    number: i64,
+    trial: &ForeignTrial,
+) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO instrument VALUES (?, 0, ?, 'its own collectors', NULL)",
+        params![number, program],
+    )?;
+    for (series, (name, samples)) in trial.series.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO series VALUES (?, ?, 0, ?, '', '', 'gauge')",
+            params![number, series, name],
+        )?;
+        let mut insert =
+            transaction.prepare_cached("INSERT OR IGNORE INTO sample VALUES (?, ?, ?, ?)")?;
+        for (at_us, value) in samples {
+            insert.execute(params![number, at_us, series, value])?;
+        }
+    }
+    for (table, row) in &trial.rows {
+        transaction.execute(
+            "INSERT OR IGNORE INTO finding VALUES (?, 0, ?, ?)",
+            params![number, table, json!(row).to_string()],
+        )?;
+    }
+    Ok(())
+}
