@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use pgdyno_compat_pgbench as pgbench;
+use pgdyno_compat_ycsb as ycsb;
 
 fn main() -> ExitCode {
     if let Some(done) = compatible_command() {
@@ -50,7 +51,15 @@ fn compatible_command() -> Option<ExitCode> {
             &arguments.collect::<Vec<_>>(),
         ));
     }
+    if let Some(tool) = ycsb::Tool::called(pgbench::program_name(&argv0)) {
+        let called = pgbench::program_name(&argv0);
+        return Some(ycsb::open(tool, called, &arguments.collect::<Vec<_>>()));
+    }
     let verb = arguments.next()?;
+    if let Some(tool) = ycsb::Tool::called(&verb) {
+        let called = format!("pgdyno {verb}");
+        return Some(ycsb::open(tool, &called, &arguments.collect::<Vec<_>>()));
+    }
     if verb == pgdyno_compat_workload::NAME {
         return Some(pgdyno_compat_workload::open(
             "pgdyno workload",

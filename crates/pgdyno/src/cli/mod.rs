@@ -113,6 +113,11 @@ pub enum Verb {
     YsqlBench(Compatible),
     /// cockroach's workload command: init, run and check ycsb (also when called as workload)
     Workload(Compatible),
+    /// YCSB's load and run with its binding jdbc (also when called as ycsb)
+    Ycsb(Compatible),
+    /// go-ycsb's load and run with its database pg (also when called as go-ycsb)
+    #[command(name = "go-ycsb")]
+    GoYcsb(Compatible),
 }
 
 /// The command line of a compatible command. It is read in its own way, before this one; here it is for
@@ -184,9 +189,14 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
             let mut screen = Screen::new(cli.verbosity);
             pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)
         }
-        Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) => Err(Failure::with(
+        Verb::Pgbench(_)
+        | Verb::YsqlBench(_)
+        | Verb::Workload(_)
+        | Verb::Ycsb(_)
+        | Verb::GoYcsb(_) => Err(Failure::with(
             Exit::Usage,
-            "pgbench, ysql_bench and workload come first, with their own options after them",
+            "pgbench, ysql_bench, workload, ycsb and go-ycsb come first, with their own options after \
+             them",
         )
         .hint("pgdyno pgbench --help")),
     }

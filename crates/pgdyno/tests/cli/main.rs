@@ -29,3 +29,4 @@ mod support;
 mod waiting;
 mod workload;
 mod ycsb;
+mod ycsb_command;
