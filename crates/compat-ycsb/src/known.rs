@@ -115,10 +115,7 @@ const GO: &[(&str, Fate)] = &[
     ("batch.size", Used),
     ("outputstyle", Used),
     ("silence", Used),
-    (
-        "verbose",
-        Without("pgdyno sweep and show have what was sent"),
-    ),
+    ("verbose", Without("statements are not printed")),
     ("dropdata", Used),
     ("debug.pprof", Used),
     ("command", Used),
