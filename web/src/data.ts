@@ -466,6 +466,11 @@ export type Compatible = {
    * `--max-ops` beside `--duration`).
    */
   transactions_per_client_max: number | null;
+  /**
+   * So many clients, the first ones, do one transaction more: a total that clients do not divide
+   * (YCSB's `operationcount`).
+   */
+  one_more_transaction: number | null;
 };
 
 /** Where the database was. */

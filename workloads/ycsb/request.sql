@@ -2,17 +2,17 @@
 -- those that runs have inserted, as far as they are committed.
 \set last acknowledged('inserted', :recordcount + :inserted)
 {{if :requestdistribution = 'zipfian'}}
-\set index scrambled_zipfian(0, :recordcount + :inserted + {{if :operationcount > 0}}int(2 * :operationcount * :insertproportion){{else}}int(2 * :recordcount * :insertproportion){{end}}, :theta, :last)
+\set index scrambled_zipfian({{first}}, {{first}} + {{rows}} + {{if :operationcount > 0}}int(2 * :operationcount * :insertproportion){{else}}int(2 * :recordcount * :insertproportion){{end}}, :theta, :last)
 {{elif :requestdistribution = 'uniform'}}
-\set index uniform(0, :recordcount + :inserted - 1)
+\set index uniform({{first}}, {{first}} + {{rows}} - 1)
 {{elif :requestdistribution = 'latest'}}
 \set index latest(0, :last, :theta)
 {{elif :requestdistribution = 'hotspot'}}
-\set index hotspot(0, :recordcount + :inserted - 1, :hotspotdatafraction, :hotspotopnfraction)
+\set index hotspot({{first}}, {{first}} + {{rows}} - 1, :hotspotdatafraction, :hotspotopnfraction)
 {{elif :requestdistribution = 'exponential'}}
 \set index exponential(0, :last, :exponentialpercentile, :exponentialfrac)
 {{else}}
-\set index sequential('requested', 0, :recordcount + :inserted - 1)
+\set index sequential('requested', {{first}}, {{first}} + {{rows}} - 1)
 {{end}}
 \set number case when :index < :recordcount then :recordstart + :index else {{base}} + :index - :recordcount end
 \set ycsb_key ycsb_key(:number, {{format}}, :zeropadding)

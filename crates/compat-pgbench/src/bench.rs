@@ -311,6 +311,7 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
             times_every_command: options.report_per_command,
             debug: say.debug,
             transactions_per_client_max: None,
+            one_more_transaction: None,
         },
         ..TrialSpec::default()
     };

@@ -108,6 +108,9 @@ pub struct Drive {
     /// Each client has ended after so many transactions even if the time of [`Until::Elapsed`] is not
     /// over then.
     pub transactions_max: Option<NonZeroU64>,
+    /// So many clients, the first ones, end after one transaction more: for a total that clients do
+    /// not divide.
+    pub one_more: usize,
     /// Measured apart, before the figures that count; at most so long, less when
     /// [`crate::Control::end_warmup`] is called in it. `Until` counts from its end.
     pub warmup: Duration,
@@ -182,6 +185,7 @@ impl Default for Drive {
             io: Choice::Auto,
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
             transactions_max: None,
+            one_more: 0,
             warmup: Duration::ZERO,
             warmup_apart: false,
             rate: None,

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use pgdyno_compat_pgbench as pgbench;
+use pgdyno_compat_workload as workload;
+use pgdyno_compat_ycsb as ycsb;
 
 fn main() -> ExitCode {
     if let Some(done) = compatible_command() {
@@ -41,34 +43,31 @@ fn compatible_command() -> Option<ExitCode> {
         argument.to_string_lossy().into_owned()
     });
     let argv0 = arguments.next().unwrap_or_default();
-    if let Some(flavour) = pgbench::Flavour::called(pgbench::program_name(&argv0)) {
-        return Some(pgbench::open(&argv0, arguments.collect(), flavour));
+    let arguments: Vec<String> = arguments.collect();
+    let name = pgbench::program_name(&argv0);
+    open_compatible(name, &argv0, name, &arguments).or_else(|| {
+        let (verb, arguments) = arguments.split_first()?;
+        open_compatible(verb, verb, &format!("pgdyno {verb}"), arguments)
+    })
+}
+
+/// Runs the compatible command of this name, if there is one. pgbench calls itself `program` in its
+/// messages, the others `called`.
+fn open_compatible(
+    name: &str,
+    program: &str,
+    called: &str,
+    arguments: &[String],
+) -> Option<ExitCode> {
+    if let Some(flavour) = pgbench::Flavour::called(name) {
+        return Some(pgbench::open(program, arguments.to_vec(), flavour));
     }
-    if pgbench::program_name(&argv0) == pgdyno_compat_workload::NAME {
-        return Some(pgdyno_compat_workload::open(
-            pgdyno_compat_workload::NAME,
-            &arguments.collect::<Vec<_>>(),
-        ));
+    if let Some(tool) = ycsb::Tool::called(name) {
+        return Some(ycsb::open(tool, called, arguments));
     }
-    if pgbench::program_name(&argv0) == pgdyno_compat_workload::COCKROACH {
-        return Some(pgdyno_compat_workload::open_cockroach(
-            pgdyno_compat_workload::COCKROACH,
-            &arguments.collect::<Vec<_>>(),
-        ));
+    match name {
+        workload::NAME => Some(workload::open(called, arguments)),
+        workload::COCKROACH => Some(workload::open_cockroach(called, arguments)),
+        _ => None,
     }
-    let verb = arguments.next()?;
-    if verb == pgdyno_compat_workload::COCKROACH {
-        return Some(pgdyno_compat_workload::open_cockroach(
-            "pgdyno cockroach",
-            &arguments.collect::<Vec<_>>(),
-        ));
-    }
-    if verb == pgdyno_compat_workload::NAME {
-        return Some(pgdyno_compat_workload::open(
-            "pgdyno workload",
-            &arguments.collect::<Vec<_>>(),
-        ));
-    }
-    let flavour = pgbench::Flavour::called(&verb)?;
-    Some(pgbench::open(&verb, arguments.collect(), flavour))
 }

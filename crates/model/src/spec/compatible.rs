@@ -16,6 +16,9 @@ pub struct Compatible {
     /// Each client ends after so many transactions even if the duration is not over (cockroach's
     /// `--max-ops` beside `--duration`).
     pub transactions_per_client_max: Option<u64>,
+    /// So many clients, the first ones, do one transaction more: a total that clients do not divide
+    /// (YCSB's `operationcount`).
+    pub one_more_transaction: Option<u32>,
 }
 
 impl Compatible {

@@ -116,6 +116,11 @@ pub enum Verb {
     Workload(Compatible),
     /// cockroach's workload, and start-single-node for a private PostgreSQL (also when called as cockroach)
     Cockroach(Compatible),
+    /// YCSB's load and run with its binding jdbc (also when called as ycsb)
+    Ycsb(Compatible),
+    /// go-ycsb's load and run with its database pg (also when called as go-ycsb)
+    #[command(name = "go-ycsb")]
+    GoYcsb(Compatible),
 }
 
 /// The command line of a compatible command. It is read in its own way, before this one; here it is for
@@ -187,9 +192,15 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
             let mut screen = Screen::new(cli.verbosity);
             pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)
         }
-        Verb::Pgbench(_) | Verb::YsqlBench(_) | Verb::Workload(_) | Verb::Cockroach(_) => Err(Failure::with(
+        Verb::Pgbench(_)
+        | Verb::YsqlBench(_)
+        | Verb::Workload(_)
+        | Verb::Cockroach(_)
+        | Verb::Ycsb(_)
+        | Verb::GoYcsb(_) => Err(Failure::with(
             Exit::Usage,
-            "pgbench, ysql_bench, workload and cockroach come first, with their own options after them",
+            "pgbench, ysql_bench, workload, cockroach, ycsb and go-ycsb come first, with their own \
+             options after them",
         )
         .hint("pgdyno pgbench --help")),
     }

@@ -35,3 +35,4 @@ mod trust;
 mod waiting;
 mod workload;
 mod ycsb;
+mod ycsb_command;

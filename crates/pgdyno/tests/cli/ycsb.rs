@@ -197,6 +197,11 @@ fn a_run_that_does_not_fit_the_table_is_refused() {
             "minscanlength is 101 and maxscanlength only 100",
         ),
         (
+            "d",
+            "requestcount=5",
+            "requestcount=5 does not go with requestdistribution=latest",
+        ),
+        (
             "a",
             "requestdistribution=normal",
             "it must be one of zipfian, uniform",
@@ -216,6 +221,31 @@ fn a_run_that_does_not_fit_the_table_is_refused() {
             "{mix}: {counts}"
         );
     }
+}
+
+#[test]
+fn an_empty_table_is_filled_by_runs_and_asked_for_in_part() {
+    let db = Database::new("ycsb_empty");
+    load(&db, &["recordcount=0", "fieldcount=2"], &[]).expect(0, &[]);
+    let inserts = ["insertproportion=1"];
+    run(&db, "custom", &inserts, &["-t", "50", "-c", "2"]).expect(0, &[]);
+    assert_eq!(db.value("SELECT count(*) FROM usertable"), "100");
+    let key_one = "SELECT 1 FROM usertable WHERE ycsb_key = 'user8517097267634966620'";
+    assert_eq!(db.value(key_one), "1");
+    let part = [
+        "requeststart=90",
+        "requestcount=10",
+        "requestdistribution=sequential",
+    ];
+    let ran = run(&db, "c", &part, &["-t", "30"]).expect(0, &[]);
+    let (document, key_skew) = (document(&ran), document(&ran)["key_skew"].clone());
+    assert_eq!(committed(&document, "read"), 30);
+    assert_eq!(key_skew["distinct"], 10);
+
+    let db = Database::new("ycsb_part");
+    load(&db, &["recordcount=5", "recordstart=100"], &[]).expect(0, &[]);
+    let before = ["requeststart=99", "requestcount=5"];
+    run(&db, "c", &before, &["-t", "1"]).expect(2, &["asks for keys that are not loaded"]);
 }
 
 #[test]

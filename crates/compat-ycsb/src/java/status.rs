@@ -1,0 +1,289 @@
+//! YCSB's status lines while it runs (`-s`), on standard error.
+
+use std::time::SystemTime;
+
+use pgdyno_drive::record::{Event, Interval, Latencies};
+use pgdyno_drive::{Level, Message};
+use pgdyno_model::Observer;
+use pgdyno_output::remark;
+use time::OffsetDateTime;
+
+use super::numbers::{place, two_digits};
+use super::{Since, name, percentile_us, since};
+use crate::Refusal;
+use crate::command::Command;
+use crate::operations::{self, Kind, Operations};
+use crate::plan::Plan;
+
+/// Prints a line each interval, when it is asked for.
+pub struct Status {
+    is_on: bool,
+    label: String,
+    every_s: u64,
+    since: Since,
+    /// The kinds of the run's scripts.
+    pub kinds: Vec<Option<Kind>>,
+    todo: Option<u64>,
+    duration_s: Option<u64>,
+    /// Since the last line.
+    operations: Operations,
+    /// All kinds that were ever done: from then on they have a part in each line.
+    seen: Operations,
+    interval_s: f64,
+    elapsed_s: f64,
+    done: u64,
+    done_before: u64,
+}
+
+impl Status {
+    /// Nothing is done yet.
+    ///
+    /// # Errors
+    /// A property that is no number.
+    pub fn new(command: &Command, plan: &Plan) -> Result<Self, Refusal> {
+        let properties = &command.properties;
+        let seconds = properties.count("maxexecutiontime")?;
+        Ok(Self {
+            is_on: properties.bool("status") == Some(true),
+            label: properties.get("label").unwrap_or_default().to_owned(),
+            every_s: properties.count("status.interval")?.unwrap_or(10).max(1),
+            since: since(command)?,
+            kinds: Vec::new(),
+            todo: plan.operations,
+            duration_s: seconds.filter(|seconds| *seconds > 0),
+            operations: Operations::new(),
+            seen: Operations::new(),
+            interval_s: 0.0,
+            elapsed_s: 0.0,
+            done: 0,
+            done_before: 0,
+        })
+    }
+
+    /// The run is over: the last line.
+    pub fn finish(&mut self) {
+        if let Some(seconds) = self.duration_s
+            && self.elapsed_s + 0.01 >= seconds as f64
+        {
+            remark!("Maximum time elapsed. Requesting stop for the workload.");
+            remark!("Stop requested for workload. Now Joining!");
+        }
+        self.print();
+    }
+
+    fn print(&mut self) {
+        if self.is_on {
+            remark!("{}", self.line(SystemTime::now()));
+        }
+        self.operations.clear();
+        (self.interval_s, self.done_before) = (0.0, self.done);
+    }
+
+    fn line(&self, now: SystemTime) -> String {
+        let mut text = format!(
+            "{}{} {} sec: {} operations; ",
+            self.label,
+            time(now),
+            // The last second may be a moment short.
+            (self.elapsed_s + 0.01) as u64,
+            self.done
+        );
+        if self.done > 0 {
+            let done = (self.done - self.done_before) as f64;
+            let per_s = if self.interval_s > 0.0 {
+                done / self.interval_s
+            } else {
+                0.0
+            };
+            text += &format!("{} current ops/sec; ", two_digits(per_s));
+        }
+        let left = self.todo.map_or(0, |todo| todo.saturating_sub(self.done));
+        if left > 0 {
+            text += &format!("est completion in {}", self.remaining(left));
+        }
+        let mut named: Vec<Kind> = self.seen.keys().copied().collect();
+        named.sort_by_key(|kind| place(name(*kind)));
+        let none = operations::Operation::default();
+        let of = |kind: &Kind| self.operations.get(kind).unwrap_or(&none);
+        if self.since != Since::Schedule {
+            for kind in &named {
+                text += &part(name(*kind), &of(kind).latencies);
+            }
+        }
+        if self.since != Since::Start {
+            let before = if self.since == Since::Both {
+                "Intended-"
+            } else {
+                ""
+            };
+            for kind in &named {
+                let operation = of(kind);
+                let latencies = operation.response.as_ref().unwrap_or(&operation.latencies);
+                text += &part(&format!("{before}{}", name(*kind)), latencies);
+            }
+        }
+        text
+    }
+
+    /// How long the rest takes at the rate so far, in YCSB's words. Before the first operation that
+    /// is 0 seconds.
+    fn remaining(&self, left: u64) -> String {
+        let per_s = self.done as f64 / self.elapsed_s.max(0.001);
+        let seconds = match self.done {
+            0 => 0,
+            _ => (left as f64 / per_s).ceil() as u64,
+        };
+        let unit = |count: u64, word: &str| match count {
+            0 => String::new(),
+            1 => format!("1 {word} "),
+            count => format!("{count} {word}s "),
+        };
+        let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+        let mut text = unit(days, "day") + &unit(hours, "hour");
+        if days == 0 {
+            text += &unit(seconds / 60 % 60, "minute");
+        }
+        match text.is_empty() {
+            // A number of one digit is singular there.
+            true if seconds < 10 => format!("{seconds} second "),
+            true => format!("{seconds} seconds "),
+            false => text,
+        }
+    }
+}
+
+fn part(name: &str, latencies: &Latencies) -> String {
+    let at = |percent| percentile_us(latencies, percent);
+    format!(
+        "[{name}: Count={}, Max={}, Min={}, Avg={}, 50={}, 90={}, 99={}, 99.9={}, 99.99={}] ",
+        latencies.count(),
+        latencies.max_us(),
+        latencies.histogram().min_us().unwrap_or(0),
+        two_digits(latencies.mean_us().unwrap_or(0.0)),
+        at(50.0),
+        at(90.0),
+        at(99.0),
+        at(99.9),
+        at(99.99)
+    )
+}
+
+/// A moment as YCSB prints it, in UTC.
+fn time(now: SystemTime) -> String {
+    let now = OffsetDateTime::from(now);
+    let (date, hour, minute) = (now.date(), now.hour(), now.minute());
+    let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
+    let (second, ms) = (now.second(), now.millisecond());
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}:{ms:03}")
+}
+
+impl<O> Observer<O> for Status {
+    fn begun(&mut self, _started: SystemTime) {
+        if let Some(seconds) = self.duration_s {
+            remark!("Maximum execution time specified as: {seconds} secs");
+        }
+        self.print();
+        remark!(
+            "DBWrapper: report latency for each error is false and specific error codes to track \
+             for latency are: []"
+        );
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        operations::add_interval(&mut self.operations, &self.kinds, interval);
+        for kind in self.operations.keys() {
+            self.seen.entry(*kind).or_default();
+        }
+        let all = interval.scripts.iter();
+        self.done += all.map(|script| script.counts.total()).sum::<u64>();
+        self.interval_s += interval.length_s();
+        self.elapsed_s = interval.start_s() + interval.length_s();
+        // Seconds are whole but for the last one.
+        let is_due = self.interval_s + 1e-6 >= self.every_s as f64;
+        if is_due && self.todo.is_none_or(|todo| self.done < todo) {
+            self.print();
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        remark!("pgdyno: {}", event.text);
+    }
+
+    fn message(&mut self, message: &Message) {
+        if message.level == Level::Error {
+            remark!("pgdyno: {}", message.text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    fn status() -> Status {
+        Status {
+            is_on: true,
+            label: "mine ".to_owned(),
+            every_s: 1,
+            since: Since::Both,
+            kinds: vec![Some(Kind::Read)],
+            todo: Some(1_000_000),
+            duration_s: None,
+            operations: Operations::new(),
+            seen: Operations::new(),
+            interval_s: 0.0,
+            elapsed_s: 0.0,
+            done: 0,
+            done_before: 0,
+        }
+    }
+
+    /// As YCSB 0.18 printed it: before the first operation, after a second, and at the end.
+    #[test]
+    fn lines_have_the_recorded_form() {
+        let mut status = status();
+        let now = UNIX_EPOCH + Duration::from_millis(1_795_381_901_538);
+        assert_eq!(
+            status.line(now),
+            "mine 2026-11-22 21:11:41:538 0 sec: 0 operations; est completion in 0 second "
+        );
+        let read = status.operations.entry(Kind::Read).or_default();
+        read.latencies.record(246);
+        status.seen.entry(Kind::Read).or_default();
+        (status.done, status.elapsed_s, status.interval_s) = (135, 1.0, 1.0);
+        let part =
+            "Count=1, Max=246, Min=246, Avg=246, 50=246, 90=246, 99=246, 99.9=246, 99.99=246] ";
+        assert_eq!(
+            status.line(now),
+            format!(
+                "mine 2026-11-22 21:11:41:538 1 sec: 135 operations; 135 current ops/sec; est \
+                 completion in 2 hours 3 minutes [READ: {part}[Intended-READ: {part}"
+            )
+        );
+        status.operations.clear();
+        (status.todo, status.since) = (Some(135), Since::Start);
+        assert!(status.line(now).ends_with(
+            "current ops/sec; [READ: Count=0, Max=0, Min=0, Avg=0, 50=0, 90=0, 99=0, 99.9=0, 99.99=0] "
+        ));
+    }
+
+    #[test]
+    fn the_time_left_has_ycsbs_units() {
+        let mut status = status();
+        (status.done, status.elapsed_s) = (1, 1.0);
+        let texts = [1, 5, 12, 60, 3661, 90_061, 172_800].map(|left| status.remaining(left));
+        assert_eq!(
+            texts,
+            [
+                "1 second ",
+                "5 second ",
+                "12 seconds ",
+                "1 minute ",
+                "1 hour 1 minute ",
+                "1 day 1 hour ",
+                "2 days "
+            ]
+        );
+    }
+}

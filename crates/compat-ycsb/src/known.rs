@@ -1,0 +1,195 @@
+//! Which properties there are. Both tools ignore what they do not know; a misspelt property measures
+//! something else, so it is a warning.
+
+use pgdyno_run::experiment::nearest;
+
+use super::Tool;
+use super::properties::Properties;
+
+/// What becomes of a property.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    /// `plan` reads it, or it makes no difference.
+    Used,
+    /// It would make a difference, and does not here.
+    Without(&'static str),
+}
+
+use Fate::{Used, Without};
+
+const JAVA_ONLY: &str = "pgdyno is no Java program";
+const ONE_HISTOGRAM: &str = "latencies are kept in an HdrHistogram of three digits";
+const NO_FAILED_LATENCIES: &str = "failed operations are counted and not timed";
+
+/// Those of both tools: CoreWorkload's. (Facts: CoreWorkload and Client of YCSB, go-ycsb's prop.)
+const CORE: &[(&str, Fate)] = &[
+    ("workload", Used),
+    ("db", Used),
+    ("table", Used),
+    ("fieldcount", Used),
+    ("fieldlength", Used),
+    ("fieldlengthdistribution", Used),
+    ("fieldlengthhistogram", Used),
+    ("readallfields", Used),
+    ("writeallfields", Used),
+    ("dataintegrity", Used),
+    ("readproportion", Used),
+    ("updateproportion", Used),
+    ("insertproportion", Used),
+    ("scanproportion", Used),
+    ("readmodifywriteproportion", Used),
+    ("requestdistribution", Used),
+    ("zeropadding", Used),
+    ("minscanlength", Used),
+    ("maxscanlength", Used),
+    ("scanlengthdistribution", Used),
+    ("insertorder", Used),
+    ("hotspotdatafraction", Used),
+    ("hotspotopnfraction", Used),
+    ("exponential.percentile", Used),
+    ("exponential.frac", Used),
+    ("core_workload_insertion_retry_limit", Used),
+    ("core_workload_insertion_retry_interval", Used),
+    ("recordcount", Used),
+    ("operationcount", Used),
+    ("insertstart", Used),
+    ("insertcount", Used),
+    ("threadcount", Used),
+    ("target", Used),
+    ("maxexecutiontime", Used),
+    ("dotransactions", Used),
+    ("measurementtype", Used),
+    ("measurement.interval", Used),
+    ("status", Used),
+    ("label", Used),
+    ("exporter", Used),
+    ("exportfile", Used),
+    ("pgdyno.store", Used),
+];
+
+/// Those of YCSB alone.
+const JAVA: &[(&str, Fate)] = &[
+    ("fieldnameprefix", Used),
+    ("minfieldlength", Used),
+    ("readallfieldsbyname", Used),
+    ("core_workload_insertion_keep_going_on_error", Used),
+    ("status.interval", Used),
+    ("hdrhistogram.percentiles", Used),
+    (
+        "hdrhistogram.fileoutput",
+        Without("pgdyno writes no .hdr files here"),
+    ),
+    (
+        "hdrhistogram.output.path",
+        Without("pgdyno writes no .hdr files here"),
+    ),
+    (
+        "measurement.histogram.verbose",
+        Without("buckets are not printed"),
+    ),
+    ("measurement.raw.output_file", Without(ONE_HISTOGRAM)),
+    ("measurement.trackjvm", Without(JAVA_ONLY)),
+    ("histogram.buckets", Without(ONE_HISTOGRAM)),
+    ("timeseries.granularity", Without(ONE_HISTOGRAM)),
+    ("reportlatencyforeacherror", Without(NO_FAILED_LATENCIES)),
+    ("latencytrackederrors", Without(NO_FAILED_LATENCIES)),
+    ("spin.sleep", Used),
+    ("columnfamily", Used),
+    ("maxscanrate", Used),
+    ("scanoptimelimit", Used),
+    ("discardscannedrecord", Used),
+    ("db.driver", Used),
+    ("db.url", Used),
+    ("db.user", Used),
+    ("db.passwd", Used),
+    ("db.batchsize", Used),
+    ("jdbc.fetchsize", Used),
+    ("jdbc.autocommit", Used),
+    ("jdbc.batchupdateapi", Used),
+];
+
+/// Those of go-ycsb alone.
+const GO: &[(&str, Fate)] = &[
+    ("keyprefix", Used),
+    ("warmuptime", Used),
+    ("batch.size", Used),
+    ("outputstyle", Used),
+    ("silence", Used),
+    ("verbose", Without("statements are not printed")),
+    ("dropdata", Used),
+    ("debug.pprof", Used),
+    ("command", Used),
+    ("measurement.output_file", Without(ONE_HISTOGRAM)),
+    (
+        "histogram.percentiles.export",
+        Without("use pgdyno run ycsb --json for the histogram"),
+    ),
+    ("histogram.percentiles.export.filepath", Used),
+    ("pg.host", Used),
+    ("pg.port", Used),
+    ("pg.user", Used),
+    ("pg.password", Used),
+    ("pg.db", Used),
+    ("pg.sslmode", Used),
+];
+
+fn of(tool: Tool) -> impl Iterator<Item = &'static (&'static str, Fate)> {
+    let own = match tool {
+        Tool::Ycsb => JAVA,
+        Tool::GoYcsb => GO,
+    };
+    CORE.iter().chain(own)
+}
+
+/// A warning for each property that does nothing here.
+pub fn warnings(tool: Tool, properties: &Properties) -> Vec<String> {
+    let warning = |(name, _): (&str, &str)| {
+        if name.starts_with("htrace.") {
+            return Some(format!("{name} does nothing here: {JAVA_ONLY}"));
+        }
+        match of(tool).find(|(known, _)| *known == name) {
+            Some((_, Used)) => None,
+            Some((_, Without(why))) => Some(format!("{name} does nothing here: {why}")),
+            None => {
+                let near = nearest(name, of(tool).map(|(known, _)| *known));
+                let near = near.map(|near| format!("; did you mean {near}?"));
+                let near = near.unwrap_or_default();
+                Some(format!("{name} is no property that pgdyno knows{near}"))
+            }
+        }
+    };
+    properties.all().filter_map(warning).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_property_is_named_with_the_right_one() {
+        let mut properties = Properties::default();
+        properties.read("recordcuont=1\nrecordcount=1\nhtrace.x=1\nfrobnicate.me=2\npg.host=h");
+        let java = warnings(Tool::Ycsb, &properties);
+        assert_eq!(
+            java,
+            [
+                "frobnicate.me is no property that pgdyno knows",
+                "htrace.x does nothing here: pgdyno is no Java program",
+                "pg.host is no property that pgdyno knows",
+                "recordcuont is no property that pgdyno knows; did you mean recordcount?",
+            ]
+        );
+        assert_eq!(warnings(Tool::GoYcsb, &properties).len(), 3);
+    }
+
+    #[test]
+    fn a_property_is_listed_once() {
+        for tool in [Tool::Ycsb, Tool::GoYcsb] {
+            let mut names: Vec<&str> = of(tool).map(|(name, _)| *name).collect();
+            let listed = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), listed);
+        }
+    }
+}

@@ -1,0 +1,642 @@
+//! What properties mean: parameters of the pack, the trial, the output. Past this, nobody knows of
+//! properties. (Facts: CoreWorkload, Client and JdbcDBClient of YCSB; core.go and db.go of go-ycsb.)
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pgdyno_drive::{Backoff, Jitter};
+use pgdyno_model::spec::{
+    Address, Compatible, ErrorPolicy, Pauses, RetryPolicy, TargetSpec, Warmup,
+};
+use pgdyno_model::{TrialSpec, text};
+use pgdyno_script::KeyFormat;
+
+use super::command::{Command, Phase};
+use super::jdbc;
+use super::properties::Properties;
+use super::{Refusal, Tool};
+
+/// How long a run is that has no end: longer than anybody waits.
+const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
+/// What `recordcount` is to both tools when it is 0 or missing.
+const RECORDS_UNSAID: u64 = i32::MAX as u64;
+
+/// A load or a run, in pgdyno's words.
+#[derive(Debug)]
+pub struct Plan {
+    /// Parameters of the pack that tell how the table is made, where it has to be.
+    pub table: Vec<String>,
+    /// The trial.
+    pub spec: TrialSpec,
+    /// All operations; `None`: until the time is over.
+    pub operations: Option<u64>,
+    /// The number of the first key, and how many follow; without a count, all that are there.
+    pub keys: Keys,
+    /// The limits of the tool's request distribution, as go-ycsb prints them.
+    pub key_range: (u64, u64),
+    /// The distribution's name.
+    pub distribution: String,
+    /// The notebook; `Some(None)` is the usual one.
+    pub store: Option<Option<PathBuf>>,
+    /// Results go here instead of to standard output.
+    pub export: Option<PathBuf>,
+    /// What a user must know.
+    pub warnings: Vec<String>,
+    format: KeyFormat,
+    padding: usize,
+}
+
+/// Numbers of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keys {
+    /// The first one.
+    pub start: u64,
+    /// How many; `None` when nothing says it.
+    pub count: Option<u64>,
+}
+
+/// Properties and parameters that have the same meaning.
+const SAME: [(&str, &str); 9] = [
+    ("fieldcount", "fieldcount"),
+    ("fieldlength", "fieldlength"),
+    ("zeropadding", "zeropadding"),
+    ("minscanlength", "minscanlength"),
+    ("maxscanlength", "maxscanlength"),
+    ("hotspotdatafraction", "hotspotdatafraction"),
+    ("hotspotopnfraction", "hotspotopnfraction"),
+    ("exponential.percentile", "exponentialpercentile"),
+    ("exponential.frac", "exponentialfrac"),
+];
+
+/// Of these, those that the table is made with.
+const OF_TABLE: [&str; 3] = ["fieldcount", "fieldlength", "zeropadding"];
+
+/// Shares of operations with their defaults.
+const SHARES: [(&str, f64); 5] = [
+    ("readproportion", 0.95),
+    ("updateproportion", 0.05),
+    ("insertproportion", 0.0),
+    ("scanproportion", 0.0),
+    ("readmodifywriteproportion", 0.0),
+];
+
+/// Those that pgdyno can do in one way only: property and the value that it may have.
+const ONLY: [(&str, &str, &str); 6] = [
+    (
+        "table",
+        "usertable",
+        "pgdyno's pack ycsb has the table usertable",
+    ),
+    (
+        "fieldnameprefix",
+        "field",
+        "pgdyno's usertable has columns field0, field1, …",
+    ),
+    (
+        "minfieldlength",
+        "1",
+        "fields have from 1 to fieldlength characters",
+    ),
+    ("keyprefix", "user", "keys begin with user"),
+    (
+        "jdbc.autocommit",
+        "true",
+        "each operation is a transaction of its own, as YCSB means it",
+    ),
+    (
+        "dropdata",
+        "false",
+        "pgdyno drops no table that another program may have made; drop it with psql",
+    ),
+];
+
+/// Names of the core workload.
+const WORKLOADS: [&str; 4] = [
+    "site.ycsb.workloads.CoreWorkload",
+    "com.yahoo.ycsb.workloads.CoreWorkload",
+    "site.ycsb.CoreWorkload",
+    "core",
+];
+
+impl Plan {
+    /// Reads what is wanted.
+    ///
+    /// # Errors
+    /// What cannot be had, and the way out.
+    pub fn of(command: &Command) -> Result<Self, Refusal> {
+        let (tool, properties) = (command.tool, &command.properties);
+        refuse(tool, properties)?;
+        let mut warnings = super::known::warnings(tool, properties);
+        let keys = keys(command)?;
+        let operations = operations(command)?;
+        let distribution = distribution(properties)?;
+        let inserts = properties.share("insertproportion")?.unwrap_or(0.0);
+        let (table, of_run) = params(command)?;
+        let mut params = table.clone();
+        match command.phase {
+            Phase::Load => params.extend(load_params(keys, operations.unwrap_or(0))),
+            Phase::Run => {
+                // The table knows it; what another tool loaded tells the longest of a few fields.
+                params.retain(|param| !param.starts_with("fieldlength="));
+                params.extend(of_run);
+                params.push(format!("requestdistribution={distribution}"));
+                if let Some(operations) = operations {
+                    params.push(format!("operationcount={operations}"));
+                }
+                let begins_with_newest = ["latest", "exponential"].contains(&&*distribution);
+                if let (Some(count), false) = (keys.count, begins_with_newest) {
+                    params.push(format!("requeststart={}", keys.start));
+                    params.push(format!("requestcount={count}"));
+                }
+            }
+        }
+        let (target, ignored) = target(tool, properties)?;
+        warnings.extend(ignored);
+        let threads_default = if tool == Tool::GoYcsb { 200 } else { 1 };
+        let threads = properties.count("threadcount")?.unwrap_or(threads_default);
+        let threads = clients(tool, threads, operations)?;
+        let retry = retry(command, &mut warnings)?;
+        let expected = match distribution.as_str() {
+            "zipfian" => (operations.unwrap_or(0) as f64 * inserts * 2.0) as u64 + 1,
+            _ => 0,
+        };
+        let count = keys
+            .count
+            .unwrap_or(RECORDS_UNSAID.saturating_sub(keys.start));
+        let last = (keys.start + count + expected).saturating_sub(1);
+        let observe = pgdyno_observe::ObserveOptions::default();
+        let spec = TrialSpec {
+            mix: Some("custom".to_owned()),
+            params,
+            target,
+            clients: Some(threads),
+            rate: properties
+                .count("target")?
+                .filter(|n| *n > 0)
+                .map(|n| n as f64),
+            warmup: Warmup::Given(warmup(command)?),
+            retry,
+            errors: ErrorPolicy {
+                continue_on_error: command.phase == Phase::Run
+                    || tool == Tool::GoYcsb
+                    || properties.bool("core_workload_insertion_keep_going_on_error") == Some(true),
+                ..ErrorPolicy::default()
+            },
+            observe: observe.spec,
+            ..until(properties, operations, threads)?
+        };
+        Ok(Self {
+            table,
+            spec,
+            operations,
+            keys,
+            key_range: (keys.start, last),
+            distribution,
+            store: properties
+                .get("pgdyno.store")
+                .map(|path| (!path.is_empty()).then(|| PathBuf::from(path))),
+            export: properties.get("exportfile").map(PathBuf::from),
+            warnings,
+            format: key_format(command),
+            padding: properties.count("zeropadding")?.unwrap_or(1) as usize,
+        })
+    }
+
+    /// The key that a load begins with, where the format has one.
+    pub fn first_key(&self) -> Option<String> {
+        let number = self.format.number_in_key(self.keys.start)?;
+        Some(format!("user{number:0width$}", width = self.padding))
+    }
+}
+
+/// To both tools every order but `hashed` is ordered.
+fn key_format(command: &Command) -> KeyFormat {
+    match (command.properties.get("insertorder"), command.tool) {
+        (None | Some("hashed"), Tool::Ycsb) => KeyFormat::Java,
+        (None | Some("hashed"), Tool::GoYcsb) => KeyFormat::GoYcsb,
+        _ => KeyFormat::Ordered,
+    }
+}
+
+/// What pgdyno cannot do, before anything is asked of a server.
+fn refuse(tool: Tool, properties: &Properties) -> Result<(), Refusal> {
+    for (name, only, why) in ONLY {
+        if let Some(value) = properties.get(name).map(str::trim)
+            && !value.eq_ignore_ascii_case(only)
+            && !value.is_empty()
+        {
+            return Err(
+                Refusal::usage(format!("{name}={value} cannot be had: {why}"))
+                    .hint(format!("leave it out, or say {name}={only}")),
+            );
+        }
+    }
+    match properties.get("workload") {
+        None if tool == Tool::Ycsb => {
+            return Err(Refusal::usage("Missing property: workload")
+                .hint("name a workload's file: -P workloads/workloada"));
+        }
+        Some(name) if !WORKLOADS.contains(&name.trim()) => {
+            return Err(Refusal::usage(format!(
+                "workload={name}: pgdyno has the core workload only"
+            ))
+            .hint("workload=site.ycsb.workloads.CoreWorkload"));
+        }
+        _ => {}
+    }
+    if let Some(class) = properties.get("db")
+        && !class.ends_with("JdbcDBClient")
+    {
+        return Err(Refusal::usage(format!(
+            "db={class}: pgdyno has the binding jdbc only"
+        )));
+    }
+    if let Some(exporter) = properties.get("exporter")
+        && !exporter.ends_with("TextMeasurementsExporter")
+    {
+        return Err(Refusal::usage(format!(
+            "exporter={exporter}: pgdyno has the text exporter only"
+        ))
+        .hint("pgdyno run ycsb --json writes everything as JSON"));
+    }
+    if properties.get("fieldlengthdistribution") == Some("histogram") {
+        return Err(Refusal::usage(
+            "fieldlengthdistribution=histogram cannot be had: pgdyno reads no histogram file",
+        )
+        .hint("the others are constant, uniform and zipfian"));
+    }
+    if properties.bool("jdbc.batchupdateapi") == Some(true)
+        || properties.count("batch.size")?.is_some_and(|size| size > 1)
+    {
+        return Err(
+            Refusal::usage("batches cannot be had: each insert is a statement of its own")
+                .hint("pgdyno load ycsb loads with COPY"),
+        );
+    }
+    let integrity = properties.bool("dataintegrity") == Some(true);
+    let lengths = properties.get("fieldlengthdistribution");
+    if integrity && lengths.is_some_and(|name| name != "constant") {
+        return Err(Refusal::impossible(
+            "Must have constant field size to check data integrity.",
+        ));
+    }
+    Ok(())
+}
+
+/// The numbers of keys that are loaded, or asked for.
+fn keys(command: &Command) -> Result<Keys, Refusal> {
+    let properties = &command.properties;
+    let said = properties.count("recordcount")?.filter(|count| *count > 0);
+    let records = said.unwrap_or(RECORDS_UNSAID);
+    let start = properties.count("insertstart")?.unwrap_or(0);
+    let count = properties.count("insertcount")?;
+    let is_said = said.is_some() || count.is_some();
+    let rows = count.unwrap_or(records.saturating_sub(start));
+    if records < start.saturating_add(rows) {
+        return Err(match command.tool {
+            Tool::Ycsb => Refusal::impossible(
+                "Invalid combination of insertstart, insertcount and recordcount.\n\
+                 recordcount must be bigger than insertstart + insertcount.",
+            ),
+            Tool::GoYcsb => Refusal::usage(format!(
+                "record count {records} must be bigger than insert start {start} + count {rows}"
+            )),
+        });
+    }
+    Ok(Keys {
+        start,
+        count: is_said.then_some(rows),
+    })
+}
+
+/// How many operations, if that is said: inserts of a load, operations of a run.
+fn operations(command: &Command) -> Result<Option<u64>, Refusal> {
+    let properties = &command.properties;
+    let said = match command.phase {
+        Phase::Run => properties.count("operationcount")?,
+        Phase::Load => match properties.count("insertcount")? {
+            Some(count) => Some(count),
+            None => properties.count("recordcount")?,
+        },
+    };
+    let said = said.filter(|count| *count > 0);
+    if said.is_none() && command.phase == Phase::Load {
+        let text = "nothing says how many rows to load";
+        return Err(Refusal::usage(text).hint("such as -p recordcount=1000"));
+    }
+    Ok(said)
+}
+
+/// A load's parameters: inserts alone, from this key on.
+fn load_params(keys: Keys, rows: u64) -> Vec<String> {
+    let mut params = vec![
+        "readproportion=0".to_owned(),
+        "updateproportion=0".to_owned(),
+        "insertproportion=1".to_owned(),
+        // From the first key on, whether or not it is there: as YCSB does.
+        "inserted=0".to_owned(),
+        format!("insertcount={rows}"),
+    ];
+    if keys.start > 0 {
+        params.push(format!("insertstart={}", keys.start));
+    }
+    params
+}
+
+/// Parameters of the table, and of the run.
+fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
+    let properties = &command.properties;
+    let (mut table, mut run) = (Vec::new(), Vec::new());
+    match key_format(command) {
+        KeyFormat::Ordered => table.push("insertorder=ordered".to_owned()),
+        format => {
+            table.push("insertorder=hashed".to_owned());
+            table.push(format!("keyformat={}", format.name()));
+        }
+    }
+    for (property, param) in SAME {
+        if let Some(value) = properties.get(property) {
+            let pair = format!("{param}={}", value.trim());
+            match OF_TABLE.contains(&param) {
+                true => table.push(pair),
+                false => run.push(pair),
+            }
+        }
+    }
+    if let Some(lengths) = properties.get("fieldlengthdistribution") {
+        let known = ["constant", "uniform", "zipfian"];
+        if !known.contains(&lengths) {
+            let text = format!("Unknown field length distribution \"{lengths}\"");
+            return Err(Refusal::usage(text).hint(format!("it is one of {}", known.join(", "))));
+        }
+        table.push(format!("fieldlengthdistribution={lengths}"));
+    }
+    if let Some(is_on) = properties.bool("dataintegrity") {
+        table.push(format!("dataintegrity={is_on}"));
+    }
+    for (name, default) in SHARES {
+        let share = properties.share(name)?.unwrap_or(default);
+        run.push(format!("{name}={share}"));
+    }
+    for name in ["readallfields", "writeallfields"] {
+        if let Some(is_on) = properties.bool(name) {
+            run.push(format!("{name}={is_on}"));
+        }
+    }
+    if let Some(lengths) = properties.get("scanlengthdistribution") {
+        if !["uniform", "zipfian"].contains(&lengths) {
+            let text = format!("Distribution \"{lengths}\" not allowed for scan length");
+            return Err(Refusal::usage(text).hint("it is uniform or zipfian"));
+        }
+        run.push(format!("scanlengthdistribution={lengths}"));
+    }
+    Ok((table, run))
+}
+
+fn distribution(properties: &Properties) -> Result<String, Refusal> {
+    let name = properties.get("requestdistribution").unwrap_or("uniform");
+    let known = [
+        "uniform",
+        "zipfian",
+        "latest",
+        "hotspot",
+        "exponential",
+        "sequential",
+    ];
+    match known.contains(&name) {
+        true => Ok(name.to_owned()),
+        false => Err(
+            Refusal::usage(format!("Unknown request distribution \"{name}\""))
+                .hint(format!("it is one of {}", known.join(", "))),
+        ),
+    }
+}
+
+/// Where the database is, and what of its URL does nothing.
+fn target(tool: Tool, properties: &Properties) -> Result<(TargetSpec, Vec<String>), Refusal> {
+    let text = |name: &str, default: &str| properties.get(name).unwrap_or(default).to_owned();
+    let (url, ignored) = match tool {
+        Tool::Ycsb => {
+            let Some(url) = properties.get("db.url") else {
+                return Err(Refusal::usage("Missing property: db.url")
+                    .hint("such as -p db.url=jdbc:postgresql://localhost:5432/ycsb"));
+            };
+            let (user, password) = (text("db.user", ""), text("db.passwd", ""));
+            let place = jdbc::place(url, &user, &password)?;
+            (place.url, place.ignored)
+        }
+        Tool::GoYcsb => {
+            let port = properties.count("pg.port")?.unwrap_or(5432);
+            let password = match text("pg.password", "") {
+                password if password.is_empty() => password,
+                password => format!(":{}", jdbc::encoded(&password)),
+            };
+            let url = format!(
+                "postgresql://{}{password}@{}:{port}/{}?sslmode={}",
+                jdbc::encoded(&text("pg.user", "root")),
+                // A folder of sockets too.
+                jdbc::encoded(&text("pg.host", "127.0.0.1")),
+                jdbc::encoded(&text("pg.db", "test")),
+                text("pg.sslmode", "disable"),
+            );
+            (url, Vec::new())
+        }
+    };
+    let spec = TargetSpec {
+        urls: vec![Address::from(url)],
+        ..TargetSpec::default()
+    };
+    let warning = |name| format!("db.url: {name} does nothing here: it is a setting of pgJDBC");
+    Ok((spec, ignored.into_iter().map(warning).collect()))
+}
+
+/// As many clients as there are threads, and no more than operations.
+fn clients(tool: Tool, threads: u64, operations: Option<u64>) -> Result<u32, Refusal> {
+    if threads == 0 {
+        let text = "threadcount=0: there must be at least one thread";
+        return Err(Refusal::usage(text));
+    }
+    let threads = match (operations, tool) {
+        (Some(operations), Tool::GoYcsb) if operations < threads => {
+            return Err(Refusal::impossible(format!(
+                "totalOpCount(operationcount/insertcount/recordcount): {operations} should be bigger \
+                 than threadCount: {threads}"
+            ))
+            .hint("--threads: go-ycsb has 200 threads unless threadcount says otherwise"));
+        }
+        (Some(operations), _) => threads.min(operations),
+        (None, _) => threads,
+    };
+    match u32::try_from(threads) {
+        Ok(threads) if threads <= 100_000 => Ok(threads),
+        _ => Err(Refusal::usage(format!(
+            "threadcount={}: at most 100,000",
+            text::count(threads)
+        ))),
+    }
+}
+
+/// When the trial ends: after all operations or when the time is over, whichever comes first.
+fn until(
+    properties: &Properties,
+    operations: Option<u64>,
+    threads: u32,
+) -> Result<TrialSpec, Refusal> {
+    let seconds = properties.count("maxexecutiontime")?.filter(|s| *s > 0);
+    let each = operations.map(|all| all / u64::from(threads));
+    let more = operations.map(|all| (all % u64::from(threads)) as u32);
+    Ok(TrialSpec {
+        workload: vec!["ycsb".to_owned()],
+        transactions: each.filter(|_| seconds.is_none()),
+        duration: Some(seconds.map_or(FOREVER, Duration::from_secs)),
+        compatible: Compatible {
+            transactions_per_client_max: each,
+            one_more_transaction: more,
+            ..Compatible::default()
+        },
+        ..TrialSpec::default()
+    })
+}
+
+fn warmup(command: &Command) -> Result<Duration, Refusal> {
+    let seconds = command.properties.count("warmuptime")?.unwrap_or(0);
+    Ok(match command.phase {
+        Phase::Run if command.tool == Tool::GoYcsb => Duration::from_secs(seconds),
+        _ => Duration::ZERO,
+    })
+}
+
+/// Inserts of a load are tried again if that is asked for, as far as the server says that they may.
+fn retry(command: &Command, warnings: &mut Vec<String>) -> Result<RetryPolicy, Refusal> {
+    let properties = &command.properties;
+    let limit = properties.count("core_workload_insertion_retry_limit")?;
+    let interval = properties.count("core_workload_insertion_retry_interval")?;
+    let limit = limit.filter(|_| command.phase == Phase::Load).unwrap_or(0);
+    if limit == 0 {
+        return Ok(RetryPolicy {
+            max_tries: Some(1),
+            ..RetryPolicy::default()
+        });
+    }
+    warnings.push(
+        "core_workload_insertion_retry_limit: only errors that the server says may be tried again \
+         are, not every one"
+            .to_owned(),
+    );
+    let pause = Duration::from_secs(interval.unwrap_or(3));
+    let backoff = (!pause.is_zero()).then_some(Backoff {
+        base: pause,
+        cap: pause,
+        jitter: Jitter::Equal,
+    });
+    Ok(RetryPolicy {
+        max_tries: Some(u32::try_from(limit).unwrap_or(u32::MAX).saturating_add(1)),
+        backoff: Some(Pauses(backoff)),
+        ..RetryPolicy::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Typed;
+    use pgdyno_drive::Until;
+
+    fn plan(tool: Tool, verb: &str, pairs: &str) -> Plan {
+        let (database, place) = match tool {
+            Tool::Ycsb => ("jdbc", "db.url=jdbc:postgresql://h/d workload=core"),
+            Tool::GoYcsb => ("pg", "pg.db=d"),
+        };
+        let mut words = vec![verb.to_owned(), database.to_owned()];
+        for pair in format!("{place} {pairs}").split_whitespace() {
+            words.extend(["-p".to_owned(), pair.to_owned()]);
+        }
+        match Command::read(tool, &words) {
+            Ok(Typed::Command(command)) => Plan::of(&command).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_in_core_workload() {
+        let run = plan(Tool::Ycsb, "run", "");
+        assert_eq!(
+            run.spec.params.join(" "),
+            "insertorder=hashed keyformat=java readproportion=0.95 updateproportion=0.05 \
+             insertproportion=0 scanproportion=0 readmodifywriteproportion=0 \
+             requestdistribution=uniform"
+        );
+        assert_eq!((run.spec.clients(), run.operations), (1, None));
+        assert_eq!(run.spec.until(), Until::Elapsed(FOREVER));
+        assert!(run.spec.errors.continue_on_error && run.spec.rate.is_none());
+        let go = plan(Tool::GoYcsb, "run", "recordcount=10 pg.password=a/b");
+        assert_eq!(go.spec.clients(), 200);
+        assert_eq!(go.key_range, (0, 9));
+        assert_eq!(
+            go.spec.target.urls[0].secret(),
+            "postgresql://root:a%2Fb@127.0.0.1:5432/d?sslmode=disable"
+        );
+    }
+
+    #[test]
+    fn operations_are_dealt_to_threads_without_a_rest() {
+        let pairs = "operationcount=10 threadcount=4 target=500 maxexecutiontime=7";
+        let run = plan(Tool::Ycsb, "run", pairs);
+        let compatible = &run.spec.compatible;
+        assert_eq!(
+            (
+                compatible.transactions_per_client_max,
+                compatible.one_more_transaction
+            ),
+            (Some(2), Some(2))
+        );
+        assert_eq!(run.spec.until(), Until::Elapsed(Duration::from_secs(7)));
+        assert_eq!(run.spec.rate, Some(500.0));
+        let run = plan(Tool::Ycsb, "run", "operationcount=3 threadcount=4");
+        assert_eq!((run.spec.clients(), run.spec.transactions), (3, Some(1)));
+    }
+
+    #[test]
+    fn a_load_inserts_from_its_first_key_on() {
+        let load = plan(
+            Tool::Ycsb,
+            "load",
+            "recordcount=100 insertstart=40 insertcount=20 insertorder=ordered zeropadding=4 \
+             core_workload_insertion_retry_limit=2 readproportion=1",
+        );
+        assert_eq!(
+            load.spec.params.join(" "),
+            "insertorder=ordered zeropadding=4 readproportion=0 updateproportion=0 \
+             insertproportion=1 inserted=0 insertcount=20 insertstart=40"
+        );
+        assert_eq!(load.first_key().unwrap(), "user0040");
+        assert_eq!((load.operations, load.spec.retry.tries()), (Some(20), 3));
+        assert!(!load.spec.errors.continue_on_error);
+        let first = |tool| plan(tool, "load", "recordcount=500 insertstart=1").first_key();
+        assert_eq!(first(Tool::Ycsb).unwrap(), "user8517097267634966620");
+        assert_eq!(first(Tool::GoYcsb).unwrap(), "user6284782960179005422");
+    }
+
+    #[test]
+    fn a_run_asks_for_the_part_that_is_named() {
+        let pairs = "recordcount=100 insertstart=40 insertcount=20 operationcount=50 \
+                     insertproportion=0.1 requestdistribution=zipfian fieldlength=9";
+        let run = plan(Tool::GoYcsb, "run", &format!("{pairs} threadcount=1"));
+        let params = run.spec.params.join(" ");
+        assert!(
+            params.ends_with(
+                "requestdistribution=zipfian operationcount=50 requeststart=40 requestcount=20"
+            ),
+            "{params}"
+        );
+        assert!(!params.contains("fieldlength"), "{params}");
+        assert_eq!(run.key_range, (40, 70));
+        let latest = plan(
+            Tool::Ycsb,
+            "run",
+            "recordcount=100 requestdistribution=latest",
+        );
+        let params = latest.spec.params.join(" ");
+        assert!(!params.contains("requestcount"), "{params}");
+    }
+}

@@ -1,0 +1,195 @@
+//! A load or a run: a trial of the pack, printed as the tool prints it.
+
+use std::fs::File;
+use std::io::Write;
+
+use pgdyno_model::{Exit, Failure, Observer, Outcome};
+use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
+use pgdyno_run::header;
+use pgdyno_run::prepare::{Prepared, check, prepare};
+use pgdyno_run::trial::Trial;
+
+use super::command::{Command, Phase};
+use super::operations::{self, Kind, Operations};
+use super::plan::Plan;
+use super::{Refusal, Tool, go, java, tables};
+
+/// Does it; gives the exit code.
+///
+/// # Errors
+/// What stands in the way.
+pub fn open(command: &Command) -> Result<u8, Refusal> {
+    let plan = Plan::of(command)?;
+    for warning in &plan.warnings {
+        remark!("pgdyno: warning: {warning}");
+    }
+    let export = match &plan.export {
+        Some(path) => Some(File::create(path).map_err(|e| {
+            Refusal::impossible(format!(
+                "exportfile: could not create {}: {e}",
+                path.display()
+            ))
+        })?),
+        None => None,
+    };
+    check(&plan.spec).map_err(in_these_words)?;
+    let mut printer = Printer::of(command, &plan)?;
+    let keep = Keep::open(plan.store.as_ref().map(Option::as_deref))?;
+    let interrupts = pgdyno_run::interrupts()?;
+    let interrupted_before = interrupts.count();
+    if command.tool == Tool::Ycsb {
+        java::say_what_comes(command);
+    }
+    tables::ready(&plan, command.phase)?;
+    let trial = Trial {
+        spec: plan.spec.clone().resolved(),
+        observe: pgdyno_observe::ObserveOptions::default(),
+    };
+    let prepared =
+        prepare(&trial.spec, &mut Loading::quiet(), interrupts).map_err(in_these_words)?;
+    if command.phase == Phase::Run {
+        rows_must_be_there(&plan, &prepared)?;
+    }
+    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    write_answer(format_args!("{}", printer.head(command, &plan)))?;
+    let scripts = prepared.scripts.iter();
+    let kinds = scripts.map(|script| Kind::of_script(&script.program.script().name));
+    let observer = printer.observer(kinds.collect());
+    let since = (interrupts, interrupted_before);
+    let ran = Ran::run(trial, &prepared, keep, observer, since)?;
+    let text = printer.tail(&ran.outcome);
+    match export {
+        Some(mut file) => file.write_all(text.as_bytes()).map_err(|e| {
+            Refusal::impossible(format!("Could not export measurements, error: {e}"))
+        })?,
+        None => write_answer(format_args!("{text}"))?,
+    }
+    for line in remarks(&ran.outcome, &operations::of(&ran.outcome.recording)) {
+        remark!("pgdyno: {line}");
+    }
+    ran.say_where();
+    let is_sound = ran.outcome.recording.broken_invariant.is_none();
+    Ok(match ran.exit(interrupts)? {
+        // What failed is counted; a thread that ends early takes nothing from the others' figures.
+        Exit::Failed if is_sound => match command.phase {
+            Phase::Load => Exit::Failed.code(),
+            Phase::Run => Exit::Ok.code(),
+        },
+        exit => exit.code(),
+    })
+}
+
+/// What a tool prints before, during and after a run.
+enum Printer {
+    Java(java::Output, java::Status),
+    Go(go::Ticks),
+}
+
+impl Printer {
+    fn of(command: &Command, plan: &Plan) -> Result<Self, Refusal> {
+        Ok(match command.tool {
+            Tool::Ycsb => {
+                let output = java::Output::of(command, plan)?;
+                Self::Java(output, java::Status::new(command, plan)?)
+            }
+            Tool::GoYcsb => Self::Go(go::Ticks::new(command)?),
+        })
+    }
+
+    fn head(&self, command: &Command, plan: &Plan) -> String {
+        match self {
+            Self::Java(output, _) => output.head().to_owned(),
+            Self::Go(_) => go::head(command, plan),
+        }
+    }
+
+    /// What watches the run, whose scripts are of these kinds.
+    fn observer(&mut self, kinds: Vec<Option<Kind>>) -> &mut dyn Observer<Outcome> {
+        match self {
+            Self::Java(_, status) => {
+                status.kinds = kinds;
+                status
+            }
+            Self::Go(ticks) => {
+                ticks.kinds = kinds;
+                ticks
+            }
+        }
+    }
+
+    fn tail(&mut self, outcome: &Outcome) -> String {
+        match self {
+            Self::Java(output, status) => {
+                status.finish();
+                output.tail(outcome)
+            }
+            Self::Go(ticks) => ticks.tail(outcome),
+        }
+    }
+}
+
+/// A failure without hints that name options of other commands.
+fn in_these_words(mut failure: Failure) -> Failure {
+    let hints = failure.hints.len();
+    failure.hints.retain(|hint| !hint.contains("--param"));
+    match failure.hints.len() == hints {
+        true => failure,
+        false => failure.hint(
+            "give the properties that it was loaded with; or DROP TABLE usertable, and load it again",
+        ),
+    }
+}
+
+/// All rows that are to be asked for.
+fn rows_must_be_there(plan: &Plan, prepared: &Prepared) -> Result<(), Refusal> {
+    let number = |name: &str| {
+        let value = prepared.variables.get(name);
+        value
+            .and_then(|value| value.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    let start = number("recordstart");
+    let there = number("recordcount") + number("inserted");
+    let wanted = plan.keys.count.map(|count| plan.keys.start + count);
+    let failure = match wanted {
+        _ if there == 0 => Failure::new("usertable has no rows"),
+        Some(end) if end > start + there => Failure::new(format!(
+            "usertable has the keys number {start} to {}, and recordcount asks for those up to {}",
+            start + there - 1,
+            end - 1
+        )),
+        _ => return Ok(()),
+    };
+    Err(failure
+        .hint("load them: the same command with load instead of run")
+        .into())
+}
+
+/// What the tools' tables have no line for.
+fn remarks(outcome: &Outcome, operations: &Operations) -> Vec<String> {
+    let mut lines = Vec::new();
+    let failed: u64 = operations
+        .values()
+        .map(|operation| operation.failed())
+        .sum();
+    if failed > 0 {
+        lines.push(format!(
+            "{failed} operations failed; they are not part of throughput and latency"
+        ));
+    }
+    let recording = &outcome.recording;
+    for reason in recording.reasons.iter().take(5) {
+        lines.push(format!("{} times: {}", reason.tries(), reason.message));
+    }
+    if recording.clients.aborted > 0 {
+        let clients = &recording.clients;
+        lines.push(format!(
+            "{} of {} threads ended before their time",
+            clients.aborted, clients.total
+        ));
+    }
+    lines.extend(recording.broken_invariant.clone());
+    let notes = outcome.notes.iter();
+    lines.extend(notes.map(|note| format!("note [{}]: {}", note.code, note.sentence)));
+    lines
+}

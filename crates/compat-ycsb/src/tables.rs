@@ -1,0 +1,91 @@
+//! The table: there, or made empty for a load. Nothing that is there is dropped.
+
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open;
+use pgdyno_database::{admin, trouble};
+use pgdyno_model::Failure;
+use pgdyno_output::{Loading, remark};
+use pgdyno_session::{Session, quote_literal};
+use pgdyno_workload::loader::{self, Watch};
+use pgdyno_workload::pack::Pack;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::{mark, resolve, state};
+
+use super::Refusal;
+use super::command::Phase;
+use super::plan::Plan;
+
+/// Sees to it that the table is there for this phase.
+///
+/// # Errors
+/// There is none to run on, it has rows where a load begins, or the server does not answer.
+pub fn ready(plan: &Plan, phase: Phase) -> Result<(), Refusal> {
+    let pack = resolve::pack("ycsb").map_err(|e| Failure::new(e.to_string()))?;
+    let target = open::existing(&plan.spec.target)?;
+    let target = target.ok_or_else(|| Failure::new("nothing names a server"))?;
+    let mut session = target.connect()?;
+    let ask = |e| trouble::server(&e, "could not look for usertable");
+    let product = Product::ask(&mut session).map_err(ask)?;
+    let values = Params::default().or_defaults(&pack);
+    let found = state::find(&mut session, product.dialect, &pack, &values)?;
+    let loading = |table: &state::Found| {
+        let mark = table.mark.as_ref();
+        mark.is_some_and(|mark| mark.state == mark::State::Loading)
+    };
+    if found.iter().any(loading) {
+        let failure = Failure::new("usertable is half loaded: pgdyno load ycsb was interrupted");
+        return Err(failure
+            .hint("pgdyno load ycsb, with its parameters, goes on")
+            .into());
+    }
+    match phase {
+        Phase::Run if found.is_empty() => {
+            let failure = Failure::new("relation \"usertable\" does not exist");
+            Err(failure
+                .hint("load it: the same command with load instead of run")
+                .into())
+        }
+        Phase::Run => Ok(()),
+        Phase::Load if found.is_empty() => create(plan, &pack, &mut session),
+        Phase::Load => has_room(plan, &mut session),
+    }
+}
+
+/// YCSB needs a table that its user has made; here it is made.
+fn create(plan: &Plan, pack: &Pack, session: &mut Session) -> Result<(), Refusal> {
+    let mut params = plan.table.clone();
+    params.push("recordcount=0".to_owned());
+    let params = Params::parse(pack, None, &params).map_err(Refusal::usage)?;
+    let mut progress = Loading::quiet();
+    let mut watch = Watch {
+        endpoints: &[],
+        progress: &mut progress,
+        interrupts: None,
+    };
+    loader::ensure_loaded(session, pack, &params, &mut watch)?;
+    remark!("pgdyno: created usertable");
+    Ok(())
+}
+
+/// The first key of a load must not be there: each insert would fail.
+fn has_room(plan: &Plan, session: &mut Session) -> Result<(), Refusal> {
+    let ask = |e| trouble::server(&e, "could not look for rows of usertable");
+    let Some(key) = plan.first_key() else {
+        return Ok(());
+    };
+    let query = format!(
+        "SELECT 1 FROM usertable WHERE ycsb_key = {}",
+        quote_literal(&key)
+    );
+    if admin::value(session, &query).map_err(ask)?.is_none() {
+        return Ok(());
+    }
+    let start = plan.keys.start;
+    let failure = Failure::new(format!(
+        "usertable has key number {start} ({key}) already, and a load from there on would fail"
+    ));
+    let more = "load more rows: -p insertstart=N, N the rows there are";
+    Err(failure
+        .hint(format!("empty it (TRUNCATE usertable), or {more}"))
+        .into())
+}

@@ -1,0 +1,702 @@
+//! `pgdyno ycsb` and `pgdyno go-ycsb` on a real PostgreSQL, beside recordings of YCSB 0.18 (JDBC
+//! binding, pgJDBC 42.7.4) and go-ycsb (2024) on the same workloads.
+
+mod shape;
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::support::{Database, Ran, pgdyno, ran};
+use shape::{go_properties_left_out, only_of_java_left_out, shape};
+
+/// The keys of 1000 rows that YCSB loaded, in their order, as one MD5.
+const JAVA_KEYS: &str = "1000|09f175d5e132de73f062aff8f8e7da96|100|100";
+/// The same of go-ycsb.
+const GO_KEYS: &str = "1000|56dd5eb29328c4f1d0452d31f4c6b5f3|100|100";
+/// How they are asked for, with the lengths of fields.
+const KEYS: &str = "SELECT count(*), md5(string_agg(ycsb_key, ',' ORDER BY ycsb_key COLLATE \"C\")), \
+                    min(length(field9)), max(length(field0)) FROM usertable";
+/// The table that YCSB's manual tells to make.
+const BY_HAND: &str = "CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, \
+    FIELD1 TEXT, FIELD2 TEXT, FIELD3 TEXT, FIELD4 TEXT, FIELD5 TEXT, FIELD6 TEXT, FIELD7 TEXT, \
+    FIELD8 TEXT, FIELD9 TEXT)";
+
+/// A database, and workload files as the tools ship them.
+struct Place {
+    db: Database,
+    folder: TempDir,
+    socket: String,
+    port: String,
+    user: String,
+    name: &'static str,
+}
+
+impl Place {
+    fn new(name: &'static str) -> Self {
+        let db = Database::new(name);
+        let (head, query) = db.url.split_once('?').unwrap();
+        let of = |key: &str| {
+            let mut pairs = query.split('&');
+            let value = pairs.find_map(|pair| pair.strip_prefix(&format!("{key}=")));
+            value.unwrap_or_default().to_owned()
+        };
+        let user = head.split("//").nth(1).unwrap().split('@').next().unwrap();
+        let (socket, port) = (of("host").replace('/', "%2F"), of("port"));
+        let (user, folder) = (user.to_owned(), tempfile::tempdir().unwrap());
+        let place = Self {
+            db,
+            folder,
+            socket,
+            port,
+            user,
+            name,
+        };
+        for (letter, shares, distribution) in [
+            ("a", "readproportion=0.5\nupdateproportion=0.5", "zipfian"),
+            ("c", "readproportion=1\nupdateproportion=0", "zipfian"),
+            (
+                "d",
+                "readproportion=0.95\nupdateproportion=0\ninsertproportion=0.05",
+                "latest",
+            ),
+            (
+                "e",
+                "readproportion=0\nupdateproportion=0\nscanproportion=0.95\ninsertproportion=0.05\n\
+                 maxscanlength=100\nscanlengthdistribution=uniform",
+                "zipfian",
+            ),
+            (
+                "f",
+                "readproportion=0.5\nupdateproportion=0\nreadmodifywriteproportion=0.5",
+                "zipfian",
+            ),
+        ] {
+            let text = format!(
+                "# Workload {letter}\nrecordcount=1000\noperationcount=1000\n\
+                 workload=site.ycsb.workloads.CoreWorkload\n\nreadallfields=true\n{shares}\n\
+                 requestdistribution={distribution}\n"
+            );
+            fs::write(place.workload(letter), text).unwrap();
+        }
+        place
+    }
+
+    fn workload(&self, letter: &str) -> PathBuf {
+        self.folder.path().join(format!("workload{letter}"))
+    }
+
+    /// `pgdyno ycsb VERB jdbc -P workloadLETTER ARGS` there.
+    fn ycsb(&self, verb: &str, letter: &str, args: &[&str]) -> Ran {
+        let mut command = pgdyno(&["ycsb", verb, "jdbc", "-P"]);
+        ran(command
+            .arg(self.workload(letter))
+            .args(self.jdbc())
+            .args(args))
+    }
+
+    fn jdbc(&self) -> Vec<String> {
+        let Self {
+            socket,
+            port,
+            user,
+            name,
+            ..
+        } = self;
+        let url = format!("db.url=jdbc:postgresql://{socket}:{port}/{name}");
+        let pairs = [
+            "db.driver=org.postgresql.Driver".to_owned(),
+            url,
+            format!("db.user={user}"),
+        ];
+        pairs
+            .into_iter()
+            .flat_map(|pair| ["-p".to_owned(), pair])
+            .collect()
+    }
+
+    /// `pgdyno go-ycsb VERB pg -P workloadLETTER ARGS` there.
+    fn go(&self, verb: &str, letter: &str, args: &[&str]) -> Ran {
+        let Self {
+            socket,
+            port,
+            user,
+            name,
+            ..
+        } = self;
+        let mut command = pgdyno(&["go-ycsb", verb, "pg", "-P"]);
+        command.arg(self.workload(letter));
+        let socket = socket.replace("%2F", "/");
+        for pair in [
+            format!("pg.host={socket}"),
+            format!("pg.port={port}"),
+            format!("pg.user={user}"),
+            format!("pg.db={name}"),
+        ] {
+            command.args(["-p", &pair]);
+        }
+        ran(command.args(args))
+    }
+}
+
+/// Operations of a line `[NAME], Operations, N`.
+fn count(ran: &Ran, name: &str) -> u64 {
+    let before = format!("[{name}], Operations, ");
+    let line = ran
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix(&before));
+    line.unwrap_or_else(|| panic!("no {before}: {ran:#?}"))
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn results_have_the_lines_of_ycsbs_recordings() {
+    let place = Place::new("ycsb_lines");
+    let load = place
+        .ycsb("load", "a", &["-threads", "3", "-s"])
+        .expect(0, &["pgdyno: created usertable"]);
+    let recorded = only_of_java_left_out(include_str!("recorded/ycsb-load.out"));
+    assert_eq!(
+        shape(&load.stdout.replace(&place.name_of_url(), "URL")),
+        shape(&recorded)
+    );
+    assert_eq!(place.db.value(KEYS), JAVA_KEYS);
+
+    // Three threads do not divide a thousand operations.
+    let run = place.ycsb("run", "f", &["-threads", "2", "-p", "operationcount=999"]);
+    let run = run.expect(0, &[]);
+    let recorded = only_of_java_left_out(include_str!("recorded/ycsb-run-f.out"));
+    assert_eq!(
+        shape(&run.stdout.replace(&place.name_of_url(), "URL")),
+        shape(&recorded)
+    );
+    let (reads, both) = (count(&run, "READ"), count(&run, "READ-MODIFY-WRITE"));
+    assert_eq!((reads, count(&run, "UPDATE")), (999, both));
+    assert!((350..650).contains(&both), "{both}");
+}
+
+impl Place {
+    /// What stands for the URL in the recordings.
+    fn name_of_url(&self) -> String {
+        let Self {
+            socket, port, name, ..
+        } = self;
+        format!("jdbc:postgresql://{socket}:{port}/{name}")
+    }
+}
+
+#[test]
+fn status_lines_have_the_form_of_ycsbs_recordings() {
+    let place = Place::new("ycsb_status");
+    place.ycsb("load", "a", &[]).expect(0, &[]);
+    let run = place.ycsb(
+        "run",
+        "a",
+        &[
+            "-threads",
+            "2",
+            "-target",
+            "200",
+            "-s",
+            "-p",
+            "status.interval=1",
+            "-p",
+            "maxexecutiontime=3",
+            "-p",
+            "operationcount=1000000",
+            "-p",
+            "measurement.interval=both",
+        ],
+    );
+    let run = run.expect(0, &["Maximum execution time specified as: 3 secs"]);
+    let recorded = only_of_java_left_out(include_str!("recorded/ycsb-both.out"));
+    assert_eq!(
+        shape(&run.stdout.replace(&place.name_of_url(), "URL")),
+        shape(&recorded)
+    );
+    let recorded = include_str!("recorded/ycsb-status.err");
+    // Dates, counts and words: the first line, one a second, the last one.
+    let lines = |text: &str| {
+        let lines = text
+            .lines()
+            .filter(|line| line.contains(" sec: ") || line.contains("aximum"));
+        let shapes = lines.map(|line| shape(&without_cleanup(line)));
+        let shapes = shapes.map(|line| line.replace("minutes", "minute").replace("hours", "hour"));
+        let mut shapes: Vec<String> = shapes.collect();
+        shapes.dedup();
+        shapes
+    };
+    assert_eq!(lines(&run.stderr), lines(recorded));
+    let operations = count(&run, "READ") + count(&run, "UPDATE");
+    assert!((400..800).contains(&operations), "{operations}");
+    assert_eq!(count(&run, "Intended-READ"), count(&run, "READ"));
+}
+
+/// A status line without the closing of connections, which pgdyno does not time.
+fn without_cleanup(line: &str) -> String {
+    let parts = line.split_inclusive("] ");
+    parts.filter(|part| !part.contains("CLEANUP")).collect()
+}
+
+#[test]
+fn go_ycsbs_summaries_have_the_form_of_its_recordings() {
+    let place = Place::new("ycsb_go");
+    let load = place.go("load", "a", &["--threads", "3"]).expect(0, &[]);
+    let recorded = include_str!("recorded/go-load.out");
+    let ours = |ran: &Ran| shape(&go_properties_left_out(&ran.stdout));
+    let theirs = |text: &str| shape(&go_properties_left_out(text));
+    assert_eq!(ours(&load).replace("zipfian", "uniform"), theirs(recorded));
+    assert_eq!(place.db.value(KEYS), GO_KEYS);
+    assert!(
+        load.stdout.contains("\n\"threadcount\"=\"3\"\n"),
+        "{load:#?}"
+    );
+
+    let uniform = ["-p", "requestdistribution=uniform"];
+    let run = place
+        .go("run", "f", &[&["--threads=2"], &uniform[..]].concat())
+        .expect(0, &[]);
+    assert_eq!(ours(&run), theirs(include_str!("recorded/go-run-f.out")));
+    assert!(run.stdout.contains(", Count: 1000, "), "{run:#?}");
+
+    let args = [
+        &[
+            "--threads",
+            "2",
+            "--target",
+            "200",
+            "--interval",
+            "1",
+            "-p",
+            "operationcount=600",
+        ][..],
+        &["-p", "outputstyle=table"][..],
+        &uniform[..],
+    ];
+    let run = place.go("run", "a", &args.concat()).expect(0, &[]);
+    let frame = |text: &str| {
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with("| ") || line.contains("finished"));
+        let first = rows.map(|line| line.split('|').nth(1).unwrap_or(line).to_owned());
+        let mut first: Vec<String> = first.map(|cell| shape(&cell)).collect();
+        first.dedup();
+        // Those of the last table, with the line before it.
+        first.split_off(first.len() - 5)
+    };
+    assert_eq!(
+        frame(&run.stdout),
+        frame(include_str!("recorded/go-table.out"))
+    );
+    let json = place.go(
+        "run",
+        "c",
+        &[
+            "--threads",
+            "1",
+            "-p",
+            "operationcount=5",
+            "-p",
+            "outputstyle=json",
+        ],
+    );
+    let json = json.expect(0, &[]);
+    let rows: serde_json::Value =
+        serde_json::from_str(json.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&rows[0]["Operation"], &rows[1]["Count"]),
+        (&"READ".into(), &"5".into())
+    );
+}
+
+#[test]
+fn all_mixes_run_on_a_table_made_by_hand() {
+    let place = Place::new("ycsb_by_hand");
+    place.db.sql(BY_HAND);
+    place.ycsb("load", "a", &["-threads", "4"]).expect(0, &[]);
+    assert_eq!(place.db.value(KEYS), JAVA_KEYS);
+    assert_eq!(
+        place
+            .db
+            .value("SELECT obj_description('usertable'::regclass)"),
+        "NULL"
+    );
+    let mut inserted = 0;
+    for letter in ["a", "c", "d", "e", "f"] {
+        let run = place.ycsb("run", letter, &["-threads", "3"]).expect(0, &[]);
+        let all = ["READ", "UPDATE", "INSERT", "SCAN"].into_iter();
+        let done: u64 = all
+            .filter(|name| run.stdout.contains(&format!("[{name}], Op")))
+            .map(|name| count(&run, name))
+            .sum();
+        let doubled = if letter == "f" {
+            count(&run, "UPDATE")
+        } else {
+            0
+        };
+        assert_eq!(done - doubled, 1000, "{letter}: {run:#?}");
+        assert!(!run.stdout.contains("FAILED"), "{letter}: {run:#?}");
+        if ["d", "e"].contains(&letter) {
+            inserted += count(&run, "INSERT");
+        }
+    }
+    assert_eq!(
+        place.db.value("SELECT count(*) FROM usertable"),
+        (1000 + inserted).to_string()
+    );
+    for distribution in ["uniform", "hotspot", "exponential", "sequential"] {
+        let distribution = format!("requestdistribution={distribution}");
+        let run = place
+            .ycsb("run", "c", &["-p", &distribution])
+            .expect(0, &[]);
+        assert_eq!(count(&run, "READ"), 1000);
+    }
+    // Keys of the other tool are not those of this table.
+    let run = place.go("run", "c", &["--threads", "1"]);
+    let run = run.expect(
+        1,
+        &[
+            "loaded with keyformat = java, not go-ycsb",
+            "DROP TABLE usertable",
+        ],
+    );
+    assert!(!run.stderr.contains("--param"), "{run:#?}");
+}
+
+#[test]
+fn parts_are_loaded_and_asked_for_by_their_numbers() {
+    let place = Place::new("ycsb_parts");
+    let part = |verb: &str, letter: &str, start: u64, count: u64, more: &[&str]| {
+        let (start, count) = (
+            format!("insertstart={start}"),
+            format!("insertcount={count}"),
+        );
+        place.ycsb(
+            verb,
+            letter,
+            &[&["-p", &start, "-p", &count], more].concat(),
+        )
+    };
+    // The second part first, as another generator may do.
+    part("load", "a", 600, 400, &[]).expect(0, &[]);
+    part("load", "a", 0, 600, &["-threads", "7"]).expect(0, &[]);
+    assert_eq!(place.db.value(KEYS), JAVA_KEYS);
+    part("load", "a", 600, 400, &[]).expect(
+        1,
+        &["usertable has key number 600 (user", "TRUNCATE usertable"],
+    );
+    // Rows 900 to 999 are gone, and only others are asked for.
+    place
+        .ycsb("run", "c", &["-p", "requestdistribution=sequential"])
+        .expect(0, &[]);
+    place.db.sql(
+        "CREATE TABLE gone AS SELECT ycsb_key FROM usertable; DELETE FROM usertable WHERE ycsb_key \
+         NOT IN ('user6284781860667377211', 'user8517097267634966620')",
+    );
+    for distribution in ["sequential", "uniform", "hotspot"] {
+        let distribution = format!("requestdistribution={distribution}");
+        let run = part("run", "c", 0, 2, &["-p", &distribution]).expect(0, &[]);
+        assert_eq!(count(&run, "READ"), 1000, "{distribution}");
+    }
+    place.ycsb("run", "c", &[]).expect(
+        1,
+        &["usertable has the keys number 0 to 1, and recordcount asks for those up to 999"],
+    );
+    place.db.sql("TRUNCATE usertable");
+    place
+        .ycsb("run", "c", &[])
+        .expect(1, &["usertable has no rows"]);
+}
+
+#[test]
+fn what_fails_is_counted_by_ycsbs_statuses_and_never_as_fast() {
+    let place = Place::new("ycsb_failing");
+    place.ycsb("load", "a", &[]).expect(0, &[]);
+    // The last key stays, so that all rows seem to be there.
+    place.db.sql(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN RAISE EXCEPTION 'read only'; END$$; \
+         CREATE TRIGGER refuse BEFORE UPDATE ON usertable FOR EACH STATEMENT EXECUTE FUNCTION refuse()",
+    );
+    let run = place.ycsb("run", "a", &["-threads", "2"]).expect(
+        0,
+        &[
+            "Return=ERROR, ",
+            "[UPDATE-FAILED], Operations, ",
+            "times: ",
+            "read only",
+        ],
+    );
+    assert_eq!(count(&run, "UPDATE"), 0);
+    let reads = count(&run, "READ");
+    assert_eq!(count(&run, "UPDATE-FAILED"), 1000 - reads);
+    place.db.sql("DROP TRIGGER refuse ON usertable");
+    // A hole that the count of rows does not show.
+    place
+        .db
+        .sql("DELETE FROM usertable WHERE ycsb_key = 'user8517097267634966620'");
+    let args = ["-p", "requestdistribution=sequential"];
+    let run = place.ycsb("run", "a", &args).expect(0, &[]);
+    let missing = [
+        "[READ], Return=NOT_FOUND, 1\n",
+        "[UPDATE], Return=UNEXPECTED_STATE, 1\n",
+    ];
+    assert!(
+        missing.iter().any(|line| run.stdout.contains(line)),
+        "{run:#?}"
+    );
+    assert_eq!(count(&run, "READ") + count(&run, "UPDATE"), 999);
+
+    // A load whose inserts fail ends its threads, unless they are to go on.
+    place.db.sql(
+        "TRUNCATE usertable; CREATE TRIGGER refuse BEFORE INSERT ON usertable FOR EACH STATEMENT \
+         EXECUTE FUNCTION refuse()",
+    );
+    let load = place.ycsb("load", "a", &["-threads", "2"]).expect(
+        1,
+        &[
+            "[INSERT], Return=ERROR, 2\n",
+            "2 of 2 threads ended before their time",
+        ],
+    );
+    assert_eq!(count(&load, "INSERT"), 0);
+    let on = "core_workload_insertion_keep_going_on_error=true";
+    place
+        .ycsb("load", "a", &["-p", on])
+        .expect(0, &["[INSERT], Return=ERROR, 1000\n"]);
+}
+
+#[test]
+fn called_by_their_names_they_are_the_same() {
+    let place = Place::new("ycsb_named");
+    for (name, args, said) in [
+        (
+            "/usr/bin/ycsb",
+            &["load", "jdbc"][..],
+            "Missing property: workload",
+        ),
+        ("ycsb.sh", &["--help"], "ycsb.sh run jdbc [options]"),
+        ("/opt/go-ycsb", &["--help"], "go-ycsb load pg [flags]"),
+        ("go-ycsb", &["frob"], "frob: no such command"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pgdyno"));
+        let run = ran(command.arg0(name).args(args).stdin(Stdio::null()));
+        assert!(
+            run.stdout.contains(said) || run.stderr.contains(said),
+            "{name}: {run:#?}"
+        );
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pgdyno"));
+    command
+        .arg0("ycsb")
+        .args(["load", "jdbc", "-P"])
+        .arg(place.workload("a"));
+    ran(command.args(place.jdbc())).expect(0, &["[INSERT], Return=OK, 1000\n"]);
+    pgdyno_help("ycsb", "-p NAME=VALUE");
+    pgdyno_help("go-ycsb", "--interval N");
+    ran(&mut pgdyno(&["-q", "ycsb", "run", "jdbc"])).expect(2, &["come first"]);
+}
+
+fn pgdyno_help(verb: &str, said: &str) {
+    ran(&mut pgdyno(&[verb, "--help"])).expect(0, &[said, "255  counts that cannot be"]);
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
+    let place = Place::new("ycsb_refused");
+    let refused = |code: i32, pair: &str, said: &str| {
+        place.ycsb("run", "a", &["-p", pair]).expect(code, &[said]);
+        place.ycsb("load", "a", &["-p", pair]).expect(code, &[said]);
+    };
+    for (pair, said) in [
+        ("table=mine", "table=mine cannot be had"),
+        (
+            "workload=x.Y",
+            "workload=x.Y: pgdyno has the core workload only",
+        ),
+        ("db=x.Mongo", "db=x.Mongo: pgdyno has the binding jdbc only"),
+        (
+            "exporter=x.JSON",
+            "exporter=x.JSON: pgdyno has the text exporter only",
+        ),
+        (
+            "jdbc.autocommit=false",
+            "jdbc.autocommit=false cannot be had",
+        ),
+        ("jdbc.batchupdateapi=true", "batches cannot be had"),
+        (
+            "fieldlengthdistribution=x",
+            "Unknown field length distribution \"x\"",
+        ),
+        (
+            "requestdistribution=x",
+            "Unknown request distribution \"x\"",
+        ),
+        (
+            "scanlengthdistribution=x",
+            "\"x\" not allowed for scan length",
+        ),
+        ("threadcount=0", "there must be at least one thread"),
+        ("threadcount=x", "threadcount=x: it must be a whole number"),
+        ("measurement.interval=x", "unknown measurement.interval=x"),
+        ("measurementtype=x", "unknown measurementtype=x"),
+        (
+            "db.url=jdbc:mysql://h/d",
+            "it is no URL of PostgreSQL's JDBC driver",
+        ),
+    ] {
+        refused(2, pair, said);
+    }
+    refused(
+        255,
+        "insertcount=1001",
+        "Invalid combination of insertstart",
+    );
+    refused(
+        255,
+        "exportfile=/none/x",
+        "exportfile: could not create /none/x",
+    );
+    let lengths = [
+        "-p",
+        "dataintegrity=true",
+        "-p",
+        "fieldlengthdistribution=uniform",
+    ];
+    place
+        .ycsb("load", "a", &lengths)
+        .expect(255, &["Must have constant field size"]);
+    place
+        .ycsb("load", "a", &["-p", "recordcount=0"])
+        .expect(2, &["how many rows to load"]);
+    place
+        .ycsb("run", "a", &[])
+        .expect(1, &["relation \"usertable\" does not exist"]);
+    place.go("run", "a", &[]).expect(1, &["does not exist"]);
+    let few = ["-p", "operationcount=10"];
+    place
+        .go("run", "a", &few)
+        .expect(255, &["10 should be bigger than threadCount: 200"]);
+    let pairs = [
+        ("outputstyle=x", "unsupported outputstyle: x"),
+        ("measurementtype=raw", "measurementtype=raw cannot be had"),
+        ("dropdata=true", "dropdata=true cannot be had"),
+        ("batch.size=10", "batches cannot be had"),
+        (
+            "insertcount=1001",
+            "record count 1000 must be bigger than insert start 0 + count 1001",
+        ),
+    ];
+    for (pair, said) in pairs {
+        place.go("run", "a", &["-p", pair]).expect(2, &[said]);
+    }
+    assert_eq!(
+        place
+            .db
+            .value("SELECT count(*) FROM pg_tables WHERE tablename = 'usertable'"),
+        "0"
+    );
+    let url = [
+        "-p",
+        "db.url=jdbc:postgresql://127.0.0.1:1/x?password=secret",
+    ];
+    let run = place.ycsb("load", "a", &url).expect(3, &["127.0.0.1"]);
+    assert!(!run.stderr.contains("secret"), "{run:#?}");
+}
+
+#[test]
+fn other_properties_have_their_effect_or_a_warning() {
+    let place = Place::new("ycsb_properties");
+    let loaded = [
+        "-p",
+        "fieldcount=3",
+        "-p",
+        "fieldlength=20",
+        "-p",
+        "zeropadding=5",
+        "-p",
+        "insertorder=ordered",
+        "-p",
+        "dataintegrity=true",
+        "-p",
+        "recordcuont=1",
+        "-p",
+        "core_workload_insertion_retry_limit=2",
+        "-threads",
+        "2000",
+    ];
+    let args = [&loaded[..], &["-p", "recordcount=20"]].concat();
+    place.ycsb("load", "a", &args).expect(
+        0,
+        &[
+            "recordcuont is no property that pgdyno knows; did you mean recordcount?",
+            "core_workload_insertion_retry_limit: only errors that the server says",
+            "Warning: the threadcount is bigger than recordcount",
+            "Data integrity is enabled.",
+            "[INSERT], Return=OK, 20\n",
+        ],
+    );
+    let row = "SELECT ycsb_key, field0, length(field2) FROM usertable WHERE ycsb_key = 'user00001'";
+    assert_eq!(place.db.value(row), "user00001|user00001:field0:-74|20");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (export, store) = (path("out.txt"), path("notebook.sqlite"));
+    let (export_pair, store_pair) = (
+        format!("exportfile={export}"),
+        format!("pgdyno.store={store}"),
+    );
+    let more = [
+        "-p",
+        "recordcount=20",
+        "-p",
+        &export_pair,
+        "-p",
+        &store_pair,
+        "-p",
+        "hdrhistogram.percentiles=50,99.9",
+        "-p",
+        "measurementtype=histogram",
+        "-p",
+        "measurement.trackjvm=true",
+        "-p",
+        "readallfields=false",
+        "-p",
+        "writeallfields=true",
+        "-p",
+        "insertorder=ordered",
+        "-p",
+        "zeropadding=5",
+    ];
+    let run = place.ycsb("run", "a", &more).expect(
+        0,
+        &[
+            "measurementtype=histogram: printed as hdrhistogram is",
+            "measurement.trackjvm does nothing here",
+            "kept as trial 1",
+        ],
+    );
+    assert!(!run.stdout.contains("OVERALL"), "{run:#?}");
+    let text = fs::read_to_string(Path::new(&export)).unwrap();
+    assert!(text.starts_with("[OVERALL], RunTime(ms), "), "{text}");
+    assert!(
+        text.contains("[READ], 99.9PercentileLatency(us), "),
+        "{text}"
+    );
+    let intended = [
+        "-p",
+        "recordcount=20",
+        "-p",
+        "measurement.interval=intended",
+    ];
+    let order = ["-p", "insertorder=ordered", "-p", "zeropadding=5"];
+    let run = place
+        .ycsb("run", "a", &[&intended[..], &order].concat())
+        .expect(0, &[]);
+    assert!(!run.stdout.contains("Intended-"), "{run:#?}");
+    assert_eq!(count(&run, "READ") + count(&run, "UPDATE"), 1000);
+}
