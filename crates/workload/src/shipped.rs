@@ -93,7 +93,7 @@ mod tests {
     fn slob_has_a_form_for_each_product() {
         let pack = find("slob").unwrap();
         let given = [
-            "tab_num=2",
+            "num_schemas=2",
             "scan_blocks=7",
             "ind_tablets=3",
             "tab_tablets=4",
