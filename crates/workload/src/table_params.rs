@@ -176,6 +176,11 @@ mod tests {
              tab_prefix tab_tablets"
         );
         assert_eq!(
+            names("ybio"),
+            "filler ind_tablets index_as_pk insert_batch orderby tab_num tab_prefix tab_rows \
+             tab_tablets"
+        );
+        assert_eq!(
             names("ycsb"),
             "dataintegrity families fieldcount fieldlength fieldlengthdistribution fillfactor \
              insertorder keyformat range_keys recordcount recordstart splits zeropadding"

@@ -28,4 +28,5 @@ mod store_verbs;
 mod support;
 mod waiting;
 mod workload;
+mod ybio;
 mod ycsb;

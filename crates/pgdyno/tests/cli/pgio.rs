@@ -264,4 +264,9 @@ fn a_configuration_that_cannot_be_read_is_told_with_its_place() {
     fs::write(dir.path().join("runit.sh"), "#!/bin/bash\n").unwrap();
     pgio(dir.path(), &["files", "."])
         .expect(2, &["./runit.sh is there already", "another directory"]);
+    // By its own name the usage is its own.
+    let link = dir.path().join("pgio");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pgdyno"), &link).unwrap();
+    ran(program(&link).arg("run").arg("--help")).expect(0, &["Usage: pgio run [OPTIONS]"]);
+    ran(program(&link).arg("rum")).expect(2, &["Usage: pgio [OPTIONS] <COMMAND>"]);
 }

@@ -1,0 +1,100 @@
+//! `setup`: the table.
+
+use pgdyno_model::{Exit, Failure};
+use pgdyno_output::{Verbosity, answer, remark};
+use pgdyno_run::interrupts;
+use pgdyno_workload::filling::Connections;
+use pgdyno_workload::loader::{self, How, Request, Watch};
+use pgdyno_workload::params::Params;
+
+use super::YbioArgs;
+use super::parameters::Parameters;
+use super::progress::Notices;
+use super::table::{self, Maker};
+
+pub fn open(
+    args: &YbioArgs,
+    parameters: &Parameters,
+    verbosity: Verbosity,
+) -> Result<Exit, Failure> {
+    let usage = |why| Failure::with(Exit::Usage, why);
+    let given = given(parameters).map_err(usage)?;
+    let pack = super::pack()?;
+    let params = Params::parse(&pack, None, &given).map_err(usage)?;
+    let target = args.target()?;
+    let interrupts = interrupts()?;
+    let mut session = target.connect()?;
+    let name = parameters.table();
+    let recreates = parameters.flag("recreate");
+    let is_ybios = table::maker(&mut session, &name)? == Some(Maker::Ybio);
+    let stock = match recreates && is_ybios {
+        true => vec![name.clone()],
+        false => Vec::new(),
+    };
+    if !stock.is_empty() {
+        remark!("pgdyno: note: replaces {name} of ybio's own setup");
+    }
+    if !verbosity.quiet {
+        let (rows, batch) = (parameters.whole("tab_rows"), parameters.whole("batch_size"));
+        remark!(
+            "NOTICE:  Inserting {rows} rows in {} batches of {batch}",
+            rows / batch.max(1)
+        );
+    }
+    let mut progress = Notices::new(verbosity.quiet);
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress: &mut progress,
+        interrupts: Some(interrupts),
+    };
+    let request = Request {
+        pack: &pack,
+        params: &params,
+        replace: recreates,
+        drop_tables: &stock,
+        connections: Connections::default(),
+    };
+    let loaded = loader::load(&mut session, &request, &mut watch)
+        .map_err(|failure| target.explain(failure))?;
+    for text in loaded.means.iter().chain(&loaded.remarks) {
+        remark!("pgdyno: note: {text}");
+    }
+    if loaded.how != How::LoadedNow {
+        remark!("pgdyno: note: {name} is there already: recreate=>false keeps it as it is");
+    }
+    answer!("CALL")?;
+    Ok(Exit::Ok)
+}
+
+/// The pack's parameters.
+fn given(parameters: &Parameters) -> Result<Vec<String>, String> {
+    let (rows, batch) = (parameters.whole("tab_rows"), parameters.whole("batch_size"));
+    if batch > rows {
+        return Err(format!(
+            "batch_size={batch} is more than tab_rows={rows}: ybio would insert no row"
+        ));
+    }
+    let order = parameters.text("orderby").unwrap_or("mykey");
+    let order = match order.trim().to_ascii_lowercase().as_str() {
+        "scratch" | "random()" => "scratch",
+        "mykey" => "mykey",
+        _ => {
+            return Err(format!(
+                "orderby={order}: rows are ordered by scratch (random), mykey, or not at all (NULL)"
+            ));
+        }
+    };
+    let mut given = parameters.of_table();
+    given.push(format!("tab_rows={rows}"));
+    given.push(format!("insert_batch={batch}"));
+    given.push(format!("filler={}", parameters.whole("filler")));
+    given.push(format!("orderby={order}"));
+    given.push(format!("index_as_pk={}", parameters.flag("index_as_pk")));
+    // 0 leaves them to the server, and other products have none.
+    for name in ["tab_tablets", "ind_tablets"] {
+        if parameters.whole(name) > 0 {
+            given.push(format!("{name}={}", parameters.whole(name)));
+        }
+    }
+    Ok(given)
+}
