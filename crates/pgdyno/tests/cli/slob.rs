@@ -360,6 +360,16 @@ fn what_cannot_be_is_said_before_anything_is_loaded() {
             "active=20000: the tables have only 16384 rows",
         ),
         (
+            "--param active_schemas=2",
+            2,
+            "active_schemas=2: there are only 1 tables",
+        ),
+        // ybio's names, which mean something else there.
+        ("--param tab_num=1", 2, "no parameter \"tab_num\""),
+        ("--param pct_update=1", 2, "no parameter \"pct_update\""),
+        ("--param batch_size=1", 2, "no parameter \"batch_size\""),
+        ("--param tab_rows=2000", 2, "no parameter \"tab_rows\""),
+        (
             "--param work_unit=20000",
             2,
             "work_unit=20000 is more rows than there are",
