@@ -1,8 +1,14 @@
 //! `setup`: the table.
 
+use std::time::Duration;
+
+use pgdyno_database::dialect::Product;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{Verbosity, answer, remark};
+use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_run::interrupts;
+use pgdyno_session::Session;
 use pgdyno_workload::filling::Connections;
 use pgdyno_workload::loader::{self, How, Request, Watch};
 use pgdyno_workload::params::Params;
@@ -24,6 +30,7 @@ pub fn open(
     let target = args.target()?;
     let interrupts = interrupts()?;
     let mut session = target.connect()?;
+    take_turn(&mut session, interrupts)?;
     let name = parameters.table();
     let recreates = parameters.flag("recreate");
     let is_ybios = table::maker(&mut session, &name)? == Some(Maker::Ybio);
@@ -64,6 +71,32 @@ pub fn open(
     }
     answer!("CALL")?;
     Ok(Exit::Ok)
+}
+
+/// Waits for other setups, which ybio's users start together, a table each: pgdyno loads one after the
+/// other. Held until the session ends, or not at all where the product has no such locks.
+fn take_turn(session: &mut Session, interrupts: &Interrupts) -> Result<(), Failure> {
+    /// A number that no other program is likely to lock.
+    const KEY: i64 = i64::from_be_bytes(*b"pgd ybio");
+    const PAUSE: Duration = Duration::from_millis(100);
+    let ask = |e| trouble::server(&e, "could not wait for other setups");
+    let dialect = Product::ask(session).map_err(ask)?.dialect;
+    let Some(query) = dialect.try_lock else {
+        return Ok(());
+    };
+    let query = query.replace("{key}", &KEY.to_string());
+    let interrupted_before = interrupts.count();
+    while admin::value(session, &query).map_err(ask)?.as_deref() != Some("t") {
+        if interrupts.count() > interrupted_before {
+            let code = interrupts.exit_code().unwrap_or(130);
+            return Err(Failure::with(
+                Exit::Interrupted(code),
+                "interrupted while waiting",
+            ));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// The pack's parameters.

@@ -1,7 +1,9 @@
 //! `pgdyno ybio` on a real PostgreSQL: rows, keys, notices and table `benchruns` are as those of
 //! ybio.sql there, whose facts are recorded here.
 
-use crate::support::{Database, Ran, pgdyno, ran};
+use std::process::Stdio;
+
+use crate::support::{Database, Ran, ended, pgdyno, ran};
 
 /// What ybio.sql prints for a batch, recorded on PostgreSQL 15.
 const NOTICE: &str = "NOTICE:   870708 rows/s on bench0001, job:      1 batch#:     2652, total:      \
@@ -262,6 +264,29 @@ fn a_table_of_ybios_own_setup_is_run_on_and_replaced_and_never_removed() {
     assert_eq!(database.value("SELECT count(*) FROM benchruns"), "2");
     database.sql("CREATE TABLE bench0001 (mine text)");
     ybio(&database, &["setup"]).expect(1, &["will not drop bench0001: pgdyno did not make"]);
+}
+
+#[test]
+fn setups_and_runs_that_begin_together_do_not_disturb_each_other() {
+    let database = Database::new("ybio_together");
+    // As test.sh of ybio starts them.
+    let together = |call: &str| {
+        let start = |number: u32| {
+            let call = call.replace("{i}", &number.to_string());
+            let mut command = pgdyno(&["ybio", &call, "--url", &database.url]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        for child in (1..=4).map(start).collect::<Vec<_>>() {
+            ended(child.wait_with_output().unwrap()).expect(0, &["CALL"]);
+        }
+    };
+    together("call setup(tab_num=>{i},tab_rows=>2000,batch_size=>100);");
+    together(
+        "call runit(tab_num=>{i},tab_rows=>2000,batch_size=>100,run_duration=>'1 s',pct_update=>10);",
+    );
+    let runs = "SELECT count(*), count(end_time), count(DISTINCT table_name) FROM benchruns";
+    assert_eq!(database.value(runs), "4|4|4");
 }
 
 #[test]
