@@ -2,7 +2,7 @@
 {{include shares.sql}}
 \startpipeline
 \for unit 1 :pipeline
-\set table :client_id % :schemas + 1
+\set table :client_id % {{tables}} + 1
 {{if :hot_table_every > 0}}
 \if random(1, :hot_table_every) = 1
 \set table 1
@@ -26,7 +26,7 @@
 {{end}}
 \set low (random(:first, (:before + :among) / {{stride}} - 1) * :clients + :client_id) * :update_work_unit + 1
 \set high :low + :update_work_unit - 1
-{{for i 1 :schemas}}
+{{for i 1 (case when :active_schemas > 0 then :active_schemas else :schemas end)}}
 {{if :i = 1}}\if{{else}}\elif{{end}} :table = {{i}}
 UPDATE {{tab_prefix}}{{i}} SET {{include change.sql}} WHERE mykey BETWEEN :low AND :high \unit update
 {{end}}
@@ -39,7 +39,7 @@ SELECT count(*), sum(scratch) FROM {{tab_prefix}}_scan \unit scan
 \else
 \set low :before + random(1, :among - :work_unit + 1)
 \set high :low + :work_unit - 1
-{{for i 1 :schemas}}
+{{for i 1 (case when :active_schemas > 0 then :active_schemas else :schemas end)}}
 {{if :i = 1}}\if{{else}}\elif{{end}} :table = {{i}}
 SELECT count(*), sum({{if :index_only}}mykey{{else}}scratch{{end}}) FROM {{tab_prefix}}{{i}} WHERE mykey BETWEEN :low AND :high \unit select
 {{end}}

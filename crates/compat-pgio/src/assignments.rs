@@ -1,6 +1,6 @@
 //! Assignments as a shell would read them from a file that it is told to source: several on a line,
-//! quotes, backslashes, variables set before, comments. Nothing is ever executed: what only a shell
-//! could tell is an error that names the place.
+//! quotes, backslashes, variables set before or in the environment, their defaults (`${X:-2}`),
+//! comments. Nothing is ever executed: what only a shell could tell is an error that names the place.
 //!
 //! Not for: what the names mean (`conf.rs`).
 
@@ -19,16 +19,20 @@ pub struct Assignment {
     pub value: String,
 }
 
-/// All assignments of a text, in their order.
+/// All assignments of a text, in their order; `environment` has the variables that are not set in it.
 ///
 /// # Errors
 /// In one line, with the number of the text's line at its beginning: what is no assignment, or
 /// would have to be executed.
-pub fn read(text: &str) -> Result<Vec<Assignment>, String> {
+pub fn read(
+    text: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<Assignment>, String> {
     let mut reader = Reader {
         chars: text.chars().peekable(),
         line: 1,
         known: BTreeMap::new(),
+        environment,
     };
     let mut assignments = Vec::new();
     while let Some(line) = reader.next_word() {
@@ -60,6 +64,7 @@ struct Reader<'a> {
     line: usize,
     /// What was set before.
     known: BTreeMap<String, String>,
+    environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Reader<'_> {
@@ -179,18 +184,66 @@ impl Reader<'_> {
         {
             name.push(c);
         }
-        if in_braces && self.next() != Some('}') {
-            return Err("of variables only $NAME and ${NAME} are understood".to_owned());
+        let set = self.known.get(&name).cloned();
+        let set = set.or_else(|| (self.environment)(&name));
+        if !in_braces {
+            text.push_str(&set.ok_or_else(|| not_set(&name))?);
+            return Ok(());
         }
-        let value = self.known.get(&name).ok_or_else(|| {
-            format!("${name} is not set before it (environment variables are not used)")
-        })?;
-        text.push_str(value);
+        // With a colon the default is also for what is set to nothing.
+        let for_empty = self.chars.next_if_eq(&':').is_some();
+        let operator = self.next();
+        let set = set.filter(|value| !(for_empty && value.is_empty()));
+        let value = match (operator, for_empty) {
+            (Some('}'), false) => set.ok_or_else(|| not_set(&name))?,
+            (Some('-' | '='), _) => {
+                let default = self.default()?;
+                let value = set.unwrap_or(default);
+                if operator == Some('=') {
+                    self.known.insert(name, value.clone());
+                }
+                value
+            }
+            _ => {
+                return Err(
+                    "of variables only $NAME, ${NAME} and ${NAME:-default} are understood"
+                        .to_owned(),
+                );
+            }
+        };
+        text.push_str(&value);
         Ok(())
+    }
+
+    /// The default of a variable, to its closing brace.
+    fn default(&mut self) -> Result<String, String> {
+        let mut text = String::new();
+        loop {
+            match self.chars.peek() {
+                Some('}') => {
+                    self.skip();
+                    return Ok(text);
+                }
+                Some('\'') => self.single_quoted(&mut text)?,
+                Some('"') => self.double_quoted(&mut text)?,
+                Some('$') => self.variable(&mut text)?,
+                Some('`') => return Err(COMMAND.to_owned()),
+                Some('\\') => {
+                    self.skip();
+                    text.extend(self.next());
+                }
+                Some(_) => text.extend(self.next()),
+                None => return Err("a brace is not closed".to_owned()),
+            }
+        }
     }
 }
 
 const COMMAND: &str = "a command would have to be executed for this value";
+
+fn not_set(name: &str) -> String {
+    format!("${name} is set neither before it nor in the environment")
+}
 
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -202,8 +255,16 @@ mod tests {
     use super::*;
 
     fn pairs(text: &str) -> Vec<(usize, String, String)> {
-        let all = read(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let all = read(text, &environment).unwrap_or_else(|e| panic!("{text}: {e}"));
         all.into_iter().map(|a| (a.line, a.name, a.value)).collect()
+    }
+
+    fn environment(name: &str) -> Option<String> {
+        match name {
+            "THERE" => Some("7".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        }
     }
 
     fn pair(line: usize, name: &str, value: &str) -> (usize, String, String) {
@@ -233,6 +294,27 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_that_is_not_set_has_the_default_that_a_shell_gives_it() {
+        for (text, want) in [
+            ("A=${X:-2}", "2"),
+            ("A=${X-2}", "2"),
+            ("A=${THERE:-2}", "7"),
+            ("A=$THERE", "7"),
+            ("A=${THERE}M", "7M"),
+            ("A=${EMPTY:-2}", "2"),
+            ("A=${EMPTY-2}", ""),
+            ("A=\"${X:-two words}\"", "two words"),
+            ("A=${X:-'a}b'}", "a}b"),
+            ("A=${X:-${Y:-$THERE}}", "7"),
+            ("A=${X:=3}$X", "33"),
+            ("A=${X:-}", ""),
+            ("A=${X:-a\\}b}", "a}b"),
+        ] {
+            assert_eq!(pairs(text), [pair(1, "A", want)], "{text}");
+        }
+    }
+
+    #[test]
     fn what_a_shell_would_execute_is_an_error_with_its_line() {
         for (text, want) in [
             ("A=1\nrm -rf /", "2: \"rm\" is no assignment"),
@@ -243,12 +325,17 @@ mod tests {
             ("A=1 & B=2", "1: \"&\" would have"),
             ("\n\nA='1", "3: a quote is not closed"),
             ("A=\"1", "1: a quote is not closed"),
-            ("A=${B:-1}", "only $NAME and ${NAME}"),
-            ("A=$HOME", "$HOME is not set before it"),
+            ("A=${B:?}", "only $NAME, ${NAME} and ${NAME:-default}"),
+            ("A=${B:}", "only $NAME"),
+            ("A=${B:-1", "1: a brace is not closed"),
+            ("A=${B:-$(hostname)}", "1: a command"),
+            ("A=${B:-`hostname`}", "1: a command"),
+            ("A=$B", "$B is set neither before it nor in the environment"),
+            ("A=${B}", "$B is set neither"),
             ("'A'=1", "\"A=1\" is no assignment"),
             ("9=1", "\"9=1\" is no assignment"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = read(text, &environment).unwrap_err();
             assert!(error.contains(want), "{text}: {error}");
         }
     }

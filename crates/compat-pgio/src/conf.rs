@@ -69,16 +69,21 @@ impl Default for Conf {
 }
 
 impl Conf {
-    /// Reads a configuration; `file` is for messages. Also the names that are none of pgio's.
+    /// Reads a configuration; `file` is for messages, `environment` has the variables that it may
+    /// use. Also the names that are none of pgio's.
     ///
     /// # Errors
     /// What is no assignment or would have to be executed; a value that its parameter does not
     /// take.
-    pub fn read(file: &str, text: &str) -> Result<(Self, Vec<String>), Failure> {
+    pub fn read(
+        file: &str,
+        text: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(Self, Vec<String>), Failure> {
         let wrong = |what: String| Failure::new(format!("{file}:{what}"));
         let mut conf = Self::default();
         let mut others = Vec::new();
-        for assignment in assignments::read(text).map_err(wrong)? {
+        for assignment in assignments::read(text, environment).map_err(wrong)? {
             if !conf.set(&assignment).map_err(wrong)? {
                 others.push(assignment.name);
             }
@@ -211,6 +216,25 @@ impl Conf {
         Ok(())
     }
 
+    /// Whether pgio's loop takes this UPDATE_PCT; a setup does not ask.
+    ///
+    /// # Errors
+    /// pgio's words: in its own runs they end up in the sessions' files, and the run seems fine.
+    pub fn check_update_percent(&self) -> Result<(), Failure> {
+        match self.update_percent {
+            percent @ 51..=99 => Err(Failure::with(
+                Exit::Usage,
+                format!("FATAL : UPDATE_PCT \"{percent}\" BETWEEN 51 and 99 ARE NOT SUPPORTED."),
+            )
+            .hint("0 to 50, or 100")
+            .hint(format!(
+                "without pgio's limit: pgdyno run slob --param tab_prefix=pgio --param \
+                 update_pct={percent}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Sessions of a run.
     pub fn sessions(&self) -> u64 {
         self.tables * self.threads
@@ -257,6 +281,11 @@ impl Scale {
 mod tests {
     use super::*;
 
+    /// Without an environment.
+    fn read(file: &str, text: &str) -> Result<(Conf, Vec<String>), Failure> {
+        Conf::read(file, text, &|_| None)
+    }
+
     /// The line of the article about SLOB on YugabyteDB, as its echo writes it.
     const SEED: &str = "UPDATE_PCT=0 RUN_TIME=1000 NUM_SCHEMAS=1 NUM_THREADS=1 WORK_UNIT=1000 \
         UPDATE_WORK_UNIT=8 SCALE=1000000 DBNAME=yugabyte \
@@ -265,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_articles_line_is_read_as_it_is() {
-        let (conf, others) = Conf::read("pgio.conf", SEED).unwrap();
+        let (conf, others) = read("pgio.conf", SEED).unwrap();
         let want = Conf {
             run_time: Duration::from_secs(1000),
             tables: 1,
@@ -284,11 +313,11 @@ mod tests {
 
     #[test]
     fn what_is_not_set_is_as_pgio_ships_it_and_the_last_of_a_name_counts() {
-        let (conf, others) = Conf::read("c", "SCALE=1G\nSCALE=256M MINE=x\n").unwrap();
+        let (conf, others) = read("c", "SCALE=1G\nSCALE=256M MINE=x\n").unwrap();
         assert_eq!(conf.scale.blocks, 32_768);
         assert_eq!(conf.sessions(), 8);
         assert_eq!(others, ["MINE"]);
-        let (conf, _) = Conf::read("c", "CREATE_BASE_TABLE=false SCALE=2t WORK_UNIT=1").unwrap();
+        let (conf, _) = read("c", "CREATE_BASE_TABLE=false SCALE=2t WORK_UNIT=1").unwrap();
         assert!(!conf.recreates && conf.scale.blocks == 1 << 28 && conf.work_unit == 1);
     }
 
@@ -319,6 +348,32 @@ mod tests {
             Err("-X is no option that names a server".to_owned())
         );
         assert_eq!(target("-h"), Err("-h wants a value".to_owned()));
+    }
+
+    #[test]
+    fn an_update_pct_that_pgio_does_not_support_is_refused_in_its_words() {
+        for (percent, is_supported) in
+            [(0, true), (50, true), (51, false), (99, false), (100, true)]
+        {
+            let conf = Conf {
+                update_percent: percent,
+                ..Conf::default()
+            };
+            let checked = conf.check_update_percent().map_err(|e| e.message);
+            let want =
+                format!("FATAL : UPDATE_PCT \"{percent}\" BETWEEN 51 and 99 ARE NOT SUPPORTED.");
+            assert_eq!(checked, if is_supported { Ok(()) } else { Err(want) });
+        }
+    }
+
+    #[test]
+    fn the_environment_is_used_where_the_file_says_so() {
+        let environment = |name: &str| (name == "NUM_THREADS").then(|| "7".to_owned());
+        let text = "NUM_THREADS=${NUM_THREADS:-2} NUM_SCHEMAS=${NUM_SCHEMAS:-3}";
+        let (conf, _) = Conf::read("c", text, &environment).unwrap();
+        assert_eq!((conf.threads, conf.tables), (7, 3));
+        let (conf, _) = Conf::read("c", "SCALE=1G", &environment).unwrap();
+        assert_eq!(conf.threads, 2);
     }
 
     #[test]
@@ -363,7 +418,7 @@ mod tests {
             ),
             ("./runit.sh", "c:1: \"./runit.sh\" is no assignment"),
         ] {
-            let failure = Conf::read("c", text).unwrap_err();
+            let failure = read("c", text).unwrap_err();
             assert_eq!(failure.exit, Exit::Failed);
             assert!(failure.message.contains(want), "{text}: {failure}");
         }

@@ -1,17 +1,21 @@
-//! `pgdyno pgio setup|run`, also by the name `pgio`: pgio's configuration as it is, its lines and
+//! `pgdyno pgio setup|run|files`, also by the name `pgio`: pgio's configuration as it is, its lines and
 //! files, on the pack `slob`, with honest figures beside them.
 
 mod assignments;
 mod conf;
+mod files;
+mod host;
 mod lines;
 mod run;
 mod setup;
+mod stock;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
 use conf::Conf;
+use files::Folder;
 use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Outcome};
@@ -27,14 +31,16 @@ const PACK: &str = "slob";
 /// What to do.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
-A pgio.conf is read as a shell would read it, with several settings on a line, quotes and comments, and
-never executed. Missing settings have pgio's defaults. Settings can also be given on the command line.
+A pgio.conf is read as a shell would read it, with several settings on a line, quotes, comments and
+defaults (${NUM_THREADS:-2}), and never executed. Missing settings have pgio's defaults. Settings can also
+be given on the command line.
 
 Examples:
   pgdyno pgio setup                               pgio.conf in this directory
   pgdyno pgio run --conf /opt/pgio/pgio.conf
   pgdyno pgio run RUN_TIME=30 SCALE=256M          override settings of the file
   pgdyno pgio run --url postgresql://me@db1/bench instead of CONNECT_STRING
+  pgdyno pgio files pgio; cd pgio; sh ./setup.sh; sh ./runit.sh
 
 What the figures mean, and why pgio's RIOPS mislead: docs/slob.md")]
 pub enum PgioVerb {
@@ -42,6 +48,8 @@ pub enum PgioVerb {
     Setup(SetupArgs),
     /// Run NUM_THREADS sessions on each table for RUN_TIME seconds (runit.sh)
     Run(RunArgs),
+    /// Write setup.sh, runit.sh and a pgio.conf that call pgdyno
+    Files(FilesArgs),
 }
 
 /// Which configuration, and where.
@@ -66,6 +74,18 @@ pub struct SetupArgs {
     /// Which configuration.
     #[command(flatten)]
     pub conf: ConfArgs,
+
+    /// Directory for the sizes of the tables (pgio_data_load_table_sizes.out)
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+}
+
+/// `files`.
+#[derive(Debug, Args)]
+pub struct FilesArgs {
+    /// Directory; created if missing. An existing pgio.conf is kept
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// `run`.
@@ -75,7 +95,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub conf: ConfArgs,
 
-    /// Directory for each session's output file (.pgio_schema_TABLE_SESSION.out)
+    /// Directory for the files of pgio's names: .pgio_schema_TABLE_SESSION.out, pgio_session_detail.out,
+    /// iostat.out …
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
 
@@ -104,6 +125,14 @@ pub fn open(
     match verb {
         PgioVerb::Setup(args) => setup::open(args, verbosity),
         PgioVerb::Run(args) => run::open(args, verbosity, screen),
+        PgioVerb::Files(args) => {
+            let program = std::env::current_exe()
+                .map_err(|e| Failure::new(format!("could not find out where pgdyno is: {e}")))?;
+            for path in files::write_scripts(&args.folder, &program.display().to_string())? {
+                pgdyno_output::answer!("{}", path.display())?;
+            }
+            Ok(Exit::Ok)
+        }
     }
 }
 
@@ -115,7 +144,7 @@ impl ConfArgs {
             Failure::with(Exit::Usage, format!("could not read {name}: {e}"))
                 .hint("name it: --conf FILE; it has settings such as NUM_SCHEMAS=1 SCALE=1G")
         })?;
-        let (mut conf, others) = Conf::read(&name, &text)?;
+        let (mut conf, others) = Conf::read(&name, &text, &|name| std::env::var(name).ok())?;
         for other in others {
             pgdyno_output::remark!("pgdyno: note: {name}: {other} is none of pgio's settings");
         }
@@ -135,6 +164,17 @@ fn wanted(conf: &Conf) -> Result<TargetSpec, Failure> {
         Failure::with(Exit::Usage, format!("CONNECT_STRING: {why}"))
             .hint("it is a URL, key=value pairs, a database's name, or psql's -h -p -U -d")
     })?))
+}
+
+/// The directory in which files are to be written.
+fn folder(out: &Path) -> Result<Folder<'_>, Failure> {
+    match out.is_dir() {
+        true => Ok(Folder(out)),
+        false => {
+            let text = format!("--out {}: no such directory", out.display());
+            Err(Failure::with(Exit::Usage, text))
+        }
+    }
 }
 
 fn connected(wanted: &TargetSpec) -> Result<Target, Failure> {

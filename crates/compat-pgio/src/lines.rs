@@ -8,7 +8,6 @@ use std::time::Duration;
 use time::OffsetDateTime;
 
 use super::conf::Conf;
-use pgdyno_model::Failure;
 
 /// Counters of `pg_stat_database` that pgio prints, in its order.
 pub const COUNTERS: [&str; 5] = [
@@ -29,6 +28,7 @@ pub fn head(conf: &Conf, shared_buffers: &str, now: OffsetDateTime) -> String {
          Database connect string: \"{}\". \n\
          Shared buffers: {shared_buffers}. \n\
          Testing {} schemas with {} thread(s) accessing {} ({} blocks) of each schema.\n\
+         Running iostat, vmstat and mpstat on current host--in background.\n\
          Launching sessions. {} schema(s) will be accessed by {} thread(s) each.\n",
         date(now),
         without_password(&conf.connect_string),
@@ -114,48 +114,110 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
+    const NAMES: [&str; 8] = [
+        "mypid",
+        "loop_iterations",
+        "sql_selects",
+        "sql_updates",
+        "sql_select_max_tm",
+        "sql_update_max_tm",
+        "select_blk_touch_cnt",
+        "update_blk_touch_cnt",
+    ];
+
+    fn values(&self) -> [String; 8] {
+        // Seconds as pgio's numeric(12,8); its variable begins with 0.0.
+        let seconds = |time: Duration| match time {
+            Duration::ZERO => "0.0".to_owned(),
+            time => format!("{:.8}", time.as_secs_f64()),
+        };
+        [
+            self.pid.to_string(),
+            self.iterations.to_string(),
+            self.selects.to_string(),
+            self.updates.to_string(),
+            seconds(self.select_max),
+            seconds(self.update_max),
+            self.select_rows.to_string(),
+            self.update_rows.to_string(),
+        ]
+    }
+
     /// As psql shows it.
     pub fn text(&self) -> String {
-        // An interval as PostgreSQL writes it.
-        let interval = |time: Duration| {
-            let (s, us) = (time.as_secs(), time.subsec_micros());
-            let clock = format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-            match us {
-                0 => clock,
-                us => format!("{clock}.{}", format!("{us:06}").trim_end_matches('0')),
-            }
-        };
-        let columns = [
-            ("pid", self.pid.to_string()),
-            ("loop_iterations", self.iterations.to_string()),
-            ("sql_selects", self.selects.to_string()),
-            ("sql_updates", self.updates.to_string()),
-            ("sql_select_max_tm", interval(self.select_max)),
-            ("sql_update_max_tm", interval(self.update_max)),
-            ("select_blk_touch_cnt", self.select_rows.to_string()),
-            ("update_blk_touch_cnt", self.update_rows.to_string()),
-        ];
-        let width = |(name, value): &(&str, String)| name.len().max(value.len());
-        let names = columns
-            .iter()
-            .map(|c| format!(" {:^w$} ", c.0, w = width(c)));
-        let lines = columns.iter().map(|c| "-".repeat(width(c) + 2));
-        let values = columns
-            .iter()
-            .map(|c| format!(" {:>w$} ", c.1, w = width(c)));
-        let joined = |cells: Vec<String>, between: &str| cells.join(between).trim_end().to_owned();
-        format!(
-            "{}\n{}\n{}\n(1 row)\n\n",
-            joined(names.collect(), "|"),
-            joined(lines.collect(), "+"),
-            joined(values.collect(), "|")
-        )
+        let columns = Self::NAMES.map(|name| (name, Align::Right));
+        aligned(&columns, &[self.values().to_vec()])
     }
 }
 
-/// The name of the file for a session of a table, both from 1.
-pub fn session_file(table: u64, session: u64) -> String {
-    format!(".pgio_schema_{table}_{session}.out")
+/// A session's file: the notice of pgio's function, which there is for a mix only, and its row.
+pub fn session(conf: &Conf, table: u64, row: &SessionRow) -> String {
+    let notice = match conf.update_percent {
+        0 | 100 => String::new(),
+        percent => format!(
+            "NOTICE:  I am PID \"{}\" : My table is \"{}{table}\" : UPDATE_PCT \"{percent}\" : RUN \
+             TIME SECONDS \"{}\"\n",
+            row.pid,
+            super::PREFIX,
+            conf.run_time.as_secs(),
+        ),
+    };
+    notice + &row.text()
+}
+
+/// What `pgio_session_detail.out` has: one head, and the row of each session.
+pub fn session_detail(rows: &[SessionRow]) -> String {
+    let names = SessionRow::NAMES.join(" | ");
+    let lines = SessionRow::NAMES
+        .map(|name| "-".repeat(name.len() + 2))
+        .join("+");
+    let mut text = format!("\n {names}\n{lines}\n\n");
+    for row in rows {
+        let table = row.text();
+        text += table.lines().nth(2).unwrap_or_default();
+        text.push('\n');
+    }
+    text
+}
+
+/// The side on which psql puts a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Texts.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A result as psql shows it, with the number of rows and an empty line.
+pub fn aligned(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
+    let widths: Vec<usize> = (columns.iter().enumerate())
+        .map(|(at, (name, _))| {
+            let values = rows.iter().filter_map(|row| row.get(at));
+            let widest = values.map(|value| value.chars().count()).max();
+            name.len().max(widest.unwrap_or(0))
+        })
+        .collect();
+    let joined = |cells: Vec<String>, between: &str| cells.join(between);
+    let names = columns.iter().zip(&widths);
+    let names = names.map(|((name, _), w)| format!(" {name:^w$} "));
+    let lines = widths.iter().map(|w| "-".repeat(w + 2));
+    let mut text = format!(
+        "{}\n{}\n",
+        joined(names.collect(), "|"),
+        joined(lines.collect(), "+")
+    );
+    for row in rows {
+        let cells = row.iter().zip(columns).zip(&widths);
+        let cells = cells.map(|((value, (_, align)), w)| match align {
+            Align::Left => format!(" {value:<w$} "),
+            Align::Right => format!(" {value:>w$} "),
+        });
+        text += joined(cells.collect(), "|").trim_end();
+        text.push('\n');
+    }
+    let s = if rows.len() == 1 { "" } else { "s" };
+    text + &format!("({} row{s})\n\n", rows.len())
 }
 
 /// A connection string that can be shown.
@@ -201,27 +263,13 @@ fn value_length(value: &str) -> usize {
     value.len()
 }
 
-/// Writes a session's file.
-///
-/// # Errors
-/// It cannot be written.
-pub fn write_session(
-    folder: &std::path::Path,
-    (table, session): (u64, u64),
-    row: &SessionRow,
-) -> Result<(), Failure> {
-    let path = folder.join(session_file(table, session));
-    std::fs::write(&path, row.text())
-        .map_err(|e| Failure::new(format!("could not write {}: {e}", path.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn conf() -> Conf {
         let text = "NUM_THREADS=1 SCALE=256M RUN_TIME=10";
-        Conf::read("c", text).unwrap().0
+        Conf::read("c", text, &|_| None).unwrap().0
     }
 
     #[test]
@@ -234,6 +282,7 @@ mod tests {
              Database connect string: \"pg10\". \n\
              Shared buffers: 64MB. \n\
              Testing 4 schemas with 1 thread(s) accessing 256M (32768 blocks) of each schema.\n\
+             Running iostat, vmstat and mpstat on current host--in background.\n\
              Launching sessions. 4 schema(s) will be accessed by 1 thread(s) each.\n"
         );
         let before = [703_928, 187_930, 175_965, 9375, 18];
@@ -262,32 +311,43 @@ DBNAME:  pg10. 4 schemas, 1 threads(each). Run time: 10 seconds. RIOPS >196363< 
             select_rows: 56_493_000,
             update_rows: 0,
         };
-        let text = row.text();
-        let lines: Vec<&str> = text.lines().collect();
-        let cells = |line: &str| -> Vec<String> {
-            line.split('|').map(|cell| cell.trim().to_owned()).collect()
+        let text = "\x20mypid | loop_iterations | sql_selects | sql_updates | sql_select_max_tm | sql_update_max_tm | select_blk_touch_cnt | update_blk_touch_cnt \n\
+-------+-----------------+-------------+-------------+-------------------+-------------------+----------------------+----------------------\n  \
+4711 |           56493 |       56493 |           0 |        0.08950000 |               0.0 |             56493000 |                    0\n\
+(1 row)\n\n";
+        assert_eq!(row.text(), text);
+        assert_eq!(session(&conf(), 2, &row), text);
+        let mixed = Conf {
+            update_percent: 20,
+            ..conf()
         };
-        assert_eq!(cells(lines[0])[1], "loop_iterations");
         assert_eq!(
-            cells(lines[2]),
-            [
-                "4711",
-                "56493",
-                "56493",
-                "0",
-                "00:00:00.0895",
-                "00:00:00",
-                "56493000",
-                "0"
-            ]
+            session(&mixed, 2, &row),
+            format!(
+                "NOTICE:  I am PID \"4711\" : My table is \"pgio2\" : UPDATE_PCT \"20\" : RUN TIME \
+                 SECONDS \"10\"\n{text}"
+            )
         );
-        assert_eq!(lines[3], "(1 row)");
-        let dir = tempfile::tempdir().unwrap();
-        write_session(dir.path(), (1, 2), &row).unwrap();
-        let file = dir.path().join(".pgio_schema_1_2.out");
-        assert_eq!(std::fs::read_to_string(file).unwrap(), text);
-        let error = write_session(&dir.path().join("none"), (1, 1), &row).unwrap_err();
-        assert!(error.message.contains(".pgio_schema_1_1.out"), "{error}");
+        let detail = session_detail(&[row, SessionRow { pid: 7, ..row }]);
+        let lines: Vec<&str> = detail.lines().collect();
+        assert_eq!(lines[..2], ["", text.lines().next().unwrap().trim_end()]);
+        assert_eq!(lines[2], text.lines().nth(1).unwrap());
+        assert_eq!(lines[3..5], ["", text.lines().nth(2).unwrap()]);
+        assert!(lines[5].starts_with("     7 |"), "{detail}");
+        assert_eq!(lines.len(), 6);
+    }
+
+    #[test]
+    fn a_result_is_laid_out_as_psql_does() {
+        let columns = [("name", Align::Left), ("n", Align::Right)];
+        let rows = [
+            vec!["a".to_owned(), "10".to_owned()],
+            vec!["bcdef".to_owned(), "1".to_owned()],
+        ];
+        assert_eq!(
+            aligned(&columns, &rows),
+            " name  | n  \n-------+----\n a     | 10\n bcdef |  1\n(2 rows)\n\n"
+        );
     }
 
     #[test]

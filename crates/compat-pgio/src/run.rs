@@ -1,6 +1,5 @@
 //! `pgdyno pgio run`: pgio's lines around a trial of the pack, and the figures that are true.
 
-use std::path::Path;
 use std::time::Duration;
 
 use pgdyno_drive::record::{ClientUnits, Recording, Tally};
@@ -9,6 +8,8 @@ use pgdyno_session::Session;
 use time::OffsetDateTime;
 
 use super::conf::Conf;
+use super::files::{self, Folder};
+use super::host::{self, Monitors};
 use super::lines::{self, COUNTERS, Counters, SessionRow};
 use super::{PACK, PREFIX, RunArgs};
 use pgdyno_database::dialect::Product;
@@ -20,6 +21,8 @@ use pgdyno_run::header;
 use pgdyno_run::interrupts;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::{loader, resolve};
 
 pub fn open(
     args: &RunArgs,
@@ -27,25 +30,24 @@ pub fn open(
     screen: &mut dyn Observer<Outcome>,
 ) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
-    if !args.out.is_dir() {
-        let text = format!("--out {}: no such directory", args.out.display());
-        return Err(Failure::with(Exit::Usage, text));
-    }
+    conf.check_update_percent()?;
+    let folder = super::folder(&args.out)?;
     let json_to = args.json.open()?;
     let keep = args.store.keep(args.no_store)?;
     let wanted = super::wanted(&conf)?;
     let interrupts = interrupts()?;
     let interrupted_before = interrupts.count();
-    let (rows, shared_buffers) = {
+    let (params, shared_buffers) = {
         let target = super::connected(&wanted)?;
         let mut session = target.connect()?;
         let rows = loaded_rows(&mut session, &conf)?;
+        let tables = loaded_tables(&mut session, &conf)?;
         let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
-        (rows, shared_buffers.ok().flatten())
+        (params(&conf, tables, rows), shared_buffers.ok().flatten())
     };
     let observe = pgdyno_observe::ObserveOptions::default();
     let spec = TrialSpec {
-        params: params(&conf, rows),
+        params,
         target: wanted,
         clients: Some(conf.sessions() as u32),
         duration: Some(conf.run_time),
@@ -57,6 +59,7 @@ pub fn open(
         observe,
     };
     let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
+    folder.clean()?;
     let is_text = !args.json.replaces_text();
     if is_text {
         let shared_buffers = shared_buffers.unwrap_or_else(|| "not known".to_owned());
@@ -65,9 +68,14 @@ pub fn open(
     }
     let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     let since = (interrupts, interrupted_before);
-    let ran = Ran::run(trial, &prepared, keep, screen, since)?;
+    host::add_diskstats(&folder)?;
+    let monitors = Monitors::start(&args.out)?;
+    let ran = Ran::run(trial, &prepared, keep, screen, since);
+    drop(monitors);
+    let ran = ran?;
+    host::add_diskstats(&folder)?;
     let recording = &ran.outcome.recording;
-    write_sessions(&args.out, &conf, recording)?;
+    write_sessions(&folder, &conf, recording)?;
     if is_text {
         let elapsed = Duration::from_micros(recording.measured.elapsed_us);
         let its_lines = tail(&conf, ran.outcome.accounting.as_ref(), elapsed);
@@ -105,10 +113,24 @@ fn loaded_rows(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
     }
 }
 
-fn params(conf: &Conf, rows: u64) -> Vec<String> {
+/// How many tables were loaded; a run may use fewer. Tables that pgdyno did not load are as many as
+/// the configuration says.
+fn loaded_tables(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
+    let pack = resolve::pack(PACK).map_err(|e| Failure::new(e.to_string()))?;
+    let usage = |e| Failure::with(Exit::Usage, e);
+    let params = Params::parse(&pack, None, &[format!("tab_prefix={PREFIX}")]).map_err(usage)?;
+    let known = loader::known(session, &pack, &params)?;
+    let loaded = known
+        .get("schemas")
+        .and_then(|text| text.parse::<u64>().ok());
+    Ok(loaded.unwrap_or(1).max(conf.tables))
+}
+
+fn params(conf: &Conf, tables: u64, rows: u64) -> Vec<String> {
     vec![
         format!("tab_prefix={PREFIX}"),
-        format!("schemas={}", conf.tables),
+        format!("schemas={tables}"),
+        format!("active_schemas={}", conf.tables),
         format!("scale={rows}"),
         format!("active={}", conf.scale.blocks),
         format!("work_unit={}", conf.work_unit),
@@ -152,20 +174,24 @@ fn counters(buffers: &BufferCounters) -> Option<(&str, [Counters; 2])> {
     Some((&buffers.database, both))
 }
 
-/// A file for each session: session `j` of table `i` is client `(j - 1) * tables + i - 1`.
-fn write_sessions(folder: &Path, conf: &Conf, recording: &Recording) -> Result<(), Failure> {
-    for session in 1..=conf.threads {
-        for table in 1..=conf.tables {
+/// A file for each session, and one with all of them: session `j` of table `i` is client
+/// `(j - 1) * tables + i - 1`.
+fn write_sessions(folder: &Folder<'_>, conf: &Conf, recording: &Recording) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for table in 1..=conf.tables {
+        for session in 1..=conf.threads {
             let client = (session - 1) * conf.tables + table - 1;
             let mut of = recording.by_client.iter();
-            let units = of.find(|units| units.client as u64 == client);
-            if let Some(units) = units {
-                let row = row(units, &recording.operations);
-                lines::write_session(folder, (table, session), &row)?;
-            }
+            let Some(units) = of.find(|units| units.client as u64 == client) else {
+                continue;
+            };
+            let row = row(units, &recording.operations);
+            let text = lines::session(conf, table, &row);
+            folder.write(&files::session_file(table, session), &text)?;
+            rows.push(row);
         }
     }
-    Ok(())
+    folder.write("pgio_session_detail.out", &lines::session_detail(&rows))
 }
 
 fn row(units: &ClientUnits, operations: &[String]) -> SessionRow {

@@ -1,9 +1,12 @@
 //! `pgdyno pgio setup`: the tables.
 
-use super::{PACK, PREFIX, SetupArgs};
+use super::lines::{Align, aligned};
+use super::{PACK, PREFIX, SetupArgs, stock};
+use pgdyno_database::admin;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{Verbosity, answer};
 use pgdyno_run::interrupts;
+use pgdyno_session::Session;
 use pgdyno_workload::filling::{Connections, Method};
 use pgdyno_workload::loader::{self, How, Request, Watch};
 use pgdyno_workload::params::Params;
@@ -11,17 +14,34 @@ use pgdyno_workload::resolve;
 
 pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let conf = args.conf.read()?;
+    let folder = super::folder(&args.out)?;
     let target = super::connected(&super::wanted(&conf)?)?;
     let pack = resolve::pack(PACK).map_err(|e| Failure::new(e.to_string()))?;
     let given = [
         format!("tab_prefix={PREFIX}"),
         format!("schemas={}", conf.tables),
         format!("scale={}", conf.scale.blocks),
+        "base=true".to_owned(),
     ];
     let usage = |e| Failure::with(Exit::Usage, e);
     let params = Params::parse(&pack, None, &given).map_err(usage)?;
     let interrupts = interrupts()?;
     let mut session = target.connect()?;
+    let stock = match conf.recreates {
+        true => stock::find(&mut session, conf.tables)?,
+        false => Vec::new(),
+    };
+    if !stock.is_empty() {
+        let names = stock.join(", ");
+        pgdyno_output::remark!("pgdyno: note: replaces tables of pgio's own setup: {names}");
+    }
+    answer!(
+        "\nJob info:      Loading {} scale into {} schemas as per pgio.conf->NUM_SCHEMAS.\n\
+         Batching info: Loading {} schemas per batch as per pgio.conf->NUM_THREADS.",
+        conf.scale.text,
+        conf.tables,
+        conf.threads
+    )?;
     let mut progress = verbosity.progress();
     let mut watch = Watch {
         endpoints: &target.endpoints,
@@ -31,9 +51,9 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let request = Request {
         pack: &pack,
         params: &params,
-        // Those that are recognised as pgdyno's own; others are an error that names them.
+        // Those that are recognised as pgdyno's own, or pgio's; others are an error that names them.
         replace: conf.recreates,
-        drop_tables: &[],
+        drop_tables: &stock,
         connections: Connections {
             jobs: Some(conf.threads as usize),
             method: Method::Copy,
@@ -43,6 +63,13 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         .map_err(|failure| target.explain(failure))?;
     for remark in loaded.means.iter().chain(&loaded.remarks) {
         pgdyno_output::remark!("pgdyno: note: {remark}");
+    }
+    answer!(
+        "\nGroup data loading phase complete.         Elapsed: {} seconds.",
+        loaded.elapsed.as_secs()
+    )?;
+    if let Some(sizes) = sizes(&mut session) {
+        folder.write("pgio_data_load_table_sizes.out", &sizes)?;
     }
     let tables = match conf.tables {
         1 => format!("{PREFIX}1"),
@@ -57,4 +84,18 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         _ => answer!("{tables}: {rows} rows each, there already")?,
     }
     Ok(Exit::Ok)
+}
+
+/// The sizes of all tables as psql shows them; `None` where the server does not tell.
+fn sizes(session: &mut Session) -> Option<String> {
+    const SIZES: &str = "SELECT '\"' || n.nspname || '\".\"' || c.relname || '\"', \
+        pg_size_pretty(pg_table_size(c.oid)), pg_size_pretty(pg_indexes_size(c.oid)), \
+        pg_size_pretty(pg_total_relation_size(c.oid)) \
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+        WHERE c.relkind IN ('r', 'v', 'p') ORDER BY pg_total_relation_size(c.oid) DESC";
+    let rows = admin::rows(session, SIZES).ok()?;
+    let row = |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
+    let columns = ["table_name", "table_size", "indexes_size", "total_size"];
+    Some(aligned(&columns.map(|name| (name, Align::Left)), &rows))
 }

@@ -72,6 +72,11 @@ impl Ran {
         }
     }
 
+    /// What the run came to, whether or not it could be kept.
+    pub fn measured(&self, interrupts: &Interrupts) -> Exit {
+        exit(&self.outcome, interrupts)
+    }
+
     /// What came of it, after everything is printed.
     ///
     /// # Errors
@@ -88,7 +93,7 @@ impl Ran {
     /// # Errors
     /// As [`Ran::kept`], with the exit code of the run unless that is 0.
     pub fn exit(self, interrupts: &Interrupts) -> Result<Exit, Failure> {
-        let exit = exit(&self.outcome, interrupts);
+        let exit = self.measured(interrupts);
         match self.kept() {
             Ok(_) => Ok(exit),
             Err(failure) if exit == Exit::Ok => Err(failure),

@@ -3,7 +3,6 @@
 mod cli;
 mod screen;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -15,8 +14,7 @@ fn main() -> ExitCode {
     if let Some(done) = compatible_command() {
         return done;
     }
-    let cli = cli::Cli::parse_from(arguments());
-    match cli::open(cli) {
+    match cli::open(command_line()) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             pgdyno_output::remark!("{failure}");
@@ -25,14 +23,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line; a program that was called pgio is `pgdyno pgio`.
-fn arguments() -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    let name = arguments.first().map(|argv0| argv0.to_string_lossy());
-    if name.is_some_and(|argv0| pgbench::program_name(&argv0) == pgdyno_compat_pgio::NAME) {
-        arguments.insert(1, pgdyno_compat_pgio::NAME.into());
+/// The command line; a program that was called pgio is `pgdyno pgio`, and its help says `pgio`.
+fn command_line() -> cli::Cli {
+    let argv0 = std::env::args_os().next().unwrap_or_default();
+    match pgbench::program_name(&argv0.to_string_lossy()) {
+        pgdyno_compat_pgio::NAME => cli::Pgio::parse().into(),
+        pgdyno_compat_ybio::NAME => cli::Ybio::parse().into(),
+        _ => cli::Cli::parse(),
     }
-    arguments
 }
 
 /// `pgdyno pgbench …`, or the same by the name that the program was called: command lines that are

@@ -194,12 +194,12 @@ mod tests {
             let given: Vec<_> = given.iter().map(|s| s.to_string()).collect();
             Params::parse(&pack, None, &given)
         };
-        let params = parse(&["scale=2000", "tab_rows=3000", "tab_num=2"]).unwrap();
+        let params = parse(&["scale=2000", "scale=3000", "num_schemas=2"]).unwrap();
         assert_eq!(params.given("scale"), Some("3000"));
         assert_eq!(params.or_defaults(&pack)["schemas"], "2");
-        assert_eq!(params.given("tab_num"), None);
-        let e = parse(&["tab_rows=3"]).unwrap_err();
-        assert_eq!(e, "--param tab_rows=3: it must be at least 1024");
+        assert_eq!(params.given("num_schemas"), None);
+        let e = parse(&["num_schemas=0"]).unwrap_err();
+        assert_eq!(e, "--param num_schemas=0: it must be at least 1");
 
         let loop_on = |params: Params, dialect: &str| {
             params.on(&pack, dialect).or_defaults(&pack)["loop"].clone()

@@ -92,10 +92,37 @@ mod tests {
     }
 
     #[test]
+    fn ybio_has_its_tablets_on_yugabytedb_and_its_table_by_number() {
+        let pack = find("ybio").unwrap();
+        let given = [
+            "tab_num=12",
+            "tab_rows=10500",
+            "tab_tablets=4",
+            "ind_tablets=3",
+        ];
+        let given = given.map(str::to_owned);
+        let params = Params::parse(&pack, None, &given).unwrap();
+        let made = |dialect: &str, params: Params| {
+            let values = params.on(&pack, dialect).or_defaults(&pack);
+            let recipe = Recipe::new(&pack, dialect, &values).unwrap();
+            assert_eq!(recipe.tables[0].name, "bench0012");
+            assert_eq!(recipe.tables[0].rows, 10_000);
+            let texts = [recipe.schema().unwrap(), recipe.after_load().unwrap()];
+            texts.concat().join("\n")
+        };
+        let yugabytedb = made("yugabytedb", params.clone());
+        assert!(yugabytedb.contains("SPLIT INTO 4 TABLETS"), "{yugabytedb}");
+        let index = "ON bench0012 (mykey ASC) SPLIT AT VALUES ((3500), (7000))";
+        assert!(yugabytedb.contains(index), "{yugabytedb}");
+        let postgresql = made("postgresql", params);
+        assert!(!postgresql.contains("SPLIT"), "{postgresql}");
+    }
+
+    #[test]
     fn slob_has_a_form_for_each_product() {
         let pack = find("slob").unwrap();
         let given = [
-            "tab_num=2",
+            "num_schemas=2",
             "scan_blocks=7",
             "ind_tablets=3",
             "tab_tablets=4",

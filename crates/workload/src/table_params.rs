@@ -172,8 +172,13 @@ mod tests {
         assert_eq!(names("insert-size"), "");
         assert_eq!(
             names("slob"),
-            "filler incompressible ind_tablets index_as_pk orderby scale scan_blocks schemas \
+            "base filler incompressible ind_tablets index_as_pk orderby scale scan_blocks schemas \
              tab_prefix tab_tablets"
+        );
+        assert_eq!(
+            names("ybio"),
+            "filler ind_tablets index_as_pk insert_batch orderby tab_num tab_prefix tab_rows \
+             tab_tablets"
         );
         assert_eq!(
             names("ycsb"),

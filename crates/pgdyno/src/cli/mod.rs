@@ -107,6 +107,8 @@ pub enum Verb {
     /// pgio's setup and run, from a pgio.conf (also when called as pgio)
     #[command(subcommand)]
     Pgio(pgdyno_compat_pgio::PgioVerb),
+    /// FranckPachot's ybio: setup, runit and remove (also when called as ybio)
+    Ybio(pgdyno_compat_ybio::YbioArgs),
     /// pgbench 18: the same options, output and statements (also when called as pgbench)
     Pgbench(Compatible),
     /// YugabyteDB's ysql_bench (also when called as ysql_bench)
@@ -121,6 +123,55 @@ pub enum Verb {
     /// go-ycsb's load and run with its database pg (also when called as go-ycsb)
     #[command(name = "go-ycsb")]
     GoYcsb(Compatible),
+}
+
+/// The command line of a program that is called `pgio`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pgio",
+    version,
+    about = "pgio's setup and run, by pgdyno",
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub struct Pgio {
+    #[command(flatten)]
+    verbosity: Verbosity,
+    #[command(subcommand)]
+    verb: pgdyno_compat_pgio::PgioVerb,
+}
+
+impl From<Pgio> for Cli {
+    fn from(called: Pgio) -> Self {
+        Self {
+            verbosity: called.verbosity,
+            verb: Verb::Pgio(called.verb),
+        }
+    }
+}
+
+/// The command line of a program that is called `ybio`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ybio",
+    version,
+    about = "ybio's setup, runit and remove, by pgdyno",
+    max_term_width = 100
+)]
+pub struct Ybio {
+    #[command(flatten)]
+    verbosity: Verbosity,
+    #[command(flatten)]
+    args: pgdyno_compat_ybio::YbioArgs,
+}
+
+impl From<Ybio> for Cli {
+    fn from(called: Ybio) -> Self {
+        Self {
+            verbosity: called.verbosity,
+            verb: Verb::Ybio(called.args),
+        }
+    }
 }
 
 /// The command line of a compatible command. It is read in its own way, before this one; here it is for
@@ -192,6 +243,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
             let mut screen = Screen::new(cli.verbosity);
             pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)
         }
+        Verb::Ybio(args) => pgdyno_compat_ybio::open(&args, cli.verbosity),
         Verb::Pgbench(_)
         | Verb::YsqlBench(_)
         | Verb::Workload(_)
@@ -214,6 +266,8 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        Pgio::command().debug_assert();
+        Ybio::command().debug_assert();
     }
 
     #[test]

@@ -34,5 +34,6 @@ mod support;
 mod trust;
 mod waiting;
 mod workload;
+mod ybio;
 mod ycsb;
 mod ycsb_command;

@@ -103,7 +103,7 @@ fn rows_that_share_blocks_are_refused() {
         1,
         &[
             "slob1 is to have one row in a block, and",
-            "the tables depend on: filler, ",
+            "the tables depend on: base, filler, ",
         ],
     );
     database
@@ -298,7 +298,7 @@ fn parameters_say_where_and_what_units_are() {
         "--loop server -t 1 --param call_units=400",
         "--loop client -t 1 --param pipeline=400",
     ] {
-        let all = "--param pct_update=100 --param update_work_unit=2";
+        let all = "--param update_pct=100 --param update_work_unit=2";
         let within = |keys: &str, from: u64, to: u64| {
             let mut ends = keys.split('|').map(|key| key.parse::<u64>().unwrap());
             let (first, last) = (ends.next().unwrap(), ends.next().unwrap());
@@ -359,6 +359,16 @@ fn what_cannot_be_is_said_before_anything_is_loaded() {
             2,
             "active=20000: the tables have only 16384 rows",
         ),
+        (
+            "--param active_schemas=2",
+            2,
+            "active_schemas=2: there are only 1 tables",
+        ),
+        // ybio's names, which mean something else there.
+        ("--param tab_num=1", 2, "no parameter \"tab_num\""),
+        ("--param pct_update=1", 2, "no parameter \"pct_update\""),
+        ("--param batch_size=1", 2, "no parameter \"batch_size\""),
+        ("--param tab_rows=2000", 2, "no parameter \"tab_rows\""),
         (
             "--param work_unit=20000",
             2,

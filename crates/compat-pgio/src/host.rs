@@ -1,0 +1,165 @@
+//! What pgio has iostat, vmstat and mpstat write while it runs, in their form, from pgdyno's own
+//! readings of /proc: `iostat.out`, `vmstat.out`, `mpstat.out`, and `pgio_diskstats.out` before and
+//! after. It is this machine, as there: the database's only when that runs here, too.
+//!
+//! Not for: the figures of a trial, whose instruments read more, and know where the server runs.
+
+mod iostat;
+mod mpstat;
+mod reading;
+mod vmstat;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use time::OffsetDateTime;
+
+use super::files::Folder;
+use pgdyno_model::Failure;
+use reading::Reading;
+
+/// The time between two readings: pgio's `iostat -xm 3` and its like.
+const INTERVAL: Duration = Duration::from_secs(3);
+
+/// Two readings and the time between them.
+struct Between<'a> {
+    before: &'a Reading,
+    after: &'a Reading,
+    seconds: f64,
+}
+
+/// Writes while it is there; dropped, it has ended.
+pub struct Monitors {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Monitors {
+    /// Begins to write into this folder. Where the system has no /proc the files say so.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn start(folder: &Path) -> Result<Self, Failure> {
+        let create = |name: &str| {
+            let path = folder.join(name);
+            File::create(&path)
+                .map_err(|e| Failure::new(format!("could not write {}: {e}", path.display())))
+        };
+        let mut files = [
+            create("iostat.out")?,
+            create("vmstat.out")?,
+            create("mpstat.out")?,
+        ];
+        let first = match Reading::take() {
+            Ok(first) => first,
+            Err(why) => {
+                for file in &mut files {
+                    // A note for who looks; a full disk is told where results are written.
+                    let _ = writeln!(file, "nothing to read: {why}");
+                }
+                return Ok(Self {
+                    stop: None,
+                    thread: None,
+                });
+            }
+        };
+        let (stop, stopped) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let mut last = first;
+            let mut at = Instant::now();
+            let boot = Between {
+                before: &Reading::default(),
+                after: &last,
+                seconds: last.uptime_s,
+            };
+            let banner = reading::banner(OffsetDateTime::now_utc());
+            let texts = [
+                format!("{banner}{}", iostat::text(&boot)),
+                format!("{}{}", vmstat::HEAD, vmstat::text(&boot)),
+                banner,
+            ];
+            write_all(&mut files, texts);
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(INTERVAL) {
+                let Ok(after) = Reading::take() else { return };
+                let between = Between {
+                    before: &last,
+                    after: &after,
+                    seconds: at.elapsed().as_secs_f64(),
+                };
+                at = Instant::now();
+                let texts = [
+                    iostat::text(&between),
+                    vmstat::text(&between),
+                    mpstat::text(&between, OffsetDateTime::now_utc()),
+                ];
+                write_all(&mut files, texts);
+                last = after;
+            }
+        });
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Monitors {
+    fn drop(&mut self) {
+        // Its channel closed, the thread ends at once.
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A monitor that cannot write any more is no reason to end a run.
+fn write_all(files: &mut [File; 3], texts: [String; 3]) {
+    for (file, text) in files.iter_mut().zip(texts) {
+        let _ = file.write_all(text.as_bytes());
+    }
+}
+
+/// Appends what the kernel counts of disks, as it is, to `pgio_diskstats.out`.
+///
+/// # Errors
+/// It cannot be written.
+pub fn add_diskstats(folder: &Folder<'_>) -> Result<(), Failure> {
+    const NAME: &str = "pgio_diskstats.out";
+    let Ok(now) = std::fs::read_to_string("/proc/diskstats") else {
+        return Ok(());
+    };
+    let before = std::fs::read_to_string(folder.0.join(NAME)).unwrap_or_default();
+    folder.write(NAME, &format!("{before}{now}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_are_there_from_the_first_moment_and_end_with_the_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let monitors = Monitors::start(dir.path()).unwrap();
+        drop(monitors);
+        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        assert!(
+            read("iostat.out").contains("avg-cpu:"),
+            "{}",
+            read("iostat.out")
+        );
+        assert_eq!(read("vmstat.out").lines().count(), 3);
+        assert!(read("mpstat.out").starts_with("Linux "));
+        let folder = Folder(dir.path());
+        let disks = || std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
+        add_diskstats(&folder).unwrap();
+        add_diskstats(&folder).unwrap();
+        assert!(read("pgio_diskstats.out").lines().count() >= 2 * disks().lines().count());
+        let failure = Monitors::start(&dir.path().join("none")).err().unwrap();
+        assert!(failure.message.contains("iostat.out"), "{failure}");
+    }
+}
