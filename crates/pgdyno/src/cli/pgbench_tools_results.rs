@@ -97,7 +97,7 @@ fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<String>>>, St
 fn experiment(
     uuid: String,
     set: &Map<String, Value>,
-    (server, number): &(String, String),
+    (server, number): &Key,
     started: &str,
 ) -> ForeignExperiment {
     let name = match word(set, "info") {
@@ -117,12 +117,18 @@ fn experiment(
     }
 }
 
-/// What other tables have of tests, by server and test.
+/// A server and the number of a test there.
+type Key = (String, String);
+
+/// Values of metrics, each with microseconds since the test's start.
+type Series = BTreeMap<String, Vec<(i64, f64)>>;
+
+/// What other tables have of tests.
 #[derive(Default)]
 struct Details {
-    settings: BTreeMap<(String, String), BTreeMap<String, String>>,
-    rows: BTreeMap<(String, String), Vec<(String, Value)>>,
-    series: BTreeMap<(String, String), BTreeMap<String, Vec<(i64, f64)>>>,
+    settings: BTreeMap<Key, BTreeMap<String, String>>,
+    rows: BTreeMap<Key, Vec<(String, Value)>>,
+    series: BTreeMap<Key, Series>,
 }
 
 impl Details {
@@ -240,7 +246,7 @@ impl Details {
         }
     }
 
-    fn header(&mut self, test: &Map<String, Value>, key: &(String, String)) -> TrialHeader {
+    fn header(&mut self, test: &Map<String, Value>, key: &Key) -> TrialHeader {
         let whole = |name: &str| number(test, name).map(|n| n as u64);
         let script = word(test, "script");
         let rate = number(test, "rate_limit").filter(|rate| *rate > 0.0);
