@@ -1,5 +1,6 @@
 -- The table of `cockroach workload init ycsb`: with families an update writes one small value.
-CREATE TABLE usertable (ycsb_key varchar(255) NOT NULL PRIMARY KEY{{for i 0 (:fieldcount - 1)}}, field{{i}} text{{end}}{{if :families}}, FAMILY fam_0_ycsb_key (ycsb_key){{for i 0 (:fieldcount - 1)}}, FAMILY fam_{{i}}_field{{i}} (field{{i}}){{end}}{{end}});
+-- The server names them as there: fam_0_ycsb_key, fam_1_field0 and so on.
+CREATE TABLE usertable (ycsb_key varchar(255) NOT NULL PRIMARY KEY{{for i 0 (:fieldcount - 1)}}, field{{i}} text{{end}}{{if :families}}, FAMILY (ycsb_key){{for i 0 (:fieldcount - 1)}}, FAMILY (field{{i}}){{end}}{{end}});
 -- At even distances of the numbers in keys, as there: 2^64 of them (java and go-ycsb: 2^63).
 \for i 1 :splits
 {{if :insertorder = 'ordered'}}

@@ -46,9 +46,11 @@ pub fn fit(mut failure: Failure, flags: &[&'static Flag]) -> Failure {
 }
 
 /// Whether a hint names an option that is none of the flags. One within another command line
-/// (`pgdyno load …`) is that command's.
+/// (`pgdyno load …`, `workload init …`) is that command's.
 fn lacks(hint: &str, flags: &[&'static Flag]) -> bool {
-    let own = hint.split("pgdyno ").next().unwrap_or(hint);
+    let other = ["pgdyno ", "workload init "].map(|word| hint.find(word));
+    let end = other.into_iter().flatten().min().unwrap_or(hint.len());
+    let own = &hint[..end];
     own.split("--").skip(1).any(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         let name = &rest[..end.unwrap_or(rest.len())];
@@ -69,7 +71,7 @@ mod tests {
 
     #[test]
     fn no_hint_names_an_option_that_the_command_lacks() {
-        let flags = Flag::all(Generator::Ycsb, Verb::Run);
+        let flags = Flag::all(Generator::Ycsb, Verb::Check);
         let hints = |given: &[&str]| {
             let failure = given
                 .iter()
@@ -79,6 +81,7 @@ mod tests {
         let kept = [
             "say it: --insert-count, --key-format",
             "or pgdyno load ycsb --replace",
+            "load it again: workload init ycsb --drop",
             "wait",
         ];
         assert_eq!(hints(&kept), kept);

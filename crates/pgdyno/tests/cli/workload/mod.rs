@@ -1,5 +1,7 @@
 //! `pgdyno workload`: cockroach's command line and output, on a real PostgreSQL.
 
+mod generators;
+mod node;
 mod output;
 
 use std::fs;
