@@ -386,8 +386,11 @@ export type TrialSpec = {
   trusts_commit: boolean;
   /** The client ends when the last try of a transaction has failed, as with ysql_bench. */
   ends_on_last_try: boolean;
-  /** A transaction whose try fails when the time is over is not counted, as with pgbench. */
-  forgets_failures_at_end: boolean;
+  /**
+   * What pgbench does not count is not counted: a transaction whose try fails when the time is
+   * over, and retries of a transaction that ends its client.
+   */
+  counts_as_pgbench: boolean;
 };
 
 /** What is observed while clients are at work: docs/instruments.md. */
