@@ -432,9 +432,10 @@ impl Prepared {
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
             threads: recording.map_or(&[], |r| &r.threads),
-            lost_server: recording
-                .filter(|r| r.outages.unended > 0)
-                .map(|r| (r.outages.unended, r.outage_share().unwrap_or_default())),
+            lost_server: recording.filter(|r| r.has_lost_server()).map(|r| {
+                let without = r.outages.unended + r.clients.disconnected as u64;
+                (without, r.outage_share().unwrap_or_default())
+            }),
             courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,

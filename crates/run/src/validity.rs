@@ -88,13 +88,20 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
 }
 
 fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
+    // Clients that do not connect again end, and their time with them.
+    let of_time = match share > 0.0 {
+        true => format!(
+            "; clients had no connection for {} of their time",
+            text::share(share)
+        ),
+        false => String::new(),
+    };
     Note::new(
         "server-lost",
         Severity::Serious,
         format!(
             "the server was lost and did not come back: {without} of {clients} clients had no \
-             connection when the run ended; clients had no connection for {} of their time",
-            text::share(share)
+             connection when the run ended{of_time}"
         ),
         "find out in the server's log why it went away, and measure again",
     )

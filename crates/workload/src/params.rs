@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::manifest::{self, Param};
 use super::pack::Pack;
 use pgdyno_database::dialect::Product;
+use pgdyno_model::spec::secret::word_kept;
 
 /// The parameters that the user gave, by name; those not given are the tables', the mix's or the
 /// default.
@@ -26,13 +27,14 @@ impl Params {
             let Some((name, value)) = text.split_once('=') else {
                 return Err(format!("--param {text}: it must be NAME=VALUE"));
             };
+            let shown = word_kept(text);
             let Some(param) = pack.param_called(name) else {
                 let names = pack.params();
                 return Err(if names.is_empty() {
-                    format!("--param {text}: pack {} has no parameters", pack.name())
+                    format!("--param {shown}: pack {} has no parameters", pack.name())
                 } else {
                     format!(
-                        "--param {text}: pack {} has no parameter \"{name}\" (there are: {})",
+                        "--param {shown}: pack {} has no parameter \"{name}\" (there are: {})",
                         pack.name(),
                         manifest::list(names.iter().map(|p| p.name.as_str()))
                     )
@@ -40,7 +42,7 @@ impl Params {
             };
             param
                 .accept(value)
-                .map_err(|why| format!("--param {text}: {why}"))?;
+                .map_err(|why| format!("--param {shown}: {why}"))?;
             params.insert(param.name.clone(), value.to_owned());
         }
         let of_mix = mix.and_then(|name| pack.manifest.mixes.iter().find(|m| m.name == name));

@@ -69,32 +69,38 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             ),
         ));
     }
-    if let Some(max) = evidence.outcome.facts.max_connections.known() {
+    let is_refusing = refused > 0;
+    let is_lost = !is_refusing && (gone > 0.0 || without > 0.0);
+    let max = evidence.outcome.facts.max_connections.known();
+    if let Some(max) = max.filter(|_| !is_lost) {
         proofs.push(Proof::new(
             max.to_string(),
             "is the server’s `max_connections`",
         ));
     }
-    let is_refusing = refused > 0 || gone > 0.0 || without > 0.0;
-    let (sentence, remedies) = match is_refusing {
-        true => (
+    let (sentence, remedy) = if is_refusing {
+        (
             "Connections limited it: the server refused further connections",
-            vec![
-                "use fewer clients, a connection pooler, or a higher `max_connections`".to_owned(),
-            ],
-        ),
-        false => (
+            "use fewer clients, a connection pooler, or a higher `max_connections`",
+        )
+    } else if is_lost {
+        (
+            "Connections limited it: clients lost the server",
+            "find out in the server's log why it closed its connections or went away",
+        )
+    } else {
+        (
             "Connections limited it: clients spent their time connecting",
-            vec!["keep connections open, or use a connection pooler".to_owned()],
-        ),
+            "keep connections open, or use a connection pooler",
+        )
     };
     Examined::Found(Found {
         share: making.max(refused_share).max(gone).max(without),
-        figure: (making == 0.0 && !is_refusing)
+        figure: (making == 0.0 && !is_refusing && !is_lost)
             .then(|| "none refused, none made during the run".to_owned()),
         sentence: sentence.to_owned(),
         proofs,
-        remedies,
+        remedies: vec![remedy.to_owned()],
     })
 }
 

@@ -1,7 +1,11 @@
 //! Clients in each other's way: sessions that wait for locks on rows or on what the server shares, and
 //! tries thrown away because another was first.
 
+use pgdyno_drive::ErrorClass;
+use pgdyno_drive::record::Reason;
+
 use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use crate::waits::Class;
 use pgdyno_model::document::Proof;
@@ -22,8 +26,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
     }
     let waiting = waiting.unwrap_or(0.0);
-    // What is lost to clocks is another rule's.
-    let lost = lost * (1.0 - super::clock_uncertainty::share_of_reasons(evidence));
+    let lost = lost * conflicts_of_reasons(evidence);
     let mut proofs = Vec::new();
     if waiting > 0.0 {
         proofs.push(of_waiting(evidence, waiting));
@@ -69,6 +72,26 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs,
         remedies,
     })
+}
+
+/// Of all tries thrown away, those lost to other transactions. What is lost to clocks is another rule's;
+/// a mistake in a script is no conflict.
+fn conflicts_of_reasons(evidence: &Evidence<'_>) -> f64 {
+    let reasons = &evidence.outcome.recording.reasons;
+    let all: u64 = reasons.iter().map(Reason::tries).sum();
+    let conflicts = reasons.iter().filter(|reason| is_conflict(reason));
+    let conflicts: u64 = conflicts.map(Reason::tries).sum();
+    let of_conflicts = ratio(conflicts as f64, all as f64);
+    (of_conflicts - super::clock_uncertainty::share_of_reasons(evidence)).max(0.0)
+}
+
+/// A serialization failure, a deadlock, or a lock that was not to be had in time (PostgreSQL's manual,
+/// appendix "Error Codes": 55P03 lock_not_available).
+fn is_conflict(reason: &Reason) -> bool {
+    matches!(
+        reason.class,
+        ErrorClass::Serialization | ErrorClass::Deadlock
+    ) || reason.sqlstate == "55P03"
 }
 
 fn of_waiting(evidence: &Evidence<'_>, share: f64) -> Proof {

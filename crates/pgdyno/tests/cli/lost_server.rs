@@ -77,6 +77,30 @@ fn a_server_that_does_not_come_back_fails_the_trial_and_shows_what_was_measured_
 }
 
 #[test]
+fn without_reconnect_a_lost_server_is_named_too() {
+    let server = pgdyno_testkit::postgres_with(&[]);
+    let db = Database::on(&server, "lost_for_good");
+    db.sql("CREATE TABLE visit (client int)");
+    let notebook = Notebook::new();
+    let script = notebook.beside("visit.sql");
+    std::fs::write(&script, "insert into visit values (:client_id);\n").unwrap();
+    let script = script.to_str().unwrap();
+    let args = ["run", script, "-c", "4", "-T", "30", "--url", &db.url];
+    let running = Running::start(&mut notebook.command(&args));
+    db.wait_for("SELECT client FROM visit OFFSET 500 LIMIT 1");
+    server.stop().unwrap();
+    let ran = running.ended().expect(
+        3,
+        &[
+            "SERIOUS",
+            "4 of 4 clients had no connection when the run ended.",
+            "Connections limited it: clients lost the server",
+        ],
+    );
+    assert!(!ran.stdout.contains("max_connections"), "{ran:#?}");
+}
+
+#[test]
 fn a_server_that_comes_back_in_time_is_an_outage_and_no_failure() {
     let db = Database::new("lost_and_found");
     let notebook = Notebook::new();
