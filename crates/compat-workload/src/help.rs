@@ -87,7 +87,7 @@ Use \"{program} {name} [command] --help\" for more information about a command.
         let (program, name, workload) = (self.0, verb.name(), generator.name());
         let mut text =
             format!("Usage:\n  {program} {name} {workload} [flags] [URL...]\n\nFlags:\n");
-        let rows = Flag::all(generator, verb).into_iter();
+        let rows = crate::flags::all(generator, verb).into_iter();
         let rows = rows.map(|flag| (flag, flag.help(verb)));
         text.push_str(&table(rows, workload));
         text

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn no_hint_names_an_option_that_the_command_lacks() {
-        let flags = Flag::all(Generator::Ycsb, Verb::Check);
+        let flags = crate::flags::all(Generator::Ycsb, Verb::Check);
         let hints = |given: &[&str]| {
             let failure = given
                 .iter()

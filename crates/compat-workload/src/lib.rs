@@ -149,7 +149,7 @@ fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
     let Some(generator) = Generator::named(workload) else {
         return Ok(unknown(name, &format!(" {}", verb.name()), workload));
     };
-    let flags = Flag::all(generator, verb);
+    let flags = crate::flags::all(generator, verb);
     match flags::parse(&flags, rest) {
         Ok(parsed) => {
             for remark in options::remarks(&parsed) {

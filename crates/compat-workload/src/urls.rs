@@ -133,12 +133,12 @@ fn encoded(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flags::{Flag, Verb, parse};
+    use super::super::flags::{Verb, all, parse};
     use super::*;
 
     fn place(arguments: &[&str]) -> Result<Place, String> {
         let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
-        let flags = Flag::all(Generator::Ycsb, Verb::Run);
+        let flags = all(Generator::Ycsb, Verb::Run);
         Place::of(Generator::Ycsb, &parse(&flags, &arguments).unwrap())
     }
 

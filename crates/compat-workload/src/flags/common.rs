@@ -1,6 +1,6 @@
 //! Flags that every workload has, and pgdyno's own, in alphabetical order, as help shows them.
 
-use super::table::{Flag, Kind, On, flag, idle};
+use super::flag::{Flag, Kind, On, flag, idle};
 
 const POOL: &str = "each worker has one connection of its own for the whole run";
 const NO_PROFILER: &str = "pgdyno has no Go profiler";

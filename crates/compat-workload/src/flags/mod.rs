@@ -3,6 +3,7 @@
 
 mod bank;
 mod common;
+mod flag;
 pub mod go_values;
 mod kv;
 pub mod node;
@@ -10,5 +11,6 @@ mod parser;
 mod table;
 mod ycsb;
 
+pub use flag::{Flag, Verb, default_concurrency};
 pub use parser::{End, Parsed, parse};
-pub use table::{Flag, Verb, default_concurrency};
+pub use table::all;

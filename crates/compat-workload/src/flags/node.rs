@@ -1,6 +1,6 @@
 //! Flags of `start-single-node`, in alphabetical order.
 
-use super::table::{Flag, Kind, On, flag, idle};
+use super::flag::{Flag, Kind, On, flag, idle};
 
 const CLUSTER: &str = "PostgreSQL is one node by itself";
 const SETTING: &str = "PostgreSQL's settings are others: pgdyno server start --pg-set NAME=VALUE";

@@ -1,8 +1,8 @@
 //! Reading a command line as Go's pflag does: `--flag=value`, `--flag value`, flags that stand for
 //! true, flags between other arguments, `--` before arguments alone. (Facts: spf13/pflag.)
 
+use super::flag::{Flag, Kind};
 use super::go_values::{self as go, quoted};
-use super::table::{Flag, Kind};
 
 /// A value as it was given, checked to be of its flag's kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,12 +143,13 @@ fn check(kind: Kind, value: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::super::Verb;
+    use super::super::all;
     use super::*;
     use crate::generator::Generator;
 
     fn run(arguments: &str) -> Result<Parsed, End> {
         let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-        parse(&Flag::all(Generator::Ycsb, Verb::Run), &arguments)
+        parse(&all(Generator::Ycsb, Verb::Run), &arguments)
     }
 
     #[test]
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(run("-h").unwrap_err(), End::Help);
         assert!(run("--help=false").unwrap().arguments.is_empty());
         let flags_of_run = parse(
-            &Flag::all(Generator::Ycsb, Verb::Init),
+            &all(Generator::Ycsb, Verb::Init),
             &["--duration=1s".to_owned()],
         );
         assert_eq!(

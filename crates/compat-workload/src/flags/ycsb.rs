@@ -1,6 +1,6 @@
 //! Flags of `ycsb`, in alphabetical order.
 
-use super::table::{Flag, Kind, On, flag, idle};
+use super::flag::{Flag, Kind, On, flag, idle};
 
 pub(super) static FLAGS: &[Flag] = &[
     flag(

@@ -52,12 +52,12 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{Flag, parse};
+    use crate::flags::{all, parse};
     use crate::generator::Generator;
 
     fn of(verb: Verb, line: &str) -> Result<Workload, String> {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let parsed = parse(&Flag::all(Generator::Bank, verb), &arguments).unwrap();
+        let parsed = parse(&all(Generator::Bank, verb), &arguments).unwrap();
         workload(verb, &Flags(&parsed))
     }
 

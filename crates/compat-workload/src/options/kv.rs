@@ -232,12 +232,12 @@ pub fn sequence(parsed: &Parsed, drawn: &BTreeMap<String, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{Flag, parse};
+    use crate::flags::{all, parse};
     use crate::generator::Generator;
 
     fn parsed(verb: Verb, line: &str) -> Parsed {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        parse(&Flag::all(Generator::Kv, verb), &arguments).unwrap()
+        parse(&all(Generator::Kv, verb), &arguments).unwrap()
     }
 
     fn of(verb: Verb, line: &str) -> Result<Workload, String> {

@@ -316,13 +316,13 @@ pub fn remarks(parsed: &Parsed) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flags::{Flag, parse};
+    use super::super::flags::{all, parse};
     use super::*;
     use pgdyno_drive::Until;
 
     fn parsed(verb: Verb, line: &str) -> Parsed {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        parse(&Flag::all(Generator::Ycsb, verb), &arguments).unwrap()
+        parse(&all(Generator::Ycsb, verb), &arguments).unwrap()
     }
 
     fn run_of(line: &str) -> Run {

@@ -189,12 +189,12 @@ fn read_modify_write(flags: &Flags) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{Flag, parse};
+    use crate::flags::{all, parse};
     use crate::generator::Generator;
 
     fn of(verb: Verb, line: &str) -> Workload {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let parsed = parse(&Flag::all(Generator::Ycsb, verb), &arguments).unwrap();
+        let parsed = parse(&all(Generator::Ycsb, verb), &arguments).unwrap();
         workload(verb, &Flags(&parsed)).unwrap()
     }
 
