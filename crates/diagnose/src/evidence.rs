@@ -1,7 +1,7 @@
 //! What rules may look at: a recorded trial, and figures of it that several rules need.
 
 use super::ratio::ratio;
-use pgdyno_drive::record::ScriptInterval;
+use pgdyno_drive::record::{Reason, ScriptInterval};
 
 use super::budget::{self, Budget};
 use super::stalls::Stalls;
@@ -101,6 +101,15 @@ impl<'a> Evidence<'a> {
     /// Of the time in transactions, which share went into tries that were thrown away.
     pub fn lost_share(&self) -> f64 {
         self.all.work.lost_time_share().unwrap_or(0.0)
+    }
+
+    /// Of all tries thrown away, the share that was lost to such reasons.
+    pub fn share_of_reasons(&self, is_such: impl Fn(&Reason) -> bool) -> f64 {
+        let reasons = &self.outcome.recording.reasons;
+        let all: u64 = reasons.iter().map(Reason::tries).sum();
+        let such = reasons.iter().filter(|reason| is_such(reason));
+        let such: u64 = such.map(Reason::tries).sum();
+        ratio(such as f64, all as f64)
     }
 
     /// What is left of a share of the time in useful tries when what comes before it is taken off:

@@ -5,7 +5,6 @@ use pgdyno_drive::ErrorClass;
 use pgdyno_drive::record::Reason;
 
 use crate::evidence::Evidence;
-use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 use crate::waits::Class;
 use pgdyno_model::document::Proof;
@@ -77,12 +76,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
 /// Of all tries thrown away, those lost to other transactions. What is lost to clocks is another rule's;
 /// a mistake in a script is no conflict.
 fn conflicts_of_reasons(evidence: &Evidence<'_>) -> f64 {
-    let reasons = &evidence.outcome.recording.reasons;
-    let all: u64 = reasons.iter().map(Reason::tries).sum();
-    let conflicts = reasons.iter().filter(|reason| is_conflict(reason));
-    let conflicts: u64 = conflicts.map(Reason::tries).sum();
-    let of_conflicts = ratio(conflicts as f64, all as f64);
-    (of_conflicts - super::clock_uncertainty::share_of_reasons(evidence)).max(0.0)
+    let of_clocks = evidence.share_of_reasons(super::clock_uncertainty::is_reason);
+    (evidence.share_of_reasons(is_conflict) - of_clocks).max(0.0)
 }
 
 /// A serialization failure, a deadlock, or a lock that was not to be had in time (PostgreSQL's manual,
