@@ -3,7 +3,7 @@
 
 use pgdyno_model::experiment::point::{MAX, share};
 use pgdyno_model::spec::TrialOption;
-use pgdyno_model::spec::secret::has_password;
+use pgdyno_model::spec::secret::{has_password, is_secret_name};
 use serde_json::{Value, json};
 
 const WORKLOAD: &str = "workload";
@@ -19,8 +19,13 @@ pub enum Parameter {
     Tables,
     /// The way to a server, without a password: it is in the results.
     Target,
-    /// What a workload's parameter or a server's setting can be: text, number, true or false.
+    /// What a workload's parameter can be: text, number, true or false.
     Scalar,
+    /// A server's setting: the same without a secret, because it is in the results.
+    Setting {
+        /// Its name is that of a secret.
+        is_secret: bool,
+    },
 }
 
 /// Those that no option of a trial is, with what they are.
@@ -54,11 +59,13 @@ const NOTES: [(&str, &str); 2] = [
 
 /// The parameter of this name.
 pub fn find(name: &str) -> Option<Parameter> {
-    if name
-        .split_once('.')
-        .is_some_and(|(table, _)| TABLES.contains(&table))
-    {
-        return Some(Parameter::Scalar);
+    match name.split_once('.') {
+        Some(("params", _)) => return Some(Parameter::Scalar),
+        Some(("settings", setting)) => {
+            let is_secret = is_secret_name(setting);
+            return Some(Parameter::Setting { is_secret });
+        }
+        _ => {}
     }
     if let Some((_, _, other)) = OTHERS.iter().find(|(other, _, _)| *other == name) {
         return Some(*other);
@@ -125,8 +132,18 @@ impl Parameter {
                     _ => "a text",
                 }))
             }
-            Parameter::Scalar if value.is_array() => Err(wrong("a text, a number, true or false")),
-            Parameter::Tables | Parameter::Target | Parameter::Scalar => Ok(value.clone()),
+            Parameter::Scalar | Parameter::Setting { .. } if value.is_array() => {
+                Err(wrong("a text, a number, true or false"))
+            }
+            Parameter::Setting { is_secret } if is_secret || text.is_some_and(has_password) => Err(
+                "it looks like a password or a token, and settings are part of the results: set it \
+                 in the server's own configuration"
+                    .to_owned(),
+            ),
+            Parameter::Tables
+            | Parameter::Target
+            | Parameter::Scalar
+            | Parameter::Setting { .. } => Ok(value.clone()),
         }
     }
 }
