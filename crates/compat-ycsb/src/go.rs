@@ -3,10 +3,8 @@
 
 use std::io::{self, Write};
 
-use pgdyno_drive::record::{Event, Interval, Latencies};
-use pgdyno_drive::{Level, Message};
+use pgdyno_drive::record::{Interval, Latencies};
 use pgdyno_model::{Observer, Outcome};
-use pgdyno_output::remark;
 
 use super::Refusal;
 use super::command::{Command, Phase};
@@ -279,16 +277,6 @@ impl<O> Observer<O> for Ticks {
         // Whether anybody reads it does not matter: a measurement must not end because of that.
         let mut out = io::stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    }
-
-    fn event(&mut self, event: &Event) {
-        remark!("pgdyno: {}", event.text);
-    }
-
-    fn message(&mut self, message: &Message) {
-        if message.level == Level::Error {
-            remark!("pgdyno: {}", message.text);
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `db.url`, a JDBC URL of PostgreSQL, as libpq and pgdyno write it. (Facts: pgJDBC's documentation.)
 
+use pgdyno_model::spec::secret::percent_decoded;
+
 use super::Refusal;
 
 /// Where the database is, and what of the URL does nothing here.
@@ -106,27 +108,7 @@ pub fn encoded(text: &str) -> String {
 }
 
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match (first, code) {
-            (b'%', Some(code)) => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            (b'+', _) => {
-                bytes.push(b' ');
-                rest = after;
-            }
-            (byte, _) => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decoded(&text.replace('+', " "))
 }
 
 #[cfg(test)]

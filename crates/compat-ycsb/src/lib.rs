@@ -13,6 +13,7 @@ mod help;
 mod java;
 mod jdbc;
 mod known;
+mod messages;
 mod operations;
 mod plan;
 mod properties;

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::Write;
 
-use pgdyno_model::{Exit, Failure, Observer, Outcome};
+use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 use pgdyno_run::header;
 use pgdyno_run::prepare::{Prepared, check, prepare};
 use pgdyno_run::trial::Trial;
 
 use super::command::{Command, Phase};
+use super::messages::Messages;
 use super::operations::{self, Kind, Operations};
 use super::plan::Plan;
 use super::{Refusal, Tool, go, java, tables};
@@ -54,9 +55,10 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     write_answer(format_args!("{}", printer.head(command, &plan)))?;
     let scripts = prepared.scripts.iter();
     let kinds = scripts.map(|script| Kind::of_script(&script.program.script().name));
-    let observer = printer.observer(kinds.collect());
+    let mut messages = Messages;
+    let mut observers = Observers::new([printer.observer(kinds.collect()), &mut messages]);
     let since = (interrupts, interrupted_before);
-    let ran = Ran::run(trial, &prepared, keep, observer, since)?;
+    let ran = Ran::run(trial, &prepared, keep, &mut observers, since)?;
     let text = printer.tail(&ran.outcome);
     match export {
         Some(mut file) => file.write_all(text.as_bytes()).map_err(|e| {

@@ -2,8 +2,7 @@
 
 use std::time::SystemTime;
 
-use pgdyno_drive::record::{Event, Interval, Latencies};
-use pgdyno_drive::{Level, Message};
+use pgdyno_drive::record::{Interval, Latencies};
 use pgdyno_model::Observer;
 use pgdyno_output::remark;
 use time::OffsetDateTime;
@@ -202,16 +201,6 @@ impl<O> Observer<O> for Status {
         let is_due = self.interval_s + 1e-6 >= self.every_s as f64;
         if is_due && self.todo.is_none_or(|todo| self.done < todo) {
             self.print();
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        remark!("pgdyno: {}", event.text);
-    }
-
-    fn message(&mut self, message: &Message) {
-        if message.level == Level::Error {
-            remark!("pgdyno: {}", message.text);
         }
     }
 }

@@ -173,7 +173,8 @@ fn of_authority(place: &str, mask: Option<&str>) -> String {
     }
 }
 
-fn percent_decoded(text: &str) -> String {
+/// A text of a URL without percent-encoding; a `%` without two digits stays.
+pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, others)) = rest.split_first() {

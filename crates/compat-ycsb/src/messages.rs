@@ -1,0 +1,21 @@
+//! What a run says beside the tool's own output: lost connections and errors.
+
+use pgdyno_drive::record::Event;
+use pgdyno_drive::{Level, Message};
+use pgdyno_model::Observer;
+use pgdyno_output::remark;
+
+/// Prints it on standard error.
+pub struct Messages;
+
+impl<O> Observer<O> for Messages {
+    fn event(&mut self, event: &Event) {
+        remark!("pgdyno: {}", event.text);
+    }
+
+    fn message(&mut self, message: &Message) {
+        if message.level == Level::Error {
+            remark!("pgdyno: {}", message.text);
+        }
+    }
+}
