@@ -19,7 +19,7 @@ use files::Folder;
 use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Outcome};
-use pgdyno_output::{JsonArg, StoreArgs, Verbosity};
+use pgdyno_output::{JsonArg, KeepArgs, Verbosity};
 
 /// The name by which it may be called.
 pub const NAME: &str = "pgio";
@@ -104,13 +104,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// The notebook's options.
+    /// Whether and where the trial is kept.
     #[command(flatten)]
-    pub store: StoreArgs,
-
-    /// Do not keep the trial in the notebook
-    #[arg(long, conflicts_with = "store")]
-    pub no_store: bool,
+    pub keep: KeepArgs,
 }
 
 /// Does it; `screen` shows a run while it goes on.

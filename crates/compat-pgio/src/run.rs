@@ -33,7 +33,7 @@ pub fn open(
     conf.check_update_percent()?;
     let folder = super::folder(&args.out)?;
     let json_to = args.json.open()?;
-    let keep = args.store.keep(args.no_store)?;
+    let keep = args.keep.open()?;
     let wanted = super::wanted(&conf)?;
     let interrupts = interrupts()?;
     let interrupted_before = interrupts.count();

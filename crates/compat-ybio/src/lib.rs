@@ -20,7 +20,7 @@ use clap::Args;
 use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::{JsonArg, StoreArgs, Verbosity};
+use pgdyno_output::{JsonArg, KeepArgs, Verbosity};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::resolve;
 
@@ -68,13 +68,9 @@ pub struct YbioArgs {
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// The notebook's options.
+    /// Whether and where the trial is kept.
     #[command(flatten)]
-    pub store: StoreArgs,
-
-    /// Do not keep the trial in the notebook
-    #[arg(long, conflicts_with = "store")]
-    pub no_store: bool,
+    pub keep: KeepArgs,
 }
 
 /// Does it.

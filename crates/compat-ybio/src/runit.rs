@@ -26,7 +26,7 @@ pub fn open(
     verbosity: Verbosity,
 ) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
-    let keep = args.store.keep(args.no_store)?;
+    let keep = args.keep.open()?;
     let interrupts = interrupts()?;
     let interrupted_before = interrupts.count();
     let name = parameters.table();

@@ -19,7 +19,7 @@ pub use keep::Keep;
 pub use loading::Loading;
 pub use rescue::rescued;
 pub use run::Ran;
-pub use store_args::StoreArgs;
+pub use store_args::{KeepArgs, StoreArgs};
 pub use verbosity::Verbosity;
 
 use pgdyno_model::{Failure, text};

@@ -74,7 +74,16 @@ impl Ran {
 
     /// What the run came to, whether or not it could be kept.
     pub fn measured(&self, interrupts: &Interrupts) -> Exit {
-        exit(&self.outcome, interrupts)
+        let recording = &self.outcome.recording;
+        if recording.end == End::Interrupted {
+            Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
+        } else if recording.has_lost_server() {
+            Exit::Connection
+        } else if recording.clients.aborted > 0 {
+            Exit::Failed
+        } else {
+            Exit::Ok
+        }
     }
 
     /// What came of it, after everything is printed.
@@ -99,18 +108,5 @@ impl Ran {
             Err(failure) if exit == Exit::Ok => Err(failure),
             Err(failure) => Err(Failure { exit, ..failure }),
         }
-    }
-}
-
-fn exit(outcome: &Outcome, interrupts: &Interrupts) -> Exit {
-    let recording = &outcome.recording;
-    if recording.end == End::Interrupted {
-        Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
-    } else if recording.has_lost_server() {
-        Exit::Connection
-    } else if recording.clients.aborted > 0 {
-        Exit::Failed
-    } else {
-        Exit::Ok
     }
 }

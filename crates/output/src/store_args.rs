@@ -18,6 +18,29 @@ pub struct StoreArgs {
     pub store: Option<PathBuf>,
 }
 
+/// The same of a verb that runs one trial.
+#[derive(Debug, Clone, Default, Args)]
+pub struct KeepArgs {
+    /// The notebook's options.
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// Do not keep the trial in the notebook
+    #[arg(long, conflicts_with = "store")]
+    pub no_store: bool,
+}
+
+impl KeepArgs {
+    /// Where the trial is kept, if it is to be.
+    ///
+    /// # Errors
+    /// The store cannot be opened or written.
+    pub fn open(&self) -> Result<Keep, Failure> {
+        let store = (!self.no_store).then_some(self.store.store.as_deref());
+        Keep::open(store).map_err(|failure| failure.hint("or do not keep the run: --no-store"))
+    }
+}
+
 impl StoreArgs {
     /// The store, to read from it or to change what is there.
     ///
@@ -25,15 +48,6 @@ impl StoreArgs {
     /// There is none, or it cannot be used.
     pub fn existing(&self) -> Result<Store, Failure> {
         Store::existing(&place::path(self.store.as_deref())?)
-    }
-
-    /// Where a run is kept; nowhere with `--no-store`.
-    ///
-    /// # Errors
-    /// The store cannot be opened or written.
-    pub fn keep(&self, no_store: bool) -> Result<Keep, Failure> {
-        let store = (!no_store).then_some(self.store.as_deref());
-        Keep::open(store).map_err(|failure| failure.hint("or do not keep the run: --no-store"))
     }
 
     /// The store, made when there is none.

@@ -39,7 +39,7 @@ pub struct RerunArgs {
 
 /// Runs the command.
 pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let trial = args.result.store.existing()?.trial(&args.trial)?;
+    let trial = args.result.keep.store.existing()?.trial(&args.trial)?;
     let mut spec = trial.spec;
     if spec.workload.is_empty() {
         let text = format!("trial {} was run by another command", trial.number);

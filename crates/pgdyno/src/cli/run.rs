@@ -10,7 +10,7 @@ use pgdyno_workload::script_files::split_weight;
 use super::observing::observing;
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
-use pgdyno_output::{JsonArg, Ran, StoreArgs, Verbosity};
+use pgdyno_output::{JsonArg, KeepArgs, Ran, Verbosity};
 use pgdyno_run::header;
 use pgdyno_run::prepare::{Prepared, prepare};
 use pgdyno_run::trial::Trial;
@@ -61,20 +61,16 @@ pub struct ResultArgs {
     #[command(flatten)]
     pub json: JsonArg,
 
-    /// The notebook's options.
+    /// Whether and where the trial is kept.
     #[command(flatten)]
-    pub store: StoreArgs,
-
-    /// Do not keep the trial in the notebook
-    #[arg(long, conflicts_with_all = ["store", "tag", "note"])]
-    pub no_store: bool,
+    pub keep: KeepArgs,
 
     /// Tag the trial in the notebook (repeatable)
-    #[arg(long, value_name = "TAG", value_parser = tag)]
+    #[arg(long, value_name = "TAG", value_parser = tag, conflicts_with = "no_store")]
     pub tag: Vec<String>,
 
     /// Note about the trial in the notebook
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "no_store")]
     pub note: Option<String>,
 }
 
@@ -125,7 +121,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         observe: observing(&spec.observe, verbosity)?,
         spec: spec.resolved(),
     };
-    let keep = args.store.keep(args.no_store)?;
+    let keep = args.keep.open()?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
