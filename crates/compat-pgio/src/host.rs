@@ -58,7 +58,7 @@ impl Monitors {
             Ok(first) => first,
             Err(why) => {
                 for file in &mut files {
-                    // A note for who looks; a full disk is told where results are written.
+                    // The file says why; a full disk is an error where results are written.
                     let _ = writeln!(file, "nothing to read: {why}");
                 }
                 return Ok(Self {

@@ -1,4 +1,4 @@
-//! What properties mean: parameters of the pack, the trial, the output. Past this, nobody knows of
+//! What properties mean: parameters of the pack, the trial, the output. After this, there are no
 //! properties. (Facts: CoreWorkload, Client and JdbcDBClient of YCSB; core.go and db.go of go-ycsb.)
 
 use std::path::PathBuf;

@@ -162,7 +162,7 @@ impl Target {
     /// The server that is described so; of several hosts one, in libpq's way.
     ///
     /// # Errors
-    /// No way leads to it: a host name that nobody knows, a certificate that is not there.
+    /// No way leads to it: an unknown host name, a certificate that is not there.
     pub fn of(info: &ConnInfo, kind: TargetKind) -> Result<Target, ConnInfoError> {
         Target::over(std::slice::from_ref(info), kind)
     }

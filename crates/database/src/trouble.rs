@@ -108,7 +108,7 @@ pub fn conninfo(error: &ConnInfoError) -> Failure {
     from_lines(Exit::Failed, &error.to_string())
 }
 
-/// The target is named well, but there is no way to it: a host name that nobody knows, a
+/// The target is named well, but there is no way to it: an unknown host name, a
 /// certificate that is not there.
 pub fn candidates(error: &ConnInfoError) -> Failure {
     from_lines(Exit::Connection, &error.to_string())

@@ -123,7 +123,7 @@ impl Flag {
     }
 }
 
-/// Workers when nobody says how many: two for each processor.
+/// The default number of workers: two for each processor.
 pub fn default_concurrency() -> usize {
     2 * host::cpus()
 }

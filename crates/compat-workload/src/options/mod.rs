@@ -1,5 +1,5 @@
-//! What the flags mean: parameters of the pack (a file for each workload), the drive, the output. Past
-//! this, nobody knows of flags.
+//! What the flags mean: parameters of the pack (a file for each workload), the drive, the output. After
+//! this, there are no flags.
 
 mod bank;
 mod kv;

@@ -94,7 +94,7 @@ pub struct Dialect {
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
     /// Query for what the session of process `{pid}` waits for, such as `a lock on t held by pid 1`;
-    /// NULL or no row when it waits for no lock. `None` where nobody tells.
+    /// NULL or no row when it waits for no lock. `None` if the product has no such view.
     pub waits_for: Option<&'static str>,
     /// What workloads may need and it does not have.
     pub lacks: &'static [Lack],

@@ -61,7 +61,7 @@ impl Executions {
         let next = self.recycled.try_recv();
         let next = next.unwrap_or_else(|_| Vec::with_capacity(BATCH));
         let batch = mem::replace(&mut self.batch, next);
-        // The collector outlives the threads; should it be gone, nobody is left to be told.
+        // The collector outlives the threads; if it is gone, the run is over.
         let _ = reports.send(Report::Executed(thread, batch));
     }
 }

@@ -188,7 +188,7 @@ fn statements_that_are_not_prepared_or_not_answered_are_no_commit() {
 
 #[test]
 fn an_answer_to_nothing_is_no_answer_to_the_next_statement() {
-    // One that comes with the answer before it, and waits for nobody.
+    // One that comes with the answer before it, without waiting.
     let twice = [complete("SELECT 1"), ready(b'I')].concat().repeat(2);
     let script = "select 1 as marked;\nselect 2;\n";
     let said = fails("twice", QueryMode::Simple, script, sends(&[twice]));
