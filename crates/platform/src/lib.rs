@@ -17,6 +17,7 @@ pub mod io;
 pub mod limits;
 pub mod proc;
 pub mod process;
+pub mod reserve;
 pub mod spool;
 pub mod terminal;
 pub mod user;

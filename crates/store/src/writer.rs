@@ -3,12 +3,14 @@
 //! nobody waiting. What could not be committed is tried again with the next second.
 
 use pgdyno_model::stamp::stamp;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
 
 use pgdyno_drive::record::{Event, Interval, Second};
 use pgdyno_drive::{Level, Message};
+use pgdyno_platform::reserve::Reserve;
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
@@ -18,6 +20,9 @@ use pgdyno_model::{Exit, Failure, Observer, Outcome, State};
 
 /// So many events of a trial are kept: a thousand clients that lose their server all say the same.
 const EVENTS_MAX: usize = 1000;
+/// So much of the disk is kept for the end of a trial: the result of a thousand statements takes 0.6 MB,
+/// a second 20 kB.
+const RESERVE_BYTES: u64 = 4 << 20;
 
 /// What the thread is to write.
 enum Job {
@@ -46,12 +51,16 @@ struct Desk {
     number: i64,
     /// Not yet committed.
     pending: Vec<Job>,
+    /// Room for the end when a disk fills up meanwhile; none where the disk has or gives none.
+    reserve: Option<Reserve>,
 }
 
 impl TrialWriter {
     pub(super) fn start(store: Store, number: i64) -> Result<Self, Failure> {
         let (jobs, inbox) = channel();
+        let folder = store.path.parent().unwrap_or(Path::new("."));
         let desk = Desk {
+            reserve: Reserve::of(folder, RESERVE_BYTES).ok(),
             store,
             number,
             pending: Vec::new(),
@@ -97,8 +106,10 @@ impl TrialWriter {
     /// written.
     pub fn finish(mut self, outcome: &Outcome) -> Result<(), Failure> {
         let mut desk = self.close()?;
-        let written = desk.flush(true);
-        let written = written.and_then(|()| desk.store.end(desk.number, outcome));
+        let written = desk.with_room(|desk| {
+            desk.flush(true)?;
+            desk.store.end(desk.number, outcome)
+        });
         written.inspect_err(|failure| {
             // A reason takes less space than a result. If there is not even space for it, the next
             // pgdyno finds a trial whose process is gone.
@@ -135,9 +146,10 @@ impl TrialWriter {
     }
 
     fn give_up(mut self, state: State, reason: &str) -> Result<(), Failure> {
-        let mut desk = self.close()?;
-        desk.flush(true)?;
-        desk.store.end_early(desk.number, state, reason)
+        self.close()?.with_room(|desk| {
+            desk.flush(true)?;
+            desk.store.end_early(desk.number, state, reason)
+        })
     }
 
     /// Lets the thread write what it has and gives what it worked with.
@@ -171,6 +183,18 @@ impl Desk {
             let _ = self.flush(false);
         }
         self
+    }
+
+    /// Does it, a second time in the room that was kept for it.
+    fn with_room(
+        &mut self,
+        work: impl Fn(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let first = work(self);
+        if first.is_err() && self.reserve.take().is_some() {
+            return work(self);
+        }
+        first
     }
 
     /// Commits what is pending.

@@ -52,21 +52,13 @@ fn seen_by(running: &Running, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap())
 }
 
-#[test]
-fn a_disk_that_is_full_at_the_end_of_a_trial_costs_the_notebook_but_not_the_result() {
-    if !can_mount() {
-        pgdyno_testkit::skip!(
-            "full_disk::a_disk_that_is_full_at_the_end_of_a_trial_costs_the_notebook_but_not_the_result",
-            "only root can mount a small disk"
-        );
-    }
-    let db = Database::new("full_disk_end");
+/// A trial whose disk fills up while it runs; the notebook says at last how it ended.
+fn trial_on_a_disk_that_fills_up(db: &Database, dir: &Path, size: &str) -> Ran {
     db.sql("CREATE TABLE visit (client int)");
-    let dir = tempfile::tempdir().unwrap();
-    let (disk, tmp) = (dir.path().join("disk"), dir.path().join("tmp"));
+    let (disk, tmp) = (dir.join("disk"), dir.join("tmp"));
     fs::create_dir(&disk).unwrap();
     fs::create_dir(&tmp).unwrap();
-    let script = dir.path().join("visit.sql");
+    let script = dir.join("visit.sql");
     fs::write(&script, "insert into visit values (:client_id);\n").unwrap();
     let store = disk.join("notebook.sqlite");
     let mut command = pgdyno(&["run", script.to_str().unwrap(), "-c", "2", "-T", "3"]);
@@ -79,10 +71,38 @@ fn a_disk_that_is_full_at_the_end_of_a_trial_costs_the_notebook_but_not_the_resu
         env!("CARGO_BIN_EXE_pgdyno"),
         store.display()
     );
-    let running = Running::start(&mut on_small_disk(&command, &disk, "4m", &then));
+    let running = Running::start(&mut on_small_disk(&command, &disk, size, &then));
     db.wait_for("SELECT client FROM visit OFFSET 100 LIMIT 1");
     fill(&seen_by(&running, &disk.join("filler")));
-    let ran: Ran = running.ended().expect(
+    running.ended()
+}
+
+#[test]
+fn a_disk_that_fills_up_during_a_trial_costs_nothing() {
+    if !can_mount() {
+        pgdyno_testkit::skip!(
+            "full_disk::a_disk_that_fills_up_during_a_trial_costs_nothing",
+            "only root can mount a small disk"
+        );
+    }
+    let db = Database::new("full_disk_kept");
+    let dir = tempfile::tempdir().unwrap();
+    let ran = trial_on_a_disk_that_fills_up(&db, dir.path(), "8m").expect(0, &["goodput"]);
+    assert!(ran.stdout.contains("complete"), "{ran:#?}");
+}
+
+#[test]
+fn a_disk_without_any_room_at_the_end_of_a_trial_costs_the_notebook_but_not_the_result() {
+    if !can_mount() {
+        pgdyno_testkit::skip!(
+            "full_disk::a_disk_without_any_room_at_the_end_of_a_trial_costs_the_notebook_but_not_the_result",
+            "only root can mount a small disk"
+        );
+    }
+    let db = Database::new("full_disk_end");
+    let dir = tempfile::tempdir().unwrap();
+    // Too small for the room that a trial keeps.
+    let ran = trial_on_a_disk_that_fills_up(&db, dir.path(), "4m").expect(
         1,
         &[
             "goodput",
@@ -92,7 +112,7 @@ fn a_disk_that_is_full_at_the_end_of_a_trial_costs_the_notebook_but_not_the_resu
         ],
     );
     assert!(ran.stdout.contains("aborted"), "{ran:#?}");
-    let files: Vec<PathBuf> = fs::read_dir(&tmp)
+    let files: Vec<PathBuf> = fs::read_dir(dir.path().join("tmp"))
         .unwrap()
         .map(|e| e.unwrap().path())
         .collect();
