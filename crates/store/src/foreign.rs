@@ -49,6 +49,23 @@ pub struct ForeignTrial {
     pub series: Vec<(String, Vec<(i64, f64)>)>,
     /// All that the other program has of it, by the names of its tables; JSON.
     pub rows: Vec<(String, serde_json::Value)>,
+    /// What the server counted of each statement, the most expensive first.
+    pub statements: Vec<ForeignStatement>,
+}
+
+/// A statement with its totals over the trial.
+#[derive(Debug)]
+pub struct ForeignStatement {
+    /// As the server has it.
+    pub text: String,
+    /// How often it was executed.
+    pub calls: u64,
+    /// In all calls.
+    pub time_us: f64,
+    /// In all calls.
+    pub rows: Option<u64>,
+    /// What else there is, by the other program's names; JSON.
+    pub details: serde_json::Value,
 }
 
 impl Store {
@@ -197,6 +214,20 @@ fn observed(
         transaction.execute(
             "INSERT OR IGNORE INTO finding VALUES (?, 0, ?, ?)",
             params![number, table, json!(row).to_string()],
+        )?;
+    }
+    for (place, statement) in trial.statements.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO server_statement VALUES (?, 0, ?, ?, ?, ?, ?, ?)",
+            params![
+                number,
+                place,
+                statement.text,
+                whole(statement.calls),
+                statement.time_us,
+                statement.rows.map(whole),
+                statement.details.to_string()
+            ],
         )?;
     }
     Ok(())

@@ -42,7 +42,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::example;
 pub use exchange::Copied;
-pub use foreign::{ForeignExperiment, ForeignTrial};
+pub use foreign::{ForeignExperiment, ForeignStatement, ForeignTrial};
 pub use query::Cell;
 pub use writer::TrialWriter;
 

@@ -18,6 +18,7 @@ use super::filling::Connections;
 use super::manifest::Table;
 use super::pack::Pack;
 use super::params::Params;
+use super::pgbench_tables;
 use super::scale;
 use super::state::{self, State};
 use super::stop::Stop;
@@ -112,12 +113,13 @@ pub fn ensure_loaded(
     load(session, &request, watch)
 }
 
-/// As [`ensure_loaded`]; tables that pgdyno loaded with other parameters are loaded again, those of
-/// anybody else never.
+/// As [`ensure_loaded`]; tables that pgdyno loaded with other parameters are loaded again. Those of
+/// anybody else never, save with `replace_pgbench` the tables of `pgbench -i`.
 pub fn load_as_asked(
     session: &mut Session,
     pack: &Pack,
     params: &Params,
+    replace_pgbench: bool,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
@@ -125,24 +127,39 @@ pub fn load_as_asked(
     let params = &params.clone().on(pack, dialect.name);
     let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
     let seen = Seen::of(session, dialect, pack, params, &found)?;
-    let replace = match state::judge(pack, &seen.tables, &found) {
-        State::Ours(mark) => {
+    let state = state::judge(pack, &seen.tables, &found);
+    let of_pgbench = replace_pgbench
+        && state == State::Others
+        && pgbench_tables::are_stock(session, pack, &found).map_err(ask)?;
+    let fits = match &state {
+        State::Others if !of_pgbench => true,
+        State::Ours(_) | State::Others => {
             let loaded = scale::of_pack(session, dialect, pack).map_err(ask)?;
-            params.all_given().any(|(name, given)| {
-                let of_tables = loaded.get(name).or(mark.params.get(name));
-                of_tables.is_some_and(|of_tables| !scale::same(of_tables, given))
+            params.all_given().all(|(name, given)| {
+                let of_tables = loaded.get(name).or(seen.values.get(name));
+                of_tables.is_none_or(|of_tables| scale::same(of_tables, given))
             })
         }
-        _ => false,
+        State::Nothing | State::Interrupted | State::Unusable(_) => true,
+    };
+    let dropped: Vec<String> = match of_pgbench && !fits {
+        true => found.into_iter().map(|found| found.name).collect(),
+        false => Vec::new(),
     };
     let request = Request {
         pack,
         params,
-        replace,
-        drop_tables: &[],
+        replace: !fits && !of_pgbench,
+        drop_tables: &dropped,
         connections: Connections::default(),
     };
-    load(session, &request, watch)
+    let mut loaded = load(session, &request, watch)?;
+    if !dropped.is_empty() {
+        let names = dropped.join(", ");
+        let remark = format!("replaced tables of pgbench -i: {names}");
+        loaded.remarks.push(remark);
+    }
+    Ok(loaded)
 }
 
 /// Every parameter as a run would see it: the user's value, that of the tables that are there, or the

@@ -81,6 +81,12 @@ impl Experiment {
         self
     }
 
+    /// Replaces tables of `pgbench -i` that were made with other parameters than a point has.
+    pub fn replace_pgbench_tables(mut self) -> Experiment {
+        self.reset.replace_pgbench_tables = true;
+        self
+    }
+
     /// Finds out how much load keeps p99 within this limit.
     pub fn slo(mut self, slo: Duration) -> Experiment {
         self.capacity = Some(Capacity { slo });

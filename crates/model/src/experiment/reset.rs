@@ -9,6 +9,9 @@ use super::seconds;
 /// What to do before each trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reset {
+    /// Whether tables of `pgbench -i` that were made with other parameters are replaced.
+    #[serde(default)]
+    pub replace_pgbench_tables: bool,
     /// Tables to empty, besides those of pgdyno's own that start empty.
     pub truncate: Vec<String>,
     /// When to vacuum and analyze.
@@ -26,6 +29,7 @@ pub struct Reset {
 impl Default for Reset {
     fn default() -> Self {
         Reset {
+            replace_pgbench_tables: false,
             truncate: Vec::new(),
             vacuum: Vacuum::Needed,
             checkpoint: true,

@@ -217,6 +217,11 @@ fn reset_lines(reset: &Reset) -> Vec<(&'static str, String)> {
     let truncate: Vec<Value> = reset.truncate.iter().cloned().map(Value::from).collect();
     let lines = [
         (
+            "replace_pgbench_tables",
+            reset.replace_pgbench_tables.to_string(),
+            reset.replace_pgbench_tables != default.replace_pgbench_tables,
+        ),
+        (
             "truncate",
             list(&truncate),
             reset.truncate != default.truncate,

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::pgbench_tools_results;
+use super::pgbench_tools_results::{self, Results};
 use pgdyno_model::notebook::{Filter, PGBENCH_TOOLS};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::{StoreArgs, Verbosity};
 use pgdyno_store::{Copied, Store};
 
@@ -87,13 +87,13 @@ pub struct ImportArgs {
 
 /// `pgdyno import`
 pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let mut unended = 0;
+    let mut not_taken = Vec::new();
     let (store, copied) = match (&args.file, &args.from_pgbench_tools) {
         (_, Some(url)) => {
-            let (experiments, without_end) = pgbench_tools_results::read(url)?;
-            unended = without_end;
+            let results = pgbench_tools_results::read(url)?;
             let mut store = args.store.open()?;
-            let copied = store.add_foreign(PGBENCH_TOOLS, &experiments)?;
+            let copied = store.add_foreign(PGBENCH_TOOLS, &results.experiments)?;
+            not_taken = not_taken_over(&results);
             (store, copied)
         }
         (Some(file), None) => {
@@ -112,10 +112,29 @@ pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> 
         &format!("added to {}", store.path().display()),
         verbosity,
     );
-    if unended > 0 && !verbosity.quiet {
-        pgdyno_output::remark!("pgdyno: tests that have not ended were left out: {unended}");
+    for what in not_taken.iter().filter(|_| !verbosity.quiet) {
+        pgdyno_output::remark!("pgdyno: {what}");
     }
     Ok(Exit::Ok)
+}
+
+/// What of a results database is not in the notebook, a line each.
+fn not_taken_over(results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    if results.unended > 0 {
+        let tests = results.unended;
+        lines.push(format!("tests that have not ended were left out: {tests}"));
+    }
+    if !results.left_out.is_empty() {
+        let tables = results.left_out.iter();
+        let tables = tables.map(|(name, rows)| format!("{name} ({})", text::count(*rows)));
+        let tables: Vec<String> = tables.collect();
+        lines.push(format!(
+            "tables without a place in the notebook were left out, with their rows: {}",
+            tables.join(", ")
+        ));
+    }
+    lines
 }
 
 fn tell(copied: Copied, what: &str, verbosity: Verbosity) {

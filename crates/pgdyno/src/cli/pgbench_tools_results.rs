@@ -9,8 +9,8 @@ use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::{ExperimentHeader, Latency, PGBENCH_TOOLS, TrialHeader};
 use pgdyno_model::spec::{Address, TargetSpec};
 use pgdyno_model::{Fact, Failure, Note, Severity, TrialSpec};
-use pgdyno_session::Session;
-use pgdyno_store::{ForeignExperiment, ForeignTrial};
+use pgdyno_session::{Session, quote_ident, quote_literal};
+use pgdyno_store::{ForeignExperiment, ForeignStatement, ForeignTrial};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Builder;
@@ -28,11 +28,34 @@ const TESTS: &str = "
 /// Tables of a row for each test that are kept as they are.
 const ROWS: [&str; 2] = ["test_bgwriter", "test_stat_database"];
 
-/// All that is there; and how many tests have no end.
+/// Tables of several rows for each test that are kept as they are, as one list.
+const LISTS: [&str; 2] = ["test_statio", "test_buffercache"];
+
+/// Tables that are read row by row.
+const READ: [&str; 6] = [
+    "tests",
+    "testset",
+    "server",
+    "test_settings",
+    "test_metrics_data",
+    "test_statements",
+];
+
+/// What a results database has.
+pub struct Results {
+    /// Its sets with their tests.
+    pub experiments: Vec<ForeignExperiment>,
+    /// How many tests have no end.
+    pub unended: usize,
+    /// Tables that have no place in the notebook, with how many rows they have.
+    pub left_out: Vec<(String, u64)>,
+}
+
+/// All that is there.
 ///
 /// # Errors
 /// The server cannot be reached, or the database is no results database.
-pub fn read(url: &str) -> Result<(Vec<ForeignExperiment>, usize), Failure> {
+pub fn read(url: &str) -> Result<Results, Failure> {
     let wanted = TargetSpec {
         urls: vec![url.into()],
         ..TargetSpec::default()
@@ -50,6 +73,7 @@ pub fn read(url: &str) -> Result<(Vec<ForeignExperiment>, usize), Failure> {
     let tests = rows(&mut session, TESTS).map_err(no_results)?;
     let mut details = Details::default();
     details.read(&mut session).map_err(no_results)?;
+    let left_out = left_out(&mut session).map_err(no_results)?;
     session.close();
     let mut experiments: Vec<ForeignExperiment> = Vec::new();
     let mut unended = 0;
@@ -82,7 +106,32 @@ pub fn read(url: &str) -> Result<(Vec<ForeignExperiment>, usize), Failure> {
         trial.header.repeat = Some(before as u32 + 1);
         experiment.trials.push(trial);
     }
-    Ok((experiments, unended))
+    Ok(Results {
+        experiments,
+        unended,
+        left_out,
+    })
+}
+
+/// The tables that are not read, and have rows.
+fn left_out(session: &mut Session) -> Result<Vec<(String, u64)>, String> {
+    let known = READ.iter().chain(&ROWS).chain(&LISTS);
+    let known: Vec<String> = known.map(|name| quote_literal(name)).collect();
+    let sql = format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() \
+         AND table_type = 'BASE TABLE' AND table_name NOT IN ({}) ORDER BY table_name",
+        known.join(", ")
+    );
+    let mut tables = Vec::new();
+    for name in rows(session, &sql)?.into_iter().flatten().flatten() {
+        let sql = format!("SELECT count(*) FROM {}", quote_ident(&name));
+        let count = rows(session, &sql)?.into_iter().flatten().flatten().next();
+        let count = count.and_then(|count| count.parse().ok()).unwrap_or(0);
+        if count > 0 {
+            tables.push((name, count));
+        }
+    }
+    Ok(tables)
 }
 
 fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
@@ -129,6 +178,7 @@ struct Details {
     settings: BTreeMap<Key, BTreeMap<String, String>>,
     rows: BTreeMap<Key, Vec<(String, Value)>>,
     series: BTreeMap<Key, Series>,
+    statements: BTreeMap<Key, Vec<ForeignStatement>>,
 }
 
 impl Details {
@@ -139,11 +189,26 @@ impl Details {
             rows(session, &sql).map(|rows| !rows.is_empty())
         };
         let (settings, metrics) = (there("test_settings")?, there("test_metrics_data")?);
+        let (servers, statements) = (there("server")?, there("test_statements")?);
         let mut tables = Vec::new();
         for table in ROWS {
             if there(table)? {
-                tables.push(table);
+                let sql = format!("SELECT server, test, to_jsonb(t) FROM {table} t");
+                tables.push((table, sql));
             }
+        }
+        for table in LISTS {
+            if there(table)? {
+                let sql = format!(
+                    "SELECT server, test, jsonb_agg(to_jsonb(t)) FROM {table} t GROUP BY server, test"
+                );
+                tables.push((table, sql));
+            }
+        }
+        if servers {
+            let sql =
+                "SELECT t.server, t.test, to_jsonb(s) FROM tests t JOIN server s USING (server)";
+            tables.push(("server", sql.to_owned()));
         }
         if settings {
             let sql = "SELECT server, test, name, setting || coalesce(' x ' || unit, '') \
@@ -156,16 +221,18 @@ impl Details {
                 of_test.or_default().insert(name.clone(), value.clone());
             }
         }
-        for table in tables {
-            let sql = format!("SELECT server, test, to_jsonb(t) FROM {table} t");
+        for (table, sql) in tables {
             for row in rows(session, &sql)? {
-                let [Some(server), Some(test), value] = row.as_slice() else {
+                let [Some(server), Some(test), Some(value)] = row.as_slice() else {
                     continue;
                 };
-                let value = Value::Object(object(value));
+                let value = serde_json::from_str(value).unwrap_or_default();
                 let of_test = self.rows.entry((server.clone(), test.clone()));
                 of_test.or_default().push((table.to_owned(), value));
             }
+        }
+        if statements {
+            self.read_statements(session)?;
         }
         if metrics {
             let sql = "SELECT m.server, m.test, m.metric, m.value, \
@@ -194,6 +261,33 @@ impl Details {
                     .or_default()
                     .push((at_us, value));
             }
+        }
+        Ok(())
+    }
+
+    fn read_statements(&mut self, session: &mut Session) -> Result<(), String> {
+        let sql = "SELECT server, test, to_jsonb(t) - '{server,test}'::text[] FROM test_statements t \
+                   ORDER BY server, test, (to_jsonb(t) ->> 'total_exec_time')::float8 DESC NULLS LAST";
+        for row in rows(session, sql)? {
+            let [Some(server), Some(test), details] = row.as_slice() else {
+                continue;
+            };
+            let mut details = object(details);
+            let whole = |name: &str| number(&details, name).map(|n| n as u64);
+            let statement = ForeignStatement {
+                text: word(&details, "query"),
+                calls: whole("calls").unwrap_or(0),
+                time_us: number(&details, "total_exec_time").unwrap_or(0.0) * 1000.0,
+                rows: whole("rows"),
+                details: {
+                    for column in ["query", "calls", "rows"] {
+                        details.remove(column);
+                    }
+                    Value::Object(details)
+                },
+            };
+            let of_test = self.statements.entry((server.clone(), test.clone()));
+            of_test.or_default().push(statement);
         }
         Ok(())
     }
@@ -243,6 +337,7 @@ impl Details {
                 all.push(("tests".to_owned(), Value::Object(test)));
                 all
             },
+            statements: self.statements.remove(&key).unwrap_or_default(),
         }
     }
 

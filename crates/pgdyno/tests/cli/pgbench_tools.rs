@@ -32,6 +32,19 @@ const DETAILS: &str = "
     CREATE TABLE test_metrics_data (collected timestamp, value float, metric text, test int, server text);
     INSERT INTO test_metrics_data VALUES
         ('2026-01-31 12:00:01', 17.5, 'us', 1, 'lab'), ('2026-01-31 12:00:02', 18, 'us', 1, 'lab');
+    CREATE TABLE test_statements (server text, test int, queryid bigint, query text, calls bigint,
+        total_exec_time float, rows bigint, shared_blks_hit bigint);
+    INSERT INTO test_statements VALUES ('lab', 1, 7, 'BEGIN', 60030, 12.5, 0, 0),
+        ('lab', 1, -8, 'SELECT $1', 60030, 2000.25, 60030, 90), ('lab', 2, 9, 'SELECT 2', 3, NULL, NULL, 1);
+    CREATE TABLE test_statio (test int, tablename name, indexname name, rel_blks_hit bigint, server text);
+    INSERT INTO test_statio VALUES (1, 'pgbench_accounts', NULL, 11, 'lab'),
+        (1, 'pgbench_accounts', 'pgbench_accounts_pkey', 22, 'lab'), (2, 'pgbench_accounts', NULL, 33, 'lab');
+    CREATE TABLE test_buffercache (server text, test int, relname text, bytes bigint);
+    INSERT INTO test_buffercache VALUES ('lab', 1, 'pgbench_accounts', 8192);
+    CREATE TABLE server (server text PRIMARY KEY, server_cpu text);
+    INSERT INTO server VALUES ('lab', 'a fast one');
+    CREATE TABLE timing (ts timestamp, latency float); INSERT INTO timing SELECT now(), 1 FROM generate_series(1, 1234);
+    CREATE TABLE buckets (bucket_left numeric);
 ";
 
 struct Notebook(tempfile::TempDir);
@@ -64,6 +77,7 @@ fn tests_of_pgbench_tools_become_trials_once() {
         &[
             "4 trials added",
             "tests that have not ended were left out: 1",
+            "tables without a place in the notebook were left out, with their rows: timing (1,234)",
         ],
     );
     notebook
@@ -138,6 +152,29 @@ fn tests_of_pgbench_tools_become_trials_once() {
     assert!(
         kept.contains("456789 1000000=17.5,2000000=18.0 8192 x kB"),
         "{kept}"
+    );
+    let statements = notebook.sql(
+        "SELECT group_concat(trial || ':' || place || ' ' || text || ' ' || calls || ' ' || time_us || \
+         ' ' || coalesce(rows, '-') || ' ' || (details ->> '$.queryid') || ' ' || \
+         (details ->> '$.shared_blks_hit'), '; ') FROM server_statement",
+    );
+    assert!(
+        statements.contains(
+            "1:0 SELECT $1 60030 2000250.0 60030 -8 90; 1:1 BEGIN 60030 12500.0 0 7 0; \
+             2:0 SELECT 2 3 0.0 - 9 1"
+        ),
+        "{statements}"
+    );
+    let lists = notebook.sql(
+        "SELECT group_concat(f.trial || ' ' || f.name || ' ' || (f.value ->> '$.server_cpu'), ';') || ' ' || \
+         (SELECT group_concat(l.trial || '=' || (j.value ->> 'rel_blks_hit')) \
+          FROM finding l, json_each(l.value) j WHERE l.name = 'test_statio') || ' ' || \
+         (SELECT value ->> '$[0].bytes' FROM finding WHERE name = 'test_buffercache') \
+         FROM finding f WHERE f.name = 'server'",
+    );
+    assert!(
+        lists.contains("1 server a fast one;2 server a fast one;3 server a fast one;4 server a fast one 1=11,1=22,2=33 8192"),
+        "{lists}"
     );
 }
 

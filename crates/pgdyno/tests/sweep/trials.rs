@@ -252,3 +252,51 @@ fn a_server_of_the_sweeps_own_lives_as_long_as_the_sweep() {
     // Its settings end with it: there is nothing to write down.
     assert!(!experiment.dir.path().join("cache/settings").exists());
 }
+
+#[test]
+fn tables_that_pgbench_loaded_give_way_to_another_scale_only_in_a_sweep_of_pgbench_tools() {
+    let database = Database::new("sweep_pgbench_tools");
+    let experiment = Experiment::new("", &database);
+    let mut init = experiment.command(&["pgbench", "-i", "-q", "-s", "2", &database.url]);
+    crate::support::ran(&mut init).expect(0, &[]);
+    let scale = || database.value("SELECT count(*) FROM pgbench_branches");
+    let write = |name: &str, text: &str| {
+        std::fs::write(experiment.dir.path().join(name), text).unwrap();
+    };
+    let sweep = |args: &[&str]| {
+        let mut command = experiment.command(&["sweep"]);
+        crate::support::ran(command.args(args).args(["--url", &database.url]))
+    };
+    let config = "SCRIPT=select\nSCALES=\"2 1\"\nSETCLIENTS=1\nSETTIMES=1\nRECOVERY=0\n\
+                  RUNTIME=\"\"\nTOTTRANS=10\n";
+    write("config", config);
+    write("kept", &format!("{config}SKIPINIT=1\n"));
+    // A file that does not say so drops nothing.
+    write(
+        "e.toml",
+        "workload = 'select-only'\ntransactions = 1\nparams.scale = 1\nreset.settle = 0\n",
+    );
+    for refused in [sweep(&["e.toml"]), sweep(&["--from-pgbench-tools", "kept"])] {
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(said.contains("loaded with scale = 2, not 1"), "{said}");
+        assert_eq!(scale(), "2");
+    }
+    let names = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
+    // Nor do tables go that are pgbench's by their names only.
+    database.sql("ALTER TABLE pgbench_tellers ALTER tbalance TYPE bigint");
+    sweep(&["--from-pgbench-tools", "config"]);
+    assert_eq!(scale(), "2");
+    database.sql("ALTER TABLE pgbench_tellers ALTER tbalance TYPE integer");
+    let ran = sweep(&["--from-pgbench-tools", "config"]).expect(0, &["2 of 2 trials complete"]);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let replaced: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("replaced tables of pgbench -i"))
+        .collect();
+    assert_eq!(replaced.len(), 1, "{said}");
+    assert!(
+        names.split(", ").all(|name| replaced[0].contains(name)),
+        "{said}"
+    );
+    assert_eq!(scale(), "1");
+}

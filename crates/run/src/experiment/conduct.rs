@@ -349,7 +349,8 @@ impl Sweep<'_> {
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
-            let loaded = place.load(&mut session, tables, &mut self.means)?;
+            let replace_pgbench = self.plan.experiment.reset.replace_pgbench_tables;
+            let loaded = place.load(&mut session, tables, replace_pgbench, &mut self.means)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();
@@ -469,6 +470,7 @@ impl Place {
         &mut self,
         session: &mut Session,
         tables: &Tables,
+        replace_pgbench: bool,
         means: &mut Means<'_>,
     ) -> Result<Loaded, Failure> {
         let mut watch = Watch {
@@ -476,12 +478,15 @@ impl Place {
             progress: &mut *means.progress,
             interrupts: Some(means.interrupts),
         };
-        let load = match means.study.keeps_tables() {
-            true => loader::ensure_loaded,
-            false => loader::load_as_asked,
+        let (pack, chosen) = (&tables.pack, &tables.chosen);
+        let loaded = match means.study.keeps_tables() {
+            true => loader::ensure_loaded(session, pack, chosen, &mut watch)?,
+            false => loader::load_as_asked(session, pack, chosen, replace_pgbench, &mut watch)?,
         };
-        let loaded = load(session, &tables.pack, &tables.chosen, &mut watch)?;
         if loaded.how == How::LoadedNow {
+            for remark in &loaded.remarks {
+                means.observer.notice(&Notice::Note(remark.clone()));
+            }
             for way in &loaded.means {
                 let text = format!("loaded: {way}");
                 means.observer.notice(&Notice::Note(text));

@@ -47,6 +47,7 @@ pub struct Sections {
 #[derive(Deserialize)]
 #[serde(remote = "Reset", deny_unknown_fields, default = "Reset::default")]
 struct ResetTable {
+    replace_pgbench_tables: bool,
     truncate: Vec<String>,
     #[serde(deserialize_with = "word")]
     vacuum: Vacuum,

@@ -84,6 +84,10 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
     } else if !scales.is_empty() {
         experiment = experiment.axis("params.scale", scales);
     }
+    // As runset does before the tests of each scale.
+    if script.uses_pgbench_tables() && config.text("SKIPINIT").as_deref() != Some("1") {
+        experiment = experiment.replace_pgbench_tables();
+    }
     experiment = config.load(experiment, total)?;
     if let Some(settle) = config.whole("RECOVERY")? {
         experiment = experiment.settle(Duration::from_secs(settle));
@@ -396,7 +400,7 @@ DISKLIST=\"sda\"
 
     #[test]
     fn the_configuration_that_pgbench_tools_ships_becomes_its_grid() {
-        let (toml, plan, remarks) = plan(SHIPPED, Path::new("/nowhere")).unwrap();
+        let (toml, plan, remarks) = self::plan(SHIPPED, Path::new("/nowhere")).unwrap();
         assert_eq!(plan.slots.len(), 72, "{toml}");
         assert_eq!(remarks, [""; 0]);
         let point = &plan.points[0].point;
@@ -405,6 +409,10 @@ DISKLIST=\"sda\"
             Some("host='localhost' port='5432' dbname='pgbench'")
         );
         assert!(toml.contains("workload = \"select-only\"") && toml.contains("settle = \"10s\""));
+        assert!(toml.contains("replace_pgbench_tables = true"), "{toml}");
+        let kept = SHIPPED.replace("SKIPINIT=0", "SKIPINIT=1");
+        let (toml, ..) = self::plan(&kept, Path::new("/nowhere")).unwrap();
+        assert!(!toml.contains("replace_pgbench_tables"), "{toml}");
         assert!(PACKS.iter().all(|(_, pack)| shipped::exists(pack)));
     }
 

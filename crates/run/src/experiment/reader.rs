@@ -282,7 +282,8 @@ mod tests {
              params.scale = 2\nsettings.work_mem = ['4MB', '64MB']\n\
              [matrix]\nrate = ['max', '50%', 100]\nclients = [1]\n\
              [[zip]]\nisolation = ['read committed', 'serializable']\nmax_tries = [1, 10]\n\
-             [reset]\nsettle = 0\nvacuum = 'always'\ntruncate = ['mine']\n",
+             [reset]\nsettle = 0\nvacuum = 'always'\ntruncate = ['mine']\n\
+             replace_pgbench_tables = true\n",
         )
         .unwrap();
         assert_eq!(e.fixed["workload"], json!(["tpcb"]));
@@ -307,6 +308,7 @@ mod tests {
         assert_eq!(e.reset.settle, Duration::ZERO);
         assert_eq!(e.reset.vacuum, Vacuum::Always);
         assert_eq!(e.reset.truncate, ["mine"]);
+        assert!(e.reset.replace_pgbench_tables);
     }
 
     #[test]

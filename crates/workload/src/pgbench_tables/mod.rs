@@ -3,14 +3,17 @@
 //! that protect them.
 //!
 //! A [`Schema`] is everything about the tables as SQL, a [`Fill`] the rows of one of them. Nothing
-//! here talks to a server. A product that wants its tables otherwise gets another set of texts where
+//! here talks to a server, save the look
+//! that tells pgbench's tables from others of these names. A product that wants its tables otherwise gets another set of texts where
 //! [`Schema`] makes them; rows are the same everywhere.
 
 mod rows;
 mod schema;
+mod stock;
 
 pub use rows::Fill;
 pub use schema::{PartitionMethod, Schema};
+pub(crate) use stock::are_stock;
 
 /// Rows of the branches table for each unit of scale.
 pub const BRANCHES: u64 = 1;
