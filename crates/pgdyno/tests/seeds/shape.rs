@@ -49,12 +49,15 @@ fn masked(line: &str, columns: Columns) -> String {
         let is_in_word = masked.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         let end = rest.find(|c: char| !c.is_ascii_digit() && !".,:#".contains(c));
         let number = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', ',', ':']);
+        // cockroach's letter before a number of its sequence is no name.
+        let is_in_word = is_in_word && !masked.ends_with("--write-seq=R");
         // Digits within a name are part of it: pgio1, p99(ms), 99thPercentileLatency.
         let is_name = is_in_word || rest[number.len()..].starts_with("th");
         // Of to_char(): none before the point, or too many for the field.
         let is_number = c.is_ascii_digit() || number.starts_with("##") || number.starts_with(".0");
         if is_number && !is_name {
-            if columns == Columns::Fixed {
+            // Its column is wider than it; a number in a sentence has no column.
+            if columns == Columns::Fixed && masked.ends_with("  ") {
                 masked.push_str(&" ".repeat(number.len() - 1));
             }
             masked.push('N');
@@ -89,6 +92,11 @@ fn a_shape_has_no_figures_and_keeps_names_and_columns() {
             Columns::Free,
             "pgio1: 16384 rows each, loaded in 0.3 s\n-----+----\n  17 |   4\n 180 | 400\n",
             "pgio1: N rows each, loaded in N s\n-+-\n N | N\n",
+        ),
+        (
+            Columns::Fixed,
+            "Highest sequence written: 1874. Can be passed as --write-seq=R1874 to the next run.\n",
+            "Highest sequence written: N. Can be passed as --write-seq=RN to the next run.\n",
         ),
         (
             Columns::Free,

@@ -15,13 +15,14 @@ use crate::support::Ran;
 use crate::table::{Line, Side};
 
 /// The names by which pgdyno is called.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "pgdyno",
     "pgbench",
     "ysql_bench",
     "pgio",
     "ybio",
     "cockroach",
+    "workload",
     "ycsb",
     "go-ycsb",
 ];

@@ -653,6 +653,22 @@ _elapsed___errors_____ops(total)___ops/sec(cum)__avg(ms)__p50(ms)__p95(ms)__p99(
    60.0s        0 10097          168.3 0.8      0.8      1.0 1.4     12.1 update
 ";
 
+/// No article types them: they are there because there are recordings.
+const CAPTURED: &str = "cockroach workload, of seed 4: its program `workload` on CockroachDB 19.1";
+const OF_CAPTURED: &[Instead] = &[both(
+    "'postgresql://root@127.0.0.1:26257?sslmode=disable'",
+    "$NODE",
+    "the server just started, whose port is another",
+)];
+const OF_CAPTURED_RUN: &[Instead] = &[
+    both(
+        "'postgresql://root@127.0.0.1:26257?sslmode=disable'",
+        "$NODE --display-format=simple-19.1",
+        "the server just started, whose port is another; that version's form",
+    ),
+    both("--duration 10s", "--duration 2s", SHORT),
+];
+
 const COCKROACH: &[Line] = &[
     Line {
         name: "cockroach-start",
@@ -688,7 +704,7 @@ const COCKROACH: &[Line] = &[
         tool: Tool::Cockroach,
         typed: "cockroach workload run ycsb --concurrency 1 --duration 60s",
         instead: &[
-            both("60s", "3s", SHORT),
+            both("60s", "2s", SHORT),
             both(
                 "run ycsb",
                 "run ycsb $NODE",
@@ -697,6 +713,45 @@ const COCKROACH: &[Line] = &[
         ],
         beside: Beside::Article(TICKS_AND_TOTALS),
         differs: &[],
+    },
+    Line {
+        name: "cockroach-kv-init",
+        from: From::ManualOf(CAPTURED),
+        tool: Tool::Cockroach,
+        typed: "workload init kv 'postgresql://root@127.0.0.1:26257?sslmode=disable'",
+        instead: OF_CAPTURED,
+        beside: Beside::Recorded,
+        differs: &[],
+    },
+    Line {
+        name: "cockroach-kv-run",
+        from: From::ManualOf(CAPTURED),
+        tool: Tool::Cockroach,
+        typed: "workload run kv --concurrency 8 --duration 10s --read-percent 50 'postgresql://root@127.0.0.1:26257?sslmode=disable'",
+        instead: OF_CAPTURED_RUN,
+        beside: Beside::Recorded,
+        differs: &[],
+    },
+    Line {
+        name: "cockroach-bank-init",
+        from: From::ManualOf(CAPTURED),
+        tool: Tool::Cockroach,
+        typed: "workload init bank 'postgresql://root@127.0.0.1:26257?sslmode=disable'",
+        instead: OF_CAPTURED,
+        beside: Beside::Recorded,
+        differs: &[],
+    },
+    Line {
+        name: "cockroach-bank-run",
+        from: From::ManualOf(CAPTURED),
+        tool: Tool::Cockroach,
+        typed: "workload run bank --concurrency 8 --duration 10s 'postgresql://root@127.0.0.1:26257?sslmode=disable'",
+        instead: OF_CAPTURED_RUN,
+        beside: Beside::Recorded,
+        differs: &[theirs_alone(
+            "starting 9 splits",
+            "of its log; PostgreSQL has no splits",
+        )],
     },
 ];
 
