@@ -5,8 +5,11 @@ use pgdyno_model::Failure;
 
 use super::flags::Flag;
 
+/// How the hint about a database that there is not begins.
+const CREATE_DATABASE: &str = "create the database";
+
 /// What a hint of the engine mentions, and what to say here instead.
-const INSTEAD: [(&str, &str); 4] = [
+const INSTEAD: [(&str, &str); 5] = [
     (
         "--url",
         "name a server by its URL behind the flags, or start one of pgdyno's own: pgdyno cockroach \
@@ -19,6 +22,10 @@ const INSTEAD: [(&str, &str); 4] = [
     (
         "--reconnect",
         "with --tolerate-errors its workers go to the others",
+    ),
+    (
+        CREATE_DATABASE,
+        "workload init makes it, and --db names another",
     ),
     (
         "--replace",
@@ -45,9 +52,13 @@ pub fn fit(mut failure: Failure, flags: &[&'static Flag]) -> Failure {
     failure
 }
 
-/// Whether a hint names an option that is none of the flags. One within another command line
-/// (`pgdyno load …`, `workload init …`) is that command's.
+/// Whether a hint names an option that is none of the flags, or what a command of pgdyno's own is told
+/// in other words. An option within another command line (`pgdyno load …`, `workload init …`) is that
+/// command's; a pack's parameters are flags here.
 fn lacks(hint: &str, flags: &[&'static Flag]) -> bool {
+    if hint.starts_with(CREATE_DATABASE) || hint.contains(" --param ") {
+        return true;
+    }
     let other = ["pgdyno ", "workload init "].map(|word| hint.find(word));
     let end = other.into_iter().flatten().min().unwrap_or(hint.len());
     let own = &hint[..end];
@@ -86,6 +97,10 @@ mod tests {
         ];
         assert_eq!(hints(&kept), kept);
         assert!(hints(&["give it more time: --silence-timeout=5m"]).is_empty());
+        let named = hints(&["create the database (CREATE DATABASE …), or name another"]);
+        assert_eq!(named, ["workload init makes it, and --db names another"]);
+        let again = hints(&["`pgdyno load kv --param rows=3 --replace` drops the existing tables"]);
+        assert_eq!(again, ["load the tables again: workload init with --drop"]);
         let named = hints(&[
             "name the server with --url or PGHOST; with neither, pgdyno starts one of its own",
             "or name each node with --url",

@@ -154,20 +154,26 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
     }
     let mut of_products = Vec::new();
     if flags.makes_tables(verb) {
-        let (lowest, highest) = keys.range(cycle_length);
-        set(
-            "insert_count",
-            flags.count("insert-count")?.unwrap_or(0).to_string(),
-        );
-        set(
-            "secondary_index",
-            flags.is_set("secondary-index").to_string(),
-        );
-        set("key_min", lowest.to_string());
-        set("key_max", highest.to_string());
-        set("loaded_bytes_min", min.to_string());
-        set("loaded_bytes_max", max.to_string());
-        set("loaded_compression", compression.to_string());
+        // Only what is asked for is compared with a table that is there: like cockroach's, init leaves
+        // one as it is.
+        let rows = flags.count("insert-count")?;
+        if let Some(rows) = rows {
+            set("insert_count", rows.to_string());
+        }
+        if flags.text("secondary-index").is_some() {
+            set(
+                "secondary_index",
+                flags.is_set("secondary-index").to_string(),
+            );
+        }
+        if rows.is_some_and(|rows| rows > 0) || splits > 0 {
+            let (lowest, highest) = keys.range(cycle_length);
+            set("key_min", lowest.to_string());
+            set("key_max", highest.to_string());
+            set("loaded_bytes_min", min.to_string());
+            set("loaded_bytes_max", max.to_string());
+            set("loaded_compression", compression.to_string());
+        }
         of_products.push((format!("splits={splits}"), "splits"));
         let scatter = flags.is_set("scatter");
         of_products.push((format!("scatter={scatter}"), "scatter"));
@@ -275,6 +281,10 @@ mod tests {
             "keys=sequential insert_count=9 secondary_index=true key_min=0 key_max=500 loaded_bytes_min=1 loaded_bytes_max=8",
         );
         assert_eq!(init.of_products[0], ("splits=3".to_owned(), "splits"));
+        // No rows: nothing of a table that is there can be wrong.
+        let init = of(Verb::Init, "--max-block-bytes=8 --seed=5 --sequential").unwrap();
+        let of_tables = |param: &String| param.starts_with("loaded_") || param.starts_with("key_m");
+        assert!(!init.params.iter().any(of_tables), "{:?}", init.params);
         let again = of(
             Verb::Run,
             "--zipfian --write-seq=Z12 --sfu-writes --sfu-wait-delay=5ms",

@@ -56,11 +56,25 @@ pub fn say_what_comes(command: &Command) {
         Phase::Load => ("site.ycsb.db.JdbcDBClient", "-load"),
         Phase::Run => ("site.ycsb.db.JdbcDBClient", "-t"),
     };
-    let words = command.words.join(" ");
+    let words = of_java(&command.words);
     remark!("Command line: -db {class} {words} {phase}");
     remark!("YCSB Client of pgdyno {}", env!("CARGO_PKG_VERSION"));
     remark!("\nLoading workload...");
     remark!("Starting test.");
+}
+
+/// The arguments that YCSB's launcher hands on: not those that it uses itself.
+fn of_java(words: &[String]) -> String {
+    let mut handed_on = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-cp" | "-jvm-args" => drop(words.next()),
+            word if word.starts_with("-jvm-args=") => {}
+            word => handed_on.push(word),
+        }
+    }
+    handed_on.join(" ")
 }
 
 impl Output {

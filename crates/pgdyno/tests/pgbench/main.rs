@@ -24,7 +24,6 @@ mod fuzz;
 mod generator;
 mod mask;
 mod programs;
-mod seeds;
 mod streams;
 #[path = "../cli/support.rs"]
 #[allow(

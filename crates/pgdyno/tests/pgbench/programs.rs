@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 
 use pgdyno_server::Server;
 
-/// The program under test by the name given: a symbolic link in a directory of its own, which
-/// everybody can read.
-pub fn under_test_as(name: &str) -> PathBuf {
+/// The program under test as `pgbench`: a symbolic link in a directory of its own, which everybody can
+/// read.
+pub fn under_test() -> PathBuf {
     static LINKS: OnceLock<tempfile::TempDir> = OnceLock::new();
     let links = LINKS.get_or_init(|| {
         let dir = tempfile::tempdir().expect("a temporary directory");
@@ -19,17 +19,10 @@ pub fn under_test_as(name: &str) -> PathBuf {
         let named = std::env::var_os("PGDYNO_PGBENCH_UNDER_TEST").filter(|v| !v.is_empty());
         let program = named.map_or_else(|| env!("CARGO_BIN_EXE_pgdyno").into(), PathBuf::from);
         let program = program.canonicalize().expect("the program under test");
-        for name in ["pgbench", "ysql_bench"] {
-            symlink(&program, dir.path().join(name)).expect("it is new");
-        }
+        symlink(&program, dir.path().join("pgbench")).expect("it is new");
         dir
     });
-    links.path().join(name)
-}
-
-/// pgdyno as `pgbench`.
-pub fn under_test() -> PathBuf {
-    under_test_as("pgbench")
+    links.path().join("pgbench")
 }
 
 /// `program ARGS` in `dir`, with nothing in its environment that names a server or a language.

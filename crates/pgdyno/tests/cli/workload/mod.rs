@@ -1,6 +1,7 @@
 //! `pgdyno workload`: cockroach's command line and output, on a real PostgreSQL.
 
 mod generators;
+mod hints;
 mod node;
 mod output;
 

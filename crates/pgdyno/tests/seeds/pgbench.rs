@@ -1,19 +1,17 @@
-//! Command lines that people have published, word for word but for the host, the database and the
-//! values of numbers, on a PostgreSQL whose transactions are serializable: real serialization
-//! failures, told, retried and counted.
+//! pgbench's and ysql_bench's lines, beside stock pgbench, on a PostgreSQL whose transactions are
+//! serializable: real serialization failures, printed, retried and counted.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::OnceLock;
 
 use pgdyno_server::Server;
-use pgdyno_testkit::{postgres_with, stock_pgbench};
+use pgdyno_testkit::postgres_with;
 
-use crate::child::Running;
 use crate::mask::{self, Mask};
-use crate::programs::{self, under_test, under_test_as};
+use crate::shell::Shell;
 use crate::support::{Database, Ran};
-use crate::{cases::needs_stock, compare, diff};
+use crate::table::{self, Line, Tool};
+use crate::{diff, table::From};
 
 /// The transaction of the documentation of pgbench, as a script of one's own.
 const TPCB: &str = "\\set aid random(1, 100000 * :scale)
@@ -81,24 +79,36 @@ fn server() -> &'static Server {
     SHARED.get_or_init(|| postgres_with(&["default_transaction_isolation=serializable"]))
 }
 
-/// Runs a command line as a shell would, in a directory with the scripts. HOST, PORT and DB stand
-/// for what must be another's.
-fn run(program: &Path, line: &str, database: &str) -> Ran {
-    let dir = tempfile::tempdir().expect("a temporary directory");
+/// A folder with the articles' scripts, and their variables.
+fn with_scripts(mut shell: Shell) -> Shell {
     for (name, text) in [
         ("tpcb-original.sql", TPCB),
         ("simple-update.sql", SIMPLE_UPDATE),
         ("call.sql", CALL),
     ] {
-        std::fs::write(dir.path().join(name), text).expect("a new directory");
+        shell.write(name, text);
     }
-    let address = server().address();
-    let line = line
-        .replace("HOST", &address.socket_dir.display().to_string())
-        .replace("PORT", &address.port.to_string())
-        .replace("DB", database);
-    let mut command = programs::command(program, dir.path());
-    Running::start(command.args(compare::words(&line))).ended()
+    shell.set("SCALE", "1");
+    shell
+}
+
+/// Skips the calling test, whose name it is given, when there is no stock pgbench.
+macro_rules! needs_stock {
+    ($name:literal) => {
+        if pgdyno_testkit::stock_pgbench().is_none() {
+            pgdyno_testkit::skip!($name, "no stock pgbench 18");
+        }
+    };
+}
+pub(crate) use needs_stock;
+
+/// Both programs, in a database.
+fn shells(database: &str) -> [Shell; 2] {
+    [
+        Shell::theirs(server(), database),
+        Shell::ours(server(), database),
+    ]
+    .map(with_scripts)
 }
 
 /// The number that follows `words` in the report.
@@ -152,54 +162,59 @@ const SERIALIZATION: [&str; 6] = [
     "",
 ];
 
-/// Runs a benchmark of the script with both programs: what both report has one shape, and each
-/// report is true of its database.
-fn compare_runs(line: &str, database: &str) {
+/// Runs a line of the script with both programs: what both report has one shape, and each report is
+/// true of its database.
+fn compare_runs(line: &Line, shells: &[Shell; 2], database: &str) {
     let tables = Database { url: url(database) };
-    let stock = stock_pgbench().expect("asked for before");
+    let is_given = |option: &str| line.typed.contains(option);
+    let line_said = line.typed;
     let mut shapes = Vec::new();
-    for (program, tries) in [(&stock, 3), (&under_test(), 1)] {
+    for (shell, tries) in shells.iter().zip([3, 1]) {
         let mut before = count(&tables);
-        let mut ran = run(program, line, database).expect(0, &[]);
+        let mut ran = shell.run(line).expect(0, &[]);
         for _ in 1..tries {
             // Stock writes its progress piece by piece, and another thread may write between them.
             if !ran.stderr.lines().any(|line| line.starts_with(", ")) {
                 break;
             }
             before = count(&tables);
-            ran = run(program, line, database).expect(0, &[]);
+            ran = shell.run(line).expect(0, &[]);
         }
         let processed = number(&ran, "number of transactions actually processed: ");
         assert_eq!(
             count(&tables) - before,
             processed,
-            "{line}: {}",
+            "{line_said}: {}",
             shown(&ran)
         );
-        assert!(processed > 0, "{line}: {}", shown(&ran));
+        assert!(processed > 0, "{line_said}: {}", shown(&ran));
         let failed = number(&ran, "number of failed transactions: ");
-        if line.contains("--failures-detailed") {
+        if is_given("--failures-detailed") {
             assert_eq!(number(&ran, "number of serialization failures: "), failed);
             assert_eq!(number(&ran, "number of deadlock failures: "), 0);
         }
         let mut retries = 0;
-        if line.contains("--max-tries=10") {
+        if is_given("--max-tries=10") {
             retries = number(&ran, "total number of retries: ");
             assert!(
                 retries > 0,
-                "{line}: eight clients share a branch\n{}",
+                "{line_said}: eight clients share a branch\n{}",
                 shown(&ran)
             );
             let retried = number(&ran, "number of transactions retried: ");
-            assert!(0 < retried && retried <= retries, "{line}: {}", shown(&ran));
+            assert!(
+                0 < retried && retried <= retries,
+                "{line_said}: {}",
+                shown(&ran)
+            );
         } else {
             assert!(
                 failed > 0,
-                "{line}: eight clients share a branch\n{}",
+                "{line_said}: eight clients share a branch\n{}",
                 shown(&ran)
             );
         }
-        if line.contains("--verbose-errors") {
+        if is_given("--verbose-errors") {
             // Each error is told, and counted once.
             let errors = ran.stderr.matches(" got an error in command ").count();
             let counted = failed + retries;
@@ -208,7 +223,7 @@ fn compare_runs(line: &str, database: &str) {
             let errors = errors as u64;
             assert!(
                 counted <= errors && errors <= counted + 8 * tries,
-                "{line}: {errors} errors told, {counted} counted\n{}",
+                "{line_said}: {errors} errors told, {counted} counted\n{}",
                 shown(&ran)
             );
             let complaints = complaints(&ran);
@@ -218,9 +233,9 @@ fn compare_runs(line: &str, database: &str) {
                 SERIALIZATION.contains(&line.as_str()) || line.starts_with("DETAIL:  Reason code: ")
             };
             let unknown: Vec<_> = complaints.iter().filter(|line| !is_known(line)).collect();
-            assert!(unknown.is_empty(), "{line}: {unknown:#?}");
+            assert!(unknown.is_empty(), "{line_said}: {unknown:#?}");
         } else {
-            assert!(complaints(&ran).is_empty(), "{line}: {}", ran.stderr);
+            assert!(complaints(&ran).is_empty(), "{line_said}: {}", ran.stderr);
         }
         let progress = ran.stderr.replace("pgbench:", "");
         let progress = progress.lines().map(str::trim);
@@ -229,14 +244,14 @@ fn compare_runs(line: &str, database: &str) {
         shapes.push(mask::text(&progress, SHAPE) + &mask::text(&ran.stdout, SHAPE));
     }
     let lines = diff::lines(&shapes[0], &shapes[1]);
-    assert!(lines.is_empty(), "pgbench {line}\n{}", lines.join("\n"));
+    assert!(lines.is_empty(), "{line_said}\n{}", lines.join("\n"));
     // All or nothing of a transaction.
     let sums = tables.value(
         "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = sum(delta)
             AND ((SELECT sum(tbalance) FROM pgbench_tellers) IN (0, sum(delta)))
             AND ((SELECT sum(bbalance) FROM pgbench_branches) IN (0, sum(delta))) FROM pgbench_history",
     );
-    assert_eq!(sums, "t", "{line}");
+    assert_eq!(sums, "t", "{line_said}");
 }
 
 fn url(database: &str) -> String {
@@ -249,128 +264,143 @@ fn count(tables: &Database) -> u64 {
     rows.parse().expect("a count")
 }
 
-/// The options of the seed's commands that say where and how much.
-const WHERE: &str = "--no-vacuum --file=tpcb-original.sql@1 --client=8 --jobs=8 --username=postgres --port=PORT -T 2 -P 1";
-
 #[test]
-fn a_pgbench_series_on_a_serializable_database() {
-    needs_stock!("a_pgbench_series_on_a_serializable_database");
+fn seed_0_a_pgbench_series_on_a_serializable_database() {
+    needs_stock!("seed_0_a_pgbench_series_on_a_serializable_database");
     Database::on(server(), "example");
-    for steps in ["", "--init-steps=dtGpf "] {
-        let line = format!(
-            "--initialize {steps}--host=HOST --username=postgres --port=PORT --no-vacuum --scale=1 --foreign-keys DB"
-        );
-        let steps = match steps {
-            "" => ["generating data (client-side)...", "client-side generate"],
-            _ => ["generating data (server-side)...", "server-side generate"],
+    let shells = shells("example");
+    for line in table::of(Tool::Pgbench).filter(|line| line.from == From::Seed(0)) {
+        if line.typed.contains("--version") {
+            let [theirs, ours] = shells
+                .each_ref()
+                .map(|shell| shell.run(line).expect(0, &[]));
+            assert_eq!(ours.stdout, theirs.stdout);
+        } else if line.typed.contains("--initialize") {
+            compare_loads(line, &shells);
+        } else {
+            compare_runs(line, &shells, "example");
+        }
+    }
+}
+
+/// A load says what stock pgbench's does; the tables are there from the first one on, so that both drop
+/// some.
+#[track_caller]
+fn compare_loads(line: &Line, [theirs, ours]: &[Shell; 2]) {
+    ours.run(line).expect(0, &[]);
+    let shape = |shell: &Shell| {
+        let ran = shell.run(line).expect(0, &[]);
+        // bash says how long it took.
+        let of_time = |line: &&str| {
+            !["real\t", "user\t", "sys\t"]
+                .iter()
+                .any(|of| line.starts_with(of))
         };
-        run(&under_test(), &line, "example").expect(0, &steps);
-        let again = run(&under_test(), &line, "example").expect(0, &["creating foreign keys..."]);
-        let theirs = run(&stock_pgbench().expect("asked for"), &line, "example");
-        let shape = |ran: &Ran| mask::text(&ran.stderr, Mask::default());
-        assert_eq!(shape(&again), shape(&theirs), "{line}");
-    }
-    for more in [
-        "",
-        "--failures-detailed ",
-        "--failures-detailed --verbose-errors ",
-        "--failures-detailed --max-tries=10 ",
-        "--failures-detailed --max-tries=10 --protocol=prepared ",
-        "--failures-detailed --verbose-errors --max-tries=10 --protocol=prepared ",
-    ] {
-        compare_runs(&format!("--host=HOST {WHERE} {more}DB"), "example");
-    }
-}
-
-#[test]
-fn a_series_for_retries_with_pgbench() {
-    needs_stock!("a_series_for_retries_with_pgbench");
-    let tables = Database::on(server(), "franck");
-    let line = "--initialize --init-steps=dtgvpf --host HOST -p PORT -U postgres DB";
-    run(&under_test(), line, "franck").expect(0, &["foreign keys"]);
-    tables.sql(PROCEDURE);
-    for line in [
-        "--no-vacuum --protocol=prepared --file=call.sql --time 1 --jobs=10 --client=10 -h HOST -p PORT -U postgres DB",
-        "-r --no-vacuum --protocol=prepared --builtin=simple-update --time 1 --jobs=10 --client=10 -h HOST -p PORT -U postgres DB",
-        "-r --max-tries=10 --no-vacuum --protocol=prepared --file=simple-update.sql --time 1 --jobs=10 --client=10 -h HOST -p PORT -U postgres DB",
-    ] {
-        let stock = stock_pgbench().expect("asked for before");
-        let shapes = [&stock, &under_test()].map(|program| {
-            let before = count(&tables);
-            let ran = run(program, line, "franck").expect(0, &[]);
-            let processed = number(&ran, "number of transactions actually processed: ");
-            assert_eq!(
-                count(&tables) - before,
-                processed,
-                "{line}: {}",
-                shown(&ran)
-            );
-            // Whether there are failures is up to chance, and the report says so.
-            let failures = number(&ran, "number of failed transactions: ") > 0;
-            let including = " (including failures)";
-            assert_eq!(
-                ran.stdout.contains(including),
-                failures,
-                "{line}: {}",
-                shown(&ran)
-            );
-            mask::text(&ran.stdout.replace(including, ""), SHAPE)
-        });
-        let lines = diff::lines(&shapes[0], &shapes[1]);
-        assert!(lines.is_empty(), "pgbench {line}\n{}", lines.join("\n"));
-    }
-}
-
-#[test]
-fn a_series_for_retries_with_ysql_bench() {
-    if std::env::var_os("PGDYNO_PGBENCH_UNDER_TEST").is_some_and(|v| !v.is_empty()) {
-        pgdyno_testkit::skip!(
-            "a_series_for_retries_with_ysql_bench",
-            "another program stands in for pgdyno, and ysql_bench is pgdyno's alone"
-        );
-    }
-    let ysql_bench = under_test_as("ysql_bench");
-    let tables = Database::on(server(), "yugabyte");
-    let history = |table: &str| -> u64 {
-        let rows = tables.value(&format!("SELECT count(*) FROM {table}"));
-        rows.parse().expect("a count")
+        let said = ran.stderr.lines().filter(of_time);
+        let said: String = said.map(|line| format!("{line}\n")).collect();
+        mask::text(&said, Mask::default()) + &ran.stdout
     };
-    let said = run(
-        &ysql_bench,
-        "--initialize --host HOST -p PORT -U postgres DB",
-        "yugabyte",
-    );
-    let said = said.expect(0, &[]);
-    assert!(!said.stderr.contains("vacuum"), "{said:#?}");
+    assert_eq!(shape(ours), shape(theirs), "{}", line.typed);
+}
+
+#[test]
+fn seed_2_a_series_for_retries_with_pgbench() {
+    needs_stock!("seed_2_a_series_for_retries_with_pgbench");
+    let franck = Database::on(server(), "franck");
+    let in_franck = shells("franck");
+    // Two lines name no database: that of the user's name then.
+    let mut in_postgres = shells("postgres");
+    in_postgres
+        .iter_mut()
+        .for_each(|shell| shell.set("PGDATABASE", ""));
+    in_franck[0].must("pgbench -i -q");
+    franck.sql(PROCEDURE);
+    for line in table::of(Tool::Pgbench).filter(|line| line.from == From::Seed(2)) {
+        let (shells, database) = match line.typed.contains("franck") {
+            true => (&in_franck, "franck"),
+            false => (&in_postgres, "postgres"),
+        };
+        match line.typed.contains("--initialize") {
+            true => compare_loads(line, shells),
+            false => compare_reports(
+                line,
+                shells,
+                &Database { url: url(database) },
+                "pgbench_history",
+            ),
+        }
+    }
+}
+
+#[test]
+fn seed_2_a_series_for_retries_with_ysql_bench() {
+    needs_stock!("seed_2_a_series_for_retries_with_ysql_bench");
+    // A server of its own: the article's other lines use the same database's name.
+    let server = postgres_with(&["default_transaction_isolation=serializable"]);
+    let tables = Database::on(&server, "franck");
+    let shells = [
+        Shell::theirs(&server, "franck"),
+        Shell::ours(&server, "franck"),
+    ]
+    .map(with_scripts);
+    let [theirs, ours] = &shells;
+    theirs.must("pgbench -i -q");
+    let loaded = ours.must("ysql_bench --initialize");
+    assert!(!loaded.stderr.contains("vacuum"), "{loaded:#?}");
     let keys = "SELECT count(*) FROM pg_constraint WHERE contype = 'p' AND conrelid::regclass::text LIKE 'ysql_bench_%'";
     assert_eq!(tables.value(keys), "3");
+    for line in table::of(Tool::YsqlBench) {
+        // The script names pgbench's tables.
+        let history = match line.typed.contains("--builtin") {
+            true => "ysql_bench_history",
+            false => "pgbench_history",
+        };
+        compare_reports(line, &shells, &tables, history);
+    }
+}
+
+#[test]
+fn seed_3_a_default_load() {
+    needs_stock!("seed_3_a_default_load");
+    Database::on(server(), "pgbench");
+    let shells = shells("pgbench");
+    for line in table::of(Tool::Pgbench).filter(|line| line.from == From::Seed(3)) {
+        compare_loads(line, &shells);
+    }
+}
+
+/// Runs a line with both programs: reports have one shape, and ours is true of its database, where
+/// transactions leave their rows in `history`.
+#[track_caller]
+fn compare_reports(line: &Line, [theirs, ours]: &[Shell; 2], tables: &Database, history: &str) {
+    let rows = || -> u64 {
+        let rows = tables.value(&format!("SELECT count(*) FROM {history}"));
+        rows.parse().expect("a count")
+    };
+    let shape = |ran: &Ran| {
+        // Whether there are failures is up to chance, and the report says so.
+        let failures = number(ran, "number of failed transactions: ") > 0;
+        let including = " (including failures)";
+        let said = ran.stdout.contains(including);
+        assert_eq!(said, failures, "{}: {}", line.typed, shown(ran));
+        let text = ran
+            .stdout
+            .replace(including, "")
+            .replace("ysql_bench", "pgbench");
+        mask::text(&text, SHAPE)
+    };
+    let stock = theirs.run(line).expect(0, &[]);
+    let before = rows();
+    let ran = ours.run(line).expect(0, &[]);
+    let processed = number(&ran, "number of transactions actually processed: ");
+    assert!(processed > 0, "{}", shown(&ran));
     assert_eq!(
-        tables.value("SELECT count(*) FROM ysql_bench_accounts"),
-        "100000"
+        rows() - before,
+        processed,
+        "{}: {}",
+        line.typed,
+        shown(&ran)
     );
-
-    let builtin = "-r --max-tries=10 --no-vacuum --protocol=prepared --builtin=simple-update --time 1 --jobs=10 --client=10 -h HOST -p PORT -U postgres DB";
-    let ran = run(&ysql_bench, builtin, "yugabyte").expect(0, &["maximum number of tries: 10"]);
-    let processed = number(&ran, "number of transactions actually processed: ");
-    assert!(processed > 0, "{}", shown(&ran));
-    assert_eq!(history("ysql_bench_history"), processed, "{}", shown(&ran));
-
-    // The series' own script has pgbench's names.
-    tables.sql(
-        "ALTER TABLE ysql_bench_accounts RENAME TO pgbench_accounts;
-         ALTER TABLE ysql_bench_history RENAME TO pgbench_history;
-         TRUNCATE pgbench_history",
-    );
-    let file = "-r --max-tries=10 --no-vacuum --protocol=prepared --file=simple-update.sql --time 1 --jobs=10 --client=10 -h HOST -p PORT -U postgres DB";
-    let ran = run(&ysql_bench, file, "yugabyte").expect(0, &["maximum number of tries: 10"]);
-    let processed = number(&ran, "number of transactions actually processed: ");
-    assert!(processed > 0, "{}", shown(&ran));
-    assert_eq!(history("pgbench_history"), processed, "{}", shown(&ran));
-    // Failures and retries of each statement.
-    let update = ran
-        .stdout
-        .lines()
-        .find(|line| line.contains("UPDATE pgbench_accounts"));
-    let columns = update.map(|line| line.split_whitespace().take(3).count());
-    assert_eq!(columns, Some(3), "{}", shown(&ran));
+    let lines = diff::lines(&shape(&stock), &shape(&ran));
+    assert!(lines.is_empty(), "{}\n{}", line.typed, lines.join("\n"));
 }
