@@ -18,5 +18,6 @@ pub mod limits;
 pub mod proc;
 pub mod process;
 pub mod spool;
+pub mod tcp_info;
 pub mod terminal;
 pub mod user;
