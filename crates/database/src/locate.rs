@@ -9,6 +9,7 @@
 //!
 //! Beside it: what its processes have used ([`CpuMeter`]), and which disk has its data ([`Device`]).
 
+mod backends;
 mod connection;
 mod device;
 mod processes;
@@ -23,6 +24,7 @@ use pgdyno_wire::Addr;
 use super::admin;
 use super::dialect::Dialect;
 use super::open::{Endpoint, Target};
+pub use backends::{Backends, Worked};
 pub use device::Device;
 use processes::Proc;
 pub use processes::Process;

@@ -17,7 +17,7 @@ use pgdyno_wire::backend::TransactionStatus;
 use crate::clock::Nanos;
 use crate::context::Context;
 use crate::program::{Prepare, Statement};
-use crate::record::{Cause, ClientUnits, Ended, Failure, Outcome};
+use crate::record::{Activity, Cause, ClientUnits, Delay, Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
 use outage::Outage;
@@ -63,6 +63,12 @@ pub(crate) struct Client {
     begun: Nanos,
     command_begun: Nanos,
     sleep_until: Nanos,
+    /// When the first bytes of the answer came that has not come to its end.
+    answered_since: Option<Nanos>,
+    /// What the generator has added to the present transaction, when that is followed.
+    delay: Option<Delay>,
+    /// What it was at when its event loop turned to others.
+    pub(crate) activity: Option<Activity>,
     /// Why the present try has failed.
     error: Option<TransactionError>,
     /// What the server said before it ended the connection, and at which query.
@@ -119,6 +125,9 @@ impl Client {
             begun: 0,
             command_begun: 0,
             sleep_until: 0,
+            answered_since: None,
+            delay: None,
+            activity: None,
             error: None,
             last_words: None,
             last_cause: None,
@@ -136,6 +145,27 @@ impl Client {
     /// The run has begun.
     pub(crate) fn begin(&mut self) {
         self.state = State::Choose;
+        self.activity = Some(Activity::Statement);
+    }
+
+    /// What it is at now: the same until its event loop comes back to it.
+    pub(crate) fn present_activity(&self) -> Option<Activity> {
+        match self.state {
+            State::Finished | State::Aborted => None,
+            State::Throttled => Some(Activity::Schedule),
+            State::Sleeping => Some(Activity::Think),
+            State::Connecting(_) | State::Reconnecting(_) => Some(Activity::Connect),
+            State::BackingOff { .. } => Some(Activity::Backoff),
+            _ => Some(Activity::Statement),
+        }
+    }
+
+    /// An answer that was there has waited so long for the thread.
+    #[inline]
+    pub(crate) fn was_delayed(&mut self, by: Option<Delay>) {
+        if let (Some(delay), Some(by)) = (&mut self.delay, by) {
+            delay.add(by);
+        }
     }
 
     pub(crate) fn work_units(&self) -> Option<ClientUnits> {
@@ -273,6 +303,7 @@ impl Client {
                 scheduled,
                 begun: scheduled,
                 at,
+                delay: None,
             };
             self.book(cx, ended);
             if cx.is_time_up() || self.has_ended_all(cx) {
@@ -301,7 +332,17 @@ impl Client {
         self.units.restart();
         self.has_missed = false;
         self.has_waited = false;
+        self.follow(cx);
         self.state = State::Command;
+    }
+
+    /// A transaction begins, and may be one of those that are followed.
+    fn follow<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.delay.take().is_some() {
+            cx.recorder.probe.ended();
+        }
+        let is_followed = cx.recorder.probe.follows(cx.now);
+        self.delay = is_followed.then(Delay::default);
     }
 
     fn execute<I: Io>(&mut self, cx: &mut Context<'_, I>) {
@@ -453,6 +494,7 @@ impl Client {
             scheduled,
             begun,
             at: cx.now,
+            delay: None,
         }
     }
 
@@ -463,6 +505,10 @@ impl Client {
             self.ended_transactions += 1;
         }
         ended.number = self.ended_transactions;
+        ended.delay = self.delay.take();
+        if ended.delay.is_some() {
+            cx.recorder.probe.ended();
+        }
         cx.recorder.transaction(self.script, ended);
     }
 
@@ -487,6 +533,7 @@ impl Client {
     fn transmit_and<I: Io>(&mut self, cx: &mut Context<'_, I>, next: State) {
         self.state = next;
         self.units.send(cx.now);
+        cx.recorder.round_trip();
         let Some(link) = &mut self.link else { return };
         if let Err(reason) = link.transmit(&mut cx.io, self.key, &mut cx.sealed) {
             self.lose_connection(cx, reason.as_deref());

@@ -17,9 +17,9 @@ use crate::live::Live;
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::record::{
-    ClientsEnd, Connections, End, EndpointRecord, Event, Execution, Interval, LoggedTransaction,
-    Outages, Phase, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds,
-    StatementTotals, ThreadEnd, ThreadUse, executions, order_worst, reasons,
+    Added, ClientsEnd, Connections, End, EndpointRecord, Event, Execution, Interval,
+    LoggedTransaction, Outages, Phase, Recording, Report, ScriptInterval, ScriptRecord, Second,
+    Seconds, StatementTotals, ThreadEnd, ThreadUse, executions, order_worst, reasons,
 };
 
 /// How long it may take to have statements cancelled that were given up.
@@ -259,6 +259,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
         .merge(&end.finished.connects);
     recording.outages.merge(&end.finished.outages);
     reasons::merge(&mut recording.reasons, end.finished.reasons);
+    recording.added.merge(&end.finished.added);
     recording.worst.extend(end.finished.worst.finish());
     recording.threads.push(end.finished.used);
     let endpoints = recording.endpoints.iter_mut();
@@ -330,6 +331,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
         endpoints: endpoints(drive, places),
         events: Vec::new(),
         threads: Vec::<ThreadUse>::new(),
+        added: Added::default(),
         worst: Vec::new(),
         io: Some(io),
         clients: ClientsEnd {

@@ -16,7 +16,7 @@ use crate::error::DriveError;
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
-use crate::record::{Event, EventKind, Recorder, Report};
+use crate::record::{Activity, Event, EventKind, Recorder, Report};
 use crate::schedule::Schedule;
 
 /// Bytes of notices that a thread passes on; beyond them notices are counted. A server may send them
@@ -141,6 +141,15 @@ impl<'run, I: Io> Context<'run, I> {
             let end = at + nanos(duration);
             self.end_has_moved = end < self.end;
             self.end = end;
+        }
+    }
+
+    /// Books that a client goes from one activity to another.
+    #[inline]
+    pub(crate) fn goes(&mut self, from: Option<Activity>, to: Option<Activity>) {
+        if from != to && self.recorder.has_begun() {
+            self.rotate(self.now);
+            self.recorder.goes(from, to, self.now);
         }
     }
 

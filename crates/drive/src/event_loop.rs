@@ -11,7 +11,7 @@ use crate::context::{Context, Setup};
 use crate::control::{Control, Stop};
 use crate::drive::Until;
 use crate::error::DriveError;
-use crate::record::{Report, ThreadEnd};
+use crate::record::{Delay, Report, ThreadEnd};
 
 /// Received bytes pass through one buffer a thread, so that it stays in the cache.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -87,7 +87,8 @@ impl<I: Io> EventLoop<'_, I> {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);
         self.cx.now = self.cx.clock.now();
-        self.cx.recorder.begin(begin, warmup, &self.control);
+        let count = clients.len();
+        self.cx.recorder.begin(count, begin, warmup, &self.control);
         if let Some(schedule) = &mut self.cx.schedule {
             schedule.begin(begin);
         }
@@ -125,8 +126,10 @@ impl<I: Io> EventLoop<'_, I> {
                     break;
                 };
                 self.cx.now = self.cx.clock.now();
-                let wait = clients[index as usize].advance(&mut self.cx);
+                let client = &mut clients[index as usize];
+                let wait = client.advance(&mut self.cx);
                 self.note(index, wait);
+                self.goes(client);
             }
             self.turn(clients, give_up_at)?;
         }
@@ -144,14 +147,27 @@ impl<I: Io> EventLoop<'_, I> {
         self.cx.io.wait(clock.monotonic_ns(self.cx.now), deadline)?;
         // The clock is read for each event as it is: the first one stands for the batch.
         let mut handed_over = None;
+        let mut is_first = true;
         for _ in 0..EVENTS_MAX {
             let Some((key, event)) = self.cx.io.next(&mut self.buffer) else {
                 break;
             };
             self.cx.now = self.cx.clock.now();
-            let since = *handed_over.get_or_insert(self.cx.now);
-            self.cx.recorder.attended(self.cx.now - since);
             let client = &mut clients[key as usize];
+            let since = match handed_over {
+                Some(since) => since,
+                None => {
+                    self.cx.recorder.probe.turn(self.cx.now);
+                    self.cx.now
+                }
+            };
+            handed_over = Some(since);
+            let delay = self.cx.recorder.probe.delay(self.cx.now - since, is_first);
+            if let Some(delay) = delay {
+                self.cx.recorder.attended(delay.estimate_ns);
+            }
+            client.was_delayed(delay);
+            is_first = false;
             let wait = match event {
                 Event::Received(length) => client.received(&mut self.cx, &self.buffer[..length]),
                 Event::Connected => {
@@ -162,15 +178,24 @@ impl<I: Io> EventLoop<'_, I> {
                 Event::Failed(error) => client.closed(&mut self.cx, Some(&error)),
             };
             self.note(key, wait);
+            self.goes(&mut clients[key as usize]);
             if self.cx.is_over {
                 return Ok(());
             }
         }
         self.cx.now = self.cx.clock.now();
         while let Some((index, at)) = self.cx.deadlines.due(self.cx.now) {
-            self.cx.recorder.lagged(self.cx.now - at);
-            let wait = clients[index as usize].due(&mut self.cx);
+            let client = &mut clients[index as usize];
+            let lag = self.cx.now - at;
+            self.cx.rotate(self.cx.now);
+            self.cx.recorder.lagged(client.activity, self.cx.now, lag);
+            client.was_delayed(Some(Delay {
+                estimate_ns: lag,
+                max_ns: lag,
+            }));
+            let wait = client.due(&mut self.cx);
             self.note(index, wait);
+            self.goes(client);
             self.cx.now = self.cx.clock.now();
         }
         self.cx.rotate(self.cx.now);
@@ -191,6 +216,14 @@ impl<I: Io> EventLoop<'_, I> {
             .flatten()
             .min()
             .filter(|at| *at < Nanos::MAX)
+    }
+
+    /// Books where a client's time goes from now on.
+    #[inline]
+    fn goes(&mut self, client: &mut Client) {
+        let now = client.present_activity();
+        let before = std::mem::replace(&mut client.activity, now);
+        self.cx.goes(before, now);
     }
 
     fn note(&mut self, index: u32, wait: Wait) {

@@ -4,6 +4,7 @@
 //! merges the threads' intervals into [`Second`]s and into a [`Phase`] for warm-up and one for the
 //! measured time.
 
+mod client_time;
 mod endpoint;
 pub(crate) mod executions;
 mod histogram;
@@ -11,6 +12,7 @@ mod interval;
 mod lag;
 mod latencies;
 mod outcome;
+mod probe;
 pub(crate) mod reasons;
 mod recorder;
 mod recording;
@@ -22,6 +24,8 @@ mod units;
 mod work;
 mod worst;
 
+pub(crate) use client_time::Whereabouts;
+pub use client_time::{Activity, ClientTime};
 pub use endpoint::{EndpointRecord, Event, EventKind};
 pub(crate) use executions::{Execution, Executions, HowEnded};
 pub use histogram::{Bucket, Histogram};
@@ -29,6 +33,8 @@ pub use interval::{Interval, LoopLags, ScriptInterval};
 pub use lag::Lags;
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};
+pub use probe::Added;
+pub(crate) use probe::{Delay, Probe};
 pub use reasons::Reason;
 pub(crate) use reasons::{Cause, Reasons};
 pub(crate) use recorder::{Ended, Finished, Recorder, Then};

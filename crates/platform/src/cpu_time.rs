@@ -3,7 +3,11 @@
 //!
 //! Not for wall-clock time: `std::time::Instant` is monotonic and enough for that.
 
+use std::fs::File;
 use std::ops::{Add, Sub};
+use std::os::unix::fs::FileExt;
+
+use crate::proc::task::{self, Scheduled};
 
 /// CPU time in microseconds, as the kernel accounts it (getrusage(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,12 +59,24 @@ pub fn thread() -> CpuTime {
     usage_of(libc::RUSAGE_THREAD)
 }
 
-/// How long the calling thread has waited for a CPU while it could have run, in microseconds, from
-/// the scheduler's statistics (proc(5), `schedstat`); `None` where the kernel keeps none.
-pub fn thread_waited_us() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let waited_ns: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(waited_ns / 1000)
+/// What the scheduler counts of one thread (proc(5), `schedstat`), read without allocating: half a
+/// microsecond a reading.
+#[derive(Debug)]
+pub struct ThreadClock(File);
+
+impl ThreadClock {
+    /// Of the calling thread; `None` where the kernel keeps none.
+    pub fn of_this_thread() -> Option<Self> {
+        let clock = Self(File::open("/proc/thread-self/schedstat").ok()?);
+        clock.read().map(|_| clock)
+    }
+
+    /// How long it was on a CPU, and how long it could have run and had none.
+    pub fn read(&self) -> Option<Scheduled> {
+        let mut bytes = [0; 64];
+        let length = self.0.read_at(&mut bytes, 0).ok()?;
+        task::scheduled(str::from_utf8(&bytes[..length]).ok()?)
+    }
 }
 
 /// CPU time used by the children of this process that have ended and been waited for, with that
@@ -127,6 +143,21 @@ mod tests {
             .join()
             .expect("the thread does not panic");
         assert!((process() - before).total_us() > 10_000);
+    }
+
+    #[test]
+    fn the_scheduler_counts_what_a_thread_used() {
+        let Some(clock) = ThreadClock::of_this_thread() else {
+            return;
+        };
+        let before = clock.read().unwrap();
+        let used = thread();
+        while (thread() - used).total_us() < 20_000 {
+            burn(Duration::from_millis(1));
+        }
+        let after = clock.read().unwrap();
+        assert!(after.ran_ns - before.ran_ns > 10_000_000, "{after:?}");
+        assert!(after.waited_ns >= before.waited_ns);
     }
 
     #[test]

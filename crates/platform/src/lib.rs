@@ -19,5 +19,6 @@ pub mod proc;
 pub mod process;
 pub mod reserve;
 pub mod spool;
+pub mod tcp_info;
 pub mod terminal;
 pub mod user;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pgdyno_platform::tcp_info::TcpInfo;
 use pgdyno_wire::answer::{Answer, Due};
 use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus};
 use pgdyno_wire::limits::TEXT_BYTES_MAX;
@@ -314,6 +315,11 @@ impl Session {
     /// The server process's id.
     pub fn backend_pid(&self) -> i32 {
         self.cancel.0
+    }
+
+    /// What the kernel knows of its connection; `None` when that is not TCP.
+    pub fn tcp_info(&self) -> Option<TcpInfo> {
+        self.socket.tcp_info()
     }
 
     /// TLS version and cipher suite; `None` if the session is not encrypted.

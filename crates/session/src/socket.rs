@@ -7,6 +7,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::time::{Duration, Instant};
 
+use pgdyno_platform::tcp_info::{self, TcpInfo};
 use pgdyno_wire::{Addr, Candidate};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -72,6 +73,10 @@ impl Socket {
             Socket::Tcp(stream) => stream.write(bytes),
             Socket::Unix(stream) => stream.write(bytes),
         }
+    }
+
+    pub(crate) fn tcp_info(&self) -> Option<TcpInfo> {
+        tcp_info::of(self.fd())
     }
 
     fn fd(&self) -> BorrowedFd<'_> {

@@ -10,6 +10,7 @@
 
 mod accounting;
 mod begin;
+mod client_time;
 pub mod columns;
 mod end;
 mod endpoints;

@@ -14,7 +14,8 @@ use serde::de::DeserializeOwned;
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, endpoints, engine, key_skew, observed, packed, seconds, units, warmup, worst,
+    Store, accounting, client_time, endpoints, engine, key_skew, observed, packed, seconds, units,
+    warmup, worst,
 };
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -88,6 +89,7 @@ impl Store {
             phase
         };
         let (connections, outages) = self.connecting(number)?;
+        let added = client_time::read_added(&self.connection, number)?;
         let threads = self.threads(number)?;
         let io = engine::read(&self.connection, number)?;
         let operations = units::operations(&self.connection, number)?;
@@ -127,6 +129,7 @@ impl Store {
                 endpoints,
                 events,
                 threads,
+                added,
                 worst,
                 io,
                 clients,

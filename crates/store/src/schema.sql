@@ -194,6 +194,49 @@ CREATE TABLE work (
     PRIMARY KEY (trial, start_us, warmup, script)
 );
 
+-- Where clients were in a second, in nanoseconds of all clients together; one row a second.
+CREATE TABLE client_time (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    start_us    INTEGER NOT NULL,
+    warmup      INTEGER NOT NULL,
+    statement_ns INTEGER NOT NULL,
+    think_ns    INTEGER NOT NULL,
+    schedule_ns INTEGER NOT NULL,
+    connect_ns  INTEGER NOT NULL,
+    backoff_ns  INTEGER NOT NULL,
+    late_ns     INTEGER NOT NULL,
+    -- Of the time in statements: from the first bytes of an answer to its last.
+    receiving_ns INTEGER NOT NULL,
+    round_trips INTEGER NOT NULL,
+    received_bytes INTEGER NOT NULL,
+    -- Of pgdyno's threads: on a CPU, and waiting for one.
+    ran_ns      INTEGER NOT NULL,
+    waited_ns   INTEGER NOT NULL,
+    -- Of the transactions whose delays in the generator were followed: service times, and what was added.
+    followed_ns INTEGER NOT NULL,
+    added_ns    INTEGER NOT NULL,
+    added_max_ns INTEGER NOT NULL,
+    PRIMARY KEY (trial, start_us, warmup)
+) WITHOUT ROWID;
+
+-- Latencies of the transactions that were followed: as they were, without the estimate of what the
+-- generator added, without the most that it can have added. Written at the end.
+CREATE TABLE added (
+    trial       INTEGER PRIMARY KEY REFERENCES trial (number) ON DELETE CASCADE,
+    shown_sum_us INTEGER NOT NULL,
+    shown_sum_squares_us2 TEXT NOT NULL,
+    shown_max_us INTEGER NOT NULL,
+    shown_histogram BLOB NOT NULL,
+    without_sum_us INTEGER NOT NULL,
+    without_sum_squares_us2 TEXT NOT NULL,
+    without_max_us INTEGER NOT NULL,
+    without_histogram BLOB NOT NULL,
+    without_most_sum_us INTEGER NOT NULL,
+    without_most_sum_squares_us2 TEXT NOT NULL,
+    without_most_max_us INTEGER NOT NULL,
+    without_most_histogram BLOB NOT NULL
+);
+
 -- Work units: what a workload counts when a transaction is not it.
 CREATE TABLE operation (
     trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,

@@ -9,7 +9,7 @@ use pgdyno_drive::record::{
 };
 use rusqlite::{Connection, Row};
 
-use super::{Store, packed, units};
+use super::{Store, client_time, packed, units};
 use pgdyno_model::Failure;
 
 impl Store {
@@ -74,6 +74,7 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
     let mut rows = select.query([number])?;
     let mut seconds: Vec<Second> = Vec::new();
     let mut units = units::read(connection, number)?;
+    let mut times = client_time::read(connection, number)?;
     while let Some(row) = rows.next()? {
         let (start_us, warmup) = (row.get(0)?, row.get(3)?);
         let failed = failures.remove(&(start_us, warmup, row.get(1)?));
@@ -87,6 +88,7 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
                 start_us,
                 length_us: row.get(2)?,
                 warmup,
+                time: times.remove(&(start_us, warmup)).unwrap_or_default(),
                 scripts: vec![script],
             }),
         }
@@ -166,6 +168,7 @@ pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
     let mut phase = Phase::default();
     for second in seconds.iter().filter(|second| second.warmup == warmup) {
         phase.elapsed_us += second.length_us;
+        phase.time.merge(&second.time);
         let count = phase.scripts.len().max(second.scripts.len());
         phase.scripts.resize_with(count, ScriptInterval::default);
         for (all, script) in phase.scripts.iter_mut().zip(&second.scripts) {

@@ -14,7 +14,7 @@ use pgdyno_platform::reserve::Reserve;
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::{Store, observed, packed, units};
+use super::{Store, client_time, observed, packed, units};
 use pgdyno_model::observed::Batch;
 use pgdyno_model::{Exit, Failure, Observer, Outcome, State};
 
@@ -233,6 +233,7 @@ fn write(connection: &mut Connection, number: i64, jobs: &[Job]) -> rusqlite::Re
             }
             Job::Second(second) => {
                 write_second(&transaction, number, second)?;
+                client_time::write(&transaction, number, second)?;
                 units::write(&transaction, number, second)?;
             }
             Job::Observed(batch) => observed::write(&transaction, number, batch)?,
@@ -336,7 +337,7 @@ mod tests {
     use super::*;
     use crate::begin::example;
     use pgdyno_drive::record::{
-        Counts, Failure as Reason, Latencies, PackedUnits, ScriptSecond, Work,
+        ClientTime, Counts, Failure as Reason, Latencies, PackedUnits, ScriptSecond, Work,
     };
     use pgdyno_model::notebook::{Filter, Kind};
 
@@ -370,6 +371,7 @@ mod tests {
             start_us,
             length_us: 1_000_000,
             warmup,
+            time: ClientTime::from_numbers(std::array::from_fn(|at| start_us + at as u64)),
             scripts: vec![script],
         }))
     }

@@ -60,9 +60,15 @@ impl Client {
             return Wait::Ended;
         }
         self.trace_arrival(cx);
+        cx.recorder.came(bytes.len());
+        let came = cx.now;
         if self.read(cx, bytes) {
+            if let Some(since) = self.answered_since.take() {
+                cx.recorder.received_for(came.saturating_sub(since));
+            }
             self.advance(cx)
         } else {
+            self.answered_since.get_or_insert(came);
             self.wait_on()
         }
     }

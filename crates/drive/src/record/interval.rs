@@ -1,6 +1,6 @@
 //! What happened within one second (or what was left of it) on one thread, or on all of them.
 
-use super::{Counts, Lags, Latencies, Units, Work};
+use super::{ClientTime, Counts, Lags, Latencies, Units, Work};
 
 /// One script's part of an [`Interval`].
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,8 @@ pub struct Interval {
     pub warmup: bool,
     /// In the order of the scripts.
     pub scripts: Vec<ScriptInterval>,
+    /// Where clients were.
+    pub time: ClientTime,
     /// By thread, in no order; those that had begun.
     pub loops: Vec<LoopLags>,
 }
@@ -83,11 +85,13 @@ impl Interval {
         for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
             mine.merge(theirs);
         }
+        self.time.merge(&other.time);
         self.loops.extend_from_slice(&other.loops);
     }
 
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
+        self.time = ClientTime::default();
         self.loops.truncate(1);
         self.loops.iter_mut().for_each(|one| one.lags.clear());
         for script in &mut self.scripts {

@@ -15,10 +15,9 @@ const BUCKETS: usize = DOUBLINGS * PARTS;
 
 /// The lags of one thread's event loop.
 ///
-/// The lag of an answer is the time from the kernel's handing over a batch of events to the answer's
-/// turn in it; what it waited in the kernel before, while the thread was at the batch before or had
-/// no CPU, is not in it (the latter is in [`super::ThreadUse::waited_us`]). The lag of a deadline is
-/// how late it was attended to, whatever the reason.
+/// The lag of an answer is what it is estimated to have waited for its thread: for a CPU, and for those
+/// before it in its turn (`probe.rs`); of many turns those are told that were followed. The lag of a
+/// deadline is how late it was attended to, whatever the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lags {
     counts: Box<[u32; BUCKETS]>,

@@ -4,12 +4,13 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::{
-    EndpointRecord, Execution, Executions, Failure, HowEnded, Interval, Lags, Latencies,
-    LoggedTransaction, Outages, Outcome, Reason, Reasons, Report, SlowTransaction, ThreadUse,
-    TransactionLog, Units, Worst,
+    Activity, Added, Delay, EndpointRecord, Execution, Executions, Failure, HowEnded, Interval,
+    Lags, Latencies, LoggedTransaction, Outages, Outcome, Probe, Reason, Reasons, Report,
+    SlowTransaction, ThreadUse, TransactionLog, Units, Whereabouts, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
+use pgdyno_platform::proc::task::Scheduled;
 
 const SECOND_NS: Nanos = 1_000_000_000;
 
@@ -18,6 +19,11 @@ pub(crate) struct Recorder {
     thread: usize,
     interval: Box<Interval>,
     executions: Executions,
+    whereabouts: Whereabouts,
+    pub(crate) probe: Probe,
+    added: Added,
+    /// As it was told for the interval before.
+    scheduled: Scheduled,
     connects: Latencies,
     outages: Outages,
     /// By place; nothing is kept of transactions where there is one place only.
@@ -54,6 +60,7 @@ pub(crate) struct Finished {
     pub(crate) reasons: Vec<Reason>,
     pub(crate) worst: Worst,
     pub(crate) used: ThreadUse,
+    pub(crate) added: Added,
 }
 
 impl Recorder {
@@ -70,6 +77,10 @@ impl Recorder {
             thread,
             interval: Box::new(Interval::for_scripts(scripts, with_rate, with_retries)),
             executions,
+            whereabouts: Whereabouts::default(),
+            probe: Probe::default(),
+            added: Added::default(),
+            scheduled: Scheduled::default(),
             connects: Latencies::default(),
             outages: Outages::default(),
             endpoints: vec![EndpointRecord::with_rate(with_rate); places],
@@ -93,8 +104,11 @@ impl Recorder {
     }
 
     /// Clients begin to work at `begin`, at most the first `warmup` of it for warming up: less when
-    /// `control` says so.
-    pub(crate) fn begin(&mut self, begin: Nanos, warmup: Nanos, control: &Control) {
+    /// `control` says so. The thread that works is the one that calls.
+    pub(crate) fn begin(&mut self, clients: usize, begin: Nanos, warmup: Nanos, control: &Control) {
+        self.whereabouts.begin(clients, begin);
+        self.probe.begin(begin);
+        self.scheduled = self.probe.scheduled();
         self.control = control.clone();
         self.begin = begin;
         self.phase_begin = begin;
@@ -103,7 +117,7 @@ impl Recorder {
         self.interval.start_ns = 0;
         self.interval.clear();
         self.boundary = self.next_boundary(begin);
-        self.used = cpu_now();
+        self.used = self.cpu_now();
     }
 
     /// The number of the thread it belongs to.
@@ -155,6 +169,9 @@ impl Recorder {
         } else {
             service_us
         };
+        if let Some(delay) = end.delay {
+            self.follow(service_us, latency_us, delay);
+        }
         if self.worst.takes(latency_us) && !self.interval.warmup {
             self.worst.keep(SlowTransaction {
                 script,
@@ -163,6 +180,52 @@ impl Recorder {
                 latency_us,
             });
         }
+    }
+
+    /// Books what the generator has added to a transaction that was followed.
+    fn follow(&mut self, service_us: u64, latency_us: u64, delay: Delay) {
+        let time = &mut self.interval.time;
+        time.followed_ns += service_us * 1000;
+        // Two clocks: a thread cannot have added more than there was.
+        time.added_ns += delay.estimate_ns.min(service_us * 1000);
+        time.added_max_ns += delay.max_ns.min(service_us * 1000);
+        if self.interval.warmup {
+            return;
+        }
+        let without = |added: Nanos| latency_us.saturating_sub(micros(added));
+        self.added.shown.record(latency_us);
+        self.added.without.record(without(delay.estimate_ns));
+        self.added.without_max.record(without(delay.max_ns));
+    }
+
+    /// Whether clients work.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.boundary < Nanos::MAX
+    }
+
+    /// A client goes from one activity to another in the present interval; `None` when it has ended, or has not begun.
+    #[inline]
+    pub(crate) fn goes(&mut self, from: Option<Activity>, to: Option<Activity>, now: Nanos) {
+        self.whereabouts.book(now, &mut self.interval.time);
+        self.whereabouts.go(from, to);
+    }
+
+    /// Bytes are sent, and an answer is waited for.
+    #[inline]
+    pub(crate) fn round_trip(&mut self) {
+        self.interval.time.round_trips += 1;
+    }
+
+    /// Bytes have come.
+    #[inline]
+    pub(crate) fn came(&mut self, bytes: usize) {
+        self.interval.time.received_bytes += bytes as u64;
+    }
+
+    /// An answer has come in several parts, the last one so long after the first.
+    #[inline]
+    pub(crate) fn received_for(&mut self, time: Nanos) {
+        self.interval.time.receiving_ns += time;
     }
 
     fn log(&mut self, script: usize, end: &Ended) {
@@ -288,10 +351,19 @@ impl Recorder {
         }
     }
 
-    /// Books that the event loop was so late for a deadline.
-    pub(crate) fn lagged(&mut self, lag: Nanos) {
+    /// Books that the event loop was so late for a deadline of a client that is at this.
+    pub(crate) fn lagged(&mut self, activity: Option<Activity>, now: Nanos, lag: Nanos) {
         self.lag_max_ns = self.lag_max_ns.max(lag);
         self.attended(lag);
+        if let Some(activity) = activity {
+            self.whereabouts.book(now, &mut self.interval.time);
+            let time = &mut self.interval.time;
+            let at_ns = &mut time.at_ns[activity as usize];
+            // What was late before this second is this second's.
+            let late_ns = lag.min(*at_ns);
+            *at_ns -= late_ns;
+            time.late_ns += late_ns;
+        }
     }
 
     /// Books that something that was due waited so long for its turn.
@@ -331,7 +403,7 @@ impl Recorder {
             self.hand_over(now);
         }
         self.executions.hand_over(self.thread, &self.reports);
-        let used = cpu_now();
+        let used = self.cpu_now();
         let used = ThreadUse {
             wall_us: micros(now.saturating_sub(self.phase_begin)),
             user_us: used.user_us.saturating_sub(self.used.user_us),
@@ -347,6 +419,7 @@ impl Recorder {
             reasons: self.reasons.finish().collect(),
             worst: self.worst,
             used,
+            added: self.added,
         }
     }
 
@@ -354,6 +427,12 @@ impl Recorder {
         if let Some(log) = &mut self.log {
             log.hand_over(self.thread, &self.reports);
         }
+        self.whereabouts.book(end, &mut self.interval.time);
+        let scheduled = self.probe.scheduled();
+        let before = std::mem::replace(&mut self.scheduled, scheduled);
+        self.interval.time.ran_ns += scheduled.ran_ns.saturating_sub(before.ran_ns);
+        self.interval.time.waited_ns += scheduled.waited_ns.saturating_sub(before.waited_ns);
+        self.probe.second(end);
         let start_ns = self.interval.start_ns;
         let warmup = self.interval.warmup;
         for own in &mut self.interval.loops {
@@ -379,13 +458,23 @@ impl Recorder {
     fn end_warmup(&mut self, now: Nanos) {
         self.interval.warmup = false;
         self.phase_begin = now;
-        self.used = cpu_now();
+        self.used = self.cpu_now();
         self.lag_max_ns = 0;
         self.lags.clear();
         self.endpoints
             .iter_mut()
             .for_each(EndpointRecord::end_warmup);
         self.reasons.restart();
+    }
+
+    fn cpu_now(&self) -> ThreadUse {
+        let cpu = pgdyno_platform::cpu_time::thread();
+        ThreadUse {
+            user_us: cpu.user_us,
+            system_us: cpu.system_us,
+            waited_us: self.probe.scheduled().waited_ns / 1000,
+            ..ThreadUse::default()
+        }
     }
 
     /// Seconds are counted from the beginning of a phase; the warm-up's end is a boundary.
@@ -430,14 +519,6 @@ pub(crate) struct Ended {
     pub(crate) scheduled: Nanos,
     pub(crate) begun: Nanos,
     pub(crate) at: Nanos,
-}
-
-fn cpu_now() -> ThreadUse {
-    let cpu = pgdyno_platform::cpu_time::thread();
-    ThreadUse {
-        user_us: cpu.user_us,
-        system_us: cpu.system_us,
-        waited_us: pgdyno_platform::cpu_time::thread_waited_us().unwrap_or(0),
-        ..ThreadUse::default()
-    }
+    /// What the generator has added, where it was followed.
+    pub(crate) delay: Option<Delay>,
 }

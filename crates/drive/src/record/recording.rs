@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use pgdyno_platform::io::Used;
 
 use super::{
-    ClientUnits, EndpointRecord, Event, Interval, Latencies, Reason, ScriptInterval, Second,
-    SlowTransaction,
+    Added, ClientTime, ClientUnits, EndpointRecord, Event, Interval, Latencies, Reason,
+    ScriptInterval, Second, SlowTransaction,
 };
 use crate::drive::Script;
 
@@ -43,6 +43,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// What the threads of the engine used during the measured phase.
     pub threads: Vec<ThreadUse>,
+    /// What the generator itself added to the latencies of the measured phase.
+    pub added: Added,
     /// The committed transactions of the measured phase that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
     /// How their sockets were waited for; `None` where nobody has kept it.
@@ -121,6 +123,8 @@ pub struct StatementRecord {
 pub struct Phase {
     /// From its beginning to the end of its last transaction.
     pub elapsed_us: u64,
+    /// Where clients were.
+    pub time: ClientTime,
     /// By script.
     pub scripts: Vec<ScriptInterval>,
 }
@@ -151,6 +155,7 @@ impl Phase {
         for (mine, theirs) in self.scripts.iter_mut().zip(&interval.scripts) {
             mine.merge(theirs);
         }
+        self.time.merge(&interval.time);
         self.elapsed_us += interval.length_ns / 1000;
     }
 }

@@ -1,6 +1,8 @@
 //! One second of a run, as reports and stores read it.
 
-use super::{Counts, Interval, Latencies, Packed, PackedUnits, ScriptInterval, Units, Work};
+use super::{
+    ClientTime, Counts, Interval, Latencies, Packed, PackedUnits, ScriptInterval, Units, Work,
+};
 
 /// One second of a run (shorter at the end of a phase), all threads together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub struct Second {
     pub length_us: u64,
     /// Whether it belongs to the warm-up.
     pub warmup: bool,
+    /// Where clients were.
+    pub time: ClientTime,
     /// By script.
     pub scripts: Vec<ScriptSecond>,
 }
@@ -49,6 +53,7 @@ impl From<&Interval> for Second {
             start_us: interval.start_ns / 1000,
             length_us: interval.length_ns / 1000,
             warmup: interval.warmup,
+            time: interval.time,
             scripts: interval.scripts.iter().map(script).collect(),
         }
     }

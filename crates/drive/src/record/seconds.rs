@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use pgdyno_platform::spool::Spool;
 
-use super::{Counts, Failure, Packed, PackedUnits, ScriptSecond, Second, Work};
+use super::{ClientTime, Counts, Failure, Packed, PackedUnits, ScriptSecond, Second, Work};
 
 /// Seconds in their order.
 #[derive(Debug, Default)]
@@ -40,9 +40,11 @@ fn write(out: &mut Vec<u8>, second: &Second) {
         start_us,
         length_us,
         warmup,
+        time,
         scripts,
     } = second;
     numbers(out, [*start_us, *length_us, u64::from(*warmup)]);
+    numbers(out, time.numbers());
     list(out, scripts, script);
 }
 
@@ -52,6 +54,7 @@ fn read(from: &mut impl Read) -> io::Result<Second> {
         start_us,
         length_us,
         warmup: warmup != 0,
+        time: ClientTime::from_numbers(read_numbers(from)?),
         scripts: read_list(from, read_script)?,
     })
 }
@@ -243,6 +246,7 @@ mod tests {
         let mut interval = Interval::for_scripts(2, true, true);
         (interval.start_ns, interval.length_ns) = (number * 1_000_000_000, 1_000_000_000);
         interval.warmup = number < 5;
+        interval.time = ClientTime::from_numbers(std::array::from_fn(|at| number + at as u64));
         for (at, script) in interval.scripts.iter_mut().enumerate() {
             fill(script, number * 7 + at as u64);
         }

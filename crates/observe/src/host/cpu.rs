@@ -4,9 +4,10 @@
 use std::time::{Duration, Instant};
 
 use pgdyno_platform::cpu_time;
-use pgdyno_platform::proc::{self, cgroup, cpu, pressure};
+use pgdyno_platform::proc::{self, cpu, pressure};
 
 use super::clock::Moment;
+use super::quota::Quota;
 use super::server::Servers;
 use super::{Scout, strange, unreadable};
 use crate::{Instrument, Readings};
@@ -86,7 +87,7 @@ const MEAN_MIN_S: f64 = 2.0;
 pub struct Cpu {
     scout: Scout,
     servers: Option<Servers>,
-    throttling: Option<std::path::PathBuf>,
+    quota: Option<Quota>,
     first: Option<State>,
     last: Option<State>,
     last_moment: Option<Moment>,
@@ -109,7 +110,7 @@ impl Cpu {
         Self {
             scout,
             servers: None,
-            throttling: None,
+            quota: None,
             first: None,
             last: None,
             last_moment: None,
@@ -217,7 +218,7 @@ impl Instrument for Cpu {
         out.fact("host.role", located.role().word());
         out.fact("host.role_because", located.why());
         self.servers = Some(Servers::find(&self.scout));
-        self.throttling = throttling();
+        self.quota = Quota::of("self");
         self.read(out)
     }
 
@@ -269,11 +270,8 @@ impl Instrument for Cpu {
                     .for_each(|s| out.counter(PRESSURE.of(format!("{kind} {who}")), s));
             }
         }
-        let text = self
-            .throttling
-            .as_ref()
-            .and_then(|path| proc::text(path).ok());
-        if let Some(us) = text.and_then(|text| cgroup::cpu(&text).throttled_us) {
+        let told = self.quota.as_ref().and_then(Quota::read);
+        if let Some(us) = told.and_then(|told| told.throttled_us) {
             out.counter(THROTTLED.series(), us as f64 / 1e6);
         }
         self.watch_clock(out);
@@ -285,28 +283,6 @@ impl Instrument for Cpu {
         self.notes(out);
         read
     }
-}
-
-/// Where pgdyno's own control group tells how it is held back; `None` where there is no quota.
-fn throttling() -> Option<std::path::PathBuf> {
-    let text = proc::text("/proc/self/cgroup").ok()?;
-    let groups = cgroup::of_process(&text);
-    let paths = groups.iter().filter_map(|group| {
-        let is_v2 = group.controllers.is_empty();
-        let has_cpu = group.controllers.iter().any(|name| name == "cpu");
-        let root = match (is_v2, has_cpu) {
-            (true, _) => "/sys/fs/cgroup".to_owned(),
-            (_, true) => format!("/sys/fs/cgroup/{}", group.controllers.join(",")),
-            _ => return None,
-        };
-        // In a container of its own namespace, the path is of the host and the group at the top.
-        let own = format!("{root}{}/cpu.stat", group.path.trim_end_matches('/'));
-        [own, format!("{root}/cpu.stat")].into_iter().find(|path| {
-            let text = proc::text(path);
-            text.is_ok_and(|text| cgroup::cpu(&text).throttled_us.is_some())
-        })
-    });
-    paths.map(std::path::PathBuf::from).next()
 }
 
 #[cfg(test)]

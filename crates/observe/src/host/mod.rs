@@ -11,6 +11,8 @@ mod cpu;
 mod disk;
 mod memory;
 mod network;
+mod ping;
+mod quota;
 mod scout;
 mod server;
 #[cfg(test)]
@@ -25,6 +27,7 @@ use pgdyno_model::observed::{Chapter, Gap, Row};
 /// The names of its instruments.
 pub const INSTRUMENTS: &[&str] = &[
     "client",
+    "client.ping",
     "host.cpu",
     "host.disk",
     "host.memory",
@@ -32,7 +35,7 @@ pub const INSTRUMENTS: &[&str] = &[
 ];
 
 /// What its instruments give.
-pub const CHAPTERS: [Chapter; 6] = [
+pub const CHAPTERS: [Chapter; 7] = [
     chapter("This host: CPUs", cpu::ROWS),
     chapter("This host: memory", memory::ROWS),
     chapter("This host: disks", disk::ROWS),
@@ -42,6 +45,7 @@ pub const CHAPTERS: [Chapter; 6] = [
         server::ROWS,
     ),
     chapter("pgdyno itself", clients::ROWS),
+    chapter("The way to the server", ping::ROWS),
 ];
 
 const fn chapter(title: &'static str, rows: &'static [Row]) -> Chapter {
@@ -58,6 +62,7 @@ pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
         Box::new(disk::Disks::new(scene.disks, scout, data)),
         Box::new(network::Network::default()),
         Box::new(clients::Clients::new(scene.lags.clone())),
+        Box::new(ping::Ping::new(scene.target.endpoints.first().cloned())),
     ]
 }
 

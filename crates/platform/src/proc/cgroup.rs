@@ -85,6 +85,8 @@ pub struct Cpu {
     pub throttled_us: Option<u64>,
     /// Periods in which that happened.
     pub throttled: Option<u64>,
+    /// Periods in which it had anything to do.
+    pub periods: Option<u64>,
 }
 
 /// Reads a group's `cpu.stat`, of either version.
@@ -95,7 +97,23 @@ pub fn cpu(text: &str) -> Cpu {
         throttled_us: number("throttled_usec")
             .or_else(|| number("throttled_time").map(|ns| ns / 1000)),
         throttled: number("nr_throttled"),
+        periods: number("nr_periods"),
     }
+}
+
+/// The quota in a group's `cpu.max` (version 2), in CPUs; `None` where there is none.
+pub fn quota(text: &str) -> Option<f64> {
+    let mut numbers = text.split_ascii_whitespace().map(str::parse::<f64>);
+    cpus(numbers.next()?.ok()?, numbers.next()?.ok()?)
+}
+
+/// The same in `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1), where -1 is none.
+pub fn quota_of_version_1(quota: &str, period: &str) -> Option<f64> {
+    cpus(quota.trim().parse().ok()?, period.trim().parse().ok()?)
+}
+
+fn cpus(quota_us: f64, period_us: f64) -> Option<f64> {
+    (quota_us > 0.0 && period_us > 0.0).then(|| quota_us / period_us)
 }
 
 #[cfg(test)]
@@ -140,9 +158,18 @@ mod tests {
             used_us: Some(7000),
             throttled_us: Some(250),
             throttled: Some(3),
+            periods: Some(9),
         };
         assert_eq!(cpu(two), expected);
         let one = cpu("nr_periods 9\nnr_throttled 3\nthrottled_time 250000\n");
         assert_eq!((one.throttled_us, one.throttled), (Some(250), Some(3)));
+    }
+
+    #[test]
+    fn a_quota_is_told_in_cpus_by_both_versions() {
+        assert_eq!(quota("50000 100000\n"), Some(0.5));
+        assert_eq!(quota("max 100000\n"), None);
+        assert_eq!(quota_of_version_1("150000\n", "100000\n"), Some(1.5));
+        assert_eq!(quota_of_version_1("-1\n", "100000\n"), None);
     }
 }

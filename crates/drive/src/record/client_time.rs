@@ -1,0 +1,201 @@
+//! Where clients were, as far as the engine knows: each client is at one place at a time, so the times
+//! of all places together are the clients' time, to the nanosecond.
+//!
+//! Not for what a server does for a client that waits for it: of that only `crates/observe` sees
+//! something, and `crates/diagnose` puts both together.
+
+use crate::clock::Nanos;
+
+/// What a client can be at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Activity {
+    /// In a statement: it waits for the server's answer, or is about to send the next one.
+    Statement,
+    /// In `\sleep`.
+    Think,
+    /// Before the scheduled start of its next transaction.
+    Schedule,
+    /// Without a connection, making one.
+    Connect,
+    /// In the pause before another try.
+    Backoff,
+}
+
+impl Activity {
+    /// All of them, in their order.
+    pub const ALL: [Activity; 5] = [
+        Activity::Statement,
+        Activity::Think,
+        Activity::Schedule,
+        Activity::Connect,
+        Activity::Backoff,
+    ];
+}
+
+/// The clients' time in a stretch of the run, in nanoseconds, and what belongs to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientTime {
+    /// By [`Activity`].
+    pub at_ns: [u64; Activity::ALL.len()],
+    /// After the moment that a client waited for had come, and before its thread attended to it: in
+    /// none of the above.
+    pub late_ns: u64,
+    /// Of the time in statements, from the first bytes of an answer to its last.
+    pub receiving_ns: u64,
+    /// How often bytes were sent and an answer waited for.
+    pub round_trips: u64,
+    /// Bytes that came.
+    pub received_bytes: u64,
+    /// Time of the engine's threads on a CPU.
+    pub ran_ns: u64,
+    /// Time in which they could have run and had no CPU.
+    pub waited_ns: u64,
+    /// Service times of the transactions whose delays in the generator were followed.
+    pub followed_ns: u64,
+    /// Of these, what their answers are estimated to have waited for the generator.
+    pub added_ns: u64,
+    /// Of these, what they waited at most.
+    pub added_max_ns: u64,
+}
+
+impl ClientTime {
+    /// At this.
+    pub fn at(&self, activity: Activity) -> u64 {
+        self.at_ns[activity as usize]
+    }
+
+    /// All clients' time.
+    pub fn all_ns(&self) -> u64 {
+        self.at_ns.iter().sum::<u64>() + self.late_ns
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Self) {
+        let theirs = other.numbers();
+        let mut mine = self.numbers();
+        for (mine, theirs) in mine.iter_mut().zip(theirs) {
+            *mine += theirs;
+        }
+        *self = Self::from_numbers(mine);
+    }
+
+    /// Everything, as it is kept.
+    pub fn numbers(&self) -> [u64; Self::NUMBERS] {
+        let [statement, think, schedule, connect, backoff] = self.at_ns;
+        [
+            statement,
+            think,
+            schedule,
+            connect,
+            backoff,
+            self.late_ns,
+            self.receiving_ns,
+            self.round_trips,
+            self.received_bytes,
+            self.ran_ns,
+            self.waited_ns,
+            self.followed_ns,
+            self.added_ns,
+            self.added_max_ns,
+        ]
+    }
+
+    /// How many there are.
+    pub const NUMBERS: usize = 14;
+
+    /// What was kept.
+    pub fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {
+        let [
+            at_ns @ ..,
+            late_ns,
+            receiving_ns,
+            round_trips,
+            received_bytes,
+            ran_ns,
+            waited_ns,
+            followed_ns,
+            added_ns,
+            added_max_ns,
+        ] = numbers;
+        Self {
+            at_ns,
+            late_ns,
+            receiving_ns,
+            round_trips,
+            received_bytes,
+            ran_ns,
+            waited_ns,
+            followed_ns,
+            added_ns,
+            added_max_ns,
+        }
+    }
+}
+
+/// How many clients of a thread are where, since when. A client that moves costs a few additions; one
+/// that goes from statement to statement costs nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Whereabouts {
+    clients: [u64; Activity::ALL.len()],
+    since: Nanos,
+}
+
+impl Whereabouts {
+    /// So many clients begin at once.
+    pub(crate) fn begin(&mut self, clients: usize, at: Nanos) {
+        self.clients = [0; Activity::ALL.len()];
+        self.clients[Activity::Statement as usize] = clients as u64;
+        self.since = at;
+    }
+
+    /// Books the time up to now. Times do not go back: what was booked up to then stays.
+    pub(crate) fn book(&mut self, now: Nanos, time: &mut ClientTime) {
+        let passed = now.saturating_sub(self.since);
+        if passed > 0 {
+            for (at_ns, clients) in time.at_ns.iter_mut().zip(self.clients) {
+                *at_ns += clients * passed;
+            }
+            self.since = now;
+        }
+    }
+
+    /// A client goes from one place to another; to none when it has ended.
+    pub(crate) fn go(&mut self, from: Option<Activity>, to: Option<Activity>) {
+        if let Some(from) = from {
+            self.clients[from as usize] -= 1;
+        }
+        if let Some(to) = to {
+            self.clients[to as usize] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_places_add_up_to_the_clients_time() {
+        let (mut places, mut time) = (Whereabouts::default(), ClientTime::default());
+        places.begin(3, 100);
+        places.book(110, &mut time);
+        places.go(Some(Activity::Statement), Some(Activity::Think));
+        places.book(130, &mut time);
+        // A clock that was read before the last booking.
+        places.book(120, &mut time);
+        places.go(Some(Activity::Statement), None);
+        places.book(200, &mut time);
+        assert_eq!(time.at(Activity::Statement), 30 + 2 * 20 + 70);
+        assert_eq!(time.at(Activity::Think), 20 + 70);
+        assert_eq!(time.all_ns(), 3 * 100 - 70);
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let numbers = std::array::from_fn(|at| at as u64 * 7 + 1);
+        let mut time = ClientTime::from_numbers(numbers);
+        assert_eq!(time.numbers(), numbers);
+        time.merge(&ClientTime::from_numbers(numbers));
+        assert_eq!(time.numbers(), numbers.map(|n| 2 * n));
+    }
+}

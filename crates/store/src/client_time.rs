@@ -1,0 +1,75 @@
+//! Where clients were, second by second, and what the generator added to their latencies.
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{Added, ClientTime, Recording, Second};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
+
+use super::packed;
+
+/// By start, and whether that is warm-up.
+pub type ByStart = BTreeMap<(u64, bool), ClientTime>;
+
+/// Keeps those of a second.
+pub fn write(connection: &Connection, number: i64, second: &Second) -> rusqlite::Result<()> {
+    let mut row = vec![
+        Value::Integer(number),
+        packed::whole(second.start_us),
+        Value::Integer(second.warmup.into()),
+    ];
+    row.extend(second.time.numbers().map(packed::whole));
+    let places = vec!["?"; row.len()].join(", ");
+    let mut insert =
+        connection.prepare_cached(&format!("INSERT INTO client_time VALUES ({places})"))?;
+    insert.execute(params_from_iter(row))?;
+    Ok(())
+}
+
+/// Those of all seconds of a trial.
+pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<ByStart> {
+    let mut select = connection.prepare_cached("SELECT * FROM client_time WHERE trial = ?")?;
+    let mut rows = select.query([number])?;
+    let mut all = ByStart::new();
+    while let Some(row) = rows.next()? {
+        let mut numbers = [0; ClientTime::NUMBERS];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            *number = row.get(at + 3)?;
+        }
+        all.insert(
+            (row.get(1)?, row.get(2)?),
+            ClientTime::from_numbers(numbers),
+        );
+    }
+    Ok(all)
+}
+
+/// Keeps what the generator added.
+pub fn write_added(
+    connection: &Connection,
+    number: i64,
+    recording: &Recording,
+) -> rusqlite::Result<()> {
+    let added = &recording.added;
+    let mut row = vec![Value::Integer(number)];
+    for latencies in [&added.shown, &added.without, &added.without_max] {
+        row.extend(packed::columns(Some(&latencies.pack())));
+    }
+    let places = vec!["?"; row.len()].join(", ");
+    let sql = format!("INSERT INTO added VALUES ({places})");
+    connection.execute(&sql, params_from_iter(row))?;
+    Ok(())
+}
+
+/// What was kept of it.
+pub fn read_added(connection: &Connection, number: i64) -> rusqlite::Result<Added> {
+    let sql = "SELECT * FROM added WHERE trial = ?";
+    let found = connection.query_row(sql, [number], |row| {
+        Ok(Added {
+            shown: packed::read_latencies(row, 1)?,
+            without: packed::read_latencies(row, 5)?,
+            without_max: packed::read_latencies(row, 9)?,
+        })
+    });
+    found.optional().map(Option::unwrap_or_default)
+}
