@@ -860,6 +860,56 @@ fn each_line_is_in_its_article_and_each_change_in_its_line() {
     }
 }
 
+#[test]
+fn each_line_of_an_article_is_in_the_table() {
+    // Without the articles this says only that the table's lines are found as such.
+    for number in 0..5 {
+        let from = |line: &&Line| line.from == From::Seed(number);
+        let typed: Vec<&str> = all().filter(from).map(|line| line.typed).collect();
+        let text = article(number).unwrap_or_else(|| typed.join("\n"));
+        let commands = commands(&text);
+        let missing: Vec<_> = commands
+            .iter()
+            .filter(|one| !typed.contains(&one.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "seed {number}: {missing:#?}");
+        assert!(!commands.is_empty(), "seed {number} has none");
+    }
+}
+
+/// The command lines of a text that belong to a tool, each with the lines that it goes on in. What a
+/// tool prints begins with its name too, and with no option.
+fn commands(text: &str) -> Vec<String> {
+    const BEGIN: [&str; 10] = [
+        "pgbench -",
+        "pgbench \\",
+        "time pgbench ",
+        "ysql_bench ",
+        "( cd pgio",
+        "cat /var/tmp/pgio",
+        "cockroach ",
+        "newset",
+        "./runset",
+        "bin/ycsb",
+    ];
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        // With a prompt before it.
+        let line = line.split_once("]$ ").map_or(line, |(_, typed)| typed);
+        if !BEGIN.iter().any(|begin| line.starts_with(begin)) {
+            continue;
+        }
+        let mut command = line.trim_end().to_owned();
+        while command.ends_with('\\') {
+            command.push('\n');
+            command.push_str(lines.next().unwrap_or_default());
+        }
+        found.push(command);
+    }
+    found
+}
+
 /// An article, where they are.
 fn article(number: u8) -> Option<String> {
     let folder = crate::compare::peer("PGDYNO_SEEDS")?;

@@ -45,9 +45,14 @@ fn prepared(server: &Server, tool: Tool, mut shell: Shell) -> Shell {
     shell
 }
 
-/// The text with properties in their order: go-ycsb prints them in any.
+/// The text with properties in their order, since go-ycsb prints them in any, and without the unit of a
+/// run's time, which depends on the time.
 fn in_order(text: &str) -> String {
-    let mut lines: Vec<&str> = text.lines().collect();
+    let without_unit = |line: &'_ str| match line.starts_with("Run finished") {
+        true => line.trim_end_matches(['m', 's']).to_owned(),
+        false => line.to_owned(),
+    };
+    let mut lines: Vec<String> = text.lines().map(without_unit).collect();
     for properties in lines.chunk_by_mut(|a, b| a.starts_with('"') && b.starts_with('"')) {
         properties.sort_unstable();
     }
