@@ -7,10 +7,10 @@ use pgdyno_drive::record::{EventKind, Failure};
 
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
-use super::{accounting, observed, retries, units, verdict};
+use super::{accounting, budget, observed, retries, units, verdict};
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, KeySkew, Phase, Run, ScriptStatements, Steadiness,
-    SteadinessVerdict, Trial,
+    SteadinessVerdict, TimeBudget, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
@@ -23,9 +23,14 @@ pub fn text(trial: &Trial, width: usize) -> String {
     let accounted = run.accounting.as_ref();
     let parts = [
         heading(run),
+        trial
+            .verdict
+            .as_ref()
+            .map_or_else(String::new, verdict::text),
         totals(run),
         units::text(&run.measured.all.units, width),
-        latencies(&run.measured, width),
+        latencies(&run.measured, width) + &added(trial.budget.as_ref()),
+        trial.budget.as_ref().map_or_else(String::new, budget::text),
         endpoints(run, width),
         accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
         run.key_skew.as_ref().map_or_else(String::new, key_skew),
@@ -33,10 +38,6 @@ pub fn text(trial: &Trial, width: usize) -> String {
         retries::text(run),
         statements(&run.statements, width),
         client(run),
-        trial
-            .verdict
-            .as_ref()
-            .map_or_else(String::new, verdict::text),
         trial
             .observed
             .as_ref()
@@ -237,6 +238,25 @@ fn latencies(measured: &Phase, width: usize) -> String {
         text += "–: fewer than ten transactions above it\n";
     }
     text
+}
+
+/// What of the latencies is pgdyno's own.
+fn added(budget: Option<&TimeBudget>) -> String {
+    let Some(rows) = budget
+        .map(|budget| &budget.added)
+        .filter(|rows| !rows.is_empty())
+    else {
+        return String::new();
+    };
+    let adds = rows.iter().map(|row| {
+        format!(
+            "{} ms to {} (at most {})",
+            figures::ms_shortly(row.adds_us),
+            figures::percentile_name(row.percentile),
+            figures::ms_shortly(row.at_most_us)
+        )
+    });
+    format!("pgdyno adds  {}\n", adds.collect::<Vec<_>>().join(", "))
 }
 
 /// A row an endpoint, where there are several.
