@@ -1,5 +1,6 @@
-//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy and a delaying one, a
-//! hostile server, skips that are counted. For tests only: what goes wrong here panics, with the reason.
+//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, a bad network
+//! ([`link`]), a pooler ([`pool`]), a hostile server, skips that are counted. For tests only: what goes
+//! wrong here panics, with the reason.
 //!
 //! ```no_run
 //! // In a test: a server that all tests of this process share …
@@ -16,13 +17,17 @@ mod closed;
 mod delay;
 pub mod hostile;
 mod https;
+pub mod link;
+mod listen;
 mod messages;
+pub mod pool;
 mod postgres;
 mod proxy;
 mod skips;
 mod stalling;
 mod stock;
 mod tools;
+mod upstream;
 mod versions;
 
 pub use closed::closed_address;
@@ -31,9 +36,10 @@ pub use hostile::HostileServer;
 pub use https::HttpsServer;
 pub use messages::{Connection, Kind, Message};
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
-pub use proxy::{RecordingProxy, Upstream};
+pub use proxy::RecordingProxy;
 pub use skips::record_skip;
 pub use stalling::{Passes, StallingProxy};
 pub use stock::{stock_bindir, stock_pgbench};
 pub use tools::tools_dir;
+pub use upstream::Upstream;
 pub use versions::{MAJORS, installation_of, postgres_of, postgres_of_with};

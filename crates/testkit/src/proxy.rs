@@ -3,38 +3,12 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use crate::Upstream;
 use crate::messages::Connection;
-
-/// The server behind a proxy.
-#[derive(Debug, Clone)]
-pub enum Upstream {
-    /// Its Unix socket.
-    Unix(PathBuf),
-    /// Its TCP address.
-    Tcp(SocketAddr),
-}
-
-impl From<PathBuf> for Upstream {
-    fn from(path: PathBuf) -> Upstream {
-        Upstream::Unix(path)
-    }
-}
-
-impl From<&str> for Upstream {
-    fn from(path: &str) -> Upstream {
-        Upstream::Unix(path.into())
-    }
-}
-
-impl From<SocketAddr> for Upstream {
-    fn from(address: SocketAddr) -> Upstream {
-        Upstream::Tcp(address)
-    }
-}
 
 /// A proxy before one server, listening on loopback TCP and on a Unix socket. It ends with the
 /// test process; the socket's directory goes with the value.

@@ -1,0 +1,89 @@
+//! How much later bytes arrive: a fixed time, and jitter on top of it.
+
+use std::time::Duration;
+
+/// A delay in one direction. Bytes never overtake one another: like on TCP, what comes later waits
+/// for what was sent before it.
+#[derive(Debug, Clone, Default)]
+pub struct Delay {
+    fixed: Duration,
+    jitter: Duration,
+    state: u64,
+}
+
+impl Delay {
+    /// Always the same.
+    pub fn of(fixed: Duration) -> Delay {
+        Delay {
+            fixed,
+            ..Delay::default()
+        }
+    }
+
+    /// And at most so much more, uniformly distributed; the same seed gives the same draws.
+    #[must_use]
+    pub fn with_jitter(self, jitter: Duration, seed: u64) -> Delay {
+        Delay {
+            jitter,
+            state: seed,
+            ..self
+        }
+    }
+
+    /// The one of a connection, with draws of its own.
+    pub(super) fn for_connection(&self, number: u64) -> Delay {
+        Delay {
+            state: self.state ^ number.rotate_left(32),
+            ..self.clone()
+        }
+    }
+
+    /// That of the next bytes.
+    pub(super) fn draw(&mut self) -> Duration {
+        if self.jitter.is_zero() {
+            return self.fixed;
+        }
+        self.fixed + self.jitter.mul_f64(self.uniform())
+    }
+
+    /// From 0 to 1: SplitMix64 (Steele, Lea & Flood 2014).
+    fn uniform(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_is_on_top_of_the_fixed_delay_and_repeats_with_its_seed() {
+        let (ms, draws) = (Duration::from_millis, 1000);
+        let draw = |seed| {
+            let mut delay = Delay::of(ms(5)).with_jitter(ms(2), seed);
+            let drawn: Vec<Duration> = (0..draws).map(|_| delay.draw()).collect();
+            drawn
+        };
+        let drawn = draw(1);
+        assert!(drawn.iter().all(|d| (ms(5)..=ms(7)).contains(d)));
+        let mean = drawn.iter().sum::<Duration>() / draws;
+        assert!(
+            mean.abs_diff(ms(6)) < Duration::from_micros(100),
+            "{mean:?}"
+        );
+        assert_eq!(draw(1), drawn);
+        assert_ne!(draw(2), drawn);
+    }
+
+    #[test]
+    fn connections_have_draws_of_their_own() {
+        let delay = Delay::default().with_jitter(Duration::from_millis(2), 1);
+        let first = |number| delay.for_connection(number).draw();
+        assert_eq!(first(1), first(1));
+        assert_ne!(first(1), first(2));
+    }
+}
