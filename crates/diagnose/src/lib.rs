@@ -25,7 +25,7 @@ mod split;
 mod stalls;
 mod waits;
 
-pub use added::{ADDED_MAX_SHARE, added};
+pub use added::{added, too_much};
 pub use evidence::Evidence;
 
 use pgdyno_model::Outcome;

@@ -23,3 +23,4 @@ pub mod summary;
 pub mod table;
 pub mod units;
 mod verdict;
+mod wrap;

@@ -1,9 +1,8 @@
 //! The verdict in the terminal: what limited the trial, what shows it, what was checked, what to try.
 
+use super::wrap::wrapped;
 use pgdyno_model::document::{Check, Verdict};
 
-/// No line is longer.
-const WIDTH: usize = 80;
 /// Where the text of a line begins.
 const INDENT: usize = 12;
 
@@ -47,29 +46,6 @@ fn lower(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| {
         first.to_lowercase().chain(chars).collect()
     })
-}
-
-/// A word at the left, and text beside it that goes on in the next lines.
-fn wrapped(word: &str, text: &str, indent: usize) -> String {
-    let mut lines = String::new();
-    let mut line = format!("{word:<indent$}");
-    let mut is_empty = true;
-    // A space that does not break keeps a figure and its unit together.
-    for next in text.split(' ') {
-        let length = line.chars().count() + next.chars().count() + usize::from(!is_empty);
-        if length > WIDTH && !is_empty {
-            lines += line.trim_end();
-            lines.push('\n');
-            line = " ".repeat(indent);
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += next;
-        is_empty = false;
-    }
-    lines + line.trim_end() + "\n"
 }
 
 #[cfg(test)]

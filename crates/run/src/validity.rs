@@ -15,7 +15,7 @@ use pgdyno_model::{Fact, Note, Severity, text};
 use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
-use pgdyno_diagnose::{ADDED_MAX_SHARE, added};
+use pgdyno_diagnose::{added, too_much};
 use pgdyno_drive::record::{Added, ThreadUse};
 
 use pgdyno_database::locate::Role;
@@ -201,8 +201,7 @@ fn client_bound(thread: &ThreadUse) -> Note {
 /// Threads that are not busy, and that yet let answers wait: for a CPU that others had.
 fn adds(of: &Added) -> Option<Note> {
     let rows = added(of);
-    let most = rows.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
-    (most.share > ADDED_MAX_SHARE).then(|| {
+    too_much(&rows).map(|most| {
         Note::new(
             "client-bound",
             Severity::Serious,
