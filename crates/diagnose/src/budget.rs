@@ -32,6 +32,7 @@ const QUEUE_MIN_US: f64 = 500.0;
 const FULL_IDLE_SHARE: f64 = 0.1;
 
 const CHECKPOINTING: [&str; 2] = ["IPC:CheckpointStart", "IPC:CheckpointDone"];
+const CLIENT_READ: &str = "Client:ClientRead";
 const WAITS: &str = "pg.waits";
 const OTHERS: &str = "pg.sessions.others_active";
 
@@ -242,8 +243,12 @@ impl Reader<'_> {
                 .entry(label.unwrap_or_default().to_owned())
                 .or_default() += sessions;
         }
-        // Whoever asks for a checkpoint waits until it is done: that is no work of anybody's.
-        events.retain(|event, _| !CHECKPOINTING.contains(&event.as_str()));
+        // Whoever asks for a checkpoint waits until it is done: that is no work of anybody's. And a
+        // session that waits for its client has answered, though its state still says that it is in a
+        // statement: the view reads the two one after the other.
+        events.retain(|event, _| {
+            !CHECKPOINTING.contains(&event.as_str()) && !event.eq_ignore_ascii_case(CLIENT_READ)
+        });
         Some(events)
     }
 

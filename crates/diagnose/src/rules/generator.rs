@@ -18,6 +18,9 @@ pub const RULE: Rule = Rule {
 /// half at most (queueing theory: share / (1 - share)): it waits for the server, not the server for it.
 const BUSY_SHARE: f64 = 0.6;
 
+/// From this share of the clients' time on that they waited for pgdyno to get a CPU, it was starved.
+const STARVED_SHARE: f64 = 0.2;
+
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(busiest) = evidence.busiest_thread() else {
         return Examined::NotKnown("pgdyno’s own CPU time was not recorded".to_owned());
@@ -27,7 +30,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         budget.share(Part::GeneratorCpu),
         budget.share(Part::GeneratorWait),
     );
-    let is_starved = waited > worked;
+    let is_starved = waited > worked && waited >= STARVED_SHARE;
     let others = super::cpus::others_limit(evidence);
     let parts: &[Part] = match others {
         // What the others take from both is theirs.

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// What a client's time can go into, in the order of a request's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "TimePart"))]
 pub enum Part {
     /// Before the scheduled start of the next transaction.
     Schedule,

@@ -42,7 +42,7 @@ pub struct Verdict {
 /// What can limit a trial (docs/verdict.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "LimitCause"))]
 pub enum Cause {
     /// Nothing: the asked rate was met.
     RateMet,
