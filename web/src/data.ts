@@ -40,11 +40,15 @@ export type Common = {
 /** What limited a trial. */
 export type Verdict = {
   /**
-   * The rule's code: client, network, server-cpu, durable-commit, contention, buffer-misses,
-   * device-reads, connections, stalls, hot-range, leaders, clock-uncertainty, hops, rate-met; or
-   * not-known. Others are drawn in a neutral colour.
+   * The cause's code ([`Cause`]), or `not-known`; of an experiment or a comparison a code of its
+   * own. Those without a colour are drawn in a neutral one.
    */
   limit: string;
+  /**
+   * What limited a trial: one cause; two that cannot be told apart when it is not known which; or
+   * none.
+   */
+  causes: Array<LimitCause>;
   /** Words above the sentence; without it "What limited it". */
   label?: string;
   /** The one sentence. */
@@ -59,9 +63,14 @@ export type Verdict = {
   careful?: string;
   /** Of a comparison: `--fail-if` and what came of it. */
   gate?: Gate;
-  /** Every rule that was examined, in order. */
+  /** The verdict's check of itself against what else is known, each with its figures. */
+  checks: Array<Check>;
+  /** Every cause that was examined, in order. */
   rules: Array<Rule>;
 };
+
+/** What can limit a trial (docs/verdict.md). */
+export type LimitCause = "rate-met" | "think-time" | "client" | "other-processes" | "network" | "bandwidth" | "pooler" | "server-stopped" | "connections" | "server-cpu" | "cpu-quota" | "durable-commit" | "contention" | "lightweight-locks" | "buffer-misses" | "device-reads" | "data-writes" | "temporary-files" | "slru" | "relation-extension" | "ipc" | "other-waits" | "stalls" | "stragglers" | "clock-uncertainty" | "leaders";
 
 /** One piece of evidence. */
 export type Evidence = {
@@ -105,6 +114,16 @@ export type Gate = {
 
 /** What came of a gate. */
 export type GateResult = "passed" | "failed" | "cannot-tell";
+
+/** One check of a verdict against what else is known. */
+export type Check = {
+  /** What holds when it has passed, in some words. */
+  name: string;
+  /** Whether it does; `null`: that cannot be said. */
+  passed: boolean | null;
+  /** Its figures. */
+  figures: string;
+};
 
 /** What became of a rule. */
 export type Rule = {
@@ -153,6 +172,8 @@ export type TrialData = {
   kind: 'trial';
   /** What `pgdyno show TRIAL --json` prints, without `seconds`, `observed` and `verdict`. */
   run: Run;
+  /** Where the clients' time went; left out when nothing was measured. */
+  budget?: TimeBudget;
   /** The other repeats of its point, this one included, in the order of repeats. */
   siblings: Array<Sibling>;
   /** Its seconds. */
@@ -1180,6 +1201,73 @@ export type Stored = {
 
 /** States of a trial. */
 export type State = "running" | "complete" | "failed" | "aborted";
+
+/** The clients' time of a trial's measured time. */
+export type TimeBudget = {
+  /** Clients. */
+  clients: number;
+  /** The measured time. */
+  elapsed_s: number;
+  /** All of it: what the parts are shares of. */
+  client_seconds: number;
+  /** Blocks of the trial that intervals are over. */
+  blocks: number;
+  /** In the order of a request's way; those that are nothing are left out. */
+  parts: Array<BudgetPart>;
+  /** The same by phase. */
+  phases: Array<BudgetPhase>;
+  /** Why the server's parts are not known, where they are not. */
+  unseen: string | null;
+  /** What the generator itself adds to percentiles; empty where too few transactions were followed. */
+  added: Array<AddedRow>;
+};
+
+/** A part of the clients' time. */
+export type BudgetPart = {
+  /** Which. */
+  part: TimePart;
+  /** For people. */
+  name: string;
+  /** Of all of the time, 0 to 1. */
+  share: number;
+  /** 95 % of its mean over blocks; `null` below 2 %, or with fewer than five blocks. */
+  interval: [number, number] | null;
+  /** In client-seconds. */
+  client_s: number;
+  /** For each committed transaction; `null` without any. */
+  us_per_commit: number | null;
+  /** What it is known from. */
+  source: string;
+};
+
+/** What a client's time can go into, in the order of a request's way. */
+export type TimePart = "schedule" | "think" | "between" | "generator-cpu" | "generator-wait" | "wire" | "queued" | "server-cpu" | "server-wait" | "row-locks" | "lightweight-locks" | "wal" | "data-reads" | "data-writes" | "temporary-files" | "slru" | "extension" | "client-io" | "ipc" | "others" | "not-attributed";
+
+/** The parts' shares in a phase of the trial. */
+export type BudgetPhase = {
+  /** `before`, `checkpoint`, `after`; or halves. */
+  name: string;
+  /** When it begins, in microseconds since clients began to work. */
+  from_us: number;
+  /** When it ends. */
+  to_us: number;
+  /** As the parts of the whole. */
+  shares: Array<number>;
+};
+
+/** What the generator itself adds to a percentile. */
+export type AddedRow = {
+  /** Such as 99. */
+  percentile: number;
+  /** Of the transactions that were followed. */
+  shown_us: number;
+  /** The estimate. */
+  adds_us: number;
+  /** The most that it can be. */
+  at_most_us: number;
+  /** The estimate as a share of what is shown, 0 to 1. */
+  share: number;
+};
 
 /** A repeat among its siblings, for the dot strips. */
 export type Sibling = {

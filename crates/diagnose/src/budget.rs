@@ -1,13 +1,17 @@
-//! Where the clients' time in transactions went, by what their sessions were seen to do: each sample
-//! of `pg.waits` finds a session in the server, working or waiting, or does not find it: then its
-//! client has the answer, or the answer or the next statement is on its way.
+//! Where the clients' time went: what the engine counted and what instruments saw, block by block.
 
-use super::ratio::ratio;
 use std::collections::BTreeMap;
 
-use super::waits::{self, Class};
+use pgdyno_drive::record::ClientTime;
 use pgdyno_model::Outcome;
+use pgdyno_model::document::Part;
 use pgdyno_model::observed::{Gap, Observed};
+
+use super::blocks::{self, Block};
+use super::path::Way;
+use super::ratio::ratio;
+use super::split::Seen;
+use super::waits;
 
 /// So many sessions must have been seen, over all samples, before shares of them say anything: with
 /// 30 a share of a half is known to within 18 points (95 %, binomial).
@@ -16,78 +20,294 @@ const SEEN_MIN: f64 = 30.0;
 const OTHERS_MAX_SHARE: f64 = 0.3;
 /// How often a second sessions are looked at. A lower rate is told as a fact of the instrument.
 const SAMPLES_PER_S: f64 = 10.0;
+/// A reading tells of the second before it: it belongs to the block in which the middle of that is.
+const READ_AFTER_US: i64 = 500_000;
+/// With fewer sessions than so much of the clients in statements, several clients share one.
+const POOLED_SHARE: f64 = 0.9;
+/// A round trip that takes so much longer than on an empty way has queued (`client.ping`); less may be
+/// wake-ups of busy CPUs.
+const QUEUE_MIN_US: f64 = 500.0;
+/// With less idle time than this share, CPUs are all in use, and what a round trip waits for may be
+/// one of them.
+const FULL_IDLE_SHARE: f64 = 0.1;
 
 const CHECKPOINTING: [&str; 2] = ["IPC:CheckpointStart", "IPC:CheckpointDone"];
+const CLIENT_READ: &str = "Client:ClientRead";
 const WAITS: &str = "pg.waits";
 const OTHERS: &str = "pg.sessions.others_active";
 
-/// Sessions on average over the measured time.
-#[derive(Debug, Clone, PartialEq)]
+/// A trial's.
+#[derive(Debug, Clone)]
 pub struct Budget {
-    /// Clients in transactions.
-    pub busy: f64,
-    /// Sessions by event, the most frequent first.
+    /// In their order.
+    pub blocks: Vec<Block>,
+    /// All blocks together.
+    pub time: ClientTime,
+    /// Sessions by event on average, the most frequent first.
     pub events: Vec<(String, f64)>,
-    by_class: BTreeMap<Class, f64>,
+    /// The way to the server.
+    pub way: Way,
+    /// Whether several clients share a session of the server.
+    pub is_pooled: bool,
+    /// Why wait events were not seen, where they were not.
+    pub unseen: Option<Gap>,
 }
 
-/// The budget of a trial in whose transactions so many clients were on average.
-///
-/// # Errors
-/// Why it was not seen.
-pub fn of(outcome: &Outcome, measured_us: (i64, i64), busy: f64) -> Result<Budget, Gap> {
-    let observed = &outcome.observed;
-    if observed.instruments.is_empty() {
-        return Err(Gap::because("the server was not observed (`--observe`)"));
-    }
-    let (from_us, to_us) = measured_us;
-    // The gauge beside it is told with each reading.
-    let others: Vec<f64> = observed
-        .all(OTHERS)
-        .flat_map(|course| &course.samples)
-        .filter(|(at_us, _)| (from_us..to_us).contains(at_us))
-        .map(|(_, value)| *value)
+impl Budget {
+    /// Of a trial whose measured time is this on the clock of the seconds.
+    pub fn of(outcome: &Outcome, measured_us: (i64, i64)) -> Self {
+        let observed = &outcome.observed;
+        let time = outcome.recording.measured.time;
+        let reader = Reader {
+            outcome,
+            way: Way::of(outcome),
+            unseen: unseen(observed, &time, measured_us),
+        };
+        let seconds = &outcome.recording.seconds;
+        let ranges = blocks::of_seconds(outcome);
+        let last = ranges.len().saturating_sub(1);
+        let ranges = ranges.into_iter().enumerate();
+        let mut is_pooled = false;
+        let blocks = ranges.map(|(at, range)| {
+            let of_block = &seconds[range];
+            let mut time = ClientTime::default();
+            of_block.iter().for_each(|second| time.merge(&second.time));
+            let from_us = of_block[0].start_us as i64;
+            let end = &of_block[of_block.len() - 1];
+            let to_us = (end.start_us + end.length_us) as i64;
+            let until_us = if at == last {
+                i64::MAX
+            } else {
+                to_us + READ_AFTER_US
+            };
+            let seen = reader.seen(time, (from_us, to_us), (from_us + READ_AFTER_US, until_us));
+            is_pooled |= seen.is_pooled;
+            Block {
+                from_us,
+                to_us,
+                parts: seen.split(),
+            }
+        });
+        let blocks = blocks.collect();
+        let (from_us, to_us) = measured_us;
+        let mut events: Vec<(String, f64)> = match reader.unseen {
+            None => reader
+                .events((from_us, to_us + READ_AFTER_US))
+                .unwrap_or_default(),
+            Some(_) => BTreeMap::new(),
+        }
+        .into_iter()
         .collect();
-    let readings = others.len();
-    if readings == 0 {
-        return Err(unknown(observed));
+        events.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Self {
+            blocks,
+            time,
+            events,
+            way: reader.way,
+            is_pooled,
+            unseen: reader.unseen,
+        }
     }
-    let mut events = BTreeMap::<String, f64>::new();
-    for course in observed.all(WAITS) {
-        let sessions = course.mean(from_us, to_us, readings).unwrap_or(0.0);
-        // With several nodes the label begins with the node's.
-        let label = course
-            .of
-            .series
-            .label
-            .rsplit(' ')
-            .next()
-            .unwrap_or_default();
-        *events.entry(label.to_owned()).or_default() += sessions;
+
+    /// Client-seconds of a part.
+    pub fn seconds(&self, part: Part) -> f64 {
+        let blocks = self.blocks.iter();
+        blocks.map(|block| block.parts[part as usize]).sum()
     }
-    // Whoever asks for a checkpoint waits until it is done: that is no work of anybody's.
-    let asking: f64 = CHECKPOINTING
-        .iter()
-        .filter_map(|event| events.remove(*event))
-        .sum();
-    let all: f64 = events.values().sum();
-    let others = others.iter().sum::<f64>() / readings as f64 - asking;
-    if others > OTHERS_MAX_SHARE * all.max(busy) {
-        return Err(Gap::because(
+
+    /// All client-seconds.
+    pub fn all_s(&self) -> f64 {
+        Part::ALL.iter().map(|part| self.seconds(*part)).sum()
+    }
+
+    /// The share of the clients' time in a part.
+    pub fn share(&self, part: Part) -> f64 {
+        ratio(self.seconds(part), self.all_s())
+    }
+
+    /// The events of a part with the sessions in them, the most frequent first.
+    pub fn events_of(&self, part: Part) -> impl Iterator<Item = (&str, f64)> {
+        let events = self.events.iter();
+        let events = events.filter(move |(event, _)| waits::part(event) == part);
+        events.map(|(event, sessions)| (event.as_str(), *sessions))
+    }
+}
+
+/// Reads what instruments saw.
+struct Reader<'a> {
+    outcome: &'a Outcome,
+    way: Way,
+    unseen: Option<Gap>,
+}
+
+impl Reader<'_> {
+    /// What was seen of a block, read within these times.
+    fn seen(&self, time: ClientTime, (from_us, to_us): (i64, i64), read_us: (i64, i64)) -> Seen {
+        let length_s = (to_us - from_us) as f64 / 1e6;
+        let processes = self
+            .mean("host.server.sessions.cpu", read_us)
+            .zip(self.mean("host.server.sessions.waited", read_us));
+        let there = self.mean("host.server.sessions", read_us);
+        let stopped = self.mean("host.server.sessions.stopped", read_us);
+        let events = match self.unseen {
+            None => self.events(read_us),
+            Some(_) => None,
+        };
+        let sessions = events.map(|events| {
+            let mut sessions = BTreeMap::<Part, f64>::new();
+            for (event, count) in events {
+                *sessions.entry(waits::part(&event)).or_default() += count;
+            }
+            sessions
+        });
+        let in_statements = ratio(time.at_ns[0] as f64 / 1e9, length_s);
+        let is_steady = !self.outcome.spec.connection_per_transaction;
+        let connected = self.mean("pg.sessions.connected", read_us);
+        let is_pooled = connected.is_some_and(|connected| {
+            is_steady && connected > 0.0 && connected < POOLED_SHARE * in_statements
+        });
+        Seen {
+            length_s,
+            processes,
+            sessions,
+            stopped: ratio(stopped.unwrap_or(0.0), there.unwrap_or(0.0)).min(1.0),
+            throttled: self.throttled(read_us),
+            trip_us: self.way.trip_us(),
+            queue_us: self.queue_us(&time, processes, length_s, read_us),
+            is_pooled,
+            time,
+        }
+    }
+
+    /// What an empty statement took beyond the way, and beyond what waiting for CPUs explains.
+    fn queue_us(
+        &self,
+        time: &ClientTime,
+        processes: Option<(f64, f64)>,
+        length_s: f64,
+        read_us: (i64, i64),
+    ) -> f64 {
+        let (Some(ping_us), Some(least_us)) =
+            (self.mean("client.ping", read_us), self.way.least_us)
+        else {
+            return 0.0;
+        };
+        let idle = self.idle_share(read_us);
+        if idle.is_some_and(|idle| idle <= FULL_IDLE_SHARE) {
+            return 0.0;
+        }
+        let trips = time.round_trips.max(1) as f64;
+        let waited_s = processes.map_or(0.0, |(_, waited)| waited * length_s);
+        let waited_us = (waited_s * 1e6 + time.waited_ns as f64 / 1e3) / trips;
+        let queue_us = ping_us - least_us - 2.0 * waited_us;
+        if queue_us >= QUEUE_MIN_US {
+            queue_us
+        } else {
+            0.0
+        }
+    }
+
+    /// The share of this host's CPUs that nobody used.
+    fn idle_share(&self, read_us: (i64, i64)) -> Option<f64> {
+        let all = self.mean("host.cpu", read_us)?;
+        let is_idle = |label: &str| label == "idle" || label == "iowait";
+        Some(ratio(self.mean_where("host.cpu", read_us, is_idle)?, all))
+    }
+
+    /// The share of periods in which the server's quota was used up.
+    fn throttled(&self, read_us: (i64, i64)) -> f64 {
+        let of = |which: &'static str| {
+            self.mean_where("host.server.periods", read_us, move |label| {
+                label.ends_with(which)
+            })
+        };
+        ratio(of("throttled").unwrap_or(0.0), of("all").unwrap_or(0.0))
+    }
+
+    /// Sessions by event on average; `None` where no reading came.
+    fn events(&self, (from_us, to_us): (i64, i64)) -> Option<BTreeMap<String, f64>> {
+        let observed = &self.outcome.observed;
+        // The gauge beside them is told with each reading.
+        let readings = observed.all(OTHERS).flat_map(|course| &course.samples);
+        let readings = readings.filter(|(at_us, _)| (from_us..to_us).contains(at_us));
+        let readings = readings.count();
+        if readings == 0 {
+            return None;
+        }
+        let mut events = BTreeMap::<String, f64>::new();
+        for course in observed.all(WAITS) {
+            let sessions = course.mean(from_us, to_us, readings).unwrap_or(0.0);
+            // With several nodes the label begins with the node's.
+            let label = course.of.series.label.rsplit(' ').next();
+            *events
+                .entry(label.unwrap_or_default().to_owned())
+                .or_default() += sessions;
+        }
+        // Whoever asks for a checkpoint waits until it is done: that is no work of anybody's. And a
+        // session that waits for its client has answered, though its state still says that it is in a
+        // statement: the view reads the two one after the other.
+        events.retain(|event, _| {
+            !CHECKPOINTING.contains(&event.as_str()) && !event.eq_ignore_ascii_case(CLIENT_READ)
+        });
+        Some(events)
+    }
+
+    fn mean(&self, name: &str, read_us: (i64, i64)) -> Option<f64> {
+        self.mean_where(name, read_us, |_| true)
+    }
+
+    /// The mean of a series within these times, all such labels together.
+    fn mean_where(
+        &self,
+        name: &str,
+        (from_us, to_us): (i64, i64),
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Option<f64> {
+        let courses = self.outcome.observed.all(name);
+        let courses = courses.filter(|course| is_wanted(&course.of.series.label));
+        let means = courses.filter_map(|course| course.mean(from_us, to_us, 0));
+        means.reduce(|a, b| a + b)
+    }
+}
+
+/// Why what sessions wait for was not seen.
+fn unseen(observed: &Observed, time: &ClientTime, (from_us, to_us): (i64, i64)) -> Option<Gap> {
+    if observed.instruments.is_empty() {
+        return Some(Gap::because("the server was not observed (`--observe`)"));
+    }
+    let within = |course: &pgdyno_model::observed::Course| -> Vec<f64> {
+        let samples = course.samples.iter();
+        let within = samples.filter(|(at_us, _)| (from_us..to_us + READ_AFTER_US).contains(at_us));
+        within.map(|(_, value)| *value).collect()
+    };
+    let others: Vec<f64> = observed.all(OTHERS).flat_map(within).collect();
+    if others.is_empty() {
+        return Some(no_reading(observed));
+    }
+    let sum = |is_wanted: &dyn Fn(&str) -> bool| -> f64 {
+        let courses = observed.all(WAITS);
+        let courses = courses.filter(|course| is_wanted(&course.of.series.label));
+        courses.flat_map(within).sum()
+    };
+    // Whoever asks for a checkpoint waits until it is done.
+    let is_asking = |label: &str| CHECKPOINTING.iter().any(|event| label.ends_with(event));
+    let asking = sum(&is_asking);
+    let readings = others.len() as f64;
+    let in_statements = ratio(time.at_ns[0] as f64 / 1e3, (to_us - from_us) as f64);
+    let seen = (sum(&|_| true) - asking) / readings;
+    let others = others.iter().sum::<f64>() / readings - asking / readings;
+    if others > OTHERS_MAX_SHARE * seen.max(in_statements) {
+        return Some(Gap::because(
             "other sessions were active too and cannot be separated from this trial's",
         ));
     }
     let seconds = (to_us - from_us) as f64 / 1e6;
-    if busy * seconds * SAMPLES_PER_S < SEEN_MIN {
-        return Err(Gap::because(
-            "the trial was too short to sample wait events",
-        ));
-    }
-    Ok(Budget::new(busy, events))
+    (in_statements * seconds * SAMPLES_PER_S < SEEN_MIN)
+        .then(|| Gap::because("too few sessions were in statements to sample what they wait for"))
 }
 
 /// Why no reading came.
-fn unknown(observed: &Observed) -> Gap {
+fn no_reading(observed: &Observed) -> Gap {
     let gaps = observed.gaps.iter();
     let mut gaps = gaps.filter(|gap| observed.instrument(gap.instrument) == WAITS);
     match gaps.next() {
@@ -96,50 +316,5 @@ fn unknown(observed: &Observed) -> Gap {
             remedy: span.gap.remedy.clone(),
         },
         None => Gap::because("wait events were not observed on this server"),
-    }
-}
-
-impl Budget {
-    /// From sessions by event, of so many clients in transactions.
-    pub fn new(busy: f64, events: BTreeMap<String, f64>) -> Self {
-        let mut by_class = BTreeMap::new();
-        for (event, sessions) in &events {
-            *by_class.entry(waits::class(event)).or_default() += sessions;
-        }
-        let mut events: Vec<(String, f64)> = events.into_iter().collect();
-        events.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Self {
-            busy,
-            events,
-            by_class,
-        }
-    }
-
-    /// Sessions of a class, on average.
-    pub fn sessions(&self, class: Class) -> f64 {
-        self.by_class.get(&class).copied().unwrap_or(0.0)
-    }
-
-    /// Sessions in statements, on average.
-    pub fn active(&self) -> f64 {
-        self.by_class.values().sum()
-    }
-
-    /// Of the time in transactions. Samples may find a little more than there can be.
-    pub fn class_share(&self, class: Class) -> f64 {
-        ratio(self.sessions(class), self.busy.max(self.active()))
-    }
-
-    /// Of the time in transactions: in no statement, or in one that waits for its client.
-    pub fn outside_share(&self) -> f64 {
-        let inside = self.active() - self.sessions(Class::Client);
-        1.0 - ratio(inside, self.busy.max(self.active())).min(1.0)
-    }
-
-    /// The events of a class with the sessions in them, the most frequent first.
-    pub fn events_of(&self, class: Class) -> impl Iterator<Item = (&str, f64)> {
-        let events = self.events.iter();
-        let events = events.filter(move |(event, _)| waits::class(event) == class);
-        events.map(|(event, sessions)| (event.as_str(), *sessions))
     }
 }

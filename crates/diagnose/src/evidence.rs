@@ -1,23 +1,13 @@
 //! What rules may look at: a recorded trial, and figures of it that several rules need.
 
-use super::ratio::ratio;
-use pgdyno_drive::record::{Reason, ScriptInterval};
-
-use super::budget::{self, Budget};
-use super::stalls::Stalls;
-use super::waits::Class;
+use pgdyno_drive::ErrorClass;
+use pgdyno_drive::record::{Activity, Reason, ScriptInterval};
 use pgdyno_model::Outcome;
-use pgdyno_model::client_bound::limiting;
+use pgdyno_model::document::Part;
 
-/// With less idle time than this share, CPUs are all in use.
-const FULL_IDLE_SHARE: f64 = 0.1;
-/// A server that uses less of the CPUs than this share of what its clients could use is not kept busy
-/// by them.
-const SERVER_USE_SHARE: f64 = 0.2;
-
-/// A thread that has work less than this share of the time makes an answer wait for one other and a
-/// half at most (queueing theory: share / (1 - share)): it waits for the server, not the server for it.
-const CLIENT_BUSY_SHARE: f64 = 0.6;
+use super::budget::Budget;
+use super::ratio::ratio;
+use super::stalls::Stalls;
 
 /// One trial's evidence.
 pub struct Evidence<'a> {
@@ -29,20 +19,31 @@ pub struct Evidence<'a> {
     pub measured_us: (i64, i64),
     /// Its length in seconds.
     pub elapsed_s: f64,
-    /// Time that clients spent in transactions, in microseconds: tries that were kept and lost,
-    /// without the pauses that scripts make.
-    pub in_transactions_us: f64,
-    /// Time in which they made connections for transactions, in microseconds.
-    pub connecting_us: f64,
-    /// Where the time in transactions went, when that was seen.
-    pub budget: Option<Budget>,
+    /// Where the clients' time went.
+    pub budget: Budget,
     /// Seconds in which a checkpoint or a vacuum held the clients up.
     pub stalls: Option<Stalls>,
-    /// Why the budget was not seen.
-    pub blind: Option<String>,
-    /// The command that would let it be seen.
-    pub closing: Option<String>,
 }
+
+/// Parts in which a transaction is under way.
+const IN_TRANSACTIONS: [Part; 16] = [
+    Part::Wire,
+    Part::Queued,
+    Part::ServerCpu,
+    Part::ServerWait,
+    Part::RowLocks,
+    Part::LightweightLocks,
+    Part::Wal,
+    Part::DataReads,
+    Part::DataWrites,
+    Part::TemporaryFiles,
+    Part::Slru,
+    Part::Extension,
+    Part::ClientIo,
+    Part::Ipc,
+    Part::Others,
+    Part::NotAttributed,
+];
 
 impl<'a> Evidence<'a> {
     /// Of a trial; `None` when nothing was measured.
@@ -61,46 +62,57 @@ impl<'a> Evidence<'a> {
             .map_or(0, |phase| phase.elapsed_us);
         let to_us = from_us + recording.measured.elapsed_us;
         let measured_us = (from_us as i64, to_us as i64);
-        let pauses_us: u64 = pauses(outcome).sum();
-        let tries_us = all.work.kept_us + all.work.lost_us;
-        let in_transactions_us = tries_us.saturating_sub(pauses_us) as f64;
-        let connecting_us = match outcome.spec.connection_per_transaction {
-            // Those of the warm-up are among them: the mean is of all.
-            true => recording.connections.latencies.mean_us().unwrap_or(0.0) * started as f64,
-            false => 0.0,
-        };
-        let elapsed_s = recording.measured.elapsed_us as f64 / 1e6;
-        let busy = in_transactions_us / 1e6 / elapsed_s;
-        let budget = budget::of(outcome, measured_us, busy);
-        let (budget, blind, closing) = match budget {
-            Ok(budget) => (Some(budget), None, None),
-            Err(gap) => (None, Some(gap.reason), gap.remedy),
-        };
         Some(Self {
             stalls: Stalls::of(outcome, measured_us),
+            budget: Budget::of(outcome, measured_us),
             outcome,
             all,
             measured_us,
-            elapsed_s,
-            in_transactions_us,
-            connecting_us,
-            budget,
-            blind,
-            closing,
+            elapsed_s: recording.measured.elapsed_us as f64 / 1e6,
         })
     }
 
-    /// Of the time of clients at work, which share went into connecting for transactions.
-    pub fn connecting_share(&self) -> f64 {
-        ratio(
-            self.connecting_us,
-            self.connecting_us + self.in_transactions_us,
-        )
+    /// By block, the share of the clients' time in these parts that a verdict counts. Time before a
+    /// scheduled start is nobody's; time in tries that were thrown away for a conflict is contention's,
+    /// whatever the server did in it.
+    pub fn shares(&self, parts: &[Part]) -> Vec<f64> {
+        let kept = 1.0 - self.lost_to_conflicts();
+        let blocks = self.budget.blocks.iter();
+        let share = blocks.map(|block| {
+            let all: f64 = block.parts.iter().sum::<f64>() - block.parts[Part::Schedule as usize];
+            let of = |part: &Part| match IN_TRANSACTIONS.contains(part) {
+                true => kept * block.parts[*part as usize],
+                false => block.parts[*part as usize],
+            };
+            ratio(parts.iter().map(of).sum(), all)
+        });
+        share.collect()
     }
 
-    /// Of the time in transactions, which share went into tries that were thrown away.
-    pub fn lost_share(&self) -> f64 {
-        self.all.work.lost_time_share().unwrap_or(0.0)
+    /// By block, the share of the clients' time that was thrown away for conflicts.
+    pub fn lost_shares(&self) -> Vec<f64> {
+        let kept = 1.0 - self.lost_to_conflicts();
+        let all = self.shares(&IN_TRANSACTIONS);
+        let lost = all.into_iter();
+        lost.map(|share| {
+            if kept > 0.0 {
+                share / kept * (1.0 - kept)
+            } else {
+                0.0
+            }
+        })
+        .collect()
+    }
+
+    /// The same share for all blocks, of what is known of the trial as a whole only.
+    pub fn constant(&self, share: f64) -> Vec<f64> {
+        vec![share; self.budget.blocks.len()]
+    }
+
+    /// Of the time in tries, the share of those that were thrown away for a conflict.
+    pub fn lost_to_conflicts(&self) -> f64 {
+        let lost = self.all.work.lost_time_share().unwrap_or(0.0);
+        lost * self.share_of_reasons(is_conflict)
     }
 
     /// Of all tries thrown away, the share that was lost to such reasons.
@@ -112,28 +124,6 @@ impl<'a> Evidence<'a> {
         ratio(such as f64, all as f64)
     }
 
-    /// What is left of a share of the time in useful tries when what comes before it is taken off:
-    /// connecting, tries thrown away, seconds held up.
-    pub fn of_all(&self, share: f64) -> f64 {
-        share * (1.0 - self.connecting_share()) * (1.0 - self.lost_share()) * (1.0 - self.stalled())
-    }
-
-    /// The share of transactions that checkpoints and vacuums cost.
-    pub fn stalled(&self) -> f64 {
-        self.stalls.as_ref().map_or(0.0, |stalls| stalls.share)
-    }
-
-    /// The share of the clients' time in sessions of these classes.
-    pub fn class_share(&self, class: Class) -> Option<f64> {
-        let share = self.budget.as_ref()?.class_share(class);
-        Some(self.of_all(share))
-    }
-
-    /// The share of the clients' time in which no session of theirs was in a statement.
-    pub fn outside_share(&self) -> Option<f64> {
-        Some(self.of_all(self.budget.as_ref()?.outside_share()))
-    }
-
     /// The share of the server's host's CPU time that was idle, where the server is on this host.
     pub fn server_idle_share(&self) -> Option<f64> {
         self.mean("host.server.cpu")?;
@@ -143,43 +133,26 @@ impl<'a> Evidence<'a> {
         Some(ratio(idle, self.mean("host.cpu")?))
     }
 
-    /// Whether sessions of the trial waited for a CPU before they could say that they are active: the
-    /// CPUs of the server's host were all in use, and the server's processes used a good part of what
-    /// so many clients can use. What is outside of the server cannot be determined from that waiting.
-    pub fn do_sessions_wait_for_cpus(&self) -> bool {
-        let is_full = self
-            .server_idle_share()
-            .is_some_and(|idle| idle <= FULL_IDLE_SHARE);
-        let cpus = self.mean("host.cpu").unwrap_or(0.0);
-        let used = self.mean("host.server.cpu").unwrap_or(0.0);
-        is_full && used >= SERVER_USE_SHARE * self.busy_clients().min(cpus)
+    /// The share of periods in which the server's CPU quota was used up; `None` without one.
+    pub fn throttled_share(&self) -> Option<f64> {
+        let of = |which: &'static str| {
+            self.mean_where("host.server.periods", move |label| label.ends_with(which))
+        };
+        Some(ratio(of("throttled")?, of("all")?))
     }
 
-    /// The share that no rule stands for.
-    pub fn unexplained_share(&self) -> f64 {
-        let share = |class| self.class_share(class).unwrap_or(0.0);
-        share(Class::Other) + share(Class::Sleep)
-    }
-
-    /// The clients' time, as many clients at once: how many were in a transaction on average.
+    /// The clients' time in transactions, as many clients at once.
     pub fn busy_clients(&self) -> f64 {
-        self.in_transactions_us / 1e6 / self.elapsed_s
+        ratio(
+            self.budget.time.at(Activity::Statement) as f64 / 1e9,
+            self.elapsed_s,
+        )
     }
 
     /// The share of time that pgdyno's busiest thread had work to do, on a CPU or waiting for one.
     pub fn busiest_thread(&self) -> Option<f64> {
         let threads = self.outcome.recording.threads.iter();
         threads.map(|thread| thread.wanted_share()).reduce(f64::max)
-    }
-
-    /// Which share of the time outside of the server is pgdyno's own: all of it when its busiest thread
-    /// had work nearly all the time, none when it mostly waited, else as much as it had work.
-    pub fn clients_part_of_outside(&self) -> f64 {
-        match self.busiest_thread() {
-            _ if limiting(&self.outcome.recording.threads).is_some() => 1.0,
-            Some(busiest) if busiest >= CLIENT_BUSY_SHARE => busiest,
-            _ => 0.0,
-        }
     }
 
     /// The mean of a series over the measured time, all its labels together; `None` where it was
@@ -197,33 +170,22 @@ impl<'a> Evidence<'a> {
         means.reduce(|a, b| a + b)
     }
 
-    /// SQL statements that a committed transaction sent.
-    pub fn statements_per_transaction(&self) -> Option<f64> {
-        let work = &self.all.work;
-        let committed = self.all.counts.committed;
-        (committed > 0 && work.kept_statements > 0)
-            .then(|| work.kept_statements as f64 / committed as f64)
-    }
-
-    /// The quickest answer to any statement, in microseconds.
-    pub fn quickest_answer_us(&self) -> Option<f64> {
-        let recording = &self.outcome.recording;
-        let scripts = recording.scripts.iter().zip(&recording.statements);
-        let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
-        let sql = statements.filter(|(statement, _)| statement.is_sql);
-        let least = sql.filter_map(|(_, totals)| {
-            let least_us = totals.latencies.histogram().min_us()?;
-            Some(least_us as f64)
-        });
-        least.reduce(f64::min)
+    /// Round trips of a committed transaction.
+    pub fn trips_per_commit(&self) -> f64 {
+        ratio(
+            self.budget.time.round_trips as f64,
+            self.all.counts.committed as f64,
+        )
     }
 }
 
-/// The times of `\sleep`, which keep a client busy with nothing.
-fn pauses(outcome: &Outcome) -> impl Iterator<Item = u64> {
-    let recording = &outcome.recording;
-    let scripts = recording.scripts.iter().zip(&recording.statements);
-    let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
-    let sleeps = statements.filter(|(statement, _)| statement.text.starts_with("\\sleep"));
-    sleeps.map(|(_, totals)| totals.latencies.sum_us())
+/// A serialization failure, a deadlock, or a lock that was not to be had in time (PostgreSQL's manual,
+/// appendix "Error Codes": 55P03 lock_not_available). What is lost to clocks is another's; a mistake in
+/// a script is no conflict.
+fn is_conflict(reason: &Reason) -> bool {
+    let is_such = matches!(
+        reason.class,
+        ErrorClass::Serialization | ErrorClass::Deadlock
+    ) || reason.sqlstate == "55P03";
+    is_such && !super::rules::is_of_clocks(reason)
 }

@@ -1,12 +1,15 @@
 //! What a rule is, and what it may answer.
 
+use super::blocks;
 use super::evidence::Evidence;
-use pgdyno_model::document::{Proof, RuleState};
+use pgdyno_model::document::{Cause, Check, Proof};
 use pgdyno_model::text::roughly;
 
 /// One possible limit.
 pub struct Rule {
-    /// Stable, for programs.
+    /// What it is about.
+    pub cause: Cause,
+    /// For programs: the same word as in JSON.
     pub code: &'static str,
     /// For people.
     pub name: &'static str,
@@ -20,7 +23,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Examined {
     /// Which share of the clients' time it stands for, and what shows it.
-    Found(Found),
+    Found(Box<Found>),
     /// It says nothing on a trial of this kind: why.
     NotApplicable(String),
     /// What it needs was not recorded: why.
@@ -28,10 +31,12 @@ pub enum Examined {
 }
 
 /// What a rule has found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// The share of the clients' time, 0 to 1.
-    pub share: f64,
+    /// The share of the clients' time, by block, 0 to 1.
+    pub shares: Vec<f64>,
+    /// Whether it says by itself what limited the trial, whatever the shares of others.
+    pub is_decisive: bool,
     /// The figure that decides, where that is not the share.
     pub figure: Option<String>,
     /// What is to be said when this is the limit.
@@ -40,24 +45,23 @@ pub struct Found {
     pub proofs: Vec<Proof>,
     /// What to try.
     pub remedies: Vec<String>,
+    /// What must hold beside the share, or this is not shown as the limit.
+    pub checks: Vec<Check>,
 }
 
 impl Examined {
-    /// The finding, when there is one.
-    pub fn found(&self) -> Option<&Found> {
-        match self {
-            Examined::Found(found) => Some(found),
-            _ => None,
-        }
+    /// Something was found.
+    pub fn found(found: Found) -> Self {
+        Examined::Found(Box::new(found))
     }
 
-    /// Its state when it is neither the limit nor the second.
-    pub fn state(&self) -> RuleState {
-        match self {
-            Examined::Found(_) => RuleState::RuledOut,
-            Examined::NotApplicable(_) => RuleState::NotApplicable,
-            Examined::NotKnown(_) => RuleState::NotKnown,
-        }
+    /// It is not this, and this figure says so.
+    pub fn nothing(evidence: &Evidence<'_>, figure: impl Into<String>) -> Self {
+        Examined::found(Found {
+            shares: evidence.constant(0.0),
+            figure: Some(figure.into()),
+            ..Found::default()
+        })
     }
 
     /// For the list of all rules.
@@ -70,11 +74,25 @@ impl Examined {
 }
 
 impl Found {
+    /// Of all blocks.
+    pub fn share(&self) -> f64 {
+        blocks::mean(&self.shares).0
+    }
+
     /// The figure that decides.
     pub fn figure(&self) -> String {
         match &self.figure {
             Some(figure) => figure.clone(),
-            None => format!("{} of the clients’ time", roughly(self.share)),
+            None => format!("{} of the clients’ time", roughly(self.share())),
         }
+    }
+}
+
+/// A check with its figures.
+pub fn check(name: &str, passed: impl Into<Option<bool>>, figures: impl Into<String>) -> Check {
+    Check {
+        name: name.to_owned(),
+        passed: passed.into(),
+        figures: figures.into(),
     }
 }

@@ -1,62 +1,65 @@
-//! What a wait event of PostgreSQL means for the question of what limited a trial.
+//! What a wait event of PostgreSQL means: the part of the time budget that it belongs to.
 //!
 //! Documented: "Wait Events" in the manuals of 13 to 18. Names changed in case between versions
-//! (`WALSync`, `WalSync`), so case does not count. What is not in the table is nobody's.
+//! (`WALSync`, `WalSync`), so case does not count.
 
-/// What a session that is in a statement is held up by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// Nothing: it works, or waits for a CPU.
-    Running,
-    /// Making a commit durable: the log's writes and syncs, standbys that must confirm it.
-    Durability,
-    /// Other sessions: rows, locks, and what the server shares between sessions.
-    Contention,
-    /// Blocks that are not in shared buffers, or buffers to be freed for them.
-    Blocks,
-    /// The client, which has to send more or to take what is sent.
-    Client,
-    /// It sleeps because its statement says so.
-    Sleep,
-    /// Anything else.
-    Other,
-}
+use pgdyno_model::document::Part;
 
-/// The class of an event as the instrument `pg.waits` names it (`Type:Event`, `Running`).
-pub fn class(event: &str) -> Class {
+/// Pages of transaction states, by the names of their locks: `XactSLRU` and `XactBuffer`, and so on.
+const SLRU: [&str; 8] = [
+    "xact",
+    "subtrans",
+    "committs",
+    "multixactoffset",
+    "multixactmember",
+    "serial",
+    "notify",
+    "oldserxid",
+];
+
+/// The part of an event as the instrument `pg.waits` names it (`Type:Event`, `Running`). A session that
+/// is running is on a CPU, or waits for one.
+pub fn part(event: &str) -> Part {
     if event == "Running" {
-        return Class::Running;
+        return Part::ServerCpu;
     }
     let Some((kind, name)) = event.split_once(':') else {
-        return Class::Other;
+        return Part::Others;
     };
     let name = name.to_ascii_lowercase();
     let is = |names: &[&str]| names.contains(&name.as_str());
     match kind {
-        "Lock" => match name.as_str() {
-            // Growing a table by a block, one session at a time.
-            "extend" => Class::Blocks,
-            _ => Class::Contention,
-        },
-        "LWLock" if name.starts_with("wal") => Class::Durability,
-        "LWLock" if is(&["buffermapping", "bufferio"]) => Class::Blocks,
-        "LWLock" if is(&["syncrep"]) => Class::Durability,
-        "LWLock" => Class::Contention,
-        "BufferPin" => Class::Contention,
-        "IO" if name.starts_with("wal") => Class::Durability,
-        "IO" if name.starts_with("datafile") || name.starts_with("aio") => Class::Blocks,
-        "IO" if name.starts_with("buffile") || name.starts_with("slru") => Class::Blocks,
-        "IPC" if is(&["syncrep", "walsync", "groupcommit"]) => Class::Durability,
-        "IPC" if is(&["bufferio"]) => Class::Blocks,
-        "IPC" if is(&["procarraygroupupdate", "xactgroupupdate", "clogroupupdate"]) => {
-            Class::Contention
+        "Lock" if is(&["extend"]) => Part::Extension,
+        "Lock" => Part::RowLocks,
+        "LWLock" if name.starts_with("wal") || is(&["syncrep"]) => Part::Wal,
+        "LWLock" if is(&["buffermapping", "bufferio"]) => Part::DataReads,
+        "LWLock" if is_slru(&name) => Part::Slru,
+        "LWLock" | "BufferPin" | "Buffer" => Part::LightweightLocks,
+        "IO" if name.starts_with("wal") => Part::Wal,
+        "IO" if name.starts_with("buffile") => Part::TemporaryFiles,
+        "IO" if name.starts_with("slru") => Part::Slru,
+        "IO" if name.starts_with("datafileextend") => Part::Extension,
+        "IO" if name.starts_with("datafileread") || name.starts_with("datafileprefetch") => {
+            Part::DataReads
         }
-        "IPC" if name.starts_with("parallel") || name.starts_with("messagequeue") => Class::Running,
-        "Client" => Class::Client,
-        "Timeout" if is(&["pgsleep"]) => Class::Sleep,
-        "Timeout" if is(&["spindelay"]) => Class::Contention,
-        _ => Class::Other,
+        "IO" if name.starts_with("aio") => Part::DataReads,
+        "IO" if name.starts_with("datafile") => Part::DataWrites,
+        "IPC" if is(&["syncrep", "walsync", "groupcommit"]) => Part::Wal,
+        "IPC" if is(&["bufferio"]) => Part::DataReads,
+        "IPC" if is(&["procarraygroupupdate", "xactgroupupdate", "clogroupupdate"]) => {
+            Part::LightweightLocks
+        }
+        "IPC" => Part::Ipc,
+        "Client" => Part::ClientIo,
+        "Timeout" if is(&["spindelay"]) => Part::LightweightLocks,
+        _ => Part::Others,
     }
+}
+
+fn is_slru(name: &str) -> bool {
+    let of = |suffix| name.strip_suffix(suffix);
+    let whose = of("slru").or_else(|| of("buffer"));
+    whose.is_some_and(|whose| SLRU.contains(&whose))
 }
 
 #[cfg(test)]
@@ -64,30 +67,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_of_all_versions_have_their_class() {
-        let classes = [
-            ("Running", Class::Running),
-            ("IO:WALSync", Class::Durability),
-            ("IO:WalSync", Class::Durability),
-            ("LWLock:WALWrite", Class::Durability),
-            ("IPC:SyncRep", Class::Durability),
-            ("Lock:transactionid", Class::Contention),
-            ("Lock:tuple", Class::Contention),
-            ("LWLock:LockManager", Class::Contention),
-            ("LWLock:SerializableXactHash", Class::Contention),
-            ("Lock:extend", Class::Blocks),
-            ("IO:DataFileRead", Class::Blocks),
-            ("LWLock:BufferMapping", Class::Blocks),
-            ("IO:AioIoCompletion", Class::Blocks),
-            ("IPC:BufferIO", Class::Blocks),
-            ("Client:ClientRead", Class::Client),
-            ("Timeout:PgSleep", Class::Sleep),
-            ("IPC:ParallelFinish", Class::Running),
-            ("Extension:Extension", Class::Other),
-            ("", Class::Other),
+    fn events_of_all_versions_have_their_part() {
+        let parts = [
+            ("Running", Part::ServerCpu),
+            ("IO:WALSync", Part::Wal),
+            ("IO:WalSync", Part::Wal),
+            ("LWLock:WALWrite", Part::Wal),
+            ("IPC:SyncRep", Part::Wal),
+            ("Lock:transactionid", Part::RowLocks),
+            ("Lock:tuple", Part::RowLocks),
+            ("LWLock:LockManager", Part::LightweightLocks),
+            ("LWLock:SerializableXactHash", Part::LightweightLocks),
+            ("Lock:extend", Part::Extension),
+            ("IO:DataFileExtend", Part::Extension),
+            ("IO:DataFileRead", Part::DataReads),
+            ("LWLock:BufferMapping", Part::DataReads),
+            ("IO:AioIoCompletion", Part::DataReads),
+            ("IPC:BufferIO", Part::DataReads),
+            ("IO:DataFileFlush", Part::DataWrites),
+            ("IO:BufFileWrite", Part::TemporaryFiles),
+            ("IO:BuffileRead", Part::TemporaryFiles),
+            ("IO:SLRURead", Part::Slru),
+            ("LWLock:SubtransSLRU", Part::Slru),
+            ("LWLock:XactBuffer", Part::Slru),
+            ("LWLock:BufferContent", Part::LightweightLocks),
+            ("Client:ClientWrite", Part::ClientIo),
+            ("IPC:ParallelFinish", Part::Ipc),
+            ("Timeout:PgSleep", Part::Others),
+            ("Extension:Extension", Part::Others),
+            ("", Part::Others),
         ];
-        for (event, expected) in classes {
-            assert_eq!(class(event), expected, "{event}");
+        for (event, expected) in parts {
+            assert_eq!(part(event), expected, "{event}");
         }
     }
 }

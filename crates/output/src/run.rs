@@ -9,6 +9,8 @@ use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::Trial;
 
+use pgdyno_platform::terminal;
+
 use crate::{Keep, Sink, remark, rescued, width, write_answer};
 
 /// A trial that was run.
@@ -56,7 +58,11 @@ impl Ran {
     pub fn print(&self, json: Sink, quiet: bool) -> Result<(), Failure> {
         let document = documents::whole(&self.outcome);
         if !matches!(json, Sink::Stdout) {
-            write_answer(format_args!("{}", summary::text(&document.trial, width())))?;
+            let text = match terminal::width() {
+                Some(_) => summary::brief(&document.trial, width()),
+                None => summary::text(&document.trial, width()),
+            };
+            write_answer(format_args!("{text}"))?;
         }
         json.write(&document)?;
         if !quiet {

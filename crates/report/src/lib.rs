@@ -3,6 +3,7 @@
 //! makes from its [`pgdyno_model::Outcome`]; several from the store.
 
 pub mod accounting;
+mod budget;
 pub mod calibration;
 pub mod capacity;
 pub mod comparison;
@@ -22,3 +23,4 @@ pub mod summary;
 pub mod table;
 pub mod units;
 mod verdict;
+mod wrap;

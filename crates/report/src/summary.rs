@@ -7,44 +7,65 @@ use pgdyno_drive::record::{EventKind, Failure};
 
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
-use super::{accounting, observed, retries, units, verdict};
+use super::wrap::wrapped;
+use super::{accounting, budget, observed, retries, units, verdict};
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, KeySkew, Phase, Run, ScriptStatements, Steadiness,
-    SteadinessVerdict, Trial,
+    SteadinessVerdict, TimeBudget, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
 /// More variables than this are not told one by one.
 const VARIABLES_MAX: usize = 12;
 
+/// A terminal shows so many lines without scrolling.
+pub const LINES: usize = 45;
+
 /// All of it, ready to be printed.
 pub fn text(trial: &Trial, width: usize) -> String {
+    parts(trial, width, true).join("\n")
+}
+
+/// What of it fits a terminal: where there is no room, without the statements, the reasons of gaps and
+/// what to do about notes. `pgdyno show` has all of it.
+pub fn brief(trial: &Trial, width: usize) -> String {
+    let whole = parts(trial, width, true).join("\n");
+    match whole.lines().count() > LINES {
+        true => parts(trial, width, false).join("\n"),
+        false => whole,
+    }
+}
+
+fn parts(trial: &Trial, width: usize, has_room: bool) -> Vec<String> {
     let run = &trial.run;
     let accounted = run.accounting.as_ref();
+    let statements = match has_room {
+        true => statements(&run.statements, width),
+        false => String::new(),
+    };
+    let observed = trial.observed.as_ref();
     let parts = [
         heading(run),
-        totals(run),
-        units::text(&run.measured.all.units, width),
-        latencies(&run.measured, width),
-        endpoints(run, width),
-        accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
-        run.key_skew.as_ref().map_or_else(String::new, key_skew),
-        failures(&run.measured.all.counts),
-        retries::text(run),
-        statements(&run.statements, width),
-        client(run),
         trial
             .verdict
             .as_ref()
             .map_or_else(String::new, verdict::text),
-        trial
-            .observed
-            .as_ref()
-            .map_or_else(String::new, observed::line),
-        notes(&run.notes),
+        totals(run)
+            + &units::text(&run.measured.all.units, width)
+            + &latencies(&run.measured, width)
+            + &added(trial.budget.as_ref()),
+        endpoints(run, width),
+        trial.budget.as_ref().map_or_else(String::new, budget::text),
+        accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
+        run.key_skew.as_ref().map_or_else(String::new, key_skew),
+        failures(&run.measured.all.counts),
+        retries::text(run),
+        statements,
+        client(run) + &observed.map_or_else(String::new, |of| observed::line(of, has_room)),
+        notes(&run.notes, has_room),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("\n")
+    parts.collect()
 }
 
 /// What the draws came to.
@@ -239,6 +260,25 @@ fn latencies(measured: &Phase, width: usize) -> String {
     text
 }
 
+/// What of the latencies is pgdyno's own.
+fn added(budget: Option<&TimeBudget>) -> String {
+    let Some(rows) = budget
+        .map(|budget| &budget.added)
+        .filter(|rows| !rows.is_empty())
+    else {
+        return String::new();
+    };
+    let adds = rows.iter().map(|row| {
+        format!(
+            "{} ms to {} (at most {})",
+            figures::ms_shortly(row.adds_us),
+            figures::percentile_name(row.percentile),
+            figures::ms_shortly(row.at_most_us)
+        )
+    });
+    format!("pgdyno adds  {}\n", adds.collect::<Vec<_>>().join(", "))
+}
+
 /// A row an endpoint, where there are several.
 fn endpoints(run: &Run, width: usize) -> String {
     let endpoints = &run.endpoints;
@@ -409,7 +449,7 @@ fn outages(run: &Run) -> String {
     text
 }
 
-fn notes(notes: &[Note]) -> String {
+fn notes(notes: &[Note], has_room: bool) -> String {
     let mut text = String::new();
     // They come with the gravest first.
     for note in notes {
@@ -418,6 +458,11 @@ fn notes(notes: &[Note]) -> String {
             Severity::Warning => "WARNING",
             Severity::Serious => "SERIOUS",
         };
+        if !has_room {
+            let sentence = format!("[{}]: {}.", note.code, note.sentence);
+            text += &wrapped(&format!("{word} "), &sentence, 2);
+            continue;
+        }
         text += &format!(
             "{word} [{}]: {}.\n  {}.\n",
             note.code,

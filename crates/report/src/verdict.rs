@@ -1,18 +1,92 @@
-//! The verdict in the terminal: what limited the trial, what shows it, what to try.
+//! The verdict in the terminal: what limited the trial, what shows it, what was checked, what to try.
 
-use pgdyno_model::document::Verdict;
+use super::wrap::wrapped;
+use pgdyno_model::document::{Check, Verdict};
+
+/// Where the text of a line begins.
+const INDENT: usize = 12;
 
 /// The verdict as lines of text.
 pub fn text(verdict: &Verdict) -> String {
-    let mut text = format!("{}.\n", verdict.sentence);
+    let mut text = wrapped("", &format!("{}.", verdict.sentence), 0);
     for proof in &verdict.evidence {
-        text += &format!("  {:>10}  {}\n", proof.figure, proof.sentence);
+        text += &wrapped(&format!("{:>10}", proof.figure), &proof.sentence, INDENT);
     }
     if let Some(second) = &verdict.second {
-        text += &format!("  next limit  {}\n", second.sentence);
+        text += &wrapped("second", &second.sentence, INDENT);
+    }
+    if !verdict.checks.is_empty() {
+        text += &wrapped("checked", &checks(&verdict.checks), INDENT);
     }
     for remedy in &verdict.remedies {
-        text += &format!("  try         {remedy}\n");
+        text += &wrapped("try", remedy, INDENT);
     }
     text
+}
+
+/// Those that have failed with their figures, the others by their number.
+fn checks(checks: &[Check]) -> String {
+    let failed = checks.iter().filter(|check| check.passed == Some(false));
+    let failed: Vec<String> = failed
+        .map(|check| format!("failed: {} ({})", check.name, check.figures))
+        .collect();
+    if !failed.is_empty() {
+        return failed.join("; ");
+    }
+    let names: Vec<String> = checks
+        .iter()
+        .filter(|check| check.passed == Some(true))
+        .map(|check| lower(&check.name))
+        .collect();
+    format!("passed: {}", names.join(", "))
+}
+
+fn lower(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(chars).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_model::document::Proof;
+
+    #[test]
+    fn lines_are_no_longer_than_a_terminal_and_begin_at_the_same_place() {
+        let verdict = Verdict {
+            sentence: "The server’s CPU limited it: each session needs CPU time".to_owned(),
+            evidence: vec![Proof::new(
+                "99.0 %",
+                "of the clients’ time their sessions had work in the server: 60.0 % on a CPU, \
+                 39.0 % waiting for one",
+            )],
+            remedies: vec!["one thing".to_owned()],
+            checks: vec![Check {
+                name: "Largest by more than chance".to_owned(),
+                passed: Some(true),
+                figures: String::new(),
+            }],
+            ..Verdict::default()
+        };
+        let expected = "\
+The server’s CPU limited it: each session needs CPU time.
+    99.0 %  of the clients’ time their sessions had work in the server: 60.0 %
+            on a CPU, 39.0 % waiting for one
+checked     passed: largest by more than chance
+try         one thing
+";
+        assert_eq!(text(&verdict), expected);
+    }
+
+    #[test]
+    fn a_check_that_failed_is_told_with_its_figures() {
+        let failed = Check {
+            name: "Syncs explain it".to_owned(),
+            passed: Some(false),
+            figures: "none".to_owned(),
+        };
+        assert_eq!(checks(&[failed]), "failed: Syncs explain it (none)");
+    }
 }

@@ -432,6 +432,7 @@ impl Prepared {
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
             threads: recording.map_or(&[], |r| &r.threads),
+            added: recording.map(|r| &r.added),
             lost_server: recording.filter(|r| r.has_lost_server()).map(|r| {
                 let without = r.outages.unended + r.clients.disconnected as u64;
                 (without, r.outage_share().unwrap_or_default())

@@ -15,7 +15,8 @@ use pgdyno_model::{Fact, Note, Severity, text};
 use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
-use pgdyno_drive::record::ThreadUse;
+use pgdyno_diagnose::{added, too_much};
+use pgdyno_drive::record::{Added, ThreadUse};
 
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{Accounting, Facts, Steadiness, SteadinessVerdict, WarmupEnd};
@@ -49,6 +50,8 @@ pub struct Situation<'a> {
     pub mismatches: &'a [Mismatch],
     /// What each of pgdyno's threads used.
     pub threads: &'a [ThreadUse],
+    /// What the generator itself added to latencies.
+    pub added: Option<&'a Added>,
     /// Clients without a connection when the run ended, with the share of all clients' time that was
     /// without one.
     pub lost_server: Option<(u64, f64)>,
@@ -68,7 +71,10 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     notes.extend(s.lost_server.map(|lost| lost_server(lost, s.clients)));
     notes.extend(s.few_rows.iter().map(|t| few_rows(t, s.clients)));
     notes.extend(s.mismatches.iter().map(mismatch));
-    notes.extend(limiting(s.threads).map(client_bound));
+    match limiting(s.threads) {
+        Some(thread) => notes.push(client_bound(thread)),
+        None => notes.extend(s.added.and_then(adds)),
+    }
     notes.extend(s.warmup_cut_short.map(warmup_cut_short));
     notes.extend(s.courses.iter().filter_map(not_steady));
     if let Some(facts) = s.facts {
@@ -185,8 +191,31 @@ fn client_bound(thread: &ThreadUse) -> Note {
             text::roughly(thread.busy_share()),
             text::roughly(thread.waited_share())
         ),
-        "use more threads (-j) or another host",
+        match thread.waited_share() > thread.busy_share() {
+            true => "stop other processes on this host, or use another one",
+            false => "use more threads (-j) or another host",
+        },
     )
+}
+
+/// Threads that are not busy, and that yet let answers wait: for a CPU that others had.
+fn adds(of: &Added) -> Option<Note> {
+    let rows = added(of);
+    too_much(&rows).map(|most| {
+        Note::new(
+            "client-bound",
+            Severity::Serious,
+            format!(
+                "pgdyno itself added {} to {} of {} ({}, at most {}): answers waited for its threads",
+                text::time(most.adds_us),
+                text::percentile_name(most.percentile),
+                text::time(most.shown_us),
+                text::roughly(most.share),
+                text::time(most.at_most_us),
+            ),
+            "stop other processes on this host, use another one, or fewer clients on each thread (-j)",
+        )
+    })
 }
 
 /// Whether transactions ran at the level that was asked for.

@@ -22,6 +22,34 @@ const WAITS: Record<string, string> = {
 
 export const waitColor = (of: string): string => WAITS[of] ?? 'other';
 
+/** A part of the time budget by its colour and how much of it shows: parts of one colour are told apart. */
+const TIME_PARTS: Record<string, [color: string, opacity: number]> = {
+  schedule: ['other', 0.4],
+  think: ['other', 1],
+  between: ['ipc', 0.6],
+  'generator-cpu': ['client', 1],
+  'generator-wait': ['client', 0.6],
+  wire: ['client', 0.4],
+  queued: ['ipc', 0.4],
+  'server-cpu': ['cpu', 1],
+  'server-wait': ['cpu', 0.6],
+  'row-locks': ['lock', 1],
+  'lightweight-locks': ['lwlock', 1],
+  wal: ['io', 1],
+  'data-reads': ['ipc', 1],
+  'data-writes': ['io', 0.6],
+  'temporary-files': ['io', 0.4],
+  slru: ['lwlock', 0.6],
+  extension: ['lock', 0.6],
+  'client-io': ['client', 0.4],
+  ipc: ['ipc', 0.6],
+  others: ['other', 0.6],
+  other: ['other', 0.6],
+};
+
+export const partColor = (of: string): string => TIME_PARTS[of]?.[0] ?? 'other';
+export const partOpacity = (of: string): number => TIME_PARTS[of]?.[1] ?? 1;
+
 /** Order in which classes are stacked, from below. */
 export const WAIT_ORDER = ['CPU', 'IO', 'DiskIO', 'LWLock', 'BufferPin', 'Buffer', 'Lock', 'IPC', 'Client', 'Network'];
 
@@ -32,6 +60,20 @@ const LIMITS: Record<string, string> = {
   client: 'client',
   network: 'client',
   'server-cpu': 'cpu',
+  'cpu-quota': 'cpu',
+  'other-processes': 'cpu',
+  'think-time': 'other',
+  bandwidth: 'client',
+  pooler: 'ipc',
+  'server-stopped': 'ipc',
+  'lightweight-locks': 'lwlock',
+  'data-writes': 'io',
+  'temporary-files': 'io',
+  slru: 'lwlock',
+  'relation-extension': 'lock',
+  ipc: 'ipc',
+  'other-waits': 'other',
+  stragglers: 'ipc',
   'durable-commit': 'io',
   contention: 'lock',
   'buffer-misses': 'ipc',
@@ -39,10 +81,8 @@ const LIMITS: Record<string, string> = {
   buffers: 'ipc',
   connections: 'lwlock',
   stalls: 'ipc',
-  'hot-range': 'lock',
   leaders: 'lwlock',
   'clock-uncertainty': 'lwlock',
-  hops: 'client',
   'rate-met': 'ok',
   none: 'ok',
   better: 'ok',

@@ -106,7 +106,7 @@ function evidence(of: Evidence, bus: Bus | null): HTMLElement {
 const aside = (name: string, ...children: Child[]): HTMLElement => h('div', { class: 'evidence small' }, h('div', { class: 'evidence-name' }, name), h('div', {}, ...children));
 
 /** The largest sentence of the page, what speaks for it, and on the right what else was examined. */
-export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | null): HTMLElement {
+export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | null, below: Child = null): HTMLElement {
   if (verdict === null) {
     return h(
       'section',
@@ -133,11 +133,34 @@ export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | n
         aside('Gate', h('code', {}, `--fail-if '${gate.condition}'`), ' ', h('span', { class: `tag ${gate.result}` }, gate.result.replace('-', ' ')), ' ', rich(gate.sentence)),
     ),
     right !== null && right !== false && h('div', { class: 'verdict-right' }, right),
+    below,
+  );
+}
+
+/** The verdict's check of itself; every cause that was examined behind it. */
+export function checks(verdict: Verdict | null): HTMLElement | null {
+  const list = verdict?.checks ?? [];
+  if (list.length === 0) return rules(verdict);
+  const passed = list.every((check) => check.passed !== false);
+  const mark = (of: boolean | null): [string, string, string] => (of === true ? ['✓', 'ok', 'held'] : of === false ? ['✗', 'bad', 'failed'] : ['○', 'ink3', 'not known']);
+  return h(
+    'div',
+    {},
+    h('h2', { class: 'eyebrow' }, `The verdict’s own check: ${passed ? 'passed' : 'failed'}`),
+    h(
+      'ul',
+      { class: 'checks' },
+      ...list.map((check) => {
+        const [sign, color, word] = mark(check.passed);
+        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, sign), h('span', {}, h('strong', {}, `${check.name}. `), h('span', { class: 'visually-hidden' }, `${word}: `), check.figures));
+      }),
+    ),
+    h('details', { class: 'more' }, h('summary', {}, 'Causes examined'), rules(verdict)),
   );
 }
 
 /** Every rule that was examined. */
-export function rules(verdict: Verdict | null): HTMLElement | null {
+function rules(verdict: Verdict | null): HTMLElement | null {
   const list = verdict?.rules ?? [];
   if (list.length === 0) return null;
   const names = { limit: 'limit', second: 'second', 'ruled-out': 'ruled out', 'not-applicable': 'does not apply', 'not-known': 'not known' } as const;

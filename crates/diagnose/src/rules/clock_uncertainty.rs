@@ -5,11 +5,12 @@ use pgdyno_drive::record::Reason;
 
 use crate::evidence::Evidence;
 use crate::rule::{Examined, Found, Rule};
-use pgdyno_model::document::Proof;
+use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
+    cause: Cause::ClockUncertainty,
     code: "clock-uncertainty",
     name: "Clock uncertainty restarts",
     is_of_checkpoints: false,
@@ -27,10 +28,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::NotApplicable("one node, one clock".to_owned());
     }
     let of_reasons = evidence.share_of_reasons(is_reason);
-    let share = evidence.lost_share() * of_reasons;
-    Examined::Found(Found {
-        share,
-        figure: None,
+    let lost = evidence.all.work.lost_time_share().unwrap_or(0.0);
+    let share = lost * of_reasons;
+    Examined::found(Found {
+        shares: evidence.constant(share),
         sentence: "Clock uncertainty limited it: reads met values within the clock uncertainty \
              interval and were restarted"
             .to_owned(),
@@ -46,5 +47,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              `max_clock_skew_usec`, or use follower reads"
                 .to_owned(),
         ],
+        ..Found::default()
     })
 }

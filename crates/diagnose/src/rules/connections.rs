@@ -1,15 +1,16 @@
 //! Connections: making them takes the time, or the server has none left.
 
-use pgdyno_drive::record::Failure;
+use pgdyno_drive::record::{Activity, Failure};
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
-use pgdyno_model::document::Proof;
+use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
+    cause: Cause::Connections,
     code: "connections",
     name: "Connections",
     is_of_checkpoints: false,
@@ -28,7 +29,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         recording.clients.disconnected as f64,
         recording.clients.total as f64,
     );
-    let making = evidence.connecting_share();
+    let making = ratio(
+        evidence.budget.time.at(Activity::Connect) as f64 / 1e9,
+        evidence.budget.all_s(),
+    );
     let without = without_share(evidence);
     let mut proofs = Vec::new();
     if refused > 0 {
@@ -94,13 +98,15 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             "keep connections open, or use a connection pooler",
         )
     };
-    Examined::Found(Found {
-        share: making.max(refused_share).max(gone).max(without),
+    Examined::found(Found {
+        shares: evidence.constant(making.max(refused_share).max(gone).max(without)),
+        is_decisive: evidence.all.counts.committed == 0 && (is_refusing || is_lost),
         figure: (making == 0.0 && !is_refusing && !is_lost)
             .then(|| "none refused, none made during the run".to_owned()),
         sentence: sentence.to_owned(),
         proofs,
         remedies: vec![remedy.to_owned()],
+        ..Found::default()
     })
 }
 

@@ -5,11 +5,12 @@
 
 use crate::evidence::Evidence;
 use crate::rule::{Examined, Found, Rule};
-use pgdyno_model::document::Proof;
+use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
+    cause: Cause::Leaders,
     code: "leaders",
     name: "Leaders on few nodes",
     is_of_checkpoints: false,
@@ -40,12 +41,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let times = most / (all / work.len() as f64);
     // The share of the work that would be done elsewhere if all had the same.
     let excess = (most - all / work.len() as f64) / all;
-    Examined::Found(Found {
-        share: if times >= UNEVEN {
-            evidence.of_all(excess.max(0.0))
+    Examined::found(Found {
+        shares: evidence.constant(if times >= UNEVEN {
+            excess.max(0.0)
         } else {
             0.0
-        },
+        }),
         figure: Some(format!(
             "{node} did {} of the work",
             text::roughly(most / all)
@@ -66,6 +67,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              leaders to nodes"
                 .to_owned(),
         ],
+        ..Found::default()
     })
 }
 

@@ -1,35 +1,51 @@
-//! The rules, a file each: what would limit a trial in this way, and how that shows.
+//! The rules, a file for each kind: which causes a share of the clients' time has, and how that shows.
+//! docs/verdict.md has each with its thresholds, where they come from, and what it cannot see.
 
-mod buffer_misses;
-mod client;
 mod clock_uncertainty;
 mod connections;
-mod contention;
-mod durable_commit;
-mod hops;
-mod hot_range;
+mod cpus;
+mod generator;
 mod leaders;
-mod network;
 mod rate_met;
-mod server_cpu;
+mod reads;
 mod stalls;
+mod stragglers;
+mod temporary;
+mod think;
+mod waits;
+mod wal;
+mod way;
+
+pub use clock_uncertainty::is_reason as is_of_clocks;
 
 use super::rule::Rule;
 
 /// All of them, in the order in which they are shown. Of equal shares the first wins.
 pub const RULES: &[Rule] = &[
     rate_met::RULE,
-    client::RULE,
-    network::RULE,
+    think::RULE,
     connections::RULE,
-    server_cpu::RULE,
-    durable_commit::RULE,
-    contention::RULE,
-    buffer_misses::BUFFERS,
-    buffer_misses::DEVICE,
+    generator::RULE,
+    cpus::OTHERS,
+    way::NETWORK,
+    way::BANDWIDTH,
+    way::POOLER,
+    way::STOPPED,
+    cpus::SERVER,
+    cpus::QUOTA,
+    waits::CONTENTION,
+    waits::LIGHTWEIGHT,
+    wal::RULE,
+    reads::BUFFERS,
+    reads::DEVICE,
+    waits::WRITES,
+    temporary::RULE,
+    waits::SLRU,
+    waits::EXTENSION,
+    waits::IPC,
+    waits::OTHERS,
     stalls::RULE,
+    stragglers::RULE,
     clock_uncertainty::RULE,
     leaders::RULE,
-    hot_range::RULE,
-    hops::RULE,
 ];

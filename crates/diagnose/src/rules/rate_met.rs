@@ -6,11 +6,12 @@
 
 use crate::evidence::Evidence;
 use crate::rule::{Examined, Found, Rule};
-use pgdyno_model::document::Proof;
+use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
 /// The rule.
 pub const RULE: Rule = Rule {
+    cause: Cause::RateMet,
     code: "rate-met",
     name: "Nothing: the rate was met",
     is_of_checkpoints: false,
@@ -47,16 +48,11 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     );
     let is_met = !short && !queues && all.counts.skipped == 0 && all.counts.failed_total() == 0;
     if !is_met {
-        return Examined::Found(Found {
-            share: 0.0,
-            figure: Some(match queues && !short {
-                true => format!("{figure}, but transactions queued"),
-                false => figure,
-            }),
-            sentence: String::new(),
-            proofs: Vec::new(),
-            remedies: Vec::new(),
-        });
+        let figure = match queues && !short {
+            true => format!("{figure}, but transactions queued"),
+            false => figure,
+        };
+        return Examined::nothing(evidence, figure);
     }
     let mut proofs = vec![
         Proof::new(
@@ -72,8 +68,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         )
         .at("latency-over-time", "Latency over time"),
     );
-    Examined::Found(Found {
-        share: 1.0,
+    Examined::found(Found {
+        shares: evidence.constant(1.0),
+        is_decisive: true,
         figure: Some(figure),
         sentence: format!(
             "Nothing limited it: the requested rate of {} was met",
@@ -83,5 +80,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         remedies: vec![
             "use a higher `--rate`, or no rate, to find the limit of this system".to_owned(),
         ],
+        ..Found::default()
     })
 }

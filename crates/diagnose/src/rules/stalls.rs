@@ -7,12 +7,13 @@
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
-use pgdyno_model::document::Proof;
+use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 use pgdyno_model::text::plural;
 
 /// The rule.
 pub const RULE: Rule = Rule {
+    cause: Cause::Stalls,
     code: "stalls",
     name: "Checkpoint or vacuum stalls",
     is_of_checkpoints: false,
@@ -24,13 +25,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::NotKnown("checkpoints and vacuums were not observed".to_owned());
     };
     if stalls.checkpoints + stalls.vacuums == 0 {
-        return Examined::Found(Found {
-            share: 0.0,
-            figure: Some("no checkpoint or vacuum during the measured time".to_owned()),
-            sentence: String::new(),
-            proofs: Vec::new(),
-            remedies: Vec::new(),
-        });
+        return Examined::nothing(evidence, "no checkpoint or vacuum during the measured time");
     }
     let pages = evidence.mean("pg.wal.full_pages");
     let pages = pages.zip(evidence.mean("pg.wal.records"));
@@ -70,8 +65,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         );
     }
     let share = stalls.share;
-    Examined::Found(Found {
-        share,
+    Examined::found(Found {
+        shares: evidence.constant(share),
         figure: Some(format!(
             "{}, {}: {} of the transactions",
             plural(stalls.checkpoints as u64, "checkpoint"),
@@ -86,5 +81,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              `checkpoint_timeout`, `checkpoint_completion_target = 0.9`"
                 .to_owned(),
         ],
+        ..Found::default()
     })
 }

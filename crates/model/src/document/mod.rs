@@ -3,6 +3,7 @@
 //! (`web/src/data.ts`) are generated from these ones.
 //!
 //! - [`Trial`]: what came of a trial, and [`WholeTrial`] with its seconds: what `--json` prints.
+//! - [`TimeBudget`]: where the clients' time went.
 //! - [`Verdict`]: what limited it, with its evidence.
 //! - [`repeats`], [`points`], [`capacity`]: what an experiment came to.
 //! - [`comparison`]: two sets of trials beside each other.
@@ -14,6 +15,7 @@
 //! is nothing of the kind. Units are in the names.
 
 pub mod accounting;
+mod budget;
 pub mod calibration;
 pub mod capacity;
 mod common;
@@ -41,6 +43,7 @@ pub use accounting::{
     Accounted, Accounting, AccountingFigures, BufferCounters, DeviceUse, Expected, IoRow,
     NodeFigures, UnitCount,
 };
+pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use facts::{Facts, Node, Reached, TargetKind};
@@ -57,7 +60,9 @@ pub use run::{
 };
 pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
-pub use verdict::{Gate, GateResult, LimitOf, Link, Proof, RuleRow, RuleState, Verdict};
+pub use verdict::{
+    Cause, Check, Gate, GateResult, LimitOf, Link, Proof, RuleRow, RuleState, Verdict,
+};
 
 /// The version of the page's documents. It grows when a field changes its meaning or goes; a page
 /// refuses what it does not know.

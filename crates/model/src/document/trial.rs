@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, KeySkew,
     Observed, Outages, Phase, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction,
-    Steadiness, Stored, Target, Verdict, Warmup, Workload,
+    Steadiness, Stored, Target, TimeBudget, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -77,6 +77,8 @@ pub struct Trial {
     pub run: Run,
     /// What instruments saw; `null` when there was none.
     pub observed: Option<Observed>,
+    /// Where the clients' time went; `null` when nothing was measured.
+    pub budget: Option<TimeBudget>,
     /// What limited it; `null` when nothing was measured that could be judged.
     pub verdict: Option<Verdict>,
 }

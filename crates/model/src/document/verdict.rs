@@ -6,10 +6,12 @@ use serde::Serialize;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Verdict {
-    /// The rule's code: client, network, server-cpu, durable-commit, contention, buffer-misses,
-    /// device-reads, connections, stalls, hot-range, leaders, clock-uncertainty, hops, rate-met; or
-    /// not-known. Others are drawn in a neutral colour.
+    /// The cause's code ([`Cause`]), or `not-known`; of an experiment or a comparison a code of its
+    /// own. Those without a colour are drawn in a neutral one.
     pub limit: String,
+    /// What limited a trial: one cause; two that cannot be told apart when it is not known which; or
+    /// none.
+    pub causes: Vec<Cause>,
     /// Words above the sentence; without it "What limited it".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
@@ -31,8 +33,81 @@ pub struct Verdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub gate: Option<Gate>,
-    /// Every rule that was examined, in order.
+    /// The verdict's check of itself against what else is known, each with its figures.
+    pub checks: Vec<Check>,
+    /// Every cause that was examined, in order.
     pub rules: Vec<RuleRow>,
+}
+
+/// What can limit a trial (docs/verdict.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "LimitCause"))]
+pub enum Cause {
+    /// Nothing: the asked rate was met.
+    RateMet,
+    /// The scripts' own pauses.
+    ThinkTime,
+    /// pgdyno itself: its threads were busy, or got no CPU.
+    Client,
+    /// Others used the CPUs that client and server needed.
+    OtherProcesses,
+    /// The way: round trips.
+    Network,
+    /// The way: bytes a second.
+    Bandwidth,
+    /// Something between client and server that lets few through at a time.
+    Pooler,
+    /// The server's processes were stopped.
+    ServerStopped,
+    /// Making connections, or getting none.
+    Connections,
+    /// The server's CPUs, or the CPU time that each session needs.
+    ServerCpu,
+    /// The quota of the server's control group.
+    CpuQuota,
+    /// Making commits durable.
+    DurableCommit,
+    /// Locks of transactions, and tries thrown away for each other.
+    Contention,
+    /// Locks of the server on what its sessions share.
+    LightweightLocks,
+    /// Blocks that were not in shared buffers, from the kernel's cache.
+    BufferMisses,
+    /// Blocks that were not cached, from the device.
+    DeviceReads,
+    /// Blocks that sessions wrote themselves.
+    DataWrites,
+    /// Sorts and hashes that did not fit `work_mem`.
+    TemporaryFiles,
+    /// Pages of transaction states.
+    Slru,
+    /// Tables that grow.
+    RelationExtension,
+    /// Processes of the server that wait for each other.
+    Ipc,
+    /// Statements that sleep, or wait for something else.
+    OtherWaits,
+    /// Checkpoints or vacuums that hold clients up.
+    Stalls,
+    /// A few transactions that outlast all others.
+    Stragglers,
+    /// Restarts for clocks that may differ.
+    ClockUncertainty,
+    /// Few nodes that do the work of all.
+    Leaders,
+}
+
+/// One check of a verdict against what else is known.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Check {
+    /// What holds when it has passed, in some words.
+    pub name: String,
+    /// Whether it does; `null`: that cannot be said.
+    pub passed: Option<bool>,
+    /// Its figures.
+    pub figures: String,
 }
 
 /// A limit and its sentence.

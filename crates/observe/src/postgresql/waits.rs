@@ -35,8 +35,16 @@ const OTHERS: Row = Row {
     what: "of these the ones that are not this trial's",
 };
 
+const CONNECTED: Row = Row {
+    name: "pg.sessions.connected",
+    unit: "sessions",
+    kind: Kind::Gauge,
+    source: "pg_stat_activity, as pg.waits",
+    what: "sessions of this trial's clients, idle ones included; behind a pooler fewer than clients",
+};
+
 /// For the catalog.
-pub const ROWS: &[Row] = &[WAITS, OTHERS];
+pub const ROWS: &[Row] = &[WAITS, OTHERS, CONNECTED];
 
 /// Under the view, without what that joins. `f` tells the trial's own sessions by role, database and
 /// name.
@@ -66,6 +74,7 @@ struct Second {
     samples: u32,
     seen: BTreeMap<String, u64>,
     others: u64,
+    ours: u64,
 }
 
 /// Over the whole trial.
@@ -84,6 +93,8 @@ struct Sample {
     seen: BTreeMap<String, u64>,
     others: u64,
     connections: usize,
+    /// Of this trial's clients, idle ones included.
+    ours: u64,
 }
 
 impl Waits {
@@ -109,6 +120,7 @@ impl Waits {
         self.second.since.get_or_insert(now);
         self.second.samples += 1;
         self.second.others += sample.others;
+        self.second.ours += sample.ours;
         self.all.since.get_or_insert(now);
         self.all.samples += 1;
         self.all.others += sample.others;
@@ -138,6 +150,7 @@ impl Waits {
             out.sparse(WAITS.of(place.label(&event)), sessions as f64 / samples);
         }
         out.gauge(OTHERS.of(place.label("")), second.others as f64 / samples);
+        out.gauge(CONNECTED.of(place.label("")), second.ours as f64 / samples);
     }
 
     fn conclude(&self, out: &mut Readings) {
@@ -217,6 +230,9 @@ fn sample(rows: Vec<Vec<Option<String>>>, clients: usize) -> Sample {
         let sessions = count(sessions).unwrap_or(0);
         let connections = count(connections).unwrap_or(0);
         sample.connections += connections as usize;
+        if is_others.as_deref() == Some("f") {
+            sample.ours += connections;
+        }
         let Some(event) = event else { continue };
         *sample.seen.entry(event.clone()).or_default() += sessions;
         if is_others.as_deref() == Some("t") {
@@ -297,7 +313,7 @@ mod tests {
             row(Some("Running"), true, 3),
         ];
         let seen = sample(rows.clone(), 8);
-        assert_eq!((seen.others, seen.connections), (3, 81));
+        assert_eq!((seen.others, seen.connections, seen.ours), (3, 81, 8));
         assert_eq!(seen.seen["Running"], 5);
         // Sessions of ours beyond our clients are another pgdyno's.
         assert_eq!(sample(rows, 4).others, 7);

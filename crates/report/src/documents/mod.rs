@@ -22,10 +22,12 @@ const FORMAT: u32 = 1;
 
 /// What its reports show.
 pub fn trial(outcome: &Outcome) -> Trial {
+    let (budget, verdict) = diagnose(outcome).unzip();
     Trial {
         run: run(outcome),
         observed: observed::document(&outcome.observed),
-        verdict: diagnose(outcome),
+        budget,
+        verdict,
     }
 }
 

@@ -5,6 +5,7 @@ mod moments;
 mod series;
 
 use super::table::{Table, one_line};
+use crate::wrap::wrapped;
 use pgdyno_model::document::{Observed, ObservedSeries, Run, Trial};
 use pgdyno_model::observed::Kind;
 use pgdyno_model::text as figures;
@@ -214,19 +215,26 @@ fn cost(run: &Run, observed: &Observed) -> String {
 
 /// For the summary of a run: how many series there are, and which instruments have gaps, with the
 /// reason of the first gap of each.
-pub fn line(observed: &Observed) -> String {
+pub fn line(observed: &Observed, has_room: bool) -> String {
     let series = observed.series.iter();
     let series = series.filter(|series| series.kind != Kind::BeforeAfter);
     let instruments = figures::plural(observed.instruments.len() as u64, "instrument");
     let courses = figures::count(series.count() as u64);
     let mut text = format!("observed     {courses} series by {instruments}\n");
     let mut last = None;
+    let mut missing = Vec::new();
     for span in &observed.gaps {
         let name = one_line(&span.instrument);
         if last.replace(name.clone()) == Some(name.clone()) {
             continue;
         }
-        text += &format!("not observed {name}: {}\n", one_line(&span.reason));
+        match has_room {
+            true => text += &format!("not observed {name}: {}\n", one_line(&span.reason)),
+            false => missing.push(name),
+        }
+    }
+    if !missing.is_empty() {
+        text += &wrapped("not observed ", &missing.join(", "), 13);
     }
     text
 }

@@ -96,7 +96,7 @@ fn of(
         if let Some((rows, pages)) = &mut pages {
             pages.add(store, &outcome, trial, *rows)?;
         }
-        let verdict = diagnose(&outcome);
+        let verdict = diagnose(&outcome).map(|(_, verdict)| verdict);
         if let Some(verdict) = verdict {
             judged.insert(trial.number, verdict.limit);
         }

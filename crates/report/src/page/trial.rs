@@ -50,6 +50,7 @@ fn of(
     common.eyebrow = Some(words::eyebrow(row));
     common.notes = words::notes(&run.notes);
     common.verdict = trial.verdict.take();
+    let budget = trial.budget.take();
     let is_here = run.target.facts.same_host.known().is_some_and(|here| *here);
     let cores = is_here.then_some(run.host.cpus as f64);
     let watched = observed::watched(&seen, cores, rows);
@@ -57,6 +58,7 @@ fn of(
     TrialPage {
         kind: TrialPage::KIND,
         common,
+        budget,
         siblings,
         timeline: timeline::timeline(&recording.seconds, run.trial.rate),
         histograms: Histograms {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Event, Instrument, Series, Timeline, Waits, Worst};
-use crate::document::{Common, Histogram, Run};
+use crate::document::{Common, Histogram, Run, TimeBudget};
 
 /// A trial's page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +19,10 @@ pub struct TrialPage {
     pub common: Common,
     /// What `pgdyno show TRIAL --json` prints, without `seconds`, `observed` and `verdict`.
     pub run: Run,
+    /// Where the clients' time went; left out when nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub budget: Option<TimeBudget>,
     /// The other repeats of its point, this one included, in the order of repeats.
     pub siblings: Vec<Sibling>,
     /// Its seconds.

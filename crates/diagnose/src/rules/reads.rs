@@ -8,13 +8,13 @@
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule};
-use crate::waits::Class;
-use pgdyno_model::document::Proof;
+use crate::rule::{Examined, Found, Rule, check};
+use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
 /// Blocks come from the kernel's cache.
 pub const BUFFERS: Rule = Rule {
+    cause: Cause::BufferMisses,
     code: "buffer-misses",
     name: "Buffer misses",
     is_of_checkpoints: true,
@@ -22,6 +22,7 @@ pub const BUFFERS: Rule = Rule {
 };
 /// Blocks come from the device.
 pub const DEVICE: Rule = Rule {
+    cause: Cause::DeviceReads,
     code: "device-reads",
     name: "Device reads",
     is_of_checkpoints: true,
@@ -34,6 +35,8 @@ const MISS_COST: f64 = 4.0;
 const DEVICE_SHARE: f64 = 0.2;
 /// Less of the time in waits for blocks is not worth dividing the CPU's for.
 const WAITS_MIN: f64 = 0.05;
+/// No block takes longer than this to read.
+const BLOCK_MAX_S: f64 = 0.1;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
@@ -43,15 +46,13 @@ enum From {
 
 /// The part of the time on a CPU that misses stand for.
 pub fn cpu_share(evidence: &Evidence<'_>) -> f64 {
-    let waits = evidence.class_share(Class::Blocks).unwrap_or(0.0);
-    let running = evidence.class_share(Class::Running).unwrap_or(0.0);
     let (Some(hits), Some(misses)) = rates(evidence) else {
         return 0.0;
     };
-    if waits < WAITS_MIN {
+    if evidence.budget.share(Part::DataReads) < WAITS_MIN {
         return 0.0;
     }
-    running * ratio(misses * MISS_COST, misses * MISS_COST + hits)
+    ratio(misses * MISS_COST, misses * MISS_COST + hits)
 }
 
 /// Blocks found in shared buffers and not found there, a second.
@@ -69,15 +70,14 @@ fn device_reads(evidence: &Evidence<'_>) -> Option<f64> {
 }
 
 fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
-    let Some(waits) = evidence.class_share(Class::Blocks) else {
-        return Examined::NotKnown(evidence.blind.clone().unwrap_or_default());
-    };
+    if let Some(gap) = &evidence.budget.unseen {
+        return Examined::NotKnown(gap.reason.clone());
+    }
     let (_, misses) = rates(evidence);
     let device = device_reads(evidence);
-    let misses_or_0 = misses.unwrap_or(0.0);
-    let is_device = device.map(|reads| reads >= DEVICE_SHARE * misses_or_0 && reads >= 1.0);
-    let share = waits + cpu_share(evidence);
-    let mine = match (from, is_device) {
+    let is_device =
+        device.map(|reads| reads >= DEVICE_SHARE * misses.unwrap_or(0.0) && reads >= 1.0);
+    let is_mine = match (from, is_device) {
         (From::Device, None) => {
             return Examined::NotKnown(
                 "the disk of the server’s data directory was not observed".to_owned(),
@@ -86,17 +86,35 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
         (From::Device, Some(is_device)) => is_device,
         (From::Kernel, is_device) => is_device != Some(true),
     };
+    let reads = evidence.shares(&[Part::DataReads]);
+    let cpu = evidence.shares(&[Part::ServerCpu]);
+    let (on_cpu, mine) = (cpu_share(evidence), if is_mine { 1.0 } else { 0.0 });
+    let shares = reads.iter().zip(&cpu);
+    let shares = shares.map(|(reads, cpu)| mine * (reads + on_cpu * cpu));
     let (sentence, remedy) = words(from, is_device.is_some());
-    Examined::Found(Found {
-        share: if mine { share } else { 0.0 },
-        figure: None,
+    let sessions = ratio(evidence.budget.seconds(Part::DataReads), evidence.elapsed_s);
+    Examined::found(Found {
+        shares: shares.collect(),
         sentence: sentence.to_owned(),
-        proofs: proofs(evidence, waits, device),
+        proofs: proofs(evidence, device),
         remedies: vec![remedy.to_owned()],
+        checks: vec![check(
+            "Misses explain it",
+            misses.map(|misses| sessions <= misses * BLOCK_MAX_S),
+            match misses {
+                Some(misses) => format!(
+                    "{} blocks not in shared buffers, {} sessions waiting for them",
+                    text::per_second(misses),
+                    text::some(sessions)
+                ),
+                None => "misses were not counted".to_owned(),
+            },
+        )],
+        ..Found::default()
     })
 }
 
-fn proofs(evidence: &Evidence<'_>, waits: f64, device: Option<f64>) -> Vec<Proof> {
+fn proofs(evidence: &Evidence<'_>, device: Option<f64>) -> Vec<Proof> {
     let mut proofs = Vec::new();
     if let (Some(hits), Some(misses)) = rates(evidence) {
         let per_transaction =
@@ -113,17 +131,7 @@ fn proofs(evidence: &Evidence<'_>, waits: f64, device: Option<f64>) -> Vec<Proof
             .at("instruments", "Server"),
         );
     }
-    let event = evidence.budget.as_ref();
-    let event = event.and_then(|budget| budget.events_of(Class::Blocks).next());
-    if let Some((event, _)) = event {
-        proofs.push(
-            Proof::new(
-                text::roughly(waits),
-                format!("of the clients’ time their sessions waited for blocks, mostly in {event}"),
-            )
-            .at("sessions", "What sessions were doing"),
-        );
-    }
+    proofs.push(super::waits::proof(evidence, Part::DataReads));
     if let Some(reads) = device {
         proofs.push(
             Proof::new(

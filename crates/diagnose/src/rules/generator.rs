@@ -1,0 +1,82 @@
+//! pgdyno itself: its threads were busy, or did not get the CPU that they needed.
+
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule, check};
+use pgdyno_model::document::{Cause, Part, Proof};
+use pgdyno_model::text;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    cause: Cause::Client,
+    code: "client",
+    name: "The client",
+    is_of_checkpoints: false,
+    examine,
+};
+
+/// A thread that has work less than this share of the time makes an answer wait for one other and a
+/// half at most (queueing theory: share / (1 - share)): it waits for the server, not the server for it.
+const BUSY_SHARE: f64 = 0.6;
+
+/// From this share of the clients' time on that they waited for pgdyno to get a CPU, it was starved.
+const STARVED_SHARE: f64 = 0.2;
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let Some(busiest) = evidence.busiest_thread() else {
+        return Examined::NotKnown("pgdyno’s own CPU time was not recorded".to_owned());
+    };
+    let budget = &evidence.budget;
+    let (worked, waited) = (
+        budget.share(Part::GeneratorCpu),
+        budget.share(Part::GeneratorWait),
+    );
+    let is_starved = waited > worked && waited >= STARVED_SHARE;
+    let others = super::cpus::others_limit(evidence);
+    let parts: &[Part] = match others {
+        // What the others take from both is theirs.
+        true => &[Part::GeneratorCpu],
+        false => &[Part::GeneratorCpu, Part::GeneratorWait],
+    };
+    let threads = &evidence.outcome.recording.threads;
+    let lag_us = threads.iter().filter_map(|thread| thread.lag_p99_us).max();
+    let mut proofs = vec![
+        Proof::new(
+            text::roughly(worked + waited),
+            format!(
+                "of the clients’ time went into pgdyno: {} waiting for a CPU or for other clients, {} \
+                 on one",
+                text::roughly(waited),
+                text::roughly(worked)
+            ),
+        )
+        .at("time-budget", "Time budget"),
+        Proof::new(
+            text::roughly(busiest),
+            "of the time pgdyno’s busiest thread was on a CPU or waited for one",
+        )
+        .at("instruments", "Load generator"),
+    ];
+    proofs.extend(lag_us.map(|us| Proof::new(text::time(us as f64), "event-loop delay p99")));
+    let (sentence, remedy) = match is_starved {
+        true => (
+            "The client limited it: pgdyno did not get the CPU time it needed",
+            "stop other processes on the load generator, or run pgdyno on a separate machine",
+        ),
+        false => (
+            "The client limited it: pgdyno’s threads were busy",
+            "use more threads (`--threads`), or run pgdyno on a separate machine",
+        ),
+    };
+    Examined::found(Found {
+        shares: evidence.shares(parts),
+        sentence: sentence.to_owned(),
+        proofs,
+        remedies: vec![remedy.to_owned()],
+        checks: vec![check(
+            "A thread had work most of the time",
+            is_starved || busiest >= BUSY_SHARE,
+            format!("the busiest {}", text::roughly(busiest)),
+        )],
+        ..Found::default()
+    })
+}

@@ -1,0 +1,73 @@
+//! A few transactions that outlast all others: the trial waits for them after its time is over, and
+//! its clients with them.
+
+use pgdyno_drive::Until;
+
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
+use crate::rule::{Examined, Found, Rule, check};
+use pgdyno_model::document::{Cause, Proof};
+use pgdyno_model::text;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    cause: Cause::Stragglers,
+    code: "stragglers",
+    name: "Stragglers",
+    is_of_checkpoints: false,
+    examine,
+};
+
+/// From this share of the measured time behind its end on, figures over all of it mislead.
+const DRAIN_SHARE: f64 = 0.1;
+/// Of the commits, those behind the end are so few at most.
+const COMMITS_MAX: f64 = 0.05;
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let Until::Elapsed(asked) = evidence.outcome.spec.until() else {
+        return Examined::NotApplicable("the trial ends with its transactions".to_owned());
+    };
+    let asked_s = asked.as_secs_f64();
+    let drain_s = (evidence.elapsed_s - asked_s).max(0.0);
+    let share = ratio(drain_s, evidence.elapsed_s);
+    let end_us = evidence.measured_us.0 + (asked_s * 1e6) as i64;
+    let seconds = evidence.outcome.recording.seconds.iter();
+    let late = seconds.filter(|second| second.start_us as i64 >= end_us);
+    let late: u64 = late
+        .flat_map(|second| &second.scripts)
+        .map(|script| script.counts.committed)
+        .sum();
+    let late_share = ratio(late as f64, evidence.all.counts.committed as f64);
+    let figure = format!("{} behind the end", text::seconds(drain_s));
+    if share < DRAIN_SHARE || late_share > COMMITS_MAX {
+        return Examined::nothing(evidence, figure);
+    }
+    Examined::found(Found {
+        shares: evidence.constant(share),
+        is_decisive: true,
+        figure: Some(figure),
+        sentence: format!(
+            "Stragglers limited it: the trial waited {} for its last transactions",
+            text::seconds(drain_s)
+        ),
+        proofs: vec![Proof::new(
+            text::seconds(drain_s),
+            format!(
+                "behind the {} asked for passed until the last transaction ended; {} committed in them",
+                text::seconds(asked_s),
+                text::plural(late, "transaction")
+            ),
+        )
+        .at("throughput", "Throughput")],
+        remedies: vec![
+            "see the worst moments for what they waited for; measure longer, so that the end counts for \
+             less"
+                .to_owned(),
+        ],
+        checks: vec![check(
+            "Hardly any transaction committed behind the end",
+            true,
+            text::roughly(late_share),
+        )],
+    })
+}

@@ -1,0 +1,225 @@
+//! Waits of sessions that are causes by themselves.
+
+use pgdyno_model::document::{Cause, Part, Proof};
+use pgdyno_model::text;
+
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, Rule};
+
+/// Locks of transactions.
+pub const CONTENTION: Rule = Rule {
+    cause: Cause::Contention,
+    code: "contention",
+    name: "Row or lock contention",
+    is_of_checkpoints: false,
+    examine: contention,
+};
+/// Locks of the server.
+pub const LIGHTWEIGHT: Rule = Rule {
+    cause: Cause::LightweightLocks,
+    code: "lightweight-locks",
+    name: "Lightweight locks",
+    is_of_checkpoints: false,
+    examine: |evidence| {
+        waits(
+            evidence,
+            Part::LightweightLocks,
+            "Lightweight locks limited it: sessions waited for what the server shares between them",
+            "use fewer clients or a pooler; shorter transactions and fewer subtransactions; partitions or \
+             more rows where one page is hot",
+        )
+    },
+};
+/// Blocks that sessions write.
+pub const WRITES: Rule = Rule {
+    cause: Cause::DataWrites,
+    code: "data-writes",
+    name: "Data writes",
+    is_of_checkpoints: true,
+    examine: |evidence| {
+        waits(
+            evidence,
+            Part::DataWrites,
+            "Data writes limited it: sessions had to write blocks themselves",
+            "larger `shared_buffers`, a busier background writer (`bgwriter_lru_maxpages`), or a faster \
+             device",
+        )
+    },
+};
+/// Pages of transaction states.
+pub const SLRU: Rule = Rule {
+    cause: Cause::Slru,
+    code: "slru",
+    name: "SLRU",
+    is_of_checkpoints: false,
+    examine: |evidence| {
+        waits(
+            evidence,
+            Part::Slru,
+            "SLRU pages limited it: sessions waited for pages of transaction states",
+            "fewer subtransactions and row locks shared by several; from PostgreSQL 17 on larger \
+             `transaction_buffers`, `subtransaction_buffers`, `multixact_member_buffers`",
+        )
+    },
+};
+/// Tables that grow.
+pub const EXTENSION: Rule = Rule {
+    cause: Cause::RelationExtension,
+    code: "relation-extension",
+    name: "Relation extension",
+    is_of_checkpoints: false,
+    examine: |evidence| {
+        waits(
+            evidence,
+            Part::Extension,
+            "Relation extension limited it: sessions waited for a table or index to grow",
+            "partitions, fewer sessions that insert, COPY, or a newer PostgreSQL (16 extends by several \
+             blocks)",
+        )
+    },
+};
+/// Processes of the server.
+pub const IPC: Rule = Rule {
+    cause: Cause::Ipc,
+    code: "ipc",
+    name: "IPC and parallel",
+    is_of_checkpoints: false,
+    examine: |evidence| {
+        waits(
+            evidence,
+            Part::Ipc,
+            "IPC limited it: sessions waited for other processes of the server",
+            "for parallel statements see what their workers do; `max_parallel_workers_per_gather = 0` \
+             shows what they cost without",
+        )
+    },
+};
+/// What is none of the others.
+pub const OTHERS: Rule = Rule {
+    cause: Cause::OtherWaits,
+    code: "other-waits",
+    name: "Other waits",
+    is_of_checkpoints: false,
+    examine: |evidence| {
+        waits(
+            evidence,
+            Part::Others,
+            "Other waits limited it: statements slept, or waited for something of their own",
+            "look for the wait event in the manual: `pg_sleep` in a statement, a delay for vacuum, an \
+             extension",
+        )
+    },
+};
+
+fn waits(evidence: &Evidence<'_>, part: Part, sentence: &str, remedy: &str) -> Examined {
+    if let Some(gap) = &evidence.budget.unseen {
+        return Examined::NotKnown(gap.reason.clone());
+    }
+    Examined::found(Found {
+        shares: evidence.shares(&[part]),
+        sentence: sentence.to_owned(),
+        proofs: vec![proof(evidence, part)],
+        remedies: vec![remedy.to_owned()],
+        ..Found::default()
+    })
+}
+
+/// The share of a part, with its most frequent events.
+pub fn proof(evidence: &Evidence<'_>, part: Part) -> Proof {
+    let events = evidence.budget.events_of(part).take(2);
+    let events: Vec<&str> = events.map(|(event, _)| event).collect();
+    let events = match events.is_empty() {
+        true => String::new(),
+        false => format!(" in {}", events.join(" and ")),
+    };
+    Proof::new(
+        text::roughly(evidence.budget.share(part)),
+        format!("of the clients’ time their sessions waited{events}"),
+    )
+    .at("time-budget", "Time budget")
+}
+
+fn contention(evidence: &Evidence<'_>) -> Examined {
+    let lost = evidence.lost_shares();
+    let lost_share = crate::blocks::mean(&lost).0;
+    // Pauses between tries are conflicts' too.
+    let backoff_s = evidence
+        .budget
+        .time
+        .at(pgdyno_drive::record::Activity::Backoff) as f64
+        / 1e9;
+    let backoff = crate::ratio::ratio(backoff_s, evidence.budget.all_s());
+    if let (Some(gap), true) = (&evidence.budget.unseen, lost_share + backoff == 0.0) {
+        return Examined::NotKnown(gap.reason.clone());
+    }
+    let waiting = evidence.shares(&[Part::RowLocks]);
+    let shares = waiting.iter().zip(&lost);
+    let shares = shares.map(|(waiting, lost)| waiting + lost + backoff);
+    let waiting_share = evidence.budget.share(Part::RowLocks);
+    let mut proofs = Vec::new();
+    if waiting_share > 0.0 {
+        proofs.push(proof(evidence, Part::RowLocks));
+    }
+    if lost_share > 0.0 {
+        proofs.push(of_lost_tries(evidence, lost_share + backoff));
+    }
+    if lost_share > waiting_share {
+        proofs.reverse();
+    }
+    if let Some((statement, mean_us)) = dearest(evidence) {
+        proofs.push(
+            Proof::new(
+                text::time(mean_us),
+                format!("mean time of `{statement}`, the most expensive statement"),
+            )
+            .at("statements", "Statements"),
+        );
+    }
+    let (sentence, remedies): (&str, &[&str]) = match lost_share > waiting_share {
+        true => (
+            "Contention limited it: conflicting transactions had to be retried",
+            &[
+                "compare forms and retry policies on this server: `pgdyno lab retries`",
+                "lock rows early (`FOR UPDATE`), or spread the work over more rows",
+            ],
+        ),
+        false => (
+            "Contention limited it: sessions waited for each other’s locks",
+            &[
+                "spread the work over more rows, or hold the lock for less time: put the locking \
+               statement last, directly before COMMIT",
+            ],
+        ),
+    };
+    Examined::found(Found {
+        shares: shares.collect(),
+        sentence: sentence.to_owned(),
+        proofs,
+        remedies: remedies.iter().map(|&remedy| remedy.to_owned()).collect(),
+        ..Found::default()
+    })
+}
+
+fn of_lost_tries(evidence: &Evidence<'_>, share: f64) -> Proof {
+    let reason = evidence.outcome.recording.reasons.first();
+    let why = reason.map_or_else(String::new, |reason| {
+        format!(
+            ", most of them because of {} ({})",
+            reason.name, reason.sqlstate
+        )
+    });
+    let tries = text::count(evidence.all.work.lost_tries);
+    let text =
+        format!("of the clients’ time was spent on {tries} tries that were thrown away{why}");
+    Proof::new(text::roughly(share), text).at("retries", "Retries")
+}
+
+/// The statement that took most of the time, as the script has it, and its mean in microseconds.
+fn dearest<'a>(evidence: &'a Evidence<'_>) -> Option<(&'a str, f64)> {
+    let recording = &evidence.outcome.recording;
+    let scripts = recording.scripts.iter().zip(&recording.statements);
+    let statements = scripts.flat_map(|(script, totals)| script.statements.iter().zip(totals));
+    let sql = statements.filter(|(statement, _)| statement.is_sql);
+    let (statement, totals) = sql.max_by_key(|(_, totals)| totals.latencies.sum_us())?;
+    Some((statement.text.as_str(), totals.latencies.mean_us()?))
+}

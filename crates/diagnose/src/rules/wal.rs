@@ -1,0 +1,100 @@
+//! Making commits durable: sessions that wait for the log to be written and synced, or for standbys
+//! to confirm it.
+
+use crate::evidence::Evidence;
+use crate::ratio::ratio;
+use crate::rule::{Examined, Found, Rule, check};
+use pgdyno_model::document::{Cause, Check, Part, Proof};
+use pgdyno_model::text;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    cause: Cause::DurableCommit,
+    code: "durable-commit",
+    name: "Durable commit",
+    is_of_checkpoints: true,
+    examine,
+};
+
+fn examine(evidence: &Evidence<'_>) -> Examined {
+    let budget = &evidence.budget;
+    if let Some(gap) = &budget.unseen {
+        return Examined::NotKnown(gap.reason.clone());
+    }
+    let mut proofs = vec![super::waits::proof(evidence, Part::Wal)];
+    let syncs = evidence.mean("pg.wal.syncs").filter(|syncs| *syncs > 0.0);
+    let flush_ms = evidence
+        .mean("host.disk.flush_await")
+        .filter(|ms| *ms > 0.0);
+    if let Some(flush_ms) = flush_ms {
+        proofs.push(
+            Proof::new(text::time(flush_ms * 1e3), "mean time of a disk flush")
+                .at("instruments", "Server’s host"),
+        );
+    }
+    if let Some(syncs) = syncs {
+        let shared = sharing(evidence, syncs);
+        proofs.push(
+            Proof::new(text::per_second(syncs), format!("syncs of the WAL{shared}"))
+                .at("instruments", "Server"),
+        );
+    }
+    let waits_for_standby = budget
+        .events_of(Part::Wal)
+        .any(|(event, _)| event.ends_with("SyncRep"));
+    let mut remedies = vec![
+        "use storage with faster syncs, or more clients, so that commits share syncs".to_owned(),
+        "`synchronous_commit = off` shows what would be gained, at the price of the last commits \
+         when the server crashes"
+            .to_owned(),
+    ];
+    if waits_for_standby {
+        remedies.insert(0, "check the standbys: commits wait for them".to_owned());
+    }
+    Examined::found(Found {
+        shares: evidence.shares(&[Part::Wal]),
+        sentence: "Durable commits limited it: sessions waited for the WAL to be written to disk"
+            .to_owned(),
+        proofs,
+        remedies,
+        checks: vec![syncs_explain(evidence, syncs, waits_for_standby)],
+        ..Found::default()
+    })
+}
+
+/// How many commits share a sync. Not every transaction writes, and one client shares with nobody: a
+/// figure beyond the clients, or below one commit, is none of theirs.
+fn sharing(evidence: &Evidence<'_>, syncs: f64) -> String {
+    let committed = ratio(evidence.all.counts.committed as f64, evidence.elapsed_s);
+    let shared = committed / syncs;
+    let clients = evidence.outcome.recording.clients.total as f64;
+    match clients > 1.0 && shared >= 1.0 && shared <= clients {
+        true => format!(", {} transactions for each", text::some(shared)),
+        false => String::new(),
+    }
+}
+
+/// A sync takes time from one session at least; without any, nothing waited for one.
+fn syncs_explain(evidence: &Evidence<'_>, syncs: Option<f64>, waits_for_standby: bool) -> Check {
+    let name = "Syncs explain it";
+    let sessions = ratio(evidence.budget.seconds(Part::Wal), evidence.elapsed_s);
+    match syncs {
+        Some(syncs) => {
+            let each_s = sessions / syncs;
+            let clients = evidence.outcome.recording.clients.total as f64;
+            // All clients together wait for a sync at most; one takes less than a second.
+            check(
+                name,
+                each_s <= clients,
+                format!(
+                    "{} with {} sessions waiting: {} of waiting for each",
+                    text::per_second(syncs),
+                    text::some(sessions),
+                    text::time(each_s * 1e6)
+                ),
+            )
+        }
+        None if waits_for_standby => check(name, true, "commits wait for standbys"),
+        None => check(name, None, "syncs were not counted"),
+    }
+}

@@ -1,0 +1,288 @@
+//! How a stretch of the clients' time is divided into parts: from what was seen of it, without knowing
+//! from where.
+//!
+//! What the engine has counted itself is exact: think time, the schedule, what lies between
+//! transactions, and the time in statements. Of that, the generator's own part comes first. Then come
+//! the sessions that were seen in statements. What is left lies outside of them, and goes to what is
+//! known to be there, each to its measure and no further: the way, CPU time of the server's processes
+//! before and behind their statements, a queue. What is left then is not attributed.
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{Activity, ClientTime};
+use pgdyno_model::document::Part;
+
+/// Client-seconds by part.
+pub type Parts = [f64; Part::ALL.len()];
+
+/// From this share of its periods in which its quota was used up, a server that could run and did not
+/// was held back by it.
+pub const THROTTLED_SHARE: f64 = 0.1;
+/// Sessions seen running may be so much more than what the scheduler counts: sampling, and what the
+/// kernel does in between.
+const RUNNING_SLACK: f64 = 1.25;
+
+/// What was seen of a stretch of the trial.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Its length.
+    pub length_s: f64,
+    /// Where clients were.
+    pub time: ClientTime,
+    /// Sessions in statements on average, by what they were at: `ServerCpu` stands for running; `None`
+    /// where that was not seen.
+    pub sessions: Option<BTreeMap<Part, f64>>,
+    /// CPUs that processes of sessions used, and how many of them waited for one; `None` where that was
+    /// not seen.
+    pub processes: Option<(f64, f64)>,
+    /// The share of these processes that were stopped.
+    pub stopped: f64,
+    /// The share of periods in which the server's quota was used up.
+    pub throttled: f64,
+    /// How long a round trip takes on the way alone.
+    pub trip_us: f64,
+    /// How long one waits on the way beyond that.
+    pub queue_us: f64,
+    /// Whether there are fewer sessions than clients in statements.
+    pub is_pooled: bool,
+}
+
+impl Seen {
+    /// Client-seconds by part; all of them together are the clients' time.
+    pub fn split(&self) -> Parts {
+        let mut parts = [0.0; Part::ALL.len()];
+        let time = &self.time;
+        let s = |ns: u64| ns as f64 / 1e9;
+        let at = |activity| s(time.at(activity));
+        parts[Part::Schedule as usize] = at(Activity::Schedule);
+        parts[Part::Think as usize] = at(Activity::Think);
+        parts[Part::Between as usize] = at(Activity::Connect) + at(Activity::Backoff);
+        let mut rest = Rest(at(Activity::Statement));
+        parts[Part::GeneratorCpu as usize] = rest.take(s(time.ran_ns));
+        parts[Part::GeneratorWait as usize] = s(time.late_ns) + rest.take(self.added_s());
+        // A stopped process does nothing, whatever it was at.
+        parts[Part::Queued as usize] = rest.take(rest.0 * self.stopped);
+        let (running, working) = self.of_sessions(&mut parts, &mut rest);
+        self.outside(&mut parts, &mut rest, running, working);
+        parts[Part::NotAttributed as usize] += rest.0;
+        parts
+    }
+
+    /// What answers waited for the generator: as much of all time in transactions as of that of the
+    /// transactions that were followed.
+    fn added_s(&self) -> f64 {
+        let time = &self.time;
+        let in_transactions = time.at(Activity::Statement) + time.at(Activity::Think);
+        match time.followed_ns {
+            0 => time.waited_ns as f64 / 1e9,
+            followed => in_transactions as f64 / 1e9 * time.added_ns as f64 / followed as f64,
+        }
+    }
+
+    /// Takes what sessions were seen at; gives the time in which they ran, and the CPU time and
+    /// waiting that are left.
+    fn of_sessions(&self, parts: &mut Parts, rest: &mut Rest) -> (f64, Option<(f64, f64)>) {
+        let worked = self.processes;
+        let worked = worked.map(|(ran, waited)| (ran * self.length_s, waited * self.length_s));
+        let Some(sessions) = &self.sessions else {
+            return (0.0, worked);
+        };
+        let all_s = sessions.values().sum::<f64>() * self.length_s;
+        // Samples may find more than there can be, and workers of parallel statements are sessions too.
+        let fits = if all_s > rest.0 { rest.0 / all_s } else { 1.0 };
+        let mut running = 0.0;
+        for (part, sessions) in sessions {
+            let taken = rest.take(sessions * self.length_s * fits);
+            match part {
+                Part::ServerCpu => running = taken,
+                _ => parts[*part as usize] += taken,
+            }
+        }
+        let Some((ran, waited)) = worked else {
+            parts[Part::ServerCpu as usize] += running;
+            return (running, None);
+        };
+        let all = ran + waited;
+        let known = running.min(all * RUNNING_SLACK);
+        let cpu = if all > 0.0 { known * ran / all } else { 0.0 };
+        parts[Part::ServerCpu as usize] += cpu;
+        parts[Part::ServerWait as usize] += known - cpu;
+        // It runs, says the server, and it does not, says the scheduler.
+        let unknown = running - known;
+        let part = match self.throttled >= THROTTLED_SHARE {
+            true => Part::ServerWait,
+            false => Part::NotAttributed,
+        };
+        parts[part as usize] += unknown;
+        (running, Some((ran, waited)))
+    }
+
+    /// Takes what is known to lie outside of statements.
+    fn outside(
+        &self,
+        parts: &mut Parts,
+        rest: &mut Rest,
+        running: f64,
+        worked: Option<(f64, f64)>,
+    ) {
+        let trips = self.time.round_trips as f64;
+        let wire = trips * self.trip_us / 1e6;
+        parts[Part::Wire as usize] += rest.take(wire);
+        // Answers that came bit by bit while no session worked on them.
+        let receiving = self.time.receiving_ns as f64 / 1e9;
+        let sending = parts[Part::ClientIo as usize];
+        parts[Part::Wire as usize] += rest.take(receiving - sending);
+        // A session is on a CPU before the server says so, and behind.
+        if let Some((ran, waited)) = worked {
+            let all = ran + waited;
+            let beyond = rest.take(all - running);
+            let cpu = if all > 0.0 { beyond * ran / all } else { 0.0 };
+            parts[Part::ServerCpu as usize] += cpu;
+            parts[Part::ServerWait as usize] += beyond - cpu;
+        }
+        let queued = match self.is_pooled {
+            true => rest.0,
+            false => trips * self.queue_us / 1e6,
+        };
+        parts[Part::Queued as usize] += rest.take(queued);
+    }
+}
+
+/// Time that is not given to any part yet.
+struct Rest(f64);
+
+impl Rest {
+    /// So much of it, as far as there is.
+    fn take(&mut self, seconds: f64) -> f64 {
+        let taken = seconds.clamp(0.0, self.0);
+        self.0 -= taken;
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight clients for ten seconds, all in statements.
+    fn seen() -> Seen {
+        let mut time = ClientTime::default();
+        time.at_ns[Activity::Statement as usize] = 80_000_000_000;
+        time.round_trips = 10_000;
+        Seen {
+            length_s: 10.0,
+            time,
+            ..Seen::default()
+        }
+    }
+
+    fn of(parts: &Parts, part: Part) -> f64 {
+        (parts[part as usize] * 1000.0).round() / 1000.0
+    }
+
+    fn assert_adds_up(seen: &Seen) -> Parts {
+        let parts = seen.split();
+        let all: f64 = parts.iter().sum();
+        let expected = seen.time.all_ns() as f64 / 1e9;
+        assert!((all - expected).abs() < 1e-6, "{all} {expected}");
+        assert!(parts.iter().all(|part| *part >= 0.0), "{parts:?}");
+        parts
+    }
+
+    #[test]
+    fn what_nothing_explains_is_not_attributed() {
+        let parts = assert_adds_up(&seen());
+        assert_eq!(of(&parts, Part::NotAttributed), 80.0);
+    }
+
+    #[test]
+    fn what_the_engine_counts_is_exact() {
+        let mut seen = seen();
+        let at = &mut seen.time.at_ns;
+        at[Activity::Think as usize] = 5_000_000_000;
+        at[Activity::Schedule as usize] = 3_000_000_000;
+        at[Activity::Connect as usize] = 1_000_000_000;
+        at[Activity::Backoff as usize] = 1_000_000_000;
+        seen.time.late_ns = 500_000_000;
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::Think), 5.0);
+        assert_eq!(of(&parts, Part::Schedule), 3.0);
+        assert_eq!(of(&parts, Part::Between), 2.0);
+        assert_eq!(of(&parts, Part::GeneratorWait), 0.5);
+    }
+
+    #[test]
+    fn running_sessions_are_divided_as_the_scheduler_counts() {
+        let mut seen = seen();
+        seen.sessions = Some([(Part::ServerCpu, 6.0), (Part::RowLocks, 2.0)].into());
+        seen.processes = Some((2.0, 4.0));
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::ServerCpu), 20.0);
+        assert_eq!(of(&parts, Part::ServerWait), 40.0);
+        assert_eq!(of(&parts, Part::RowLocks), 20.0);
+    }
+
+    #[test]
+    fn a_throttled_server_waits_for_a_cpu_whatever_the_scheduler_says() {
+        let mut seen = seen();
+        seen.sessions = Some([(Part::ServerCpu, 8.0)].into());
+        seen.processes = Some((0.2, 0.2));
+        seen.throttled = 0.97;
+        let parts = assert_adds_up(&seen);
+        assert!(of(&parts, Part::ServerWait) > 75.0);
+        // Nobody knows why else it would not run.
+        seen.throttled = 0.0;
+        let parts = assert_adds_up(&seen);
+        assert!(of(&parts, Part::NotAttributed) > 70.0);
+    }
+
+    #[test]
+    fn a_stopped_server_queues() {
+        let mut seen = seen();
+        seen.sessions = Some([(Part::ServerCpu, 8.0)].into());
+        seen.stopped = 0.5;
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::Queued), 40.0);
+        assert_eq!(of(&parts, Part::ServerCpu), 40.0);
+    }
+
+    #[test]
+    fn the_way_takes_what_it_takes_and_a_pool_what_is_left() {
+        let mut seen = seen();
+        seen.sessions = Some([(Part::ServerCpu, 1.0)].into());
+        seen.trip_us = 1000.0;
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::Wire), 10.0);
+        assert_eq!(of(&parts, Part::NotAttributed), 60.0);
+        seen.queue_us = 2000.0;
+        assert_eq!(of(&assert_adds_up(&seen), Part::Queued), 20.0);
+        seen.is_pooled = true;
+        assert_eq!(of(&assert_adds_up(&seen), Part::Queued), 60.0);
+    }
+
+    #[test]
+    fn answers_that_come_bit_by_bit_are_on_the_wire_when_no_session_works() {
+        let mut seen = seen();
+        seen.time.receiving_ns = 70_000_000_000;
+        seen.sessions = Some([(Part::ServerCpu, 0.5)].into());
+        assert_eq!(of(&assert_adds_up(&seen), Part::Wire), 70.0);
+        seen.sessions = Some([(Part::ServerCpu, 1.0), (Part::ClientIo, 7.0)].into());
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::Wire), 0.0);
+        assert_eq!(of(&parts, Part::ClientIo), 70.0);
+    }
+
+    #[test]
+    fn what_the_generator_takes_comes_first() {
+        let mut seen = seen();
+        seen.time.ran_ns = 8_000_000_000;
+        seen.time.followed_ns = 40_000_000_000;
+        seen.time.added_ns = 20_000_000_000;
+        seen.sessions = Some([(Part::ServerCpu, 8.0)].into());
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::GeneratorCpu), 8.0);
+        assert_eq!(of(&parts, Part::GeneratorWait), 40.0);
+        // More sessions were seen than there is time for.
+        assert_eq!(of(&parts, Part::ServerCpu), 32.0);
+    }
+}

@@ -1,1 +1,0 @@
-//! Of the verdict as a whole: which share makes a limit.

@@ -1,0 +1,145 @@
+/** Where the clients' time went: one bar in the verdict, a table of its parts, and the same by phase. */
+
+import type { BudgetPart, TimeBudget, TrialData } from '../data';
+import { DASH, fixed, join, many, percent, percentileName, significant, time } from '../pure/format';
+import { h, svg, type Child } from '../page/dom';
+import { section, type Section } from '../page/shell';
+import { partColor, partOpacity } from '../page/classes';
+
+const WIDTH = 1280;
+const HEIGHT = 46;
+/** Parts from here on are labelled inside the bar. */
+const INSIDE = 0.12;
+/** Thinner ones have a leader down to from here on; the rest is in the table. */
+const LEADER = 0.004;
+const ROW = 18;
+
+/** The hatching of what is not attributed, once for each drawing. */
+function hatching(id: string): SVGElement {
+  return svg('pattern', { id, width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('rect', { width: 7, height: 7, fill: 'var(--bg)' }), svg('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: 'var(--line2)', 'stroke-width': 3 }));
+}
+
+const fill = (part: BudgetPart, id: string): string => (part.part === 'not-attributed' ? `url(#${id})` : `var(--${partColor(part.part)})`);
+
+/** Shares as rectangles, in the order of the parts. */
+function rectangles(parts: BudgetPart[], shares: number[], height: number, id: string, minimum: number): SVGElement[] {
+  let x = 0;
+  return parts.flatMap((part, i) => {
+    const from = x;
+    const width = shares[i]! * WIDTH;
+    x += width;
+    const rect = svg('rect', { x: from, y: 0, width: Math.max(0.8, width - 1), height, fill: fill(part, id), 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--line2)' : 'none' });
+    const inside = width >= minimum ? svg('text', { x: from + 8, y: height / 2 + 5, class: 'part-label' }, `${fixed(shares[i]! * 100, 1)}`) : null;
+    return inside === null || part.part === 'not-attributed' ? [rect] : [rect, inside];
+  });
+}
+
+/** The whole as one bar. */
+export function budgetBar(budget: TimeBudget): HTMLElement {
+  let x = 0;
+  const thin: { part: BudgetPart; at: number }[] = [];
+  const shapes: SVGElement[] = [];
+  for (const part of budget.parts) {
+    const width = part.share * WIDTH;
+    shapes.push(svg('rect', { x, y: 0, width: Math.max(0.8, width - 1), height: HEIGHT, fill: fill(part, 'hatch-bar'), 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--line2)' : 'none' }));
+    if (part.share >= INSIDE && part.part !== 'not-attributed') {
+      shapes.push(svg('text', { x: x + 10, y: 20, class: 'part-label strong' }, part.name), svg('text', { x: x + 10, y: 37, class: 'part-label' }, percent(part.share)));
+    } else if (part.share >= LEADER) thin.push({ part, at: x + width / 2 });
+    x += width;
+  }
+  // Leaders do not cross: those of the left half go down in rows from the right, those of the right from the left.
+  const left = thin.filter((of) => of.at < WIDTH / 2);
+  const right = thin.filter((of) => of.at >= WIDTH / 2);
+  const leader = ({ part, at }: { part: BudgetPart; at: number }, row: number, toLeft: boolean): SVGElement[] => {
+    const y = HEIGHT + 16 + row * ROW;
+    const end = toLeft ? at - 10 : at + 10;
+    return [
+      svg('path', { d: `M${at} ${HEIGHT + 2} V${y} H${end}`, fill: 'none', stroke: 'var(--ink3)' }),
+      svg('text', { x: toLeft ? end - 5 : end + 5, y: y + 4, class: 'tick', 'text-anchor': toLeft ? 'end' : 'start' }, `${part.name} ${percent(part.share)}`),
+    ];
+  };
+  left.forEach((of, i) => shapes.push(...leader(of, left.length - 1 - i, false)));
+  right.forEach((of, i) => shapes.push(...leader(of, i, true)));
+  const rows = Math.max(left.length, right.length);
+  const words = budget.parts.map((part) => `${part.name} ${percent(part.share)}`).join(', ');
+  return h(
+    'div',
+    { class: 'budget' },
+    h('p', { class: 'budget-head' }, h('strong', {}, 'Where the clients’ time went'), ` ${many(budget.clients, 'client')} × ${significant(budget.elapsed_s)} s = ${significant(budget.client_seconds, 4)} client-seconds, each in exactly one part, in the order of a request’s way`),
+    h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': words }, svg('svg', { class: 'budget-bar', width: WIDTH, height: HEIGHT + 10 + rows * ROW, viewBox: `0 0 ${WIDTH} ${HEIGHT + 10 + rows * ROW}`, 'aria-hidden': 'true' }, svg('defs', {}, hatching('hatch-bar')), ...shapes)),
+  );
+}
+
+function table(budget: TimeBudget): HTMLElement {
+  const sorted = [...budget.parts].sort((a, b) => Number(a.part === 'not-attributed') - Number(b.part === 'not-attributed') || b.share - a.share);
+  const swatch = (part: BudgetPart): SVGElement => svg('svg', { class: 'swatch', width: 11, height: 11, 'aria-hidden': 'true' }, svg('rect', { width: 11, height: 11, fill: part.part === 'not-attributed' ? 'none' : `var(--${partColor(part.part)})`, 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--ink3)' : 'none' }));
+  const range = (part: BudgetPart): string => {
+    if (part.interval !== null) return `${fixed(part.interval[0] * 100, 1)} to ${fixed(part.interval[1] * 100, 1)}`;
+    return part.part === 'not-attributed' ? DASH : part.share < 0.02 ? 'under 2 %: none' : 'fewer than 5 blocks';
+  };
+  const each = (us: number | null): string => (us === null ? DASH : significant(us / 1000));
+  const all = budget.parts.reduce((sum, part) => sum + (part.us_per_commit ?? 0), 0);
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Parts of the clients’ time' },
+    h(
+      'table',
+      { class: 'figures' },
+      h('thead', {}, h('tr', {}, ...['Part', 'Of the time, %', '95 % interval, %', 'Client-seconds', 'A commit, ms', 'Known from'].map((text, i) => h('th', { scope: 'col', class: i > 0 && i < 5 ? 'n' : undefined }, text)))),
+      h(
+        'tbody',
+        {},
+        ...sorted.map((part) => h('tr', {}, h('th', { scope: 'row' }, swatch(part), ' ', part.name), h('td', { class: 'n strong' }, fixed(part.share * 100, 1)), h('td', { class: 'n quiet' }, range(part)), h('td', { class: 'n' }, fixed(part.client_s, 1)), h('td', { class: 'n' }, each(part.us_per_commit)), h('td', {}, part.source))),
+        h('tr', {}, h('th', { scope: 'row' }, 'All parts'), h('td', { class: 'n strong' }, '100.0'), h('td', { class: 'n quiet' }, DASH), h('td', { class: 'n' }, fixed(budget.client_seconds, 1)), h('td', { class: 'n' }, all > 0 ? each(all) : DASH), h('td', {}, DASH)),
+      ),
+    ),
+  );
+}
+
+function added(budget: TimeBudget): HTMLElement {
+  const head = h('h3', {}, 'What the generator adds');
+  if (budget.added.length === 0) return h('div', {}, head, h('p', { class: 'sub' }, 'Not shown: too few transactions were followed; a percentile needs ten beyond it.'));
+  return h(
+    'div',
+    {},
+    head,
+    h(
+      'table',
+      { class: 'figures' },
+      h('thead', {}, h('tr', {}, ...['', 'Shown', 'Adds', 'At most', 'Share'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))),
+      h('tbody', {}, ...budget.added.map((row) => h('tr', {}, h('th', { scope: 'row' }, percentileName(row.percentile / 100)), ...[row.shown_us, row.adds_us, row.at_most_us].map((us) => h('td', { class: 'n' }, join(time(us)))), h('td', { class: 'n' }, percent(row.share))))),
+    ),
+    h('p', { class: 'sub' }, 'From the run-queue wait of pgdyno’s threads and the place of each answer in its turn, of the transactions that were followed.'),
+  );
+}
+
+function phases(budget: TimeBudget): Child {
+  if (budget.phases.length === 0) return null;
+  return h(
+    'div',
+    { class: 'phases' },
+    h('h3', {}, 'By phase of the trial'),
+    h('p', { class: 'sub' }, 'The same parts, order and scale.'),
+    ...budget.phases.map((phase, at) => {
+      const id = `hatch-phase-${at}`;
+      const words = budget.parts.map((part, i) => `${part.name} ${percent(phase.shares[i])}`).join(', ');
+      return h(
+        'div',
+        { class: 'phase' },
+        h('div', { class: 'phase-name' }, h('strong', {}, phase.name), h('span', { class: 'sub' }, `${fixed(phase.from_us / 1e6, 0)} to ${fixed(phase.to_us / 1e6, 0)} s`)),
+        h('div', { class: 'phase-bar', tabindex: 0, role: 'group', 'aria-label': words }, svg('svg', { width: WIDTH, height: 26, viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('defs', {}, hatching(id)), ...rectangles(budget.parts, phase.shares, 26, id, 90))),
+      );
+    }),
+  );
+}
+
+export function budgetSection(data: TrialData): Section | null {
+  const { budget } = data;
+  if (budget === undefined || budget === null || budget.parts.length === 0) return null;
+  const unseen = budget.unseen === null ? null : h('p', { class: 'sub' }, h('strong', {}, 'The server’s parts are not known: '), budget.unseen);
+  return {
+    id: 'time-budget',
+    link: 'Time budget',
+    element: section('time-budget', 'Time budget', 'Every part with its figure, the largest first. What no source explains is shown, never spread over the others.', h('div', { class: 'two-columns wide-left' }, h('div', {}, table(budget), unseen), added(budget)), phases(budget)),
+  };
+}
