@@ -93,7 +93,10 @@ fn a_grown_schema_has_a_block_for_each_row_and_runs_on() {
     let unit = [&unit[..], &["--param", "call_units=7", "--json"]].concat();
     let ran = database.pgdyno(&unit).expect(0, &[]);
     let document: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(document["measured"]["units"][0]["rows"], 140, "{document:#}");
+    assert_eq!(
+        document["measured"]["units"][0]["rows"], 140,
+        "{document:#}"
+    );
     // Rows that runs have changed no longer lie alone, and that is no obstacle.
     database.sql("UPDATE slob1 SET scratch = 0 WHERE mykey < 100");
     grow(3).expect(0, &["by 1,024 rows"]);
