@@ -4,9 +4,9 @@
 //!
 //! Not for: the figures of a trial, whose instruments read more, and know where the server runs.
 
+mod banner;
 mod iostat;
 mod mpstat;
-mod reading;
 mod vmstat;
 
 use std::fs::File;
@@ -19,8 +19,10 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 use super::files::Folder;
+use banner::banner;
 use pgdyno_model::Failure;
-use reading::Reading;
+use pgdyno_platform::proc;
+use pgdyno_platform::proc::counters::{DISKSTATS, Reading};
 
 /// The time between two readings: pgio's `iostat -xm 3` and its like.
 const INTERVAL: Duration = Duration::from_secs(3);
@@ -76,7 +78,7 @@ impl Monitors {
                 after: &last,
                 seconds: last.uptime_s,
             };
-            let banner = reading::banner(OffsetDateTime::now_utc());
+            let banner = banner(OffsetDateTime::now_utc());
             let texts = [
                 format!("{banner}{}", iostat::text(&boot)),
                 format!("{}{}", vmstat::HEAD, vmstat::text(&boot)),
@@ -130,7 +132,7 @@ fn write_all(files: &mut [File; 3], texts: [String; 3]) {
 /// It cannot be written.
 pub fn add_diskstats(folder: &Folder<'_>) -> Result<(), Failure> {
     const NAME: &str = "pgio_diskstats.out";
-    let Ok(now) = std::fs::read_to_string("/proc/diskstats") else {
+    let Ok(now) = proc::text(DISKSTATS) else {
         return Ok(());
     };
     let before = std::fs::read_to_string(folder.0.join(NAME)).unwrap_or_default();
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(read("vmstat.out").lines().count(), 3);
         assert!(read("mpstat.out").starts_with("Linux "));
         let folder = Folder(dir.path());
-        let disks = || std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
+        let disks = || proc::text(DISKSTATS).unwrap_or_default();
         add_diskstats(&folder).unwrap();
         add_diskstats(&folder).unwrap();
         assert!(read("pgio_diskstats.out").lines().count() >= 2 * disks().lines().count());

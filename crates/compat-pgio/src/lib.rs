@@ -3,6 +3,7 @@
 
 mod assignments;
 mod conf;
+mod created;
 mod files;
 mod host;
 mod lines;

@@ -191,6 +191,20 @@ pub enum Align {
 
 /// A result as psql shows it, with the number of rows and an empty line.
 pub fn aligned(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
+    let s = if rows.len() == 1 { "" } else { "s" };
+    format!("{}({} row{s})\n\n", grid(columns, rows).1, rows.len())
+}
+
+/// A table as psql's `\d` shows it: its title in the middle, no number of rows.
+pub fn described(title: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+    let columns: Vec<(&str, Align)> = columns.iter().map(|name| (*name, Align::Left)).collect();
+    let (width, grid) = grid(&columns, rows);
+    let before = " ".repeat(width.saturating_sub(title.chars().count()) / 2);
+    format!("{before}{title}\n{grid}\n")
+}
+
+/// The head and the rows, and how wide the head is.
+fn grid(columns: &[(&str, Align)], rows: &[Vec<String>]) -> (usize, String) {
     let widths: Vec<usize> = (columns.iter().enumerate())
         .map(|(at, (name, _))| {
             let values = rows.iter().filter_map(|row| row.get(at));
@@ -198,26 +212,29 @@ pub fn aligned(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
             name.len().max(widest.unwrap_or(0))
         })
         .collect();
-    let joined = |cells: Vec<String>, between: &str| cells.join(between);
     let names = columns.iter().zip(&widths);
-    let names = names.map(|((name, _), w)| format!(" {name:^w$} "));
-    let lines = widths.iter().map(|w| "-".repeat(w + 2));
-    let mut text = format!(
-        "{}\n{}\n",
-        joined(names.collect(), "|"),
-        joined(lines.collect(), "+")
-    );
+    let names: Vec<String> = names
+        .map(|((name, _), w)| format!(" {name:^w$} "))
+        .collect();
+    let lines: Vec<String> = widths.iter().map(|w| "-".repeat(w + 2)).collect();
+    let head = names.join("|");
+    let width = head.chars().count();
+    let mut text = format!("{head}\n{}\n", lines.join("+"));
     for row in rows {
-        let cells = row.iter().zip(columns).zip(&widths);
-        let cells = cells.map(|((value, (_, align)), w)| match align {
-            Align::Left => format!(" {value:<w$} "),
-            Align::Right => format!(" {value:>w$} "),
-        });
-        text += joined(cells.collect(), "|").trim_end();
+        let cells = row.iter().zip(columns).zip(&widths).enumerate();
+        let cells: Vec<String> = cells
+            .map(|(at, ((value, (_, align)), w))| match align {
+                // Nothing is filled up at the end of a line.
+                Align::Left if at + 1 == columns.len() => format!(" {value}"),
+                Align::Right if at + 1 == columns.len() => format!(" {value:>w$}"),
+                Align::Left => format!(" {value:<w$} "),
+                Align::Right => format!(" {value:>w$} "),
+            })
+            .collect();
+        text += &cells.join("|");
         text.push('\n');
     }
-    let s = if rows.len() == 1 { "" } else { "s" };
-    text + &format!("({} row{s})\n\n", rows.len())
+    (width, text)
 }
 
 /// A connection string that can be shown.
@@ -348,6 +365,32 @@ DBNAME:  pg10. 4 schemas, 1 threads(each). Run time: 10 seconds. RIOPS >196363< 
             aligned(&columns, &rows),
             " name  | n  \n-------+----\n a     | 10\n bcdef |  1\n(2 rows)\n\n"
         );
+    }
+
+    #[test]
+    fn a_table_is_described_as_psql_does() {
+        let rows = [
+            ["mykey", "bigint", "", "", ""],
+            ["filler", "character(1024)", "", "", ""],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let heads = ["Column", "Type", "Collation", "Nullable", "Default"];
+        let mut lines = described("Table \"public.pgio_base\"", &heads, &rows);
+        // As psql 18 prints it for a table of pgio's.
+        for line in [
+            "                 Table \"public.pgio_base\"\n",
+            " Column |      Type       | Collation | Nullable | Default \n",
+            "--------+-----------------+-----------+----------+---------\n",
+            " mykey  | bigint          |           |          | \n",
+            " filler | character(1024) |           |          | \n",
+            "\n",
+        ] {
+            let rest = lines.strip_prefix(line);
+            lines = rest
+                .unwrap_or_else(|| panic!("{line:?}: {lines:?}"))
+                .to_owned();
+        }
+        assert_eq!(lines, "");
     }
 
     #[test]

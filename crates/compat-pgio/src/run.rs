@@ -8,6 +8,7 @@ use pgdyno_session::Session;
 use time::OffsetDateTime;
 
 use super::conf::Conf;
+use super::created;
 use super::files::{self, Folder};
 use super::host::{self, Monitors};
 use super::lines::{self, COUNTERS, Counters, SessionRow};
@@ -37,13 +38,15 @@ pub fn open(
     let wanted = super::wanted(&conf)?;
     let interrupts = interrupts()?;
     let interrupted_before = interrupts.count();
-    let (params, shared_buffers) = {
+    let (params, shared_buffers, procedures) = {
         let target = super::connected(&wanted)?;
         let mut session = target.connect()?;
         let rows = loaded_rows(&mut session, &conf)?;
         let tables = loaded_tables(&mut session, &conf)?;
         let shared_buffers = admin::value(&mut session, "SHOW shared_buffers");
-        (params(&conf, tables, rows), shared_buffers.ok().flatten())
+        let procedures = created::procedures(&mut session, conf.tables);
+        let params = params(&conf, tables, rows);
+        (params, shared_buffers.ok().flatten(), procedures)
     };
     let observe = pgdyno_observe::ObserveOptions::default();
     let spec = TrialSpec {
@@ -60,6 +63,12 @@ pub fn open(
     };
     let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
     folder.clean()?;
+    let objects = {
+        let mut session = prepared.target.connect()?;
+        let now = created::procedures(&mut session, conf.tables);
+        created::objects(&mut session, now.difference(&procedures).count())
+    };
+    folder.write("pgio_objects_creation.out", &objects)?;
     let is_text = !args.json.replaces_text();
     if is_text {
         let shared_buffers = shared_buffers.unwrap_or_else(|| "not known".to_owned());

@@ -1,5 +1,6 @@
 //! `pgdyno pgio setup`: the tables.
 
+use super::created::{self, BaseTimed};
 use super::lines::{Align, aligned};
 use super::{PACK, PREFIX, SetupArgs, stock};
 use pgdyno_database::admin;
@@ -42,7 +43,13 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         conf.tables,
         conf.threads
     )?;
+    let base_was_there = created::has_base(&mut session);
     let mut progress = verbosity.progress();
+    let mut progress = BaseTimed {
+        inner: &mut progress,
+        since: None,
+        took: None,
+    };
     let mut watch = Watch {
         endpoints: &target.endpoints,
         progress: &mut progress,
@@ -63,6 +70,11 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         .map_err(|failure| target.explain(failure))?;
     for remark in loaded.means.iter().chain(&loaded.remarks) {
         pgdyno_output::remark!("pgdyno: note: {remark}");
+    }
+    if let Some(took) = progress.took {
+        answer!("Base table loading time: {} seconds.", took.as_secs())?;
+        let text = created::base_load(&mut session, base_was_there, conf.scale.blocks, took);
+        folder.write("pgio_base_table_load.out", &text)?;
     }
     answer!(
         "\nGroup data loading phase complete.         Elapsed: {} seconds.",

@@ -33,7 +33,10 @@ pub struct Endpoint {
 impl Endpoint {
     fn of(info: &ConnInfo, warnings: &mut Vec<String>) -> Result<Endpoint, ConnInfoError> {
         let found = info.candidates()?;
-        for warning in info.warnings().iter().cloned().chain(found.warnings) {
+        for warning in info.warnings().iter().chain(&found.warnings) {
+            // libpq's word for it; commands have their own.
+            let warning = warning.strip_prefix("WARNING: ").unwrap_or(warning);
+            let warning = warning.to_owned();
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }

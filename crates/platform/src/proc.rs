@@ -6,6 +6,7 @@
 //! knows what figures are for.
 
 pub mod cgroup;
+pub mod counters;
 pub mod cpu;
 pub mod disk;
 pub mod memory;

@@ -29,6 +29,7 @@ use pgdyno_model::{Exit, Failure, Progress};
 
 mod check;
 mod fill;
+mod grow;
 mod inspect;
 mod load;
 mod lock;
@@ -38,6 +39,8 @@ mod settings;
 use check::{Seen, check};
 use load::Load;
 use lock::{lock, unlock};
+
+pub use grow::grow;
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +77,8 @@ pub enum How {
     LoadedNow,
     /// pgdyno loaded them earlier.
     LoadedBefore,
+    /// pgdyno loaded them earlier and has appended rows just now.
+    Grown,
     /// Something else made them, such as `pgbench -i`.
     MadeByOthers,
 }

@@ -118,6 +118,9 @@ pub struct Param {
     /// For a number of things that are there: a script of one query that has a row when thing number
     /// `:number` (from 0) is. The first number without one is the value.
     pub count_by: Option<String>,
+    /// Whether the tables of a larger value are those of a smaller one with more rows at the end.
+    #[serde(default)]
+    pub grows: bool,
     /// The dialects that have such a thing; none named: all of them.
     #[serde(default)]
     pub only: Vec<String>,

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(names("insert-size"), "");
         assert_eq!(
             names("slob"),
-            "base filler incompressible ind_tablets index_as_pk orderby scale scan_blocks schemas \
+            "base copies filler incompressible ind_tablets index_as_pk orderby scale scan_blocks schemas \
              tab_prefix tab_tablets"
         );
         assert_eq!(

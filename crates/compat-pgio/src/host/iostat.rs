@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Between;
-use super::reading::ticks_between;
+use pgdyno_platform::proc::counters::ticks_between;
 
 /// The first line of the disks; after the name a column for each figure.
 const DISKS: &str = "Device            r/s     rMB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     \
@@ -70,8 +70,8 @@ fn disk(text: &mut String, name: &str, grown: &dyn Fn(usize) -> f64, seconds: f6
 
 #[cfg(test)]
 mod tests {
-    use super::super::Reading;
     use super::*;
+    use pgdyno_platform::proc::counters::Reading;
 
     #[test]
     fn a_disk_has_rates_waits_and_sizes_and_an_unused_one_is_left_out() {

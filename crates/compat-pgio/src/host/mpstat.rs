@@ -5,7 +5,7 @@ use std::fmt::Write;
 use time::OffsetDateTime;
 
 use super::Between;
-use super::reading::{Ticks, ticks_between};
+use pgdyno_platform::proc::counters::{Ticks, ticks_between};
 
 /// The CPUs together and each of them, at `now`.
 pub fn text(between: &Between<'_>, now: OffsetDateTime) -> String {
@@ -59,8 +59,8 @@ pub fn text(between: &Between<'_>, now: OffsetDateTime) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Reading;
     use super::*;
+    use pgdyno_platform::proc::counters::Reading;
 
     #[test]
     fn each_cpu_has_its_shares() {

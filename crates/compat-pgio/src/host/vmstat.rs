@@ -1,7 +1,7 @@
 //! Lines of `vmstat 3`.
 
 use super::Between;
-use super::reading::ticks_between;
+use pgdyno_platform::proc::counters::ticks_between;
 
 /// The first two lines.
 pub const HEAD: &str = "\
@@ -20,7 +20,9 @@ pub fn text(between: &Between<'_>) -> String {
     let memory = |name: &str| after.memory.get(name).copied().unwrap_or(0);
     let rate = |grown: u64| (grown as f64 / seconds).round() as u64;
     let pages = |name: &str| {
-        let of = |reading: &super::Reading| reading.pages.get(name).copied().unwrap_or(0);
+        let of = |reading: &pgdyno_platform::proc::counters::Reading| {
+            reading.pages.get(name).copied().unwrap_or(0)
+        };
         of(after).saturating_sub(of(before))
     };
     // Pages of swap are 4 kB on all machines that this is for.
@@ -52,8 +54,8 @@ pub fn text(between: &Between<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Reading;
     use super::*;
+    use pgdyno_platform::proc::counters::Reading;
 
     #[test]
     fn a_line_has_rates_of_the_time_between() {

@@ -19,6 +19,7 @@ Examples:
   pgdyno server start                             a server that keeps loaded tables
   pgdyno load tpcb --param scale=100
   pgdyno load tpcb --param scale=200 --replace    replaces tables that pgdyno loaded
+  pgdyno load slob --param copies=2 --grow        appends to tables that pgdyno loaded
   pgdyno load ycsb --param recordcount=10000000 --jobs 8     eight connections fill the table
   pgdyno load ./mine --url postgresql://me@db1/bench
 
@@ -41,6 +42,10 @@ pub struct LoadArgs {
     /// Drop these tables of the workload, even if pgdyno did not create them, and load again
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub drop_tables: Vec<String>,
+
+    /// Append rows to the tables that pgdyno loaded, until they are those of the larger parameter
+    #[arg(long, conflicts_with_all = ["replace", "drop_tables", "jobs", "method"])]
+    pub grow: bool,
 
     /// Parallel connections that fill a table [default: one per CPU, at most 8, for workloads that
     /// load by ranges, such as ycsb; else 1]
@@ -68,7 +73,10 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     mix.map(|name| pack.mix(name)).transpose().map_err(usage)?;
     let params = Params::parse(&pack, mix, &args.workload.param).map_err(usage)?;
     let values = params.or_defaults(&pack);
-    if let Some(why) = refusal::of_tables(&pack, &values).map_err(Failure::new)? {
+    // Of tables that are there, growing knows the values.
+    if !args.grow
+        && let Some(why) = refusal::of_tables(&pack, &values).map_err(Failure::new)?
+    {
         return Err(usage(why));
     }
     let Some(target) = open::existing(&args.target)? else {
@@ -96,7 +104,10 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         progress: &mut progress,
         interrupts: Some(interrupts),
     };
-    let loaded = loader::load(&mut session, &request, &mut watch)?;
+    let loaded = match args.grow {
+        true => loader::grow(&mut session, &pack, &params, &mut watch)?,
+        false => loader::load(&mut session, &request, &mut watch)?,
+    };
     if !verbosity.quiet {
         answer!("{}", summary(pack.name(), &loaded))?;
     }
@@ -114,20 +125,19 @@ fn summary(name: &str, loaded: &Loaded) -> String {
     } else {
         format!(" ({})", values.join(", "))
     };
+    let rows: u64 = loaded.rows.iter().map(|(_, rows)| rows).sum();
+    let rows_and_time = || {
+        let seconds = text::seconds(loaded.elapsed.as_secs_f64());
+        format!("{} rows in {seconds}", text::count(rows))
+    };
     let mut text = match loaded.how {
         How::NoTables => format!("{name} needs no tables"),
         How::LoadedBefore => format!("{name} is already loaded{values}"),
         How::MadeByOthers => {
             format!("{name}: using existing tables that pgdyno did not create{values}")
         }
-        How::LoadedNow => {
-            let rows: u64 = loaded.rows.iter().map(|(_, n)| n).sum();
-            format!(
-                "{name} is loaded{values}: {} rows in {}",
-                text::count(rows),
-                text::seconds(loaded.elapsed.as_secs_f64())
-            )
-        }
+        How::LoadedNow => format!("{name} is loaded{values}: {}", rows_and_time()),
+        How::Grown => format!("{name} has grown{values} by {}", rows_and_time()),
     };
     for remark in loaded.means.iter().chain(&loaded.remarks) {
         text += &format!("\nnote: {remark}");

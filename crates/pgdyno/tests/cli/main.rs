@@ -14,6 +14,7 @@ mod engine;
 mod exit_codes;
 mod forms;
 mod full_disk;
+mod grow;
 mod lab;
 mod load;
 mod lost_server;

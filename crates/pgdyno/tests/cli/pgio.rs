@@ -67,6 +67,30 @@ fn the_articles_commands_run_with_another_size_time_and_server() {
     let sizes = read("pgio_data_load_table_sizes.out");
     assert!(sizes.contains("| total_size "), "{sizes}");
     assert!(sizes.contains(" \"public\".\"pgio1\" "), "{sizes}");
+    let base = read("pgio_base_table_load.out");
+    let lines: Vec<&str> = base.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "ERROR:  table \"pgio_base\" does not exist",
+            "Timing is on.",
+            "COPY 16384"
+        ]
+    );
+    assert!(
+        lines[3].starts_with("Time: ") && lines[3].ends_with(" ms"),
+        "{base}"
+    );
+    // As psql describes the table.
+    let table = "                  Table \"public.pgio_base\"
+ Column  |      Type       | Collation | Nullable | Default~
+---------+-----------------+-----------+----------+---------
+ mykey   | bigint          |           | not null |~
+ scratch | bigint          |           | not null |~
+ filler  | character(1024) |           | not null |~
+
+";
+    assert!(base.ends_with(&table.replace('~', " ")), "{base}");
     let run = sh("./runit.sh").expect(
         0,
         &[
@@ -83,6 +107,14 @@ fn the_articles_commands_run_with_another_size_time_and_server() {
     );
     assert!(run.stdout.starts_with("Date: "), "{run:?}");
     assert!(!run.stdout.contains("WARNING [accounting-off]"), "{run:?}");
+    assert_eq!(
+        read("pgio_objects_creation.out"),
+        "CREATE PROCEDURE\nCREATE TABLE\n"
+    );
+    assert_eq!(
+        database.value("SELECT count(c10) FROM pgio_audit_table"),
+        "0"
+    );
     let row = session(&folder, 1, 1);
     let number = |index: usize| row[index].parse::<u64>().unwrap();
     assert!(number(0) > 0 && number(1) > 0, "{row:?}");

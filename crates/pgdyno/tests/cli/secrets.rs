@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::store::Notebook;
-use crate::support::{Database, document_of, ran};
+use crate::support::{Database, document_of, pgdyno, ran};
 
 const SECRET: &str = "t0ps3cret";
 
@@ -188,4 +188,37 @@ fn what_is_kept_is_its_users_alone_unless_the_file_was_there() {
     let shared = [&run[..], &["--store", copy.to_str().unwrap()]].concat();
     notebook.run(&db, &shared).expect(0, &[]);
     assert_eq!(mode(&copy), 0o640);
+}
+
+#[test]
+fn a_password_file_that_others_can_read_is_a_warning_once() {
+    use std::os::unix::fs::PermissionsExt;
+    let database = Database::new("passfile_warning");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pass");
+    std::fs::write(&file, "*:*:*:*:x\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let script = dir.path().join("one.sql");
+    std::fs::write(&script, "SELECT 1;\n").unwrap();
+    let script = script.to_str().unwrap();
+    let args = [
+        "run",
+        script,
+        "-t",
+        "1",
+        "--no-store",
+        "--url",
+        &database.url,
+    ];
+    let ran = ran(pgdyno(&args).env("PGPASSFILE", &file)).expect(0, &[]);
+    let lines: Vec<&str> = ran
+        .stderr
+        .lines()
+        .filter(|line| line.to_lowercase().contains("warning:"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{ran:?}");
+    assert!(
+        lines[0].starts_with("pgdyno: warning: password file \""),
+        "{ran:?}"
+    );
 }

@@ -103,7 +103,7 @@ fn rows_that_share_blocks_are_refused() {
         1,
         &[
             "slob1 is to have one row in a block, and",
-            "the tables depend on: base, filler, ",
+            "the tables depend on: base, copies, filler, ",
         ],
     );
     database

@@ -83,7 +83,12 @@ impl Load<'_, '_, '_, '_> {
     }
 
     /// These rows (the first is 0) by one COPY; how many the server says it took.
-    fn copy(&mut self, sql: &str, table: &mut TableRows, rows: Range<u64>) -> Result<u64, Failure> {
+    pub(super) fn copy(
+        &mut self,
+        sql: &str,
+        table: &mut TableRows,
+        rows: Range<u64>,
+    ) -> Result<u64, Failure> {
         let name = table.name.clone();
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let mut copy = self.session.copy_in(sql).map_err(filling)?;

@@ -257,7 +257,11 @@ impl Load<'_, '_, '_, '_> {
         marked.count() > 0
     }
 
-    fn mark(&mut self, recipe: &Recipe, state: mark::State) -> Result<(), pgdyno_session::Error> {
+    pub(super) fn mark(
+        &mut self,
+        recipe: &Recipe,
+        state: mark::State,
+    ) -> Result<(), pgdyno_session::Error> {
         let statements = self.comments(recipe, state);
         statements.iter().try_for_each(|sql| self.sql(sql))
     }

@@ -1,13 +1,19 @@
-//! One look at /proc: `stat`, `vmstat`, `meminfo`, `diskstats`, `uptime`.
+//! One look at all counters of the machine by the kernel's own names, as sysstat's programs show them:
+//! `stat`, `vmstat`, `meminfo`, `diskstats`, `uptime`. The files next to this one have figures with a
+//! meaning and a unit.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
-use time::OffsetDateTime;
+use super::text;
 
 /// Ticks of a CPU, in the kernel's order: user, nice, system, idle, iowait, irq, softirq, steal,
 /// guest, guest_nice.
 pub type Ticks = [u64; 10];
+
+/// What the kernel counts of block devices.
+pub const DISKSTATS: &str = "/proc/diskstats";
 
 /// Counters since the machine was started.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,13 +45,10 @@ impl Reading {
     ///
     /// # Errors
     /// This system has no such files.
-    pub fn take() -> Result<Self, String> {
-        let read = |path: &str| {
-            std::fs::read_to_string(path).map_err(|e| format!("could not read {path}: {e}"))
-        };
-        let stat = read("/proc/stat")?;
-        let uptime = read("/proc/uptime")?;
-        let mut disks = disks(&read("/proc/diskstats")?);
+    pub fn take() -> io::Result<Self> {
+        let stat = text("/proc/stat")?;
+        let uptime = text("/proc/uptime")?;
+        let mut disks = disks(&text(DISKSTATS)?);
         // Their partitions are not counted twice.
         disks.retain(|name, _| {
             Path::new("/sys/block")
@@ -58,8 +61,8 @@ impl Reading {
                 .next()
                 .and_then(|s| s.parse().ok())
                 .unwrap_or(0.0),
-            pages: named(&read("/proc/vmstat")?),
-            memory: named(&read("/proc/meminfo")?),
+            pages: named(&text("/proc/vmstat")?),
+            memory: named(&text("/proc/meminfo")?),
             disks,
             ..Self::default()
         };
@@ -107,21 +110,6 @@ fn disks(text: &str) -> BTreeMap<String, Vec<u64>> {
     text.lines().filter_map(line).collect()
 }
 
-/// The first lines of sysstat's programs.
-pub fn banner(now: OffsetDateTime) -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    format!(
-        "Linux {} ({}) \t{:02}/{:02}/{} \t_{}_\t({cpus} CPU)\n\n",
-        read("/proc/sys/kernel/osrelease").trim(),
-        read("/proc/sys/kernel/hostname").trim(),
-        u8::from(now.month()),
-        now.day(),
-        now.year(),
-        std::env::consts::ARCH
-    )
-}
-
 /// The grown ticks and their sum; guests are part of user and nice already.
 pub fn ticks_between(before: &Ticks, after: &Ticks) -> ([f64; 10], f64) {
     let grown: [f64; 10] = std::array::from_fn(|at| after[at].saturating_sub(before[at]) as f64);
@@ -154,5 +142,13 @@ mod tests {
         assert_eq!(disks["sda"], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
         let now = Reading::take().unwrap();
         assert!(now.uptime_s > 0.0 && !now.cpus.is_empty() && now.memory["MemTotal"] > 0);
+    }
+
+    #[test]
+    fn no_text_stops_the_parsers() {
+        for text in crate::proc::tests::HOSTILE {
+            Reading::default().add_stat(text);
+            let _ = (named(text), disks(text));
+        }
     }
 }

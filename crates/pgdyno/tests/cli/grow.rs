@@ -1,0 +1,164 @@
+//! `pgdyno load --grow`: tables get more rows and are those of a load with the larger parameter.
+
+use crate::support::Database;
+
+const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/own_pack");
+
+/// A number for all rows of a table, wherever they lie.
+fn sum(database: &Database, table: &str) -> String {
+    database.value(&format!(
+        "SELECT count(*) || ' ' || sum(hashtextextended(t::text, 0)) FROM {table} t"
+    ))
+}
+
+/// The marks on the tables.
+fn marks(database: &Database) -> Vec<String> {
+    database.rows(
+        "SELECT c.relname, obj_description(c.oid, 'pg_class') FROM pg_class c \
+         WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY 1",
+    )
+}
+
+fn load(database: &Database, args: &str) -> crate::support::Ran {
+    let args = ["load"].into_iter().chain(args.split_whitespace());
+    database.pgdyno(&args.collect::<Vec<_>>())
+}
+
+#[test]
+fn grown_tables_are_those_of_a_load_with_the_larger_parameter() {
+    for (pack, small, large, tables, more) in [
+        (
+            "slob --param scale=1024 --param schemas=2 --param base=true",
+            "copies=1",
+            "copies=3",
+            &["slob1", "slob2", "slob_base"][..],
+            "slob has grown",
+        ),
+        (
+            "ycsb",
+            "recordcount=100",
+            "recordcount=1000",
+            &["usertable"],
+            "by 900 rows",
+        ),
+        (
+            "tpcb",
+            "scale=1",
+            "scale=2",
+            &["pgbench_branches", "pgbench_tellers", "pgbench_accounts"],
+            "by 100,011 rows",
+        ),
+        (
+            OWN,
+            "rows=100",
+            "rows=250",
+            &["own1", "own2"],
+            "by 300 rows",
+        ),
+    ] {
+        let name = tables[0];
+        let grown = Database::new(&format!("grow_grown_{name}"));
+        let fresh = Database::new(&format!("grow_fresh_{name}"));
+        load(&grown, &format!("{pack} --param {small}")).expect(0, &["is loaded"]);
+        load(&grown, &format!("{pack} --param {large} --grow")).expect(0, &[more]);
+        load(&fresh, &format!("{pack} --param {large}")).expect(0, &["is loaded"]);
+        assert_eq!(marks(&grown), marks(&fresh), "{pack}");
+        for table in tables {
+            assert_eq!(sum(&grown, table), sum(&fresh, table), "{pack} {table}");
+        }
+        load(&grown, &format!("{pack} --param {large} --grow")).expect(0, &["is already loaded"]);
+        load(&grown, &format!("{pack} --param {large}")).expect(0, &["is already loaded"]);
+    }
+}
+
+#[test]
+fn a_grown_schema_has_a_block_for_each_row_and_runs_on() {
+    let database = Database::new("grow_slob");
+    load(&database, "slob --param scale=1024").expect(0, &["1,024 rows"]);
+    let grow = |copies: u32| load(&database, &format!("slob --param copies={copies} --grow"));
+    grow(2).expect(0, &["by 1,024 rows"]);
+    // As `insert into pgio1 select * from pgio_base` would have it.
+    let rows =
+        "SELECT count(*), count(DISTINCT mykey), count(DISTINCT (ctid::text::point)[0]) FROM slob1";
+    assert_eq!(database.value(rows), "2048|1024|2048");
+    let unit = [
+        "run",
+        "slob",
+        "-t",
+        "1",
+        "--no-store",
+        "--param",
+        "work_unit=10",
+    ];
+    let unit = [&unit[..], &["--param", "call_units=7", "--json"]].concat();
+    let ran = database.pgdyno(&unit).expect(0, &[]);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(
+        document["measured"]["units"][0]["rows"], 140,
+        "{document:#}"
+    );
+    // Rows that runs have changed no longer lie alone, and that is no obstacle.
+    database.sql("UPDATE slob1 SET scratch = 0 WHERE mykey < 100");
+    grow(3).expect(0, &["by 1,024 rows"]);
+}
+
+#[test]
+fn what_cannot_grow_is_refused_and_left_as_it_is() {
+    let database = Database::new("grow_refused");
+    load(&database, "ycsb --grow --param recordcount=10")
+        .expect(1, &["ycsb has no tables here to grow", "pgdyno load ycsb"]);
+    load(
+        &database,
+        "ycsb --param recordcount=100 --param fieldcount=2",
+    )
+    .expect(0, &[]);
+    let (before, marked) = (sum(&database, "usertable"), marks(&database));
+    for (args, code, texts) in [
+        (
+            "--param recordcount=50",
+            2,
+            [
+                "recordcount = 100, and --grow cannot make that 50",
+                "--replace",
+            ],
+        ),
+        (
+            "--param fieldcount=3 --param recordcount=200",
+            2,
+            ["fieldcount = 2", "larger values can be had of: recordcount"],
+        ),
+        (
+            "",
+            2,
+            [
+                "nothing says how large",
+                "--param recordcount=… (it is 100)",
+            ],
+        ),
+        (
+            "--param recordcount=200 --replace",
+            2,
+            ["--grow", "--replace"],
+        ),
+        ("--param recordcount=200 --jobs 2", 2, ["--grow", "--jobs"]),
+    ] {
+        load(&database, &format!("ycsb --grow {args}")).expect(code, &texts);
+    }
+    load(&database, "probe --grow").expect(2, &["the tables of pack probe cannot grow"]);
+    // All or nothing.
+    database.sql("ALTER TABLE usertable ADD CONSTRAINT few CHECK (length(ycsb_key) < 1) NOT VALID");
+    load(&database, "ycsb --grow --param recordcount=200").expect(
+        1,
+        &["violates check constraint \"few\"", "nothing was changed"],
+    );
+    assert_eq!(
+        (sum(&database, "usertable"), marks(&database)),
+        (before, marked)
+    );
+    // Nor tables that are not pgdyno's.
+    database.sql("COMMENT ON TABLE usertable IS NULL");
+    load(&database, "ycsb --grow --param recordcount=200").expect(
+        1,
+        &["will not add rows to usertable: pgdyno did not make them"],
+    );
+}
