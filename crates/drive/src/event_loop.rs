@@ -87,12 +87,17 @@ impl<I: Io> EventLoop<'_, I> {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);
         self.cx.now = self.cx.clock.now();
-        self.cx.recorder.begin(begin, warmup, &self.control);
+        let duration = match drive.until {
+            Until::Elapsed(duration) => Some(nanos(duration)),
+            Until::Transactions(_) => None,
+        };
+        let recorder = &mut self.cx.recorder;
+        recorder.begin(begin, warmup, duration, &self.control);
         if let Some(schedule) = &mut self.cx.schedule {
             schedule.begin(begin);
         }
-        if let Until::Elapsed(duration) = drive.until {
-            self.cx.end = begin + warmup + nanos(duration);
+        if let Some(duration) = duration {
+            self.cx.end = begin + warmup + duration;
         }
         for (index, client) in clients.iter_mut().enumerate() {
             client.begin();

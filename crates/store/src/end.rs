@@ -11,7 +11,9 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Store, accounting, endpoints, engine, key_skew, packed, seconds, warmup, worst};
+use super::{
+    Store, accounting, endpoints, engine, key_skew, packed, seconds, stalls, warmup, worst,
+};
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
 
@@ -50,6 +52,7 @@ impl Store {
             reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;
             threads_used(connection, number, recording)?;
+            stalls::write(connection, number, recording)?;
             worst::write(connection, number, recording)?;
             if let Some(io) = &recording.io {
                 engine::write(connection, number, io)?;

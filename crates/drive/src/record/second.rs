@@ -11,6 +11,8 @@ pub struct Second {
     pub length_us: u64,
     /// Whether it belongs to the warm-up.
     pub warmup: bool,
+    /// Whether it lies after the asked duration: transactions end, none begins.
+    pub drain: bool,
     /// By script.
     pub scripts: Vec<ScriptSecond>,
 }
@@ -49,6 +51,7 @@ impl From<&Interval> for Second {
             start_us: interval.start_ns / 1000,
             length_us: interval.length_ns / 1000,
             warmup: interval.warmup,
+            drain: interval.drain,
             scripts: interval.scripts.iter().map(script).collect(),
         }
     }

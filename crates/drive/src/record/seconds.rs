@@ -40,18 +40,22 @@ fn write(out: &mut Vec<u8>, second: &Second) {
         start_us,
         length_us,
         warmup,
+        drain,
         scripts,
     } = second;
-    numbers(out, [*start_us, *length_us, u64::from(*warmup)]);
+    let flags = [warmup, drain].map(|flag| u64::from(*flag));
+    numbers(out, [*start_us, *length_us]);
+    numbers(out, flags);
     list(out, scripts, script);
 }
 
 fn read(from: &mut impl Read) -> io::Result<Second> {
-    let [start_us, length_us, warmup] = read_numbers(from)?;
+    let [start_us, length_us, warmup, drain] = read_numbers(from)?;
     Ok(Second {
         start_us,
         length_us,
         warmup: warmup != 0,
+        drain: drain != 0,
         scripts: read_list(from, read_script)?,
     })
 }
@@ -243,6 +247,7 @@ mod tests {
         let mut interval = Interval::for_scripts(2, true, true);
         (interval.start_ns, interval.length_ns) = (number * 1_000_000_000, 1_000_000_000);
         interval.warmup = number < 5;
+        interval.drain = number > 18;
         for (at, script) in interval.scripts.iter_mut().enumerate() {
             fill(script, number * 7 + at as u64);
         }
