@@ -288,7 +288,13 @@ mod tests {
         ] {
             let mut hits = 0;
             for seed in 0..100 {
-                let level = |i: usize| if i / half % 2 == 0 { 1000.0 } else { low };
+                let level = |i: usize| {
+                    if (i / half).is_multiple_of(2) {
+                        1000.0
+                    } else {
+                        low
+                    }
+                };
                 let found = uneven(&noisy(seed, n, 0.05, level));
                 let Some(Uneven::Alternates { period, swing }) = found else {
                     continue;

@@ -138,7 +138,10 @@ fn a_trial_without_stalls_says_nothing_of_them() {
     let (text, json) = run.ended(&[]);
     // The host may stall by itself; of few transactions only long gaps are stalls.
     if json["stalls"]["count"] == 0 {
-        assert!(!text.contains("\nstalls ") && !text.contains("[stalls]"), "{text}");
+        assert!(
+            !text.contains("\nstalls ") && !text.contains("[stalls]"),
+            "{text}"
+        );
     }
     assert!(json["stalls"]["random_arrival"].is_null());
 }
