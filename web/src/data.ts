@@ -276,6 +276,8 @@ export type Run = {
   endpoints: Array<Endpoint>;
   /** What happened to connections, the first thousand. */
   events: Array<ConnectionEvent>;
+  /** Times without service. */
+  stalls: Stalls;
   /** The committed transactions of the measured time that took longest, the longest first. */
   worst: Array<SlowTransaction>;
   /** How the clients ended. */
@@ -611,9 +613,13 @@ export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-a
 export type Phase = {
   /** From its beginning to the end of its last transaction. */
   elapsed_us: number;
+  /** Of these, from the end of the asked duration on: transactions ended, none began. */
+  drain_us: number;
+  /** Transactions committed in that time; they are in all figures but goodput. */
+  drain_committed: number;
   /** By script. */
   scripts: Array<ScriptFigures>;
-  /** Committed transactions a second. */
+  /** Committed transactions a second of the asked duration. */
   goodput_per_s: number;
   /** From the start of a committed transaction's first try to its end. */
   service: Latencies;
@@ -651,7 +657,7 @@ export type ScriptFigures = {
   name: string;
   /** Its weight. */
   weight: number;
-  /** Committed transactions a second. */
+  /** Committed transactions a second of the asked duration. */
   goodput_per_s: number;
   /** From the start of a committed transaction's first try to its end. */
   service: Latencies;
@@ -751,9 +757,13 @@ export type Warmup = {
   detected: WarmupEnd | null;
   /** From its beginning to the end of its last transaction. */
   elapsed_us: number;
+  /** Of these, from the end of the asked duration on: transactions ended, none began. */
+  drain_us: number;
+  /** Transactions committed in that time; they are in all figures but goodput. */
+  drain_committed: number;
   /** By script. */
   scripts: Array<ScriptFigures>;
-  /** Committed transactions a second. */
+  /** Committed transactions a second of the asked duration. */
   goodput_per_s: number;
   /** From the start of a committed transaction's first try to its end. */
   service: Latencies;
@@ -968,7 +978,7 @@ export type Steadiness = {
 };
 
 /** What was found of a figure's seconds. */
-export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "too-short" | "incomplete";
+export type SteadinessVerdict = "steady" | "drifts" | "warm-up" | "holes" | "alternates" | "level" | "too-short" | "incomplete";
 
 /** Why tries of the measured time failed. */
 export type Reason = {
@@ -1093,6 +1103,36 @@ export type ConnectionEvent = {
   kind: string;
   /** For people. */
   text: string;
+};
+
+/**
+ * Times without service within the asked duration: from 100 ms on nothing was committed, and that is
+ * not usual for the trial (docs/results.md).
+ */
+export type Stalls = {
+  /** How many. */
+  count: number;
+  /** Together. */
+  total_us: number;
+  /** The longest. */
+  longest_us: number;
+  /** The share of the asked duration, 0 to 1. */
+  share: number;
+  /** Each, the first thousand. */
+  each: Array<Stall>;
+  /**
+   * What a request at a random moment would have taken; `null` without stalls, and with a rate,
+   * where response times say it.
+   */
+  random_arrival: Latencies | null;
+};
+
+/** A time without service. */
+export type Stall = {
+  /** When it began, in microseconds since clients began to work. */
+  start_us: number;
+  /** Its length. */
+  length_us: number;
 };
 
 /** One of the committed transactions that took longest. */

@@ -59,6 +59,9 @@ impl Drive {
         for event in &mut recording.events {
             event.at_us += shift_us;
         }
+        for stall in &mut recording.stalls {
+            stall.start_us += shift_us;
+        }
         recording.events.splice(0..0, ramp.events);
         recording.events.truncate(Recording::EVENTS_MAX);
         recording.outages.merge(&Outages {

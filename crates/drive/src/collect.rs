@@ -17,9 +17,9 @@ use crate::live::Live;
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::record::{
-    Added, ClientsEnd, Connections, End, EndpointRecord, Event, Execution, Interval,
+    Added, ClientsEnd, Connections, End, EndpointRecord, Event, Execution, GapsOfThread, Interval,
     LoggedTransaction, Outages, Phase, Recording, Report, ScriptInterval, ScriptRecord, Second,
-    Seconds, StatementTotals, ThreadEnd, ThreadUse, executions, order_worst, reasons,
+    Seconds, Stall, StatementTotals, ThreadEnd, ThreadUse, executions, order_worst, reasons,
 };
 
 /// How long it may take to have statements cancelled that were given up.
@@ -74,6 +74,7 @@ impl Collector<'_> {
         }
         let mut collected = Collected {
             recording,
+            gaps: vec![GapsOfThread::default(); self.links.len()],
             links: self.links,
             begin,
             open: BTreeMap::new(),
@@ -115,6 +116,8 @@ impl Collector<'_> {
 struct Collected {
     recording: Recording,
     links: Vec<Link>,
+    /// By thread.
+    gaps: Vec<GapsOfThread>,
     /// When the run began.
     begin: Nanos,
     /// Seconds that not all threads have reported, by their start, with the thread that gave the
@@ -135,6 +138,9 @@ impl Collected {
             Report::Message(message) => live.message(&message),
             Report::Event(event) => keep_event(&mut recording.events, event, live),
             Report::Interval(thread, interval) => {
+                if !interval.warmup {
+                    self.gaps[thread].extend_from_slice(&interval.gaps);
+                }
                 links[thread].progress = interval.start_ns + interval.length_ns;
                 add(&mut self.open, thread, interval, links);
             }
@@ -189,6 +195,12 @@ impl Collected {
         cancel(self.cancels);
         recording.seconds = finish_seconds(self.seconds, live);
         order_worst(&mut recording.worst);
+        let begin_us = recording
+            .warmup
+            .as_ref()
+            .map_or(0, |phase| phase.elapsed_us);
+        let phase = &recording.measured;
+        recording.stalls = Stall::find(&self.gaps, phase, (self.begin, begin_us));
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
@@ -332,6 +344,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
         events: Vec::new(),
         threads: Vec::<ThreadUse>::new(),
         added: Added::default(),
+        stalls: Vec::new(),
         worst: Vec::new(),
         io: Some(io),
         clients: ClientsEnd {

@@ -88,12 +88,17 @@ impl<I: Io> EventLoop<'_, I> {
         let warmup = nanos(drive.warmup);
         self.cx.now = self.cx.clock.now();
         let count = clients.len();
-        self.cx.recorder.begin(count, begin, warmup, &self.control);
+        let duration = match drive.until {
+            Until::Elapsed(duration) => Some(nanos(duration)),
+            Until::Transactions(_) => None,
+        };
+        let recorder = &mut self.cx.recorder;
+        recorder.begin(count, begin, warmup, duration, &self.control);
         if let Some(schedule) = &mut self.cx.schedule {
             schedule.begin(begin);
         }
-        if let Until::Elapsed(duration) = drive.until {
-            self.cx.end = begin + warmup + nanos(duration);
+        if let Some(duration) = duration {
+            self.cx.end = begin + warmup + duration;
         }
         for (index, client) in clients.iter_mut().enumerate() {
             client.begin();

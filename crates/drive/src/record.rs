@@ -19,6 +19,7 @@ mod recording;
 mod report;
 mod second;
 mod seconds;
+mod stalls;
 mod transaction_log;
 mod units;
 mod work;
@@ -39,12 +40,14 @@ pub use reasons::Reason;
 pub(crate) use reasons::{Cause, Reasons};
 pub(crate) use recorder::{Ended, Finished, Recorder, Then};
 pub use recording::{
-    ClientsEnd, Connections, End, Outages, Phase, Recording, ScriptRecord, StatementRecord,
+    ClientsEnd, Connections, Drain, End, Outages, Phase, Recording, ScriptRecord, StatementRecord,
     StatementTotals, ThreadUse,
 };
 pub(crate) use report::{Report, ThreadEnd};
 pub use second::{ScriptSecond, Second};
 pub(crate) use seconds::Seconds;
+pub(crate) use stalls::GapsOfThread;
+pub use stalls::Stall;
 pub use transaction_log::LoggedTransaction;
 pub(crate) use transaction_log::TransactionLog;
 pub use units::{ClientUnits, PackedUnits, Tally, Units};

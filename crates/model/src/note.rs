@@ -44,6 +44,8 @@ pub struct Note {
 
 /// The measured time was not steady.
 pub const DRIFTS: &str = "not-steady";
+/// There were times without service.
+pub const STALLED: &str = "stalls";
 /// What was measured begins with a warm-up.
 pub const WARMUP_MEASURED: &str = "warm-up-measured";
 /// A warm-up came to its limit before the trial was steady.

@@ -10,8 +10,8 @@ use super::table::Table;
 use super::wrap::wrapped;
 use super::{accounting, budget, observed, retries, units, verdict};
 use pgdyno_model::document::{
-    Counts, End, EndedBy, Endpoint, Figures, KeySkew, Phase, Run, ScriptStatements, Steadiness,
-    SteadinessVerdict, TimeBudget, Trial,
+    Counts, End, EndedBy, Endpoint, Figures, KeySkew, Phase, Run, ScriptStatements, Stalls,
+    Steadiness, SteadinessVerdict, TimeBudget, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
@@ -52,7 +52,7 @@ fn parts(trial: &Trial, width: usize, has_room: bool) -> Vec<String> {
             .map_or_else(String::new, verdict::text),
         totals(run)
             + &units::text(&run.measured.all.units, width)
-            + &latencies(&run.measured, width)
+            + &latencies(&run.measured, &run.stalls, width)
             + &added(trial.budget.as_ref()),
         endpoints(run, width),
         trial.budget.as_ref().map_or_else(String::new, budget::text),
@@ -167,9 +167,10 @@ fn totals(run: &Run) -> String {
         );
     }
     text += &format!(
-        "goodput      {goodput} transactions/s ({} committed in {})\n",
-        figures::count(counts.committed),
-        figures::seconds(measured.elapsed_us as f64 / 1e6)
+        "goodput      {goodput} transactions/s ({} committed in {}{})\n",
+        figures::count(counts.committed - measured.drain_committed),
+        figures::seconds((measured.elapsed_us - measured.drain_us) as f64 / 1e6),
+        drained(measured)
     );
     if let Some(connected) = run.outages.connected_goodput_per_s
         && run.outages.unended > 0
@@ -195,6 +196,7 @@ fn totals(run: &Run) -> String {
         let share = figures::percent(number, counts.total());
         text += &format!("{what:<13}{} ({share})\n", figures::count(number));
     }
+    text += &stalls(&run.stalls);
     text += &steadiness(&run.steadiness);
     if let Some(warmup) = &run.warmup {
         let ended = warmup.detected.map_or_else(String::new, |ended| {
@@ -215,6 +217,35 @@ fn totals(run: &Run) -> String {
     text
 }
 
+/// What was committed after the asked duration, where it took longer than a moment.
+fn drained(measured: &Phase) -> String {
+    match measured.drain_committed {
+        0 => String::new(),
+        committed => format!(
+            ", {} in {} after it",
+            figures::count(committed),
+            figures::time(measured.drain_us as f64)
+        ),
+    }
+}
+
+/// Times without service.
+fn stalls(stalls: &Stalls) -> String {
+    match stalls.count {
+        0 => String::new(),
+        1 => format!(
+            "stalls       1 of {}, {} of the time: nothing was committed\n",
+            figures::time(stalls.longest_us as f64),
+            figures::share(stalls.share)
+        ),
+        count => format!(
+            "stalls       {count}, {} of the time: nothing was committed; the longest {}\n",
+            figures::share(stalls.share),
+            figures::time(stalls.longest_us as f64)
+        ),
+    }
+}
+
 /// What was found steady; what was not is among the notes, and of short trials there is nothing to
 /// say.
 fn steadiness(all: &[Steadiness]) -> String {
@@ -227,7 +258,7 @@ fn steadiness(all: &[Steadiness]) -> String {
     }
 }
 
-fn latencies(measured: &Phase, width: usize) -> String {
+fn latencies(measured: &Phase, stalls: &Stalls, width: usize) -> String {
     let mut table = Table::default();
     table.row(heading_of_latencies("latency, ms"));
     let has_response = measured.all.response.is_some();
@@ -250,7 +281,13 @@ fn latencies(measured: &Phase, width: usize) -> String {
     for script in &measured.scripts {
         rows(&script.name, &script.figures);
     }
+    if let Some(arrival) = &stalls.random_arrival {
+        table.row(latency_cells("at a random time", arrival));
+    }
     let mut text = table.text(width);
+    if stalls.random_arrival.is_some() {
+        text += "at a random time: a request then would have waited for the end of a stall, too\n";
+    }
     if text.contains(ATTEMPT) {
         text += "other latencies count from the start of the first try\n";
     }

@@ -16,7 +16,7 @@ use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
-use pgdyno_model::document::{EndedBy, Facts, Steadiness, WarmupEnd};
+use pgdyno_model::document::{EndedBy, Facts, Stalls, Steadiness, WarmupEnd};
 use pgdyno_model::observed::Observed;
 use pgdyno_model::spec::secret;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
@@ -437,6 +437,7 @@ impl Prepared {
                 let without = r.outages.unended + r.clients.disconnected as u64;
                 (without, r.outage_share().unwrap_or_default())
             }),
+            stalls: recording.map(Stalls::from).unwrap_or_default(),
             courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,

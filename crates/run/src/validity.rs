@@ -10,7 +10,7 @@ mod server;
 use std::time::Duration;
 
 use pgdyno_model::client_bound::limiting;
-use pgdyno_model::note::{DRIFTS, WARMUP_CUT_SHORT, WARMUP_MEASURED};
+use pgdyno_model::note::{DRIFTS, STALLED, WARMUP_CUT_SHORT, WARMUP_MEASURED};
 use pgdyno_model::{Fact, Note, Severity, text};
 use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use pgdyno_diagnose::{added, too_much};
 use pgdyno_drive::record::{Added, ThreadUse};
 
 use pgdyno_database::locate::Role;
-use pgdyno_model::document::{Accounting, Facts, Steadiness, SteadinessVerdict, WarmupEnd};
+use pgdyno_model::document::{Accounting, Facts, Stalls, Steadiness, SteadinessVerdict, WarmupEnd};
 use pgdyno_model::observed::Observed;
 
 /// A variable that says one thing while the loaded tables have another.
@@ -55,6 +55,8 @@ pub struct Situation<'a> {
     /// Clients without a connection when the run ended, with the share of all clients' time that was
     /// without one.
     pub lost_server: Option<(u64, f64)>,
+    /// Times without service.
+    pub stalls: Stalls,
     /// What the measured seconds tell.
     pub courses: &'a [Steadiness],
     /// A warm-up that came to its limit, with its length in microseconds.
@@ -76,6 +78,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
         None => notes.extend(s.added.and_then(adds)),
     }
     notes.extend(s.warmup_cut_short.map(warmup_cut_short));
+    notes.extend(stalled(&s.stalls));
     notes.extend(s.courses.iter().filter_map(not_steady));
     if let Some(facts) = s.facts {
         notes.extend(durability(facts, s.writes));
@@ -275,6 +278,30 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
     )
 }
 
+fn stalled(stalls: &Stalls) -> Option<Note> {
+    let (times, longest) = match stalls.count {
+        0 => return None,
+        1 => ("once", "for"),
+        _ => ("several times", "at most for"),
+    };
+    let closed_loop = match stalls.random_arrival {
+        Some(_) => "; clients that wait send nothing, so that latencies leave most of it out",
+        None => "",
+    };
+    Some(Note::new(
+        STALLED,
+        Severity::Warning,
+        format!(
+            "nothing was committed {times} while clients waited, {longest} {}, in all for {} of the \
+             time{closed_loop}",
+            text::time(stalls.longest_us as f64),
+            text::share(stalls.share)
+        ),
+        "find out what the server did then (pgdyno report): locks, checkpoints, a frozen or overloaded \
+         host; latencies at a random time, or under --rate, include these times",
+    ))
+}
+
 fn not_steady(course: &Steadiness) -> Option<Note> {
     let (code, remedy) = match course.verdict {
         SteadinessVerdict::Drifts => (
@@ -282,6 +309,11 @@ fn not_steady(course: &Steadiness) -> Option<Note> {
             "find what changes during the trial (pgdyno report, show --json): a cache that \
              fills, a growing table, a checkpoint, another load; measure longer, or warm up \
              until steady (--warmup auto)",
+        ),
+        SteadinessVerdict::Holes | SteadinessVerdict::Alternates | SteadinessVerdict::Level => (
+            DRIFTS,
+            "find what happened in these seconds (pgdyno report, show --json): checkpoints, vacuums, \
+             locks, other work on the host; measure long enough to have many of them, or none",
         ),
         SteadinessVerdict::WarmUp => (
             WARMUP_MEASURED,
@@ -714,6 +746,12 @@ mod tests {
         );
         assert_eq!(told[1].0, "not-steady");
         assert!(told[1].1.starts_with("response time rose by "), "{told:?}");
+        let holes: Vec<f64> = (0..30)
+            .map(|s| if s % 5 == 4 { 0.0 } else { 100.0 })
+            .collect();
+        let told = of(&[course(Figure::Throughput, &holes)]);
+        assert_eq!(told[0].0, "not-steady");
+        assert!(told[0].1.contains("6 of 30 s were below half"), "{told:?}");
         assert_eq!(of(&[course(Figure::Throughput, &[100.0; 30])]), []);
         assert_eq!(of(&[course(Figure::Throughput, &rises[..9])]), []);
         assert_eq!(of(&[course(Figure::ResponseTime, &[f64::NAN; 30])]), []);

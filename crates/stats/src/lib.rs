@@ -8,6 +8,7 @@
 //! Everything is deterministic: what draws random numbers takes a seed. `docs/statistics.md` has
 //! the formulas in one place, with their sources.
 
+mod arrival;
 mod bootstrap;
 mod cache_fit;
 mod compare;
@@ -23,9 +24,11 @@ mod rng;
 mod sample;
 mod steady;
 mod trend;
+mod uneven;
 mod warmup;
 mod words;
 
+pub use arrival::Arrival;
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
 pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
 pub use compare::{

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::order;
 use crate::trend::{self, Seconds};
+use crate::uneven::{Uneven, uneven};
 use crate::words::percent;
 
 /// Shorter series are not judged.
@@ -60,7 +61,7 @@ pub enum Steadiness {
         /// Which, from 0.
         second: usize,
     },
-    /// Neither a head that differs nor a trend worth a word was found.
+    /// Nothing worth a word was found.
     Steady {
         /// First and last quarter.
         quarters: Quarters,
@@ -83,6 +84,33 @@ pub enum Steadiness {
         /// p-value of the trend.
         p: f64,
     },
+    /// Single seconds lie below half of the median.
+    Holes {
+        /// How many.
+        count: usize,
+        /// Of so many seconds.
+        seconds: usize,
+        /// The least of them.
+        lowest: f64,
+    },
+    /// It goes up and down.
+    Alternates {
+        /// From one top to the next, in seconds.
+        period_s: f64,
+        /// From top to bottom, as a share of the mean.
+        swing: f64,
+    },
+    /// For a while it was on another level.
+    Level {
+        /// The first second of it, from 0.
+        from: usize,
+        /// The first one after it.
+        to: usize,
+        /// Mean of these seconds.
+        inside: f64,
+        /// Mean of the others.
+        outside: f64,
+    },
 }
 
 /// Judges a figure of each whole second, in order: throughput, or a latency.
@@ -91,7 +119,8 @@ pub enum Steadiness {
 /// simulation output"; White, Cobb & Spratt 2000), MSER on single seconds below 50. It counts as
 /// a warm-up when it differs from the rest by 5 % and by five standard errors. The whole, or what
 /// follows the head, drifts when Mann and Kendall's test with Yue & Wang's correction finds
-/// a trend at 1 % and first and last quarter differ by 5 %.
+/// a trend at 1 % and first and last quarter differ by 5 %. Where neither is found, holes, a rhythm and
+/// other levels are looked for.
 pub fn steadiness(series: &[f64]) -> Steadiness {
     if let Some(second) = series.iter().position(|y| !y.is_finite()) {
         return Steadiness::Incomplete { second };
@@ -124,16 +153,30 @@ pub fn steadiness(series: &[f64]) -> Steadiness {
             p: trend.p.min(whole.p),
         };
     }
-    if drifts {
-        Steadiness::Drifts {
-            quarters,
-            p: whole.p,
-        }
-    } else {
-        Steadiness::Steady {
-            quarters,
-            p: whole.p,
-        }
+    let p = whole.p;
+    match uneven(series) {
+        _ if drifts => Steadiness::Drifts { quarters, p },
+        None => Steadiness::Steady { quarters, p },
+        Some(Uneven::Holes { count, lowest }) => Steadiness::Holes {
+            count,
+            seconds: series.len(),
+            lowest,
+        },
+        Some(Uneven::Alternates { period, swing }) => Steadiness::Alternates {
+            period_s: period,
+            swing,
+        },
+        Some(Uneven::Level {
+            from,
+            to,
+            inside,
+            outside,
+        }) => Steadiness::Level {
+            from,
+            to,
+            inside,
+            outside,
+        },
     }
 }
 
@@ -210,14 +253,35 @@ impl Steadiness {
                 head,
                 rest,
             } => {
-                let side = if head < rest { "below" } else { "above" };
-                let far = if *rest == 0.0 {
-                    "far".to_owned()
-                } else {
-                    percent((head - rest) / rest)
-                };
-                format!("{figure} was {far} {side} the rest during the first {steady_from} s")
+                let far = far(*head, *rest);
+                format!("{figure} was {far} the rest during the first {steady_from} s")
             }
+            Self::Holes {
+                count,
+                seconds,
+                lowest,
+            } => {
+                let were = if *count == 1 { "was" } else { "were" };
+                let least = if *lowest == 0.0 { ", down to 0" } else { "" };
+                format!(
+                    "{figure} had holes: {count} of {seconds} s {were} below half of the median\
+                     {least}"
+                )
+            }
+            Self::Alternates { period_s, swing } => format!(
+                "{figure} went up and down by {} about every {period_s:.1} s",
+                percent(*swing)
+            ),
+            Self::Level {
+                from,
+                to,
+                inside,
+                outside,
+            } => format!(
+                "{figure} was {} the rest from second {} to {to}",
+                far(*inside, *outside),
+                from + 1
+            ),
             Self::Drifts { quarters, .. } => {
                 let change = quarters.change();
                 if change.abs() < MIN_CHANGE {
@@ -230,6 +294,15 @@ impl Steadiness {
                 )
             }
         }
+    }
+}
+
+/// "40 % below", of a mean beside that of the rest.
+fn far(mean: f64, rest: f64) -> String {
+    let side = if mean < rest { "below" } else { "above" };
+    match rest == 0.0 {
+        true => format!("far {side}"),
+        false => format!("{} {side}", percent((mean - rest) / rest)),
     }
 }
 
@@ -372,6 +445,47 @@ mod tests {
             steadiness(&gap)
                 .to_string()
                 .starts_with("second 4 has no it")
+        );
+    }
+
+    #[test]
+    fn a_poisson_process_is_called_steady_in_95_of_100_trials() {
+        for (n, per_s) in [(10, 50.0), (30, 1_000.0), (60, 200.0), (300, 5_000.0)] {
+            let noise = 1.0 / f64::sqrt(per_s);
+            let mut rng = Rng::new(9);
+            let mut steady = 0;
+            for _ in 0..1_000 {
+                let series: Vec<f64> = (0..n)
+                    .map(|_| (per_s * (1.0 + noise * rng.normal())).round())
+                    .collect();
+                steady += usize::from(is_steady(&steadiness(&series)));
+            }
+            println!("steady at {n} s of {per_s}/s: {steady} of 1000");
+            assert!(steady >= 950, "{n} s of {per_s}/s: {steady}");
+        }
+    }
+
+    #[test]
+    fn holes_a_rhythm_and_a_level_are_not_steady_and_are_put_in_words() {
+        let sentence = |n: usize, level: &dyn Fn(usize) -> f64| {
+            let series: Vec<f64> = (0..n).map(level).collect();
+            steadiness(&series).sentence("throughput")
+        };
+        assert_eq!(
+            sentence(20, &|i| if i % 5 == 2 { 0.0 } else { 1000.0 }),
+            "throughput had holes: 4 of 20 s were below half of the median, down to 0"
+        );
+        assert_eq!(
+            sentence(20, &|i| if i == 12 { 1.0 } else { 1000.0 }),
+            "throughput had holes: 1 of 20 s was below half of the median"
+        );
+        assert_eq!(
+            sentence(20, &|i| if i % 2 == 0 { 1200.0 } else { 800.0 }),
+            "throughput went up and down by 40 % about every 2.0 s"
+        );
+        assert_eq!(
+            sentence(30, &|i| if (12..18).contains(&i) { 750.0 } else { 1000.0 }),
+            "throughput was 25 % below the rest from second 13 to 18"
         );
     }
 

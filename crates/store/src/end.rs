@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, accounting, client_time, endpoints, engine, key_skew, packed, seconds, warmup, worst,
+    Store, accounting, client_time, endpoints, engine, key_skew, packed, seconds, stalls, warmup,
+    worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
@@ -53,6 +54,7 @@ impl Store {
             connecting(connection, number, recording)?;
             threads_used(connection, number, recording)?;
             client_time::write_added(connection, number, recording)?;
+            stalls::write(connection, number, recording)?;
             worst::write(connection, number, recording)?;
             if let Some(io) = &recording.io {
                 engine::write(connection, number, io)?;

@@ -28,6 +28,7 @@ pub mod place;
 mod query;
 mod schema;
 mod seconds;
+mod stalls;
 #[cfg(test)]
 mod tests;
 mod trials;

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, client_time, endpoints, engine, key_skew, observed, packed, seconds, units,
-    warmup, worst,
+    Store, accounting, client_time, endpoints, engine, key_skew, observed, packed, seconds, stalls,
+    units, warmup, worst,
 };
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -96,6 +96,7 @@ impl Store {
         let endpoints = endpoints::read(&self.connection, number)?;
         let events = endpoints::events(&self.connection, number)?;
         let reasons = self.reasons(number)?;
+        let stalls = stalls::read(&self.connection, number)?;
         let worst = worst::read(&self.connection, number)?;
         let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
                    clients_disconnected, reason, coalesce(spec ->> 'exit_on_abort', 0) FROM trial WHERE number = ?";
@@ -130,6 +131,7 @@ impl Store {
                 events,
                 threads,
                 added,
+                stalls,
                 worst,
                 io,
                 clients,

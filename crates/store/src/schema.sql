@@ -159,6 +159,8 @@ CREATE TABLE second (
     lag_sum_squares_us2 TEXT,
     lag_max_us  INTEGER,
     lag_histogram BLOB,
+    -- After the asked duration: transactions end, none begins.
+    drain       INTEGER NOT NULL,
     PRIMARY KEY (trial, start_us, warmup, script)
 );
 
@@ -438,6 +440,14 @@ CREATE TABLE finding (
     name        TEXT NOT NULL,
     value       TEXT NOT NULL,
     PRIMARY KEY (trial, instrument, name)
+) WITHOUT ROWID;
+
+-- Times without service within the asked duration.
+CREATE TABLE stall (
+    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    start_us    INTEGER NOT NULL,
+    length_us   INTEGER NOT NULL,
+    PRIMARY KEY (trial, start_us)
 ) WITHOUT ROWID;
 
 -- The measured transactions that took longest, the longest first.

@@ -67,7 +67,7 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
          lag_sum_us, lag_sum_squares_us2, lag_max_us, lag_histogram, \
          attempt_sum_us, attempt_sum_squares_us2, attempt_max_us, attempt_histogram, \
          given_up, kept_us, kept_statements, lost_tries, lost_us, lost_statements, backoff_us, \
-         server_retries \
+         server_retries, drain \
          FROM second LEFT JOIN work USING (trial, start_us, warmup, script) \
          WHERE trial = ? ORDER BY start_us, warmup DESC, script",
     )?;
@@ -89,6 +89,7 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
                 length_us: row.get(2)?,
                 warmup,
                 time: times.remove(&(start_us, warmup)).unwrap_or_default(),
+                drain: row.get(34)?,
                 scripts: vec![script],
             }),
         }
@@ -169,6 +170,10 @@ pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
     for second in seconds.iter().filter(|second| second.warmup == warmup) {
         phase.elapsed_us += second.length_us;
         phase.time.merge(&second.time);
+        if second.drain {
+            let committed = second.scripts.iter().map(|s| s.counts.committed);
+            phase.drain.add(second.length_us, committed);
+        }
         let count = phase.scripts.len().max(second.scripts.len());
         phase.scripts.resize_with(count, ScriptInterval::default);
         for (all, script) in phase.scripts.iter_mut().zip(&second.scripts) {

@@ -244,7 +244,7 @@ fn write(connection: &mut Connection, number: i64, jobs: &[Job]) -> rusqlite::Re
 
 fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqlite::Result<()> {
     // One for each column of the table.
-    let places = vec!["?"; 24].join(", ");
+    let places = vec!["?"; 25].join(", ");
     let mut insert = connection.prepare_cached(&format!("INSERT INTO second VALUES ({places})"))?;
     let mut spend = connection.prepare_cached(&format!(
         "INSERT INTO work VALUES ({})",
@@ -273,6 +273,7 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
         row.extend(packed::columns(Some(&script.service)));
         row.extend(packed::columns(script.response.as_ref()));
         row.extend(packed::columns(script.lag.as_ref()));
+        row.push(Value::Integer(second.drain.into()));
         // The same place.
         let mut spent = row[..4].to_vec();
         insert.execute(params_from_iter(row))?;
@@ -372,6 +373,7 @@ mod tests {
             length_us: 1_000_000,
             warmup,
             time: ClientTime::from_numbers(std::array::from_fn(|at| start_us + at as u64)),
+            drain: false,
             scripts: vec![script],
         }))
     }

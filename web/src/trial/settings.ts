@@ -70,6 +70,8 @@ function parts(data: TrialData): HTMLElement | null {
   if (outages !== undefined && outages !== null && outages.count > 0) rows.push(['Outages', `${count(outages.count)} lost connections, the longest ${timeText(outages.length.max_us)}, ${count(outages.unended)} not reconnected at the end`]);
   if (client_cpu !== undefined && client_cpu !== null && client_cpu.us_per_transaction !== null) rows.push(['pgdyno itself', `${significant(client_cpu.us_per_transaction)}\u00a0µs of CPU per transaction; threads busy ${client_cpu.threads.map((t) => percent(t.busy_share)).join(', ')}`]);
   if (key_skew !== undefined && key_skew !== null) rows.push(['Rows drawn', `${count(key_skew.distinct)} distinct rows in ${count(key_skew.draws)} draws${key_skew.is_sample ? ' (a sample)' : ''}; the hottest took ${percent(key_skew.hottest_share)}, the hottest hundred ${percent(key_skew.hottest_100_share)}`]);
+  const stalls = data.run.stalls;
+  if (stalls !== undefined && stalls.count > 0) rows.push(['Stalls', `${count(stalls.count)}, ${percent(stalls.share)} of the time, the longest ${timeText(stalls.longest_us)}${stalls.random_arrival === null ? '' : `; a request at a random time: mean ${timeText(stalls.random_arrival.mean_us)}, p99 ${timeText(stalls.random_arrival.p99_us)}`}`]);
   for (const of of data.run.steadiness ?? []) rows.push(['Steadiness', of.sentence]);
   if (tables.length === 0 && rows.length === 0) return null;
   return h('div', { class: 'parts' }, ...tables, rows.length > 0 && definitions(rows));

@@ -137,7 +137,7 @@ impl Output {
         let recording = &outcome.recording;
         let operations = operations::of(recording);
         let runtime_ms = recording.measured.elapsed_us / 1000;
-        let per_s = recording.measured.goodput_per_s();
+        let per_s = recording.measured.committed_per_s();
         let mut text = format!(
             "[OVERALL], RunTime(ms), {runtime_ms}\n\
              [OVERALL], Throughput(ops/sec), {}\n\

@@ -1,5 +1,6 @@
 //! What happened within one second (or what was left of it) on one thread, or on all of them.
 
+use super::stalls::{GAPS_MAX, Gap};
 use super::{ClientTime, Counts, Lags, Latencies, Units, Work};
 
 /// One script's part of an [`Interval`].
@@ -40,6 +41,10 @@ pub struct Interval {
     pub(crate) start_ns: u64,
     /// Whether it belongs to the warm-up.
     pub warmup: bool,
+    /// Whether it lies after the asked duration: transactions end, none begins.
+    pub drain: bool,
+    /// Of one thread, those that ended in it; the collector takes them.
+    pub(crate) gaps: Vec<Gap>,
     /// In the order of the scripts.
     pub scripts: Vec<ScriptInterval>,
     /// Where clients were.
@@ -59,6 +64,7 @@ impl Interval {
         Self {
             scripts: vec![script; count],
             loops: vec![LoopLags::default()],
+            gaps: Vec::with_capacity(GAPS_MAX),
             ..Self::default()
         }
     }
@@ -92,6 +98,7 @@ impl Interval {
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.time = ClientTime::default();
+        self.gaps.clear();
         self.loops.truncate(1);
         self.loops.iter_mut().for_each(|one| one.lags.clear());
         for script in &mut self.scripts {

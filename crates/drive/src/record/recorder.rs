@@ -3,6 +3,7 @@
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
+use super::stalls::OwnGaps;
 use super::{
     Activity, Added, Delay, EndpointRecord, Execution, Executions, Failure, HowEnded, Interval,
     Lags, Latencies, LoggedTransaction, Outages, Outcome, Probe, Reason, Reasons, Report,
@@ -45,6 +46,9 @@ pub(crate) struct Recorder {
     phase_begin: Nanos,
     /// The latest end of the warm-up; an earlier one is told by the control.
     warmup_end: Nanos,
+    /// The asked duration, where it is a time.
+    duration: Option<Nanos>,
+    gaps: OwnGaps,
     control: Control,
     /// When the present interval ends.
     pub(crate) boundary: Nanos,
@@ -96,6 +100,8 @@ impl Recorder {
             begin: 0,
             phase_begin: 0,
             warmup_end: 0,
+            duration: None,
+            gaps: OwnGaps::default(),
             control: Control::default(),
             boundary: Nanos::MAX,
             reports,
@@ -105,10 +111,20 @@ impl Recorder {
 
     /// Clients begin to work at `begin`, at most the first `warmup` of it for warming up: less when
     /// `control` says so. The thread that works is the one that calls.
-    pub(crate) fn begin(&mut self, clients: usize, begin: Nanos, warmup: Nanos, control: &Control) {
+    /// `control` says so. What follows the warm-up is asked to take `duration`.
+    pub(crate) fn begin(
+        &mut self,
+        clients: usize,
+        begin: Nanos,
+        warmup: Nanos,
+        duration: Option<Nanos>,
+        control: &Control,
+    ) {
         self.whereabouts.begin(clients, begin);
         self.probe.begin(begin);
         self.scheduled = self.probe.scheduled();
+        self.duration = duration;
+        self.gaps.begin(begin);
         self.control = control.clone();
         self.begin = begin;
         self.phase_begin = begin;
@@ -148,6 +164,8 @@ impl Recorder {
         if end.outcome != Outcome::Committed {
             return;
         }
+        self.gaps.committed(end.at, &mut self.interval.gaps);
+        let interval = &mut self.interval.scripts[script];
         let service_us = micros(end.at - end.begun);
         interval.service.record(service_us);
         let attempt_us = micros(end.at.saturating_sub(end.tried));
@@ -381,7 +399,11 @@ impl Recorder {
         let mut warmup_end = None;
         while now >= self.boundary {
             let end = self.boundary;
+            if self.measured_end() == Some(end) {
+                self.gaps.end(&mut self.interval.gaps);
+            }
             self.hand_over(end);
+            self.interval.drain |= self.measured_end() == Some(end);
             if self.interval.warmup && self.is_warmup_over(end) {
                 self.end_warmup(end);
                 warmup_end = Some(end);
@@ -400,6 +422,7 @@ impl Recorder {
         let has_begun = self.boundary < Nanos::MAX;
         if has_begun {
             self.rotate(now);
+            self.gaps.end(&mut self.interval.gaps);
             self.hand_over(now);
         }
         self.executions.hand_over(self.thread, &self.reports);
@@ -434,7 +457,7 @@ impl Recorder {
         self.interval.time.waited_ns += scheduled.waited_ns.saturating_sub(before.waited_ns);
         self.probe.second(end);
         let start_ns = self.interval.start_ns;
-        let warmup = self.interval.warmup;
+        let (warmup, drain) = (self.interval.warmup, self.interval.drain);
         for own in &mut self.interval.loops {
             own.thread = self.thread;
             self.lags.merge(&own.lags);
@@ -451,12 +474,14 @@ impl Recorder {
         self.interval.clear();
         self.interval.start_ns = end - self.begin;
         self.interval.warmup = warmup;
+        self.interval.drain = drain;
         // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Interval(self.thread, ended));
     }
 
     fn end_warmup(&mut self, now: Nanos) {
         self.interval.warmup = false;
+        self.gaps.begin(now);
         self.phase_begin = now;
         self.used = self.cpu_now();
         self.lag_max_ns = 0;
@@ -477,14 +502,21 @@ impl Recorder {
         }
     }
 
-    /// Seconds are counted from the beginning of a phase; the warm-up's end is a boundary.
+    /// Seconds are counted from the beginning of a phase; the warm-up's end is a boundary, and so is
+    /// that of the asked duration.
     fn next_boundary(&self, now: Nanos) -> Nanos {
         let second = now + SECOND_NS;
-        if self.interval.warmup {
-            second.min(self.warmup_end)
-        } else {
-            second
-        }
+        let end = match self.interval.warmup {
+            true => Some(self.warmup_end),
+            false => self.measured_end().filter(|end| *end > now),
+        };
+        end.map_or(second, |end| second.min(end))
+    }
+
+    /// When the asked duration is over, once it has begun.
+    fn measured_end(&self) -> Option<Nanos> {
+        let duration = self.duration.filter(|_| !self.interval.warmup)?;
+        Some(self.phase_begin.saturating_add(duration))
     }
 }
 

@@ -7,7 +7,7 @@ use pgdyno_platform::io::Used;
 
 use super::{
     Added, ClientTime, ClientUnits, EndpointRecord, Event, Interval, Latencies, Reason,
-    ScriptInterval, Second, SlowTransaction,
+    ScriptInterval, Second, SlowTransaction, Stall,
 };
 use crate::drive::Script;
 
@@ -45,6 +45,8 @@ pub struct Recording {
     pub threads: Vec<ThreadUse>,
     /// What the generator itself added to the latencies of the measured phase.
     pub added: Added,
+    /// Times without service within the asked duration, in their order: see [`Stall`].
+    pub stalls: Vec<Stall>,
     /// The committed transactions of the measured phase that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
     /// How their sockets were waited for; `None` where nobody has kept it.
@@ -127,6 +129,17 @@ pub struct Phase {
     pub time: ClientTime,
     /// By script.
     pub scripts: Vec<ScriptInterval>,
+    /// Of these, what came after the asked duration.
+    pub drain: Drain,
+}
+
+/// From the end of the asked duration to the end of the last transaction that was under way then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drain {
+    /// How long that took.
+    pub elapsed_us: u64,
+    /// Transactions committed in it, by script; fewer when there are none of the last ones.
+    pub committed: Vec<u64>,
 }
 
 impl Phase {
@@ -137,17 +150,34 @@ impl Phase {
         all
     }
 
-    /// Committed transactions a second.
+    /// Without the drain: of a run of so many transactions, all of it.
+    pub fn asked_us(&self) -> u64 {
+        self.elapsed_us.saturating_sub(self.drain.elapsed_us)
+    }
+
+    /// Committed transactions a second of the asked duration, without the drain.
     pub fn goodput_per_s(&self) -> f64 {
-        let committed: u64 = self
-            .scripts
-            .iter()
-            .map(|script| script.counts.committed)
-            .sum();
-        if self.elapsed_us == 0 {
-            0.0
-        } else {
-            committed as f64 * 1e6 / self.elapsed_us as f64
+        let scripts = 0..self.scripts.len();
+        scripts.map(|script| self.goodput_per_s_of(script)).sum()
+    }
+
+    /// The same of one script.
+    pub fn goodput_per_s_of(&self, script: usize) -> f64 {
+        let committed = self.scripts.get(script).map_or(0, |s| s.counts.committed);
+        let drained = self.drain.committed.get(script).copied().unwrap_or(0);
+        match self.asked_us() {
+            0 => 0.0,
+            asked_us => committed.saturating_sub(drained) as f64 * 1e6 / asked_us as f64,
+        }
+    }
+
+    /// Committed transactions a second until the last one has ended, as other tools print it.
+    pub fn committed_per_s(&self) -> f64 {
+        let scripts = self.scripts.iter();
+        let committed: u64 = scripts.map(|script| script.counts.committed).sum();
+        match self.elapsed_us {
+            0 => 0.0,
+            elapsed_us => committed as f64 * 1e6 / elapsed_us as f64,
         }
     }
 
@@ -156,7 +186,29 @@ impl Phase {
             mine.merge(theirs);
         }
         self.time.merge(&interval.time);
-        self.elapsed_us += interval.length_ns / 1000;
+        let elapsed_us = interval.length_ns / 1000;
+        self.elapsed_us += elapsed_us;
+        if interval.drain {
+            let committed = interval.scripts.iter().map(|s| s.counts.committed);
+            self.drain.add(elapsed_us, committed);
+        }
+    }
+}
+
+impl Drain {
+    /// Adds a stretch of it.
+    pub fn add(&mut self, elapsed_us: u64, committed: impl Iterator<Item = u64>) {
+        self.elapsed_us += elapsed_us;
+        for (script, committed) in committed.enumerate() {
+            let count = self.committed.len().max(script + 1);
+            self.committed.resize(count, 0);
+            self.committed[script] += committed;
+        }
+    }
+
+    /// Transactions committed in it.
+    pub fn committed_total(&self) -> u64 {
+        self.committed.iter().sum()
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Second {
     pub warmup: bool,
     /// Where clients were.
     pub time: ClientTime,
+    /// Whether it lies after the asked duration: transactions end, none begins.
+    pub drain: bool,
     /// By script.
     pub scripts: Vec<ScriptSecond>,
 }
@@ -54,6 +56,7 @@ impl From<&Interval> for Second {
             length_us: interval.length_ns / 1000,
             warmup: interval.warmup,
             time: interval.time,
+            drain: interval.drain,
             scripts: interval.scripts.iter().map(script).collect(),
         }
     }

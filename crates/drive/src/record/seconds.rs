@@ -40,21 +40,25 @@ fn write(out: &mut Vec<u8>, second: &Second) {
         start_us,
         length_us,
         warmup,
+        drain,
         time,
         scripts,
     } = second;
-    numbers(out, [*start_us, *length_us, u64::from(*warmup)]);
+    let flags = [warmup, drain].map(|flag| u64::from(*flag));
+    numbers(out, [*start_us, *length_us]);
+    numbers(out, flags);
     numbers(out, time.numbers());
     list(out, scripts, script);
 }
 
 fn read(from: &mut impl Read) -> io::Result<Second> {
-    let [start_us, length_us, warmup] = read_numbers(from)?;
+    let [start_us, length_us, warmup, drain] = read_numbers(from)?;
     Ok(Second {
         start_us,
         length_us,
         warmup: warmup != 0,
         time: ClientTime::from_numbers(read_numbers(from)?),
+        drain: drain != 0,
         scripts: read_list(from, read_script)?,
     })
 }
@@ -247,6 +251,7 @@ mod tests {
         (interval.start_ns, interval.length_ns) = (number * 1_000_000_000, 1_000_000_000);
         interval.warmup = number < 5;
         interval.time = ClientTime::from_numbers(std::array::from_fn(|at| number + at as u64));
+        interval.drain = number > 18;
         for (at, script) in interval.scripts.iter_mut().enumerate() {
             fill(script, number * 7 + at as u64);
         }

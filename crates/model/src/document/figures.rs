@@ -49,7 +49,7 @@ pub struct Figures {
     /// How transactions ended.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Committed transactions a second.
+    /// Committed transactions a second of the asked duration.
     pub goodput_per_s: f64,
     /// From the start of a committed transaction's first try to its end.
     pub service: Latency,
@@ -66,11 +66,16 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of(operations: &[String], interval: &ScriptInterval, elapsed_us: u64) -> Self {
+    fn of(
+        operations: &[String],
+        interval: &ScriptInterval,
+        goodput_per_s: f64,
+        elapsed_us: u64,
+    ) -> Self {
         let latency = |latencies: &Option<_>| latencies.as_ref().map(Latency::from);
         Self {
             counts: Counts::from(&interval.counts),
-            goodput_per_s: interval.counts.committed as f64 * 1e6 / elapsed_us.max(1) as f64,
+            goodput_per_s,
             service: Latency::from(&interval.service),
             attempt: latency(&interval.attempt),
             response: latency(&interval.response),
@@ -100,6 +105,10 @@ pub struct ScriptFigures {
 pub struct Phase {
     /// From its beginning to the end of its last transaction.
     pub elapsed_us: u64,
+    /// Of these, from the end of the asked duration on: transactions ended, none began.
+    pub drain_us: u64,
+    /// Transactions committed in that time; they are in all figures but goodput.
+    pub drain_committed: u64,
     /// Of all scripts together.
     #[serde(flatten)]
     pub all: Figures,
@@ -110,18 +119,22 @@ pub struct Phase {
 impl Phase {
     /// A phase of this recording.
     pub fn of(recording: &Recording, phase: &record::Phase) -> Self {
-        let figures = |interval: &ScriptInterval| {
-            Figures::of(&recording.operations, interval, phase.elapsed_us)
+        let figures = |interval: &ScriptInterval, goodput_per_s| {
+            let elapsed_us = phase.elapsed_us;
+            Figures::of(&recording.operations, interval, goodput_per_s, elapsed_us)
         };
         let scripts = recording.scripts.iter().zip(&phase.scripts);
         Self {
             elapsed_us: phase.elapsed_us,
-            all: figures(&phase.all()),
+            drain_us: phase.drain.elapsed_us,
+            drain_committed: phase.drain.committed_total(),
+            all: figures(&phase.all(), phase.goodput_per_s()),
             scripts: scripts
-                .map(|(record, interval)| ScriptFigures {
+                .enumerate()
+                .map(|(number, (record, interval))| ScriptFigures {
                     name: record.name.clone(),
                     weight: record.weight,
-                    figures: figures(interval),
+                    figures: figures(interval, phase.goodput_per_s_of(number)),
                 })
                 .collect(),
         }
@@ -148,6 +161,8 @@ pub struct Second {
     pub length_us: u64,
     /// Whether it belongs to the warm-up.
     pub warmup: bool,
+    /// Whether it lies after the asked duration.
+    pub drain: bool,
     /// By script.
     pub scripts: Vec<ScriptSecond>,
 }
@@ -195,6 +210,7 @@ impl Second {
             start_us: second.start_us,
             length_us: second.length_us,
             warmup: second.warmup,
+            drain: second.drain,
             scripts: scripts.collect(),
         }
     }

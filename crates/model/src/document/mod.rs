@@ -33,6 +33,7 @@ pub mod repeats;
 pub mod retries_lab;
 mod run;
 pub mod slob_sweep;
+mod stalls;
 pub mod steadiness;
 pub mod sweep;
 pub mod target;
@@ -58,6 +59,7 @@ pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
     ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload,
 };
+pub use stalls::{Stall, Stalls};
 pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
 pub use verdict::{

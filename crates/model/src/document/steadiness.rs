@@ -88,12 +88,18 @@ pub struct Steadiness {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum SteadinessVerdict {
-    /// No trend.
+    /// Nothing was found.
     Steady,
     /// A trend.
     Drifts,
     /// It begins with a warm-up.
     WarmUp,
+    /// Single seconds lie far below the others.
+    Holes,
+    /// It goes up and down.
+    Alternates,
+    /// For a while it was on another level.
+    Level,
     /// Too few seconds to say.
     TooShort,
     /// Seconds without the figure.
@@ -108,7 +114,8 @@ impl Steadiness {
         let response = has_schedule.then_some(Figure::ResponseTime);
         let figures = [Figure::Throughput].into_iter().chain(response);
         let of = |figure: Figure| {
-            let measured = recording.seconds.iter().filter(|second| !second.warmup);
+            let measured = recording.seconds.iter();
+            let measured = measured.filter(|second| !second.warmup && !second.drain);
             let series: Vec<f64> = measured.filter_map(|s| of_second(figure, s)).collect();
             Self::of(figure, &series)
         };
@@ -126,6 +133,9 @@ impl Steadiness {
                 (SteadinessVerdict::WarmUp, None, Some(steady_from))
             }
             Found::Drifts { quarters, p } => (SteadinessVerdict::Drifts, Some((quarters, p)), None),
+            Found::Holes { .. } => (SteadinessVerdict::Holes, None, None),
+            Found::Alternates { .. } => (SteadinessVerdict::Alternates, None, None),
+            Found::Level { .. } => (SteadinessVerdict::Level, None, None),
         };
         Self {
             figure,

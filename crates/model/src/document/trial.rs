@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, KeySkew,
     Observed, Outages, Phase, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction,
-    Steadiness, Stored, Target, TimeBudget, Verdict, Warmup, Workload,
+    Stalls, Steadiness, Stored, Target, TimeBudget, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -55,6 +55,8 @@ pub struct Run {
     pub endpoints: Vec<Endpoint>,
     /// What happened to connections, the first thousand.
     pub events: Vec<ConnectionEvent>,
+    /// Times without service.
+    pub stalls: Stalls,
     /// The committed transactions of the measured time that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
     /// How the clients ended.

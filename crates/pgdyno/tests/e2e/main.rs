@@ -10,6 +10,7 @@ mod hostile;
 mod hosts;
 mod language;
 mod retries;
+mod stalls;
 mod streams;
 #[path = "../cli/support.rs"]
 #[allow(

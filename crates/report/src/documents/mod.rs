@@ -12,8 +12,8 @@ use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Outages, Phase,
-    Reason, Run, ScriptStatements, Second, SlowTransaction, Steadiness, Stored, Target, Trial,
-    Warmup, WholeTrial, Workload,
+    Reason, Run, ScriptStatements, Second, SlowTransaction, Stalls, Steadiness, Stored, Target,
+    Trial, Warmup, WholeTrial, Workload,
 };
 use pgdyno_model::notebook::TrialRow;
 
@@ -76,6 +76,7 @@ pub fn run(outcome: &Outcome) -> Run {
         outages: Outages::from(recording),
         endpoints: recording.endpoints.iter().map(Endpoint::from).collect(),
         events: recording.events.iter().map(ConnectionEvent::from).collect(),
+        stalls: Stalls::from(recording),
         worst: SlowTransaction::all(recording),
         clients: Clients::from(&recording.clients),
         client_cpu: ClientCpu::from(recording),

@@ -59,7 +59,7 @@ impl Filled {
         self.raw.execute(update, row).unwrap();
         let pack = all.pack();
         let insert = "INSERT INTO second VALUES (?, 0, 0, 0, 1000000, ?, 2, 0, 0, 0, 5, 1, \
-                      ?, ?, ?, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)";
+                      ?, ?, ?, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0)";
         let row = params![
             number,
             count,

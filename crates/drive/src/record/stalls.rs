@@ -1,0 +1,304 @@
+//! Times without service: nothing was committed while clients waited.
+//!
+//! Each thread notes its own gaps, from one commit to the next. Where all threads have a gap, there
+//! is no commit at all: the times without service are where the gaps of all threads overlap, exact
+//! to the clock, without a word between the threads.
+
+use super::Phase;
+use crate::clock::{Nanos, micros};
+
+/// Shorter gaps are not kept.
+pub(crate) const GAP_MIN: Nanos = 100_000_000;
+/// More than end in one interval of a thread: a second, and one that began before.
+pub(crate) const GAPS_MAX: usize = 12;
+
+/// A gap lasts at least so many times as long as a transaction usually takes: clients may all be at
+/// work at the same time.
+const OF_A_TRANSACTION: f64 = 3.0;
+/// A script is usual when it takes at least this share of the clients' time.
+const USUAL_SHARE: f64 = 0.1;
+/// Chance makes such gaps in one of so many trials.
+const TRIALS_PER_CHANCE: f64 = 100.0;
+
+/// From a commit to the next, on the run's clock.
+pub(crate) type Gap = (Nanos, Nanos);
+/// A thread's gaps of the measured phase, in order.
+pub(crate) type GapsOfThread = Vec<Gap>;
+
+/// A thread's eye on its own commits.
+#[derive(Debug, Default)]
+pub(super) struct OwnGaps {
+    /// The last commit, or when the phase began; none when gaps do not matter any more.
+    since: Option<Nanos>,
+}
+
+impl OwnGaps {
+    /// A phase begins.
+    pub(super) fn begin(&mut self, at: Nanos) {
+        self.since = Some(at);
+    }
+
+    /// A transaction is committed.
+    #[inline]
+    pub(super) fn committed(&mut self, at: Nanos, gaps: &mut Vec<Gap>) {
+        if let Some(since) = self.since {
+            self.since = Some(at.max(since));
+            if at.saturating_sub(since) >= GAP_MIN {
+                gaps.push((since, at));
+            }
+        }
+    }
+
+    /// The asked duration is over, or the thread has no client any more: no commit follows that
+    /// would count.
+    pub(super) fn end(&mut self, gaps: &mut Vec<Gap>) {
+        if let Some(since) = self.since.take() {
+            gaps.push((since, Nanos::MAX));
+        }
+    }
+}
+
+/// A time without service: from one commit to the next, or to the end of the asked duration, of all
+/// clients together.
+///
+/// It is 100 ms or longer, and longer than what is usual: three times the median latency of the
+/// scripts that take a tenth of the clients' time or more, and the longest gap that a Poisson process
+/// of the trial's rate has in one of a hundred trials: ln(100 n) / rate for n commits, with the rate
+/// of the time outside of stalls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
+    /// Its length.
+    pub length_us: u64,
+}
+
+impl Stall {
+    /// Those of the measured phase: the gaps of all threads, on a clock by which clients began to
+    /// work at `begin`, `phase_us` before the phase.
+    pub(crate) fn find(
+        threads: &[GapsOfThread],
+        phase: &Phase,
+        (begin, phase_us): (Nanos, u64),
+    ) -> Vec<Self> {
+        let end = begin + (phase_us + phase.asked_us()) * 1000;
+        let gaps = common(threads, end);
+        let longest_usual = usual(phase);
+        let scripts = phase.scripts.iter();
+        let committed: u64 = scripts.map(|script| script.counts.committed).sum();
+        let drained = phase.drain.committed_total();
+        let committed = committed.saturating_sub(drained) as f64;
+        let asked = phase.asked_us() as f64 * 1000.0;
+        // What is left out makes the rate higher and the limit lower: until nothing changes.
+        let mut stalls = Vec::new();
+        loop {
+            let without: f64 = stalls.iter().map(|gap| length(gap) as f64).sum();
+            let by_chance = match committed >= 1.0 && asked > without {
+                true => (TRIALS_PER_CHANCE * committed).ln() * (asked - without) / committed,
+                false => break,
+            };
+            let limit = longest_usual.max(by_chance).max(GAP_MIN as f64);
+            let longer = |gap: &&Gap| length(gap) as f64 >= limit;
+            let found: Vec<Gap> = gaps.iter().filter(longer).copied().collect();
+            if found.len() == stalls.len() {
+                break;
+            }
+            stalls = found;
+        }
+        let stall = |gap: &Gap| Self {
+            start_us: micros(gap.0.saturating_sub(begin)),
+            length_us: micros(length(gap)),
+        };
+        stalls.iter().map(stall).collect()
+    }
+}
+
+fn length(gap: &Gap) -> Nanos {
+    gap.1 - gap.0
+}
+
+/// How long a gap is still one that ordinary transactions make, in nanoseconds.
+fn usual(phase: &Phase) -> f64 {
+    let all_us: u64 = phase.scripts.iter().map(|s| s.service.sum_us()).sum();
+    let usual = phase.scripts.iter().filter(|script| {
+        let sum_us = script.service.sum_us();
+        sum_us > 0 && sum_us as f64 >= USUAL_SHARE * all_us as f64
+    });
+    let medians = usual.filter_map(|script| script.service.histogram().quantile_us(0.5));
+    medians.max().unwrap_or(0) as f64 * 1000.0 * OF_A_TRANSACTION
+}
+
+/// Where all threads have a gap, until `end`; those that are long enough.
+fn common(threads: &[GapsOfThread], end: Nanos) -> Vec<Gap> {
+    let Some((first, others)) = threads.split_first() else {
+        return Vec::new();
+    };
+    let both = |mine: GapsOfThread, theirs: &GapsOfThread| {
+        let (mut common, mut a, mut b) = (Vec::new(), 0, 0);
+        while let (Some(x), Some(y)) = (mine.get(a), theirs.get(b)) {
+            let (from, to) = (x.0.max(y.0), x.1.min(y.1));
+            if from.saturating_add(GAP_MIN) <= to {
+                common.push((from, to));
+            }
+            // The one that ends first has no more to give.
+            match x.1 <= y.1 {
+                true => a += 1,
+                false => b += 1,
+            }
+        }
+        common
+    };
+    let mut all = others.iter().fold(first.clone(), both);
+    all.iter_mut().for_each(|gap| gap.1 = gap.1.min(end));
+    all.retain(|gap| gap.0.saturating_add(GAP_MIN) <= gap.1);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::ClientTime;
+    use crate::record::{Drain, Outcome, ScriptInterval};
+
+    const MS: Nanos = 1_000_000;
+
+    /// What a thread notes of commits at these milliseconds.
+    fn thread(commits_ms: &[u64]) -> GapsOfThread {
+        let (mut own, mut gaps) = (OwnGaps::default(), Vec::new());
+        own.begin(0);
+        for at_ms in commits_ms {
+            own.committed(at_ms * MS, &mut gaps);
+        }
+        own.end(&mut gaps);
+        own.committed(Nanos::MAX / 2, &mut gaps);
+        gaps
+    }
+
+    /// So long a phase with so many transactions of one latency.
+    fn phase(asked_ms: u64, committed: u64, latency_us: u64) -> Phase {
+        let mut script = ScriptInterval::default();
+        for _ in 0..committed {
+            script.counts.book(Outcome::Committed, 1);
+            script.service.record(latency_us);
+        }
+        Phase {
+            time: ClientTime::default(),
+            elapsed_us: asked_ms * 1000,
+            scripts: vec![script],
+            drain: Drain::default(),
+        }
+    }
+
+    fn found(threads: &[GapsOfThread], phase: &Phase) -> Vec<(u64, u64)> {
+        let stalls = Stall::find(threads, phase, (0, 0));
+        let in_ms = |s: &Stall| (s.start_us / 1000, s.length_us / 1000);
+        stalls.iter().map(in_ms).collect()
+    }
+
+    fn every(step_ms: usize, from_ms: u64, to_ms: u64) -> Vec<u64> {
+        (from_ms..=to_ms).step_by(step_ms).collect()
+    }
+
+    #[test]
+    fn a_stall_is_where_no_thread_commits() {
+        let busy = [every(5, 0, 1000), every(5, 2000, 5000)].concat();
+        // Its gap is longer at both ends.
+        let other = [every(10, 0, 950), every(10, 2050, 5000)].concat();
+        let phase = phase(5000, 1600, 4000);
+        assert_eq!(found(&[thread(&busy)], &phase), [(1000, 1000)]);
+        assert_eq!(
+            found(&[thread(&busy), thread(&other)], &phase),
+            [(1000, 1000)]
+        );
+        // One thread that goes on is service.
+        let steady = every(50, 0, 5000);
+        let all = [thread(&busy), thread(&other), thread(&steady)];
+        assert_eq!(found(&all, &phase), []);
+        // A thread whose clients have all ended does not commit either.
+        let gone = thread(&every(10, 0, 900));
+        assert_eq!(found(&[thread(&busy), gone], &phase), [(1000, 1000)]);
+    }
+
+    #[test]
+    fn a_stall_at_the_end_lasts_until_the_asked_duration_is_over() {
+        let busy = every(5, 0, 4000);
+        let mut phase = phase(7000, 800, 4000);
+        phase.drain.add(2_000_000, [8].into_iter());
+        assert_eq!(found(&[thread(&busy)], &phase), [(4000, 1000)]);
+        // And one at the beginning is one.
+        let late = thread(&every(5, 300, 5000));
+        assert_eq!(found(&[late], &phase), [(0, 300)]);
+    }
+
+    #[test]
+    fn gaps_from_a_tenth_of_a_second_on_count() {
+        let with =
+            |gap_ms: u64| thread(&[every(5, 0, 1000), every(5, 1000 + gap_ms, 5000)].concat());
+        let phase = phase(5000, 900, 4000);
+        assert_eq!(found(&[with(99)], &phase), []);
+        assert_eq!(found(&[with(100)], &phase), [(1000, 100)]);
+    }
+
+    #[test]
+    fn slow_transactions_and_few_of_them_are_no_stall() {
+        // Of a client whose transactions take 400 ms all gaps are longer than 100 ms.
+        let slow = thread(&every(400, 0, 20_000));
+        assert_eq!(found(&[slow], &phase(20_000, 50, 400_000)), []);
+        // Five a second, at random: the schedule of a rate.
+        let rare = thread(&every(200, 0, 20_000));
+        assert_eq!(found(&[rare], &phase(20_000, 100, 2000)), []);
+        // But 3 s are none of theirs.
+        let rare = thread(&[every(200, 0, 8_000), every(200, 11_000, 20_000)].concat());
+        assert_eq!(found(&[rare], &phase(20_000, 85, 2000)), [(8_000, 3_000)]);
+    }
+
+    #[test]
+    fn a_slow_script_counts_when_clients_spend_their_time_in_it() {
+        let gaps = [thread(&[every(5, 0, 1000), every(5, 2000, 5000)].concat())];
+        let mut phase = phase(5000, 800, 1000);
+        let mut slow = ScriptInterval::default();
+        slow.service.record(80_000);
+        phase.scripts.push(slow.clone());
+        assert_eq!(found(&gaps, &phase).len(), 1);
+        for _ in 0..2 {
+            slow.service.record(900_000);
+        }
+        phase.scripts[1] = slow;
+        assert_eq!(found(&gaps, &phase), []);
+    }
+
+    #[test]
+    fn a_steady_poisson_process_has_no_stalls() {
+        // 20/s: of its gaps of 50 ms one in seven is longer than 100 ms.
+        let mut state = 1_u64;
+        let mut uniform = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        };
+        let mut trials = 0;
+        for _ in 0..500 {
+            let (mut at, mut own, mut gaps, mut count) = (0.0, OwnGaps::default(), Vec::new(), 0);
+            own.begin(0);
+            loop {
+                at += -uniform().ln() / 20.0 * 1e9;
+                if at > 30e9 {
+                    break;
+                }
+                own.committed(at as Nanos, &mut gaps);
+                count += 1;
+            }
+            own.end(&mut gaps);
+            let phase = phase(30_000, count, 2000);
+            trials += usize::from(!found(&[gaps], &phase).is_empty());
+        }
+        assert!(trials <= 15, "{trials} of 500");
+    }
+
+    #[test]
+    fn a_trial_without_commits_has_no_stalls_to_tell_from_the_rest() {
+        assert_eq!(found(&[thread(&[])], &phase(5000, 0, 0)), []);
+        assert_eq!(found(&[], &phase(5000, 10, 10)), []);
+    }
+}

@@ -1,0 +1,36 @@
+//! Times without service: into the store and out of it.
+
+use pgdyno_drive::record::{Recording, Stall};
+use rusqlite::{Connection, params};
+
+use super::packed::whole;
+
+/// Writes a row each.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn write(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+    for stall in &recording.stalls {
+        connection.execute(
+            "INSERT INTO stall VALUES (?, ?, ?)",
+            params![number, whole(stall.start_us), whole(stall.length_us)],
+        )?;
+    }
+    Ok(())
+}
+
+/// Reads them back, in their order.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Stall>> {
+    let mut select = connection
+        .prepare("SELECT start_us, length_us FROM stall WHERE trial = ? ORDER BY start_us")?;
+    let rows = select.query_map([number], |row| {
+        Ok(Stall {
+            start_us: row.get(0)?,
+            length_us: row.get(1)?,
+        })
+    })?;
+    rows.collect()
+}
