@@ -181,6 +181,7 @@ impl Made {
                 start_us: at * 1_000_000,
                 length_us: 1_000_000,
                 warmup: false,
+                drain: false,
                 time: self.time,
                 scripts: vec![ScriptSecond {
                     counts: script.counts,
