@@ -1,6 +1,10 @@
 //! `pgdyno load --grow`: tables get more rows and are those of a load with the larger parameter.
 
-use crate::support::Database;
+use std::process::Stdio;
+
+use pgdyno_platform::child::{Signal, send_signal};
+
+use crate::support::{Database, ended, pgdyno};
 
 const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/own_pack");
 
@@ -161,4 +165,30 @@ fn what_cannot_grow_is_refused_and_left_as_it_is() {
         1,
         &["will not add rows to usertable: pgdyno did not make them"],
     );
+}
+
+#[test]
+fn an_interrupt_leaves_the_tables_as_they_were() {
+    let database = Database::new("grow_interrupted");
+    load(&database, "tpcb").expect(0, &["is loaded"]);
+    let marked = marks(&database);
+    let args = ["load", "tpcb", "--grow", "--param", "scale=500", "--url"];
+    let child = pgdyno(&[&args[..], &[&database.url]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    database.wait_for(
+        "SELECT 1 FROM pg_stat_progress_copy WHERE tuples_processed > 10000 AND datname \
+         = current_database()",
+    );
+    load(&database, "tpcb --grow --param scale=2")
+        .expect(1, &["another pgdyno is loading into this database"]);
+    send_signal(child.id(), Signal::Interrupt).unwrap();
+    let texts = ["growing was interrupted", "nothing was changed"];
+    ended(child.wait_with_output().unwrap()).expect(130, &texts);
+    let rows = "SELECT count(*) FROM pgbench_accounts";
+    assert_eq!(database.value(rows), "100000");
+    assert_eq!(marks(&database), marked);
+    load(&database, "tpcb --grow --param scale=2").expect(0, &["by 100,011 rows"]);
 }

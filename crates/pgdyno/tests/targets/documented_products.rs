@@ -335,3 +335,83 @@ fn a_node_that_fails_ends_the_load() {
         &["could not fill pgbench_accounts: memory budget exceeded (SQLSTATE 53200)"],
     );
 }
+
+/// A pack with one table of one column: this server answers with one row.
+const ONE_COLUMN: &str = "
+name = 'growing'
+summary = 'One column.'
+description = 'One column.'
+schema = 'schema.sql'
+[[param]]
+name = 'rows'
+default = 10
+min = 1
+help = 'Rows.'
+grows = true
+[[script]]
+name = 'one'
+file = 'one.sql'
+[[table]]
+name = 'growing1'
+rows = ':rows'
+columns = [{ name = 'k', value = ':row' }]
+";
+
+#[test]
+fn tables_that_grow_where_a_load_is_no_transaction_are_marked_until_it_is_over() {
+    let pack = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("pack.toml", ONE_COLUMN),
+        ("schema.sql", "CREATE TABLE growing1 (k int);\n"),
+        ("one.sql", "SELECT k FROM growing1 WHERE k = 1;\n"),
+    ] {
+        std::fs::write(pack.path().join(name), text).unwrap();
+    }
+    let folder = pack.path().to_str().unwrap();
+    let (loaded, statements) = on(YUGABYTEDB, &["load", folder]);
+    loaded.expect(0, &["10 rows"]);
+    let marks = |statements: &[String]| -> Vec<String> {
+        let comment = "COMMENT ON TABLE growing1 IS '";
+        let marks = statements
+            .iter()
+            .filter_map(|sql| sql.strip_prefix(comment));
+        marks
+            .map(|mark| mark.trim_end_matches('\'').to_owned())
+            .collect()
+    };
+    let mark: &'static str = marks(&statements).pop().unwrap().leak();
+    assert!(mark.contains("\"complete\""), "{mark}");
+    let row: &'static [&'static str] = vec!["growing1", mark, "k"].leak();
+    let there = Product {
+        answers: vec![("SELECT t.name, obj_description", row)].leak(),
+        ..YUGABYTEDB
+    };
+    let grow = ["load", folder, "--grow", "--param", "rows=25"];
+    let (grown, statements) = on(there.clone(), &grow);
+    grown.expect(0, &["growing has grown (rows = 25) by 15 rows"]);
+    let states: Vec<String> = marks(&statements);
+    assert_eq!(states.len(), 2, "{statements:#?}");
+    assert!(states[0].contains("\"loading\"") && states[1].contains("\"complete\""));
+    assert!(
+        states.iter().all(|mark| mark.contains(r#"{"rows":"25"}"#)),
+        "{states:?}"
+    );
+    assert!(
+        !statements.iter().any(|sql| sql == "BEGIN"),
+        "{statements:#?}"
+    );
+    let refusing = Product {
+        refuses: &[("COPY", "53100", "no space left on device")],
+        ..there
+    };
+    let (failed, statements) = on(refusing, &grow);
+    failed.expect(
+        1,
+        &[
+            "could not fill growing1",
+            "no space left on device",
+            "incomplete tables are left: the next load drops them and starts again",
+        ],
+    );
+    assert_eq!(marks(&statements).len(), 1, "{statements:#?}");
+}
