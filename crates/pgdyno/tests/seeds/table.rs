@@ -498,10 +498,6 @@ const PGIO: &[Line] = &[
         beside: Beside::Recorded,
         differs: &[
             theirs_alone(
-                "Base table loading time: ",
-                "pgdyno fills pgio_base with the schemas, not before them",
-            ),
-            theirs_alone(
                 "Waiting for batch. ",
                 "pgdyno loads all schemas at once, whatever NUM_THREADS says",
             ),
