@@ -17,6 +17,9 @@ use pgdyno_model::{Note, Severity, text as figures};
 /// More variables than this are not told one by one.
 const VARIABLES_MAX: usize = 12;
 
+/// From so long on it is said how long it took until all had ended.
+const DRAIN_LONG_US: u64 = 100_000;
+
 /// All of it, ready to be printed.
 pub fn text(trial: &Trial, width: usize) -> String {
     let run = &trial.run;
@@ -146,7 +149,7 @@ fn totals(run: &Run) -> String {
         );
     }
     text += &format!(
-        "goodput      {goodput} transactions/s ({} committed in {}{})\n",
+        "goodput      {goodput} transactions/s ({} committed in {}{}\n",
         figures::count(counts.committed - measured.drain_committed),
         figures::seconds((measured.elapsed_us - measured.drain_us) as f64 / 1e6),
         drained(measured)
@@ -196,14 +199,15 @@ fn totals(run: &Run) -> String {
     text
 }
 
-/// What was committed after the asked duration, where it took longer than a moment.
+/// What was committed after the asked duration; on a line of its own where that took long.
 fn drained(measured: &Phase) -> String {
-    match measured.drain_committed {
-        0 => String::new(),
-        committed => format!(
-            ", {} in {} after it",
-            figures::count(committed),
-            figures::time(measured.drain_us as f64)
+    let committed = figures::count(measured.drain_committed);
+    match (measured.drain_committed, measured.drain_us) {
+        (0, ..DRAIN_LONG_US) => ")".to_owned(),
+        (_, ..DRAIN_LONG_US) => format!(", {committed} later)"),
+        (_, drain_us) => format!(
+            ")\n             and {committed} in the {} after it, not in goodput",
+            figures::time(drain_us as f64)
         ),
     }
 }
