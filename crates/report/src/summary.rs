@@ -18,6 +18,9 @@ use pgdyno_model::{Note, Severity, text as figures};
 /// More variables than this are not told one by one.
 const VARIABLES_MAX: usize = 12;
 
+/// From so long on it is said how long it took until all had ended.
+const DRAIN_LONG_US: u64 = 100_000;
+
 /// A terminal shows so many lines without scrolling.
 pub const LINES: usize = 45;
 
@@ -183,7 +186,7 @@ fn totals(run: &Run) -> String {
         );
     }
     text += &format!(
-        "goodput      {goodput} transactions/s ({} committed in {}{})\n",
+        "goodput      {goodput} transactions/s ({} committed in {}{}\n",
         figures::count(counts.committed - measured.drain_committed),
         figures::seconds((measured.elapsed_us - measured.drain_us) as f64 / 1e6),
         drained(measured)
@@ -233,14 +236,15 @@ fn totals(run: &Run) -> String {
     text
 }
 
-/// What was committed after the asked duration, where it took longer than a moment.
+/// What was committed after the asked duration; on a line of its own where that took long.
 fn drained(measured: &Phase) -> String {
-    match measured.drain_committed {
-        0 => String::new(),
-        committed => format!(
-            ", {} in {} after it",
-            figures::count(committed),
-            figures::time(measured.drain_us as f64)
+    let committed = figures::count(measured.drain_committed);
+    match (measured.drain_committed, measured.drain_us) {
+        (0, ..DRAIN_LONG_US) => ")".to_owned(),
+        (_, ..DRAIN_LONG_US) => format!(", {committed} later)"),
+        (_, drain_us) => format!(
+            ")\n             and {committed} in the {} after it, not in goodput",
+            figures::time(drain_us as f64)
         ),
     }
 }

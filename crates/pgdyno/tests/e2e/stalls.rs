@@ -123,7 +123,10 @@ fn backends_frozen_at_the_end_are_a_stall_and_what_they_finish_is_no_goodput() {
     assert!((end_us - 3e6).abs() < 1_000.0, "{stalls}");
     assert!(number(&measured["drain_us"]) > 500_000.0, "{measured}");
     assert_eq!(measured["drain_committed"], 3, "those under way");
-    assert!(text.contains(" committed in 3.00 s, 3 in 1."), "{text}");
+    assert!(
+        text.contains(" committed in 3.00 s)\n             and 3 in the 1."),
+        "{text}"
+    );
     let committed = number(&measured["committed"]) - 3.0;
     assert!((number(&measured["goodput_per_s"]) * 3.0 - committed).abs() < 0.01);
     let seconds = json["seconds"].as_array().expect("a list").iter();
