@@ -210,7 +210,7 @@ pub fn document(
     let numbers = |trials: &[&TrialRow]| trials.iter().map(|trial| trial.number).collect();
     let figure = |(metric, result): &Compared| {
         let figure = match result {
-            Ok(comparison) => ComparedFigure::Compared(comparison.into()),
+            Ok(comparison) => ComparedFigure::Compared(Box::new(comparison.into())),
             Err(why) => ComparedFigure::Not {
                 not_compared: why.clone(),
             },

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_model::notebook::{Notebook, TrialRow};
-use pgdyno_model::{Failure, NoteOfTrials, Severity};
+use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
+use pgdyno_model::{Failure, NoteOfTrials, Severity, State};
 
 /// Warnings and serious notes of these trials, one for each code, the gravest first.
 ///
@@ -35,6 +35,21 @@ pub fn of<'a>(
     }
     notes.sort_by_key(|of| std::cmp::Reverse(of.note.severity));
     Ok(notes)
+}
+
+/// Lines about the trials of an experiment that count, to stand below a table that is made from them.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn of_experiment(store: &dyn Notebook, uuid: &str) -> Result<String, Failure> {
+    let trials = store.trials(&Filter {
+        experiment: Some(uuid.to_owned()),
+        state: Some(State::Complete),
+        ..Filter::default()
+    })?;
+    let counted = trials.iter().filter(|trial| trial.excluded.is_none());
+    let notes = of(store, counted)?;
+    Ok(notes.iter().map(|of| line(of) + "\n").collect())
 }
 
 /// A line of text: `SERIOUS   client-bound, trials 3 to 8: pgdyno's busiest thread …`.

@@ -61,7 +61,7 @@ pub enum ComparedFigure {
         not_compared: String,
     },
     /// B vs. A.
-    Compared(Compared),
+    Compared(Box<Compared>),
 }
 
 /// A figure of B vs. A's.

@@ -26,7 +26,7 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
         .collect::<String>();
     let tables = comparison.points.iter().flat_map(|of| of.figures.values());
     let compared = tables.filter_map(|figure| match figure {
-        ComparedFigure::Compared(compared) => Some(compared),
+        ComparedFigure::Compared(compared) => Some(&**compared),
         ComparedFigure::Not { .. } => None,
     });
     let compared: Vec<&Compared> = compared.collect();

@@ -95,3 +95,87 @@ pub fn of(figures: &[Compared]) -> (Says, String) {
 fn signed(share: f64) -> String {
     text::change(share).replace('-', "−")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::METRICS;
+    use pgdyno_stats::{CompareOptions, Row, Sample, Starts, compare_all};
+
+    const NOISE: [f64; 6] = [0.1, -0.2, 0.05, 0.15, -0.1, 0.02];
+
+    /// The headline's figures, each B to A by this factor.
+    fn figures(factors: [f64; 3], repeats: usize, starts: Option<&Starts>) -> Vec<Compared> {
+        let a: Vec<f64> = NOISE[..repeats].iter().map(|by| 100.0 + by).collect();
+        let a = Sample::new(&a).unwrap();
+        let b = factors.map(|by| {
+            let values: Vec<f64> = a.values().iter().map(|v| v * by).collect();
+            Sample::new(&values).unwrap()
+        });
+        let rows: Vec<Row<'_>> = b
+            .iter()
+            .map(|b| Row {
+                a: &a,
+                b,
+                starts,
+                family: Family::Primary,
+            })
+            .collect();
+        let found = compare_all(&rows, &CompareOptions::default()).unwrap();
+        let primary = METRICS.iter().filter(|m| m.family == Family::Primary);
+        primary.zip(found.into_iter().map(Ok)).collect()
+    }
+
+    #[test]
+    fn the_sentence_names_what_differs_and_which_way_is_better() {
+        let says = |factors| of(&figures(factors, 6, None));
+        let (found, sentence) = says([1.1, 1.0, 0.8]);
+        assert_eq!(found, Says::Better);
+        assert!(
+            sentence.starts_with("B is better: goodput +10.0 %, p99 −20.0 %"),
+            "{sentence}"
+        );
+        assert_eq!(says([0.9, 1.0, 1.0]).0, Says::Worse);
+        let (found, sentence) = says([1.1, 1.2, 1.0]);
+        assert_eq!(found, Says::Mixed);
+        assert!(sentence.contains("worse in p50 +20.0 %"), "{sentence}");
+        assert_eq!(says([1.0, 1.0, 1.0]).0, Says::NoDifference);
+    }
+
+    #[test]
+    fn where_nothing_can_be_told_the_sentence_says_why() {
+        let few = of(&figures([1.1, 1.0, 1.0], 3, None));
+        let want = "Cannot tell: 3 repeats, 5 needed".to_owned();
+        assert_eq!(few, (Says::CannotTell, want));
+        assert_eq!(of(&[]).0, Says::CannotTell);
+    }
+
+    #[test]
+    fn a_line_over_time_through_both_sides_is_no_verdict() {
+        let starts = Starts {
+            a: (0..6).map(f64::from).collect(),
+            b: (6..12).map(f64::from).collect(),
+        };
+        let line = |from: usize| -> Sample {
+            let at = (from..from + 6).map(|i| 100.0 - i as f64 + NOISE[i % 6]);
+            Sample::new(&at.collect::<Vec<f64>>()).unwrap()
+        };
+        let (a, b) = (line(0), line(6));
+        let row = Row {
+            a: &a,
+            b: &b,
+            starts: Some(&starts),
+            family: Family::Primary,
+        };
+        let found = compare_all(&[row], &CompareOptions::default()).unwrap();
+        let figures: Vec<Compared> = METRICS.iter().zip(found.into_iter().map(Ok)).collect();
+        let (says, sentence) = of(&figures);
+        assert_eq!(says, Says::CannotTell);
+        let want = "Cannot tell: goodput of B is 6.";
+        assert!(sentence.starts_with(want), "{sentence}");
+        assert!(
+            sentence.ends_with("lower, but time alone explains as much"),
+            "{sentence}"
+        );
+    }
+}
