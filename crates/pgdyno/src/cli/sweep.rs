@@ -277,7 +277,8 @@ fn enough(plan: &Plan) -> String {
     let (repeats, points) = (plan.experiment.repeats, plan.points.len());
     let need = RepeatsNeeded::of(points);
     let mut text = format!(
-        "{repeats} repeats of each point; to compare two points takes {} a side",
+        "{} of each point; to compare two points takes {} a side",
+        pgdyno_model::text::plural(repeats.into(), "repeat"),
         need.two_points
     );
     if points > 1 {
