@@ -1755,6 +1755,8 @@ export type Point = {
   unsteady: Array<Unsteady>;
   /** What happened in some repeats and not in others. */
   uneven: Array<ValidityNote>;
+  /** Other validity notes on the repeats, warnings and serious ones. */
+  notes: Array<NoteOfTrials>;
 };
 
 /** What limited most repeats of a point. */
@@ -1838,6 +1840,20 @@ export type Unsteady = {
   code: string;
   /** What the note says. */
   sentence: string;
+};
+
+/** A note on trials that a table, a comparison or a page is made from. */
+export type NoteOfTrials = {
+  /** Numbers of the trials that have it, ascending. */
+  trials: Array<number>;
+  /** Such as `fsync-off`. */
+  code: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** What is the case, with its figures. */
+  sentence: string;
+  /** What to do about it. */
+  remedy: string;
 };
 
 /** A trial of an experiment. */
@@ -2303,8 +2319,12 @@ export type CompareData = {
   b: Side;
   /** A table of differences for each point that both sides have. The first is the page's subject. */
   pairs: Array<Pair>;
+  /** Points that one side lacks. */
+  lacking: Array<Lacking>;
   /** What differs in how the first trials of both sides were measured. */
   changed: Array<Changed>;
+  /** How many more values differ that only name the server itself (port, paths). */
+  left_out: number;
   /** What does not: its name, and words. */
   same: Array<[name: string, words: string]>;
   /** How it was compared: a name, and words. */
@@ -2380,6 +2400,8 @@ export type OrderedTrial = {
   trial: number;
   /** Grows with the time at which it was run. */
   order: number;
+  /** When it was started, UTC. */
+  started: string;
 };
 
 /** Histograms that share their buckets, one a step. */
@@ -2414,18 +2436,50 @@ export type Difference = {
   a?: Spread;
   /** B over its repeats. */
   b?: Spread;
-  /** B to A as a share: 0.106 is +10.6 %; missing where a figure is not positive. */
+  /** What it was judged with. */
+  family: Family;
+  /**
+   * B to A as a share, by the Hodges-Lehmann shift: 0.106 is +10.6 %; missing where a figure is not
+   * positive, and without a verdict.
+   */
   change?: number;
-  /** The 95 % interval of the change. */
+  /** The interval of the change; those of the primary family hold together at 95 %. */
   change_interval?: [number, number];
-  /** Two-sided p-value; missing without enough repeats. */
+  /** From A's median to B's, as a share: what was measured, without an interval. */
+  change_of_medians?: number;
+  /** The smallest change that so many repeats with this noise show in 80 of 100 cases. */
+  smallest_change?: number;
+  /** What time has to do with it; missing: not tested. */
+  drift?: Drift;
+  /** How many repeats a side it takes, where there are not enough. */
+  repeats_needed?: number;
+  /** Two-sided p-value among its family; missing without a verdict. */
   p?: number;
   /** What may be said. */
   verdict?: DifferenceVerdict;
 };
 
+/** What a figure is judged with. */
+export type Family = "primary" | "exploratory";
+
+/** What time has to do with a difference. */
+export type Drift = {
+  /** Whether the sides took turns (A B B A …). */
+  by_turns: boolean;
+  /** From the middle of A's starts to the middle of B's. */
+  apart_s: number;
+  /** From the first repeat to the last, as a share. */
+  first_to_last: number;
+  /** What that foretells for B from A, as a share. */
+  foretold: number;
+  /** The share of the repeats' spread that a line over time explains. */
+  time_explains: number;
+  /** The share that a step between A and B explains. */
+  change_explains: number;
+};
+
 /** Where B lies as seen from A. */
-export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference" | "not-enough-repeats";
+export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference" | "not-enough-repeats" | "time-explains";
 
 /** Time of one client for each commit, by what its session did. */
 export type TimePerCommit = {
@@ -2455,11 +2509,19 @@ export type ComparedStatement = {
   significant: boolean | null;
 };
 
+/** A point that one side lacks. */
+export type Lacking = {
+  /** What was measured, for people. */
+  point: string;
+  /** `A` or `B`: the side without it. */
+  side: string;
+};
+
 /** Something that is not the same on both sides. */
 export type Changed = {
   /** `setting`, `version`, `server`, `host`, `trial`. */
   kind: string;
-  /** Its position: `server.version`. */
+  /** A setting's name, or its position: `server.version`. */
   name: string;
   /** A's value; `–` where it has none. */
   a: string;

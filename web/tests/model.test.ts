@@ -166,7 +166,8 @@ describe('a comparison', () => {
   it('says in words what is better', () => {
     expect(words(pair.differences[0]!)).toEqual({ text: 'better', style: 'better' });
     expect(words({ ...pair.differences[0]!, higher_is_better: false }).text).toBe('worse');
-    expect(words({ ...pair.differences[0]!, verdict: 'not-enough-repeats' }).text).toBe('not enough repeats');
+    expect(words({ ...pair.differences[0]!, verdict: 'not-enough-repeats', repeats_needed: 6 }).text).toBe('cannot tell: 6 repeats needed');
+    expect(words({ ...pair.differences[0]!, verdict: 'time-explains' }).text).toBe('cannot tell');
   });
   it('has an axis of ratios on which half and double are as far', () => {
     const of = { low: 0.25, high: 4 };

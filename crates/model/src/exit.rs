@@ -14,6 +14,8 @@ pub enum Exit {
     Usage,
     /// The server could not be reached, refused the connection, or was lost and did not come back.
     Connection,
+    /// A gate was neither passed nor failed: too little was measured, or it does not count.
+    CannotTell,
     /// Ended by Ctrl-C (130) or SIGTERM (143), with what was measured until then reported.
     Interrupted(u8),
 }
@@ -25,6 +27,7 @@ Exit codes:
   1    the run failed, or an input (script, pack, file) has a mistake
   2    the command line is wrong, or names something that does not exist
   3    the server could not be reached, refused the connection, or was lost and did not come back
+  4    a gate of pgdyno compare cannot tell: it is neither passed nor failed
   130  interrupted by Ctrl-C (143: by SIGTERM); results so far are reported";
 
 impl Exit {
@@ -35,6 +38,7 @@ impl Exit {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Connection => 3,
+            Exit::CannotTell => 4,
             Exit::Interrupted(code) => code,
         }
     }
@@ -127,6 +131,7 @@ mod tests {
             Exit::Failed,
             Exit::Usage,
             Exit::Connection,
+            Exit::CannotTell,
             Exit::Interrupted(130),
         ] {
             assert!(HELP.contains(&format!("\n  {} ", exit.code())), "{exit:?}");

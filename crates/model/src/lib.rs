@@ -36,7 +36,7 @@ mod typescript;
 pub use exit::{Exit, Failure};
 pub use experiment::Experiment;
 pub use fact::Fact;
-pub use note::{Note, Severity};
+pub use note::{Note, NoteOfTrials, Severity};
 pub use observer::{Observer, Observers};
 pub use outcome::Outcome;
 pub use progress::Progress;

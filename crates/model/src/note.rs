@@ -42,6 +42,26 @@ pub struct Note {
     pub remedy: String,
 }
 
+/// A note on trials that a table, a comparison or a page is made from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct NoteOfTrials {
+    /// The first trial's, with its figures.
+    #[serde(flatten)]
+    pub note: Note,
+    /// Numbers of the trials that have it, ascending.
+    pub trials: Vec<i64>,
+}
+
+impl NoteOfTrials {
+    /// `client-bound, trials 3 to 8: pgdyno's busiest thread …`.
+    pub fn words(&self) -> String {
+        let Note { code, sentence, .. } = &self.note;
+        let trials = crate::text::trials(&self.trials);
+        format!("{code}, {trials}: {sentence}")
+    }
+}
+
 /// The measured time was not steady.
 pub const DRIFTS: &str = "not-steady";
 /// There were times without service.

@@ -22,6 +22,7 @@ mod share;
 mod shown;
 mod size;
 mod time;
+mod trials;
 
 pub use number::{
     count, fixed, per_second, plural, quantity, quantity_of, rate, significant, some,
@@ -36,6 +37,8 @@ pub use time::{
 
 /// In place of what is not known.
 pub const DASH: &str = "–";
+
+pub use trials::trials;
 
 #[cfg(test)]
 mod tests {

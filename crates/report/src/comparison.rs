@@ -2,31 +2,41 @@
 //! workload at one point only, and nothing is averaged that must not be. How each figure is
 //! computed: `docs/statistics.md`.
 
+mod differing;
+mod sets;
 mod text;
+pub mod verdict;
 
+pub use differing::{Differing, differences};
+pub use sets::{Matched, Set, matched};
 pub use text::text;
 
-use std::collections::BTreeMap;
-
 use pgdyno_stats::gate::{Figure, Unit};
-use pgdyno_stats::{CompareOptions, Comparison, Sample, compare};
-use serde_json::Value;
+use pgdyno_stats::{CompareOptions, Comparison, Family, Row, Sample, Starts, compare_all};
 
-use pgdyno_model::document::comparison::{ComparedFigure, ComparedPoint, Differing};
+use pgdyno_model::document::comparison::{ComparedFigure, ComparedPoint, Lacking};
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Exit, Failure, document, text as figures};
+use pgdyno_model::{Exit, Failure, NoteOfTrials, document, stamp, text as figures};
 
 /// A figure of a trial that can be compared.
 pub struct Metric {
     /// As it is written in gates and tables.
     pub figure: Figure<'static>,
+    /// The headline's figures are what is to be decided.
+    pub family: Family,
     of: fn(&TrialRow) -> Option<f64>,
 }
 
-const fn metric(name: &'static str, unit: Unit, of: fn(&TrialRow) -> Option<f64>) -> Metric {
+const fn metric(
+    name: &'static str,
+    unit: Unit,
+    family: Family,
+    of: fn(&TrialRow) -> Option<f64>,
+) -> Metric {
     Metric {
         figure: Figure { name, unit },
+        family,
         of,
     }
 }
@@ -60,14 +70,20 @@ impl Metric {
     }
 }
 
+use Family::{Exploratory, Primary};
+
 /// Latencies are response times where a rate was set, else service times.
 pub const METRICS: [Metric; 6] = [
-    metric("goodput", Unit::PerSecond, |trial| trial.goodput_per_s),
-    metric("p50", Unit::TimeUs, |t| time(t, |l| l.p50_us)),
-    metric("p90", Unit::TimeUs, |t| time(t, |l| l.p90_us)),
-    metric("p95", Unit::TimeUs, |t| time(t, |l| l.p95_us)),
-    metric("p99", Unit::TimeUs, |t| time(t, |l| l.p99_us)),
-    metric("p99.9", Unit::TimeUs, |t| time(t, |l| l.p99_9_us)),
+    metric("goodput", Unit::PerSecond, Primary, |trial| {
+        trial.goodput_per_s
+    }),
+    metric("p50", Unit::TimeUs, Primary, |t| time(t, |l| l.p50_us)),
+    metric("p90", Unit::TimeUs, Exploratory, |t| time(t, |l| l.p90_us)),
+    metric("p95", Unit::TimeUs, Exploratory, |t| time(t, |l| l.p95_us)),
+    metric("p99", Unit::TimeUs, Primary, |t| time(t, |l| l.p99_us)),
+    metric("p99.9", Unit::TimeUs, Exploratory, |t| {
+        time(t, |l| l.p99_9_us)
+    }),
 ];
 
 fn time(trial: &TrialRow, of: fn(&pgdyno_model::notebook::Latency) -> Option<u64>) -> Option<f64> {
@@ -91,16 +107,72 @@ pub struct Pair<'a> {
 /// A figure with what came of comparing it, or why it was not.
 pub type Compared = (&'static Metric, Result<Comparison, String>);
 
+/// Each figure of each pair. All of them are judged together: the headline's figures of all points
+/// are one family.
+///
+/// # Errors
+/// Repeats that are to be paired make no pairs.
+pub fn compared(
+    pairs: &[Pair<'_>],
+    options: &CompareOptions,
+) -> Result<Vec<Vec<Compared>>, Failure> {
+    let starts: Vec<Option<Starts>> = pairs.iter().map(Pair::starts).collect();
+    let mut samples = Vec::new();
+    for pair in pairs {
+        samples.push(METRICS.iter().map(|metric| pair.samples(metric)));
+    }
+    let samples: Vec<Vec<Result<(Sample, Sample), String>>> =
+        samples.into_iter().map(Iterator::collect).collect();
+    let mut rows = Vec::new();
+    for (of_pair, starts) in samples.iter().zip(&starts) {
+        for (metric, sample) in METRICS.iter().zip(of_pair) {
+            rows.extend(sample.as_ref().ok().map(|(a, b)| Row {
+                a,
+                b,
+                starts: starts.as_ref(),
+                family: metric.family,
+            }));
+        }
+    }
+    let found = compare_all(&rows, options);
+    let found = found.map_err(|error| Failure::with(Exit::Usage, error.to_string()))?;
+    let mut found = found.into_iter();
+    let mut all = Vec::new();
+    for of_pair in samples {
+        let figures = METRICS.iter().zip(of_pair).map(|(metric, sample)| {
+            let compared = sample.and_then(|_| found.next().ok_or_else(String::new));
+            (metric, compared)
+        });
+        all.push(figures.collect());
+    }
+    Ok(all)
+}
+
 impl Pair<'_> {
-    /// Each figure.
-    pub fn compare(&self, options: &CompareOptions) -> Vec<Compared> {
-        METRICS
+    /// When the repeats began; `None` where one does not say it.
+    fn starts(&self) -> Option<Starts> {
+        let first = self
+            .a
             .iter()
-            .map(|metric| (metric, self.figure(metric, options)))
-            .collect()
+            .chain(&self.b)
+            .find_map(|trial| began(trial))?;
+        let side = |trials: &[&TrialRow]| -> Option<Vec<f64>> {
+            let since = |trial: &&TrialRow| {
+                let began = began(trial)?;
+                Some(match began.duration_since(first) {
+                    Ok(later) => later.as_secs_f64(),
+                    Err(earlier) => -earlier.duration().as_secs_f64(),
+                })
+            };
+            trials.iter().map(since).collect()
+        };
+        Some(Starts {
+            a: side(&self.a)?,
+            b: side(&self.b)?,
+        })
     }
 
-    fn figure(&self, metric: &Metric, options: &CompareOptions) -> Result<Comparison, String> {
+    fn samples(&self, metric: &Metric) -> Result<(Sample, Sample), String> {
         let side = |trials: &[&TrialRow]| {
             let values: Vec<f64> = trials.iter().filter_map(|trial| metric.of(trial)).collect();
             if values.len() < trials.len() {
@@ -109,21 +181,36 @@ impl Pair<'_> {
             }
             Sample::new(&values).map_err(|error| error.to_string())
         };
-        let (a, b) = (side(&self.a)?, side(&self.b)?);
-        compare(&a, &b, options).map_err(|error| error.to_string())
+        Ok((side(&self.a)?, side(&self.b)?))
     }
 }
 
-/// The document of a comparison: each point with what came of its figures, and what differs around
-/// them (where, A's, B's).
+fn began(trial: &TrialRow) -> Option<std::time::SystemTime> {
+    stamp::read(&trial.started)
+}
+
+/// What is compared, beside the figures.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    /// Points that one side lacks.
+    pub lacking: Vec<Lacking>,
+    /// Notes on the trials.
+    pub notes: Vec<NoteOfTrials>,
+    /// What differs between the first trials of both sides.
+    pub differences: Vec<Differing>,
+    /// Values that differ and only name the server.
+    pub left_out: usize,
+}
+
+/// The document of a comparison: each point with what came of its figures, and what is around them.
 pub fn document(
     compared: &[(&Pair<'_>, Vec<Compared>)],
-    surroundings: &[(String, String, String)],
+    around: &Around,
 ) -> document::comparison::Comparison {
     let numbers = |trials: &[&TrialRow]| trials.iter().map(|trial| trial.number).collect();
     let figure = |(metric, result): &Compared| {
         let figure = match result {
-            Ok(comparison) => ComparedFigure::Compared(comparison.into()),
+            Ok(comparison) => ComparedFigure::Compared(Box::new(comparison.into())),
             Err(why) => ComparedFigure::Not {
                 not_compared: why.clone(),
             },
@@ -132,162 +219,35 @@ pub fn document(
     };
     let points = compared.iter().map(|(pair, figures)| ComparedPoint {
         point: pair.title.clone(),
+        verdict: verdict::of(figures).1,
         a: numbers(&pair.a),
         b: numbers(&pair.b),
         figures: figures.iter().map(figure).collect(),
     });
-    let differences = surroundings.iter().map(|(what, a, b)| Differing {
-        what: what.clone(),
-        a: a.clone(),
-        b: b.clone(),
+    let differences = around.differences.iter();
+    let differences = differences.map(|one| document::comparison::Differing {
+        what: one.what.clone(),
+        a: one.a.clone(),
+        b: one.b.clone(),
     });
     document::comparison::Comparison {
         points: points.collect(),
+        lacking: around.lacking.clone(),
+        notes: around.notes.clone(),
         differences: differences.collect(),
-    }
-}
-
-/// What makes trials repeats of each other.
-type Point = (String, String);
-
-fn point(trial: &TrialRow) -> Point {
-    let swept = trial.point.as_ref().map(Value::to_string);
-    (trial.workload.clone(), swept.unwrap_or_default())
-}
-
-fn by_point(trials: &[TrialRow]) -> BTreeMap<Point, Vec<&TrialRow>> {
-    let mut points: BTreeMap<Point, Vec<&TrialRow>> = BTreeMap::new();
-    for trial in trials {
-        points.entry(point(trial)).or_default().push(trial);
-    }
-    points
-        .values_mut()
-        .for_each(|trials| trials.sort_by_key(|trial| trial.number));
-    points
-}
-
-/// Puts the points together that both sides have; two single points of one workload belong together
-/// whatever differs between them.
-///
-/// # Errors
-/// The sides have nothing in common.
-pub fn pairs<'a>(a: &'a [TrialRow], b: &'a [TrialRow]) -> Result<Vec<Pair<'a>>, Failure> {
-    let (of_a, of_b) = (by_point(a), by_point(b));
-    let mut pairs = Vec::new();
-    for (point, a) in &of_a {
-        if let Some(b) = of_b.get(point) {
-            pairs.push(Pair {
-                title: title(point),
-                a: a.clone(),
-                b: b.clone(),
-            });
-        }
-    }
-    let mut singles = of_a.iter().zip(&of_b);
-    if pairs.is_empty()
-        && of_a.len() == 1
-        && of_b.len() == 1
-        && let Some(((of, a), (other, b))) = singles.next()
-        && of.0 == other.0
-    {
-        pairs.push(Pair {
-            title: of.0.clone(),
-            a: a.clone(),
-            b: b.clone(),
-        });
-    }
-    if pairs.is_empty() {
-        let workloads = |points: &BTreeMap<Point, Vec<&TrialRow>>| {
-            let titles: Vec<String> = points.keys().map(title).collect();
-            titles.join("; ")
-        };
-        return Err(Failure::with(
-            Exit::Usage,
-            "A and B have no workload and point in common: figures of different workloads cannot \
-             be compared",
-        )
-        .detail(format!("A: {}", workloads(&of_a)))
-        .detail(format!("B: {}", workloads(&of_b))));
-    }
-    for pair in &pairs {
-        let content = |trials: &[&TrialRow]| trials.iter().find_map(|t| t.pack_sha256.clone());
-        if content(&pair.a) != content(&pair.b) {
-            let title = &pair.title;
-            return Err(Failure::new(format!(
-                "{title}: the content of the workload is not the same in A and B"
-            ))
-            .hint("measure both with the same pack"));
-        }
-    }
-    Ok(pairs)
-}
-
-fn title((workload, swept): &Point) -> String {
-    let Ok(Value::Object(swept)) = serde_json::from_str(swept) else {
-        return workload.clone();
-    };
-    let swept = swept.iter().filter(|(name, _)| *name != "workload");
-    let words = swept.map(|(name, value)| match value.as_str() {
-        Some(text) => format!(", {name} {text}"),
-        None => format!(", {name} {value}"),
-    });
-    format!("{workload}{}", words.collect::<String>())
-}
-
-/// What is not the same in two documents: the path, A's value, B's value.
-pub fn differences(a: &Value, b: &Value) -> Vec<(String, String, String)> {
-    let mut found = Vec::new();
-    differ("", a, b, &mut found);
-    found
-}
-
-fn differ(path: &str, a: &Value, b: &Value, found: &mut Vec<(String, String, String)>) {
-    let (Value::Object(of_a), Value::Object(of_b)) = (a, b) else {
-        if a != b {
-            found.push((path.to_owned(), words(a), words(b)));
-        }
-        return;
-    };
-    let mut names: Vec<&String> = of_a.keys().chain(of_b.keys()).collect();
-    names.sort();
-    names.dedup();
-    for name in names {
-        let below = match path {
-            "" => name.clone(),
-            _ => format!("{path}.{name}"),
-        };
-        let (a, b) = (of_a.get(name), of_b.get(name));
-        differ(
-            &below,
-            a.unwrap_or(&Value::Null),
-            b.unwrap_or(&Value::Null),
-            found,
-        );
-    }
-}
-
-fn words(value: &Value) -> String {
-    match value {
-        Value::Null => "–".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        left_out: around.left_out,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use pgdyno_model::document::comparison::HEADLINE;
 
     #[test]
-    fn differences_are_told_by_their_path() {
-        let a = json!({ "same": 1, "server": { "version": "15", "fsync": true }, "gone": [1] });
-        let b = json!({ "same": 1, "server": { "version": "18", "fsync": true }, "new": null });
-        let found = differences(&a, &b);
-        let of = |path: &str, a: &str, b: &str| (path.to_owned(), a.to_owned(), b.to_owned());
-        assert_eq!(
-            found,
-            [of("gone", "[1]", "–"), of("server.version", "15", "18"),]
-        );
+    fn the_headlines_figures_are_the_primary_family() {
+        let primary = METRICS.iter().filter(|metric| metric.family == Primary);
+        let names: Vec<&str> = primary.map(|metric| metric.figure.name).collect();
+        assert_eq!(names, HEADLINE);
     }
 }

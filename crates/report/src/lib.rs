@@ -11,6 +11,7 @@ pub mod csv;
 pub mod documents;
 pub mod latency_table;
 pub mod markdown;
+pub mod notes;
 pub mod observed;
 pub mod over;
 pub mod page;

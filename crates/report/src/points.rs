@@ -11,6 +11,8 @@ mod text;
 mod uneven;
 mod varied;
 
+pub use varied::{values, words};
+
 use pgdyno_model::notebook::Notebook;
 pub use text::text;
 
@@ -141,6 +143,8 @@ fn point(
     }
     let mut latencies = record::Latencies::default();
     let mut unsteady = Vec::new();
+    let mut notes = crate::notes::of(store, &counted)?;
+    notes.retain(|of| !of.note.is_of_steadiness());
     for trial in &counted {
         let notes = store.notes(trial.number)?.into_iter();
         let notes = notes.filter(Note::is_of_steadiness);
@@ -177,6 +181,7 @@ fn point(
             .collect(),
         unsteady,
         uneven: uneven::notes(store, &counted)?,
+        notes,
         trials: counted
             .iter()
             .map(|trial| Repeat {

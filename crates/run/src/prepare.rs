@@ -199,7 +199,7 @@ fn of_sessions(session: &mut Session, settings: &BTreeMap<String, String>) -> Re
     if settings.is_empty() {
         return Ok(());
     }
-    let ways = settings::ways(session, settings.keys().map(String::as_str))?;
+    let ways = settings::ways(session, settings.keys().map(String::as_str), false)?;
     match ways.iter().find(|(_, way)| **way == Way::System) {
         None => Ok(()),
         Some((name, _)) => Err(Failure::new(format!(

@@ -2,7 +2,8 @@
 //! a [`Comparison`] decides.
 //!
 //! ```text
-//! gate      = all { "," all }            it fails when one of them is met
+//! gate      = all { "," all }            bad: it fails when one of them is met
+//!                                        required: it passes when all of them are shown
 //! all       = condition { "and" condition }   met when each of them is
 //! condition = figure (">" | "<") threshold
 //! threshold = sign number "%"            change from A to B, as a share of A
@@ -65,31 +66,51 @@ pub enum Threshold {
     Level(f64),
 }
 
-/// One condition: met is bad.
+/// What the conditions of a gate are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sense {
+    /// The gate fails when they are met.
+    Bad,
+    /// The gate passes only when they are shown.
+    Required,
+}
+
+/// One condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     /// The figure's name.
     pub figure: String,
     /// What its numbers are.
     pub unit: Unit,
-    /// The side that is bad: higher for `>`.
-    pub bad: Direction,
-    /// Where it begins to be bad.
+    /// The side that is bad, or required: higher for `>`.
+    pub side: Direction,
+    /// Where that begins.
     pub threshold: Threshold,
     /// As it was written.
     pub text: String,
 }
 
-/// A gate: fails when every condition of one of its groups is met.
+/// A gate: fails when every condition of one of its groups is met, or passes only when every one is
+/// shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
     groups: Vec<Vec<Condition>>,
+    sense: Sense,
 }
 
 impl Gate {
-    /// Reads a gate; `figures` are those that there are.
+    /// Reads a gate of what is bad; `figures` are those that there are.
     pub fn parse(text: &str, figures: &[Figure<'_>]) -> Result<Self, GateError> {
-        parse::gate(text, figures).map(|groups| Self { groups })
+        Self::of(text, figures, Sense::Bad)
+    }
+
+    /// Reads a gate of what is required.
+    pub fn parse_required(text: &str, figures: &[Figure<'_>]) -> Result<Self, GateError> {
+        Self::of(text, figures, Sense::Required)
+    }
+
+    fn of(text: &str, figures: &[Figure<'_>], sense: Sense) -> Result<Self, GateError> {
+        parse::gate(text, figures, sense).map(|groups| Self { groups, sense })
     }
 
     /// All conditions, in the order in which they were written.
@@ -103,7 +124,10 @@ impl Gate {
         &self,
         comparison: impl Fn(&str) -> Option<&'c Comparison>,
     ) -> (Outcome, Vec<Tested>) {
-        evaluate::gate(&self.groups, comparison)
+        match self.sense {
+            Sense::Bad => evaluate::gate(&self.groups, comparison),
+            Sense::Required => evaluate::required(&self.groups.concat(), comparison),
+        }
     }
 }
 

@@ -12,6 +12,9 @@ mod arrival;
 mod bootstrap;
 mod cache_fit;
 mod compare;
+mod detectable;
+mod drift;
+mod family;
 pub mod gate;
 mod interval;
 mod knee;
@@ -32,9 +35,11 @@ pub use arrival::Arrival;
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
 pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
 pub use compare::{
-    CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Verdict,
-    compare,
+    CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Row,
+    Verdict, compare, compare_all, repeats_needed,
 };
+pub use drift::{Drift, Starts};
+pub use family::Family;
 pub use interval::Interval;
 pub use knee::{Capacity, Curve, CurveError, Estimate, Knee, LoadPoint};
 pub use outliers::{OUTLIER_SCORE, Outlier};

@@ -54,44 +54,56 @@ pub(crate) fn signed_rank_p(differences: &[f64]) -> f64 {
 /// A, with the interval that inverts the rank sum test (Hodges & Lehmann 1963; Hollander, Wolfe &
 /// Chicken 2014, 4.2 and 4.3).
 pub(crate) fn rank_sum_shift(a: &[f64], b: &[f64], level: f64) -> Shift {
-    let differences: Vec<f64> = b
-        .iter()
-        .flat_map(|b| a.iter().map(move |a| b - a))
-        .collect();
-    let (m, n) = (a.len() as f64, b.len() as f64);
-    let trim = if a.len() + b.len() <= EXACT_MAX {
-        let ranks: Vec<usize> = (1..=a.len() + b.len()).collect();
+    shift(
+        &all_differences(a, b),
+        rank_sum_trim(a.len(), b.len(), level),
+    )
+}
+
+/// One of B less one of A, for each of both.
+pub(crate) fn all_differences(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let differences = b.iter().flat_map(|b| a.iter().map(move |a| b - a));
+    differences.collect()
+}
+
+/// How many of the differences lie outside the rank sum test's interval at each end.
+pub(crate) fn rank_sum_trim(a: usize, b: usize, level: f64) -> usize {
+    if a + b <= EXACT_MAX {
+        let ranks: Vec<usize> = (1..=a + b).collect();
         // Counted from the least rank sum, this is Mann and Whitney's U.
-        trim(
-            &subset_sums(&ranks, b.len())[b.len() * (b.len() + 1) / 2..],
-            level,
-        )
-    } else {
-        approximate_trim(m * n / 2.0, m * n * (m + n + 1.0) / 12.0, level)
-    };
-    shift(&differences, trim)
+        return trim(&subset_sums(&ranks, b)[b * (b + 1) / 2..], level);
+    }
+    let (m, n) = (a as f64, b as f64);
+    approximate_trim(m * n / 2.0, m * n * (m + n + 1.0) / 12.0, level)
 }
 
 /// The same for pairs: the median of all Walsh averages, with the interval that inverts the
 /// signed-rank test (Hollander, Wolfe & Chicken 2014, 3.2 and 3.3).
 pub(crate) fn signed_rank_shift(differences: &[f64], level: f64) -> Shift {
+    shift(
+        &walsh_averages(differences),
+        signed_rank_trim(differences.len(), level),
+    )
+}
+
+/// The mean of each two differences, and of each with itself.
+pub(crate) fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     let averages = differences.iter().enumerate().flat_map(|(i, first)| {
         differences[i..]
             .iter()
             .map(move |second| 0.5 * (first + second))
     });
-    let averages: Vec<f64> = averages.collect();
-    let n = differences.len() as f64;
-    let trim = if differences.len() <= EXACT_MAX {
-        trim(
-            &signed_sums(&(1..=differences.len()).collect::<Vec<_>>()),
-            level,
-        )
-    } else {
-        let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0;
-        approximate_trim(n * (n + 1.0) / 4.0, variance, level)
-    };
-    shift(&averages, trim)
+    averages.collect()
+}
+
+/// How many of the averages lie outside the signed-rank test's interval at each end.
+pub(crate) fn signed_rank_trim(pairs: usize, level: f64) -> usize {
+    if pairs <= EXACT_MAX {
+        return trim(&signed_sums(&(1..=pairs).collect::<Vec<_>>()), level);
+    }
+    let n = pairs as f64;
+    let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0;
+    approximate_trim(n * (n + 1.0) / 4.0, variance, level)
 }
 
 /// The least p-value that a rank sum test of so many can give.
@@ -193,7 +205,7 @@ fn approximate_trim(mean: f64, variance: f64, level: f64) -> usize {
 }
 
 /// Of at least one difference.
-fn shift(differences: &[f64], trim: usize) -> Shift {
+pub(crate) fn shift(differences: &[f64], trim: usize) -> Shift {
     let sorted = order::sorted(differences);
     let trim = trim.min((sorted.len() - 1) / 2);
     Shift {

@@ -37,7 +37,9 @@ export function ticks(of: { low: number; high: number }): number[] {
 export function words(d: Difference): { text: string; style: string } {
   switch (d.verdict) {
     case 'not-enough-repeats':
-      return { text: 'not enough repeats', style: 'quiet' };
+      return { text: d.repeats_needed === undefined ? 'cannot tell' : `cannot tell: ${d.repeats_needed} repeats needed`, style: 'careful' };
+    case 'time-explains':
+      return { text: 'cannot tell', style: 'careful' };
     case 'no-significant-difference':
       return { text: 'no significant difference', style: 'quiet' };
     case 'higher':
@@ -60,6 +62,7 @@ function bar(d: Difference, of: { low: number; high: number }, marks: number[]):
   return svg(
     'svg',
     { width: WIDTH, height: 20, 'aria-hidden': 'true' },
+    d.smallest_change !== undefined && interval !== null && svg('rect', { x: x(1 / (1 + d.smallest_change) - 1), y: 1, width: x(d.smallest_change) - x(1 / (1 + d.smallest_change) - 1), height: 18, fill: 'var(--line1)' }),
     ...marks.map((share) => svg('line', { x1: x(share), x2: x(share), y1: 0, y2: 20, stroke: share === 0 ? 'var(--ink2)' : 'var(--line1)' })),
     interval !== null && svg('rect', { x: x(interval[0]), y: 4.5, width: Math.max(2, x(interval[1]) - x(interval[0])), height: 11, fill: filled ? color : 'var(--bg)', 'fill-opacity': filled ? 0.35 : 1, stroke: color }),
     d.change !== null && d.change !== undefined && svg('line', { x1: x(d.change), x2: x(d.change), y1: 3, y2: 17, stroke: color, 'stroke-width': 2.5 }),
@@ -77,13 +80,19 @@ export function shown(d: Difference, value: number | undefined): string {
 
 const unitOf = (d: Difference): string => (d.unit === 'µs' ? columnUnit([d.a?.median, d.b?.median]).unit : d.unit);
 
+/** What is judged together. */
+const FAMILIES = [
+  { family: 'primary', title: 'Primary family', words: (n: number) => `${count(n)} figures; all intervals hold together at 95 %, differences by Holm` },
+  { family: 'exploratory', title: 'Exploratory', words: (n: number) => `${count(n)} figures; at most 5 % of those called different are expected to be false (Benjamini–Hochberg)` },
+] as const;
+
 function table(pair: Pair): HTMLElement {
   const of = extent(pair.differences);
   const marks = ticks(of);
   const x = scale(of);
   const head = svg('svg', { width: WIDTH, height: 14, 'aria-hidden': 'true' }, ...marks.map((share) => svg('text', { x: x(share), y: 11, class: 'tick', 'text-anchor': x(share) < 20 ? 'start' : x(share) > WIDTH - 24 ? 'end' : 'middle' }, share === 0 ? 'same' : change(share).replace(/\.0/, ''))));
   const gates = pair.differences.filter((d) => d.gate !== null && d.gate !== undefined);
-  const compared = pair.differences.filter((d) => d.change_interval !== undefined && d.change_interval !== null).length;
+  const groups = FAMILIES.map((family) => ({ ...family, rows: pair.differences.filter((d) => d.family === family.family) })).filter((group) => group.rows.length > 0);
   return h(
     'div',
     {},
@@ -93,22 +102,25 @@ function table(pair: Pair): HTMLElement {
       h(
         'table',
         { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, '95 % interval'), h('th', { scope: 'col' }, 'In words'))),
-        h(
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, 'Interval'), h('th', { scope: 'col', class: 'n' }, 'Smallest seen'), h('th', { scope: 'col' }, 'In words'))),
+        ...groups.map((group) => h(
           'tbody',
           {},
-          ...pair.differences.map((d) => {
+          h('tr', { class: 'group' }, h('th', { scope: 'rowgroup', colspan: 8 }, group.title, h('span', { class: 'unit' }, ` ${group.words(group.rows.length)}`))),
+          ...group.rows.map((d) => {
             const name = h('th', { scope: 'row' }, d.name, unitOf(d) !== '' && h('span', { class: 'unit' }, ` ${unitOf(d)}`));
-            if (d.not_compared !== undefined) return h('tr', { class: 'withheld' }, name, h('td', { colspan: 6 }, `not compared: ${d.not_compared}`));
+            if (d.not_compared !== undefined) return h('tr', { class: 'withheld' }, name, h('td', { colspan: 7 }, `not compared: ${d.not_compared}`));
             const { text, style } = words(d);
             const interval = d.change_interval ?? null;
             const sure = style === 'better' || style === 'worse';
-            return h('tr', {}, name, h('td', { class: 'n' }, shown(d, d.a?.median)), h('td', { class: 'n' }, shown(d, d.b?.median)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}` }, change(d.change)), h('td', { class: 'n quiet' }, interval === null ? DASH : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: style }, text));
+            const none = style === 'careful';
+            const smallest = d.smallest_change === undefined ? DASH : `± ${change(d.smallest_change).replace(/^\+/, '')}`;
+            return h('tr', {}, name, h('td', { class: 'n' }, shown(d, d.a?.median)), h('td', { class: 'n' }, shown(d, d.b?.median)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}` }, change(none ? d.change_of_medians : d.change), none && h('span', { class: 'unit' }, ' medians')), h('td', { class: 'n quiet' }, interval === null ? (none ? 'withheld' : DASH) : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: 'n quiet' }, smallest), h('td', { class: style }, text));
           }),
-        ),
+        )),
       ),
     ),
-    h('p', { class: 'sub' }, [gates.length > 0 ? `Red dashed: the gate’s limit on ${gates.map((d) => d.figure).join(', ')}.` : '', compared > 4 ? `${count(compared)} intervals at 95 %: about one in ${count(Math.max(1, Math.round(20 / compared)))} such tables has one that misses by chance.` : ''].filter((t) => t !== '').join(' ')),
+    h('p', { class: 'sub' }, [gates.length > 0 ? `Red dashed: the gate’s limit on ${gates.map((d) => d.figure).join(', ')}.` : '', 'Bar: interval of the Hodges–Lehmann shift of the logarithms, B to A. Pale field: the smallest change that so many repeats with this noise show in 80 of 100 cases.'].filter((t) => t !== '').join(' ')),
   );
 }
 
@@ -129,7 +141,13 @@ export function differences(data: CompareData): Section {
   const { buttons, table: behind } = actions(spec);
   const many = data.pairs.length > 1;
   const blocks = data.pairs.map((pair, i) => (many ? (i < 3 ? h('div', {}, h('h3', {}, pair.point), table(pair)) : h('details', { class: 'more' }, h('summary', {}, pair.point), table(pair))) : table(pair)));
-  return { id: 'differences', link: 'Differences', element: section('differences', 'Differences', 'B against A over repeats, with the 95 % interval. A bar that crosses “same” is not a difference.', buttons, ...blocks, behind) };
+  return { id: 'differences', link: 'Differences', element: section('differences', 'Differences', 'What was to be decided first, then what else moved. A bar that crosses “same” is not a difference.', buttons, lacking(data), ...blocks, behind) };
+}
+
+/** Points that one side has no trials of. */
+function lacking(data: CompareData): Child {
+  if (data.lacking.length === 0) return null;
+  return h('p', { class: 'sub' }, 'Not compared: ', data.lacking.map((of) => `${of.side} has no trials of ${of.point}`).join('; '), '.');
 }
 
 /** Only what differs, and in words what does not. */
@@ -151,7 +169,7 @@ export function changed(data: CompareData): Section {
   return {
     id: 'changed',
     link: 'What changed',
-    element: section('changed', 'What changed', 'Only differences. All other recorded facts are the same.', null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
+    element: section('changed', 'What changed', data.left_out === 0 ? 'Only differences. All other recorded facts are the same.' : `Only differences; ${count(data.left_out)} that only name the server itself (port, paths) are left out. All other recorded facts are the same.`, null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Two sets beside each other: what differs, by how much, and where it shows. */
 
 import type { CompareData, Difference, Pair } from '../data';
-import { change, columnUnit, count, DASH, inUnit, rate, signed, timeText } from '../pure/format';
+import { change, columnUnit, count, DASH, inUnit, percent, rate, signed, timeText } from '../pure/format';
 import { linear, linearLabel } from '../pure/ticks';
 import { pushApart } from '../pure/labels';
 import { linearAxis, named } from '../chart/axes';
@@ -61,8 +61,16 @@ function repeats(data: CompareData): Section | null {
   return {
     id: 'repeats',
     link: 'Repeats',
-    element: section('repeats', 'Repeats', 'Each repeat in the order it ran. The lines are the medians.', null, h('div', { class: 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.'), notes.length > 0 && h('p', { class: 'sub' }, notes.join(' '))),
+    element: section('repeats', 'Repeats', `Each repeat in the order it ran. The lines are the medians.${drift(pair)}`, null, h('div', { class: 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.'), notes.length > 0 && h('p', { class: 'sub' }, notes.join(' '))),
   };
+}
+
+/** What time has to do with goodput. */
+function drift(pair: Pair): string {
+  const found = pair.differences.find((d) => d.drift !== undefined)?.drift;
+  if (found === undefined) return '';
+  const order = found.by_turns ? 'The sides ran by turns' : 'The sides did not run by turns';
+  return ` ${order}; drift ${change(found.first_to_last)} from the first repeat to the last: time explains ${percent(found.time_explains)} of the spread, the change ${percent(found.change_explains)}.`;
 }
 
 function repeatsOf(pair: Pair, d: Difference, notes: string[]): HTMLElement {
@@ -192,7 +200,7 @@ function statements(data: CompareData): Section | null {
   if (rows.length === 0) return null;
   const unit = columnUnit(rows.flatMap((r) => [r.a_mean_us, r.b_mean_us]));
   const most = Math.max(...rows.map((r) => Math.abs((r.b_mean_us ?? 0) - (r.a_mean_us ?? 0))), 1);
-  const share = (a: number | null, b: number | null): Child => (a === null || b === null || a === 0 ? DASH : change(b / a - 1));
+  const ratio = (a: number | null, b: number | null): Child => (a === null || b === null || a === 0 ? DASH : change(b / a - 1));
   const tested = rows.some((r) => r.significant !== undefined && r.significant !== null);
   const numeric = (text: Child, ...more: Child[]): HTMLElement => h('th', { scope: 'col', class: 'n' }, text, ...more);
   const body = rows.map((r, i) =>
@@ -207,7 +215,7 @@ function statements(data: CompareData): Section | null {
       h('td', {}, r.a_mean_us === null || r.b_mean_us === null ? '' : delta(r.b_mean_us - r.a_mean_us, most)),
       h('td', { class: 'n' }, inUnit(r.a_p99_us, unit)),
       h('td', { class: 'n' }, inUnit(r.b_p99_us, unit)),
-      h('td', { class: 'n' }, share(r.a_p99_us, r.b_p99_us)),
+      h('td', { class: 'n' }, ratio(r.a_p99_us, r.b_p99_us)),
       tested && h('td', { class: 'quiet' }, r.significant === false ? 'not significant' : ''),
     ),
   );

@@ -89,6 +89,7 @@ const LIMITS: Record<string, string> = {
   worse: 'bad',
   mixed: 'warn',
   'no-difference': 'other',
+  'cannot-tell': 'warn',
   'not-known': 'other',
 };
 

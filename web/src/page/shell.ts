@@ -130,7 +130,7 @@ export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | n
       ...(verdict.try ?? []).map((words, i) => aside(i === 0 ? 'Try' : '', rich(words))),
       gate !== undefined &&
         gate !== null &&
-        aside('Gate', h('code', {}, `--fail-if '${gate.condition}'`), ' ', h('span', { class: `tag ${gate.result}` }, gate.result.replace('-', ' ')), ' ', rich(gate.sentence)),
+        aside('Gate', h('code', {}, gate.condition), ' ', h('span', { class: `tag ${gate.result}` }, gate.result.replace('-', ' ')), ' ', rich(gate.sentence)),
     ),
     right !== null && right !== false && h('div', { class: 'verdict-right' }, right),
     below,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{FORMAT, Verdict};
-use crate::Note;
+use crate::{Note, NoteOfTrials};
 
 /// Fields of a page of any kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,6 +72,17 @@ pub struct PageNote {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub to_us: Option<i64>,
+}
+
+impl From<NoteOfTrials> for PageNote {
+    /// With the trials that have it in its sentence.
+    fn from(of: NoteOfTrials) -> Self {
+        let trials = crate::text::trials(&of.trials);
+        Self::from(Note {
+            sentence: format!("{trials}: {}", of.note.sentence),
+            ..of.note
+        })
+    }
 }
 
 impl From<Note> for PageNote {

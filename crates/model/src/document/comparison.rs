@@ -6,14 +6,34 @@ use pgdyno_stats::Direction;
 use serde::Serialize;
 
 use super::repeats::Summary;
+use crate::NoteOfTrials;
+
+/// The figures that are to be decided; the others are exploratory.
+pub const HEADLINE: [&str; 3] = ["goodput", "p50", "p99"];
 
 /// Two sets of trials, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Those that both sides have.
     pub points: Vec<ComparedPoint>,
+    /// Points that one side lacks.
+    pub lacking: Vec<Lacking>,
+    /// Validity notes on the trials, warnings and serious ones.
+    pub notes: Vec<NoteOfTrials>,
     /// What differs in how the first trials of both sides were measured.
     pub differences: Vec<Differing>,
+    /// How many more values differ that only name the server itself (port, paths).
+    pub left_out: usize,
+}
+
+/// A point that one side lacks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Lacking {
+    /// What was measured, for people.
+    pub point: String,
+    /// `A` or `B`: the side without it.
+    pub side: &'static str,
 }
 
 /// The repeats of one workload at one point on both sides.
@@ -21,6 +41,8 @@ pub struct Comparison {
 pub struct ComparedPoint {
     /// What was measured, for people.
     pub point: String,
+    /// What came of it, in one sentence.
+    pub verdict: String,
     /// Numbers of A's trials in the notebook.
     pub a: Vec<i64>,
     /// Numbers of B's trials in the notebook.
@@ -39,7 +61,7 @@ pub enum ComparedFigure {
         not_compared: String,
     },
     /// B vs. A.
-    Compared(Compared),
+    Compared(Box<Compared>),
 }
 
 /// A figure of B vs. A's.
@@ -51,12 +73,23 @@ pub struct Compared {
     pub b: Summary,
     /// Whether repeats were compared in pairs.
     pub paired: bool,
-    /// B to A as a share: 0.106 is +10.6 %; `null` where a figure is not positive.
+    /// What it was judged with.
+    pub family: Family,
+    /// B to A as a share, by the Hodges-Lehmann shift: 0.106 is +10.6 %; `null` where a figure is not
+    /// positive, and where there is no verdict.
     pub change: Option<f64>,
-    /// The 95 % interval of the change.
+    /// The interval of the change: those of the primary family hold together at 95 %.
     pub change_interval: Option<[f64; 2]>,
-    /// Two-sided p-value; `null` without enough repeats.
+    /// From A's median to B's, as a share: what was measured, without an interval.
+    pub change_of_medians: Option<f64>,
+    /// The smallest change that so many repeats with this noise show in 80 of 100 cases.
+    pub smallest_change: Option<f64>,
+    /// Two-sided p-value of this figure alone; `null` without a verdict.
     pub p: Option<f64>,
+    /// The same among its family.
+    pub adjusted_p: Option<f64>,
+    /// What time has to do with it; `null`: not tested.
+    pub drift: Option<Drift>,
     /// What may be said.
     pub verdict: Verdict,
     /// How many repeats a side it takes, where there are not enough.
@@ -66,19 +99,75 @@ pub struct Compared {
 
 impl From<&pgdyno_stats::Comparison> for Compared {
     fn from(comparison: &pgdyno_stats::Comparison) -> Self {
-        let interval = comparison.ratio.and_then(|ratio| ratio.interval);
+        let interval = comparison.ratio.map(|ratio| ratio.interval);
         Self {
             a: (&comparison.a).into(),
             b: (&comparison.b).into(),
             paired: comparison.paired,
             change: comparison.change(),
+            family: comparison.family.into(),
             change_interval: interval.map(|i| [i.low - 1.0, i.high - 1.0]),
+            change_of_medians: comparison.change_of_medians(),
+            smallest_change: comparison.smallest_change(),
             p: comparison.p,
+            adjusted_p: comparison.adjusted_p,
+            drift: comparison.drift.map(|drift| (&drift).into()),
             verdict: comparison.verdict.into(),
             repeats_needed: match comparison.verdict {
                 pgdyno_stats::Verdict::NotEnoughRepeats { need, .. } => Some(need),
                 _ => None,
             },
+        }
+    }
+}
+
+/// What a figure is judged with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// What was to be decided: no false alarm among all of it in 95 of 100 comparisons (Holm).
+    Primary,
+    /// What else was seen (Benjamini-Hochberg).
+    Exploratory,
+}
+
+impl From<pgdyno_stats::Family> for Family {
+    fn from(family: pgdyno_stats::Family) -> Self {
+        match family {
+            pgdyno_stats::Family::Primary => Self::Primary,
+            pgdyno_stats::Family::Exploratory => Self::Exploratory,
+        }
+    }
+}
+
+/// What time has to do with a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Drift {
+    /// Whether the sides took turns (A B B A …).
+    pub by_turns: bool,
+    /// From the middle of A's starts to the middle of B's.
+    pub apart_s: f64,
+    /// From the first repeat to the last, as a share.
+    pub first_to_last: f64,
+    /// What that foretells for B from A, as a share.
+    pub foretold: f64,
+    /// The share of the repeats' spread that a line over time explains.
+    pub time_explains: f64,
+    /// The share that a step between A and B explains.
+    pub change_explains: f64,
+}
+
+impl From<&pgdyno_stats::Drift> for Drift {
+    fn from(drift: &pgdyno_stats::Drift) -> Self {
+        Self {
+            by_turns: drift.by_turns,
+            apart_s: drift.apart_s,
+            first_to_last: drift.first_to_last,
+            foretold: drift.foretold,
+            time_explains: drift.time_explains,
+            change_explains: drift.change_explains,
         }
     }
 }
@@ -95,8 +184,10 @@ pub enum Verdict {
     Lower,
     /// What there is of a difference may be chance.
     NoSignificantDifference,
-    /// Too few for a test.
+    /// Cannot tell: too few for a test.
     NotEnoughRepeats,
+    /// Cannot tell: time explains as much as the change.
+    TimeExplains,
 }
 
 impl From<pgdyno_stats::Verdict> for Verdict {
@@ -104,6 +195,7 @@ impl From<pgdyno_stats::Verdict> for Verdict {
         use pgdyno_stats::Verdict as Of;
         match verdict {
             Of::NotEnoughRepeats { .. } => Self::NotEnoughRepeats,
+            Of::TimeExplains => Self::TimeExplains,
             Of::NoSignificantDifference => Self::NoSignificantDifference,
             Of::Different {
                 direction: Direction::Higher,
@@ -118,7 +210,7 @@ impl From<pgdyno_stats::Verdict> for Verdict {
 /// Something that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Differing {
-    /// Its position: `server.version`.
+    /// A setting's name, or its position: `server.version`.
     pub what: String,
     /// A's value; `–` where it has none.
     pub a: String,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::repeats::{LatencyKind, Repeat, Spread};
-use crate::Note;
+use crate::{Note, NoteOfTrials};
 
 /// What an experiment came to, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,6 +68,8 @@ pub struct PointResult {
     pub unsteady: Vec<Unsteady>,
     /// What happened in some repeats and not in others.
     pub uneven: Vec<Note>,
+    /// Other validity notes on the repeats, warnings and serious ones.
+    pub notes: Vec<NoteOfTrials>,
 }
 
 /// A figure of a point.

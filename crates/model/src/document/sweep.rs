@@ -45,6 +45,34 @@ pub struct SweepPlan {
     pub trials: Vec<PlannedTrial>,
     /// How long it will take.
     pub estimate_s: f64,
+    /// Of each point.
+    pub repeats: u32,
+    /// How many a side comparisons take.
+    pub repeats_needed: RepeatsNeeded,
+}
+
+/// Repeats a side that a comparison takes; below them it cannot tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RepeatsNeeded {
+    /// Of two points.
+    pub two_points: usize,
+    /// Of all points with those of another sweep.
+    pub all_points: usize,
+}
+
+impl RepeatsNeeded {
+    /// For an experiment of so many points. The headline's figures (goodput, p50, p99) of all points
+    /// are judged together, at 5 % for all of them.
+    pub fn of(points: usize) -> Self {
+        let of = |points: usize| {
+            let figures = super::comparison::HEADLINE.len() * points;
+            pgdyno_stats::repeats_needed(figures, false, 0.95)
+        };
+        Self {
+            two_points: of(1),
+            all_points: of(points),
+        }
+    }
 }
 
 /// A trial of the plan.

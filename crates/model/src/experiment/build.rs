@@ -69,6 +69,12 @@ impl Experiment {
         self
     }
 
+    /// Restarts the server with this shell command where a setting needs it.
+    pub fn restart(mut self, command: &str) -> Experiment {
+        self.restart = Some(command.to_owned());
+        self
+    }
+
     /// Random numbers from this seed; `None`: from the clock.
     pub fn seed(mut self, seed: Option<i64>) -> Experiment {
         self.seed = seed;

@@ -50,6 +50,9 @@ pub struct Experiment {
     pub seed: Option<i64>,
     /// What happens between trials.
     pub reset: Reset,
+    /// A shell command that restarts the server, for settings that need it.
+    #[serde(default)]
+    pub restart: Option<String>,
     /// Whether to find out how much load the system takes.
     pub capacity: Option<Capacity>,
 }
@@ -118,8 +121,8 @@ pub const POINT_NAME: &str = "name";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// All points once, then all again: what drifts hits all points alike. Points that need
-    /// different tables are kept apart, so that each table is loaded once.
+    /// All points once, then all again backwards (A B B A): what drifts hits all points alike. Points
+    /// that need different tables on one server are kept apart, so that each table is loaded once.
     #[default]
     Interleaved,
     /// Drawn.
@@ -199,6 +202,7 @@ impl Experiment {
             order: Order::Interleaved,
             seed: None,
             reset: Reset::default(),
+            restart: None,
             capacity: None,
         }
     }

@@ -131,6 +131,9 @@ impl Writer<'_> {
         if let Some(seed) = experiment.seed {
             self.line("seed", "seed", &seed.to_string());
         }
+        if let Some(command) = &experiment.restart {
+            self.line("restart", "restart", &quoted(command));
+        }
         for table in TABLES {
             let names = experiment.fixed.iter();
             let mut names = names
@@ -346,6 +349,7 @@ mod tests {
             .exclude([("retry", values(["none"])), ("clients", values([1, 2]))])
             .repeats(3)
             .order(Order::Random)
+            .restart("systemctl restart \"postgresql\"")
             .seed(Some(-7))
             .settle(Duration::ZERO)
             .slo(Duration::from_millis(20));
@@ -369,6 +373,7 @@ warmup = "1500ms"
 repeats = 3    # of each
 order = "random"
 seed = -7
+restart = "systemctl restart \"postgresql\""
 
 [params]
 "a b" = "ü\u007f"

@@ -17,7 +17,7 @@ use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_answer};
-use pgdyno_report::calibration;
+use pgdyno_report::{calibration, notes};
 use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
 use pgdyno_store::Store;
 
@@ -192,7 +192,8 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         return Err(failure);
     }
     if !args.json.replaces_text() {
-        write_answer(format_args!("{}", calibration::text(&document)))?;
+        let notes = notes::of_experiment(&args.store.open()?, &calibration.experiment.uuid)?;
+        write_answer(format_args!("{}{notes}", calibration::text(&document)))?;
     }
     json_to.write(&document)?;
     if !verbosity.quiet {

@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pgdyno_stats::CompareOptions;
-use pgdyno_stats::gate::{Figure, Gate, Outcome as GateOutcome};
+use pgdyno_stats::gate::{Figure, Gate, GateError, Outcome as GateOutcome};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::trials_arg::trials as side;
+use super::trials_arg::set;
 use pgdyno_model::document::Facts;
+use pgdyno_model::document::comparison::Lacking;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Exit, Fact, Failure, TrialSpec, document};
+use pgdyno_model::{Exit, Fact, Failure, Severity, TrialSpec, document};
 use pgdyno_output::{StoreArgs, answer, sorted, width, write_answer};
-use pgdyno_report::comparison::{self, Compared, METRICS, Pair};
-use pgdyno_report::{documents, markdown, page};
+use pgdyno_report::comparison::{self, Around, Compared, Differing, METRICS, Matched, Pair};
+use pgdyno_report::{documents, markdown, notes, page};
 use pgdyno_run::command_line;
 use pgdyno_store::Store;
 
@@ -25,11 +26,14 @@ use pgdyno_store::Store;
 Examples:
   pgdyno compare 3-8 9-14                        trials by their numbers
   pgdyno compare before after                    two experiments, by name, point by point
-  pgdyno compare tag:pg17 tag:pg18 --paired      interleaved repeats
+  pgdyno compare mine:clients=1 mine:clients=4   two points of one experiment
+  pgdyno compare tag:pg17 tag:pg18 --paired      repeats that ran by turns
   pgdyno compare 3-8 9-14 --fail-if 'p99 > +5%, goodput < -3%'
+  pgdyno compare 3-8 9-14 --fail-unless 'goodput > -5%'
 
-A verdict needs five repeats a side, six for --paired; only complete trials count, and none
-that are excluded. With --fail-if the exit code is 1 when a condition is met or cannot be decided.
+A verdict on one point needs five repeats a side, seven for --paired, more for several points;
+only complete trials count, and none that are excluded. With a gate the exit code is 1 when it
+fails and 4 when it cannot tell.
 How it is computed: docs/statistics.md")]
 pub struct CompareArgs {
     /// An experiment's name or the first characters of its UUID, tag:NAME, or trials: 3-8, 3,5,7
@@ -40,8 +44,8 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// Compare the first repeat of A with the first of B, and so on: for interleaved repeats, so
-    /// that shared drift cancels out
+    /// Compare the first repeat of A with the first of B, and so on: for repeats that ran by turns,
+    /// so that shared drift cancels out
     #[arg(long)]
     pub paired: bool,
 
@@ -49,6 +53,15 @@ pub struct CompareArgs {
     /// (+5%, +2ms) or a level (20ms); separated by commas; one is enough to fail
     #[arg(long, value_name = "GATE")]
     pub fail_if: Option<String>,
+
+    /// Fail unless it is shown: `goodput > -5%` passes only when a loss of 5 % is excluded; all of
+    /// several conditions, separated by commas
+    #[arg(long, value_name = "GATE", conflicts_with = "fail_if")]
+    pub fail_unless: Option<String>,
+
+    /// Let a gate decide on trials with serious validity notes
+    #[arg(long)]
+    pub accept_serious: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -74,28 +87,30 @@ pub struct CompareArgs {
 /// Runs the command.
 pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     let figures: Vec<Figure<'_>> = METRICS.iter().map(|metric| metric.figure).collect();
-    let gate = args.fail_if.as_deref().map(|text| {
-        Gate::parse(text, &figures)
-            .map_err(|error| Failure::with(Exit::Usage, format!("--fail-if: {error}")))
-    });
-    let gate = gate.transpose()?;
+    let gate = Asked::of(args, &figures)?;
     let store = args.store.existing()?;
-    let (a, b) = (side(&store, &args.a)?, side(&store, &args.b)?);
+    let (a, b) = (set(&store, &args.a)?, set(&store, &args.b)?);
     let options = CompareOptions {
         paired: args.paired,
         ..CompareOptions::default()
     };
-    let pairs = comparison::pairs(&a, &b)?;
-    let compared: Vec<(&Pair<'_>, Vec<Compared>)> = pairs
-        .iter()
-        .map(|pair| (pair, pair.compare(&options)))
-        .collect();
-    let surroundings = surroundings(&store, &pairs[0])?;
-    let verdict = gate.as_ref().map(|gate| judge(gate, &compared));
+    let Matched { pairs, lacking } = comparison::matched(&a, &b)?;
+    let found = comparison::compared(&pairs, &options)?;
+    let compared: Vec<(&Pair<'_>, Vec<Compared>)> = pairs.iter().zip(found).collect();
+    let (differences, left_out) = surroundings(&store, &pairs[0])?;
+    let around = Around {
+        lacking,
+        notes: notes::of(&store, a.trials.iter().chain(&b.trials))?,
+        differences,
+        left_out,
+    };
+    let verdict = gate
+        .as_ref()
+        .map(|asked| asked.judge(&compared, &around, args.accept_serious));
     if args.html.is_some() || args.markdown {
-        let gate = args.fail_if.as_ref().zip(verdict.as_ref());
-        let gate = gate.map(|(condition, judged)| document::Gate {
-            condition: condition.clone(),
+        let gate = gate.as_ref().zip(verdict.as_ref());
+        let gate = gate.map(|(asked, judged)| document::Gate {
+            condition: asked.text.clone(),
             result: match judged.passes {
                 Some(true) => document::GateResult::Passed,
                 Some(false) => document::GateResult::Failed,
@@ -110,7 +125,7 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
                 b: &args.b,
                 compared: &compared,
                 paired: args.paired,
-                surroundings: &surroundings,
+                around: &around,
                 gate,
                 command: &command_line::of_process(),
             },
@@ -125,7 +140,7 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     if args.markdown {
         // That was the answer.
     } else {
-        let document = comparison::document(&compared, &surroundings);
+        let document = comparison::document(&compared, &around);
         match args.json {
             true => answer!("{:#}", sorted(&document)?)?,
             false => write_answer(format_args!("{}", comparison::text(&document, width())))?,
@@ -139,7 +154,8 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     Ok(match judged.passes {
         Some(true) => Exit::Ok,
-        _ => Exit::Failed,
+        Some(false) => Exit::Failed,
+        None => Exit::CannotTell,
     })
 }
 
@@ -155,7 +171,7 @@ struct Surroundings {
 }
 
 /// What differs in how the first trials of both sides were measured.
-fn surroundings(store: &Store, pair: &Pair<'_>) -> Result<Vec<(String, String, String)>, Failure> {
+fn surroundings(store: &Store, pair: &Pair<'_>) -> Result<(Vec<Differing>, usize), Failure> {
     let kept = |trials: &[&TrialRow]| -> Result<Value, Failure> {
         let Some(first) = trials.first() else {
             return Ok(Value::Null);
@@ -188,28 +204,70 @@ struct Judged {
     words: Vec<String>,
 }
 
-fn judge(gate: &Gate, compared: &[(&Pair<'_>, Vec<Compared>)]) -> Judged {
-    let mut judged = Judged {
-        passes: Some(true),
-        words: Vec::new(),
-    };
-    for (pair, figures) in compared {
-        let comparison = |name: &str| {
-            let found = figures
-                .iter()
-                .find(|(metric, _)| metric.figure.name == name);
-            found.and_then(|(_, result)| result.as_ref().ok())
+/// A gate as it was given.
+struct Asked {
+    text: String,
+    gate: Gate,
+}
+
+impl Asked {
+    fn of(args: &CompareArgs, figures: &[Figure<'_>]) -> Result<Option<Asked>, Failure> {
+        type Parse = fn(&str, &[Figure<'_>]) -> Result<Gate, GateError>;
+        let (option, text, parse): (&str, &String, Parse) = match (&args.fail_if, &args.fail_unless)
+        {
+            (Some(text), _) => ("--fail-if", text, Gate::parse),
+            (None, Some(text)) => ("--fail-unless", text, Gate::parse_required),
+            (None, None) => return Ok(None),
         };
-        let (outcome, tested) = gate.evaluate(comparison);
-        let tested = tested.iter();
-        judged
-            .words
-            .extend(tested.map(|tested| format!("{}: {tested}", pair.title)));
-        judged.passes = match (judged.passes, outcome) {
-            (Some(false), _) | (_, GateOutcome::Fails) => Some(false),
-            (None, _) | (_, GateOutcome::CannotTell) => None,
-            (passes, GateOutcome::Passes) => passes,
-        };
+        let gate = parse(text, figures)
+            .map_err(|error| Failure::with(Exit::Usage, format!("{option}: {error}")))?;
+        Ok(Some(Asked {
+            text: format!("{option} '{text}'"),
+            gate,
+        }))
     }
-    judged
+
+    fn judge(
+        &self,
+        compared: &[(&Pair<'_>, Vec<Compared>)],
+        around: &Around,
+        accepts_serious: bool,
+    ) -> Judged {
+        let mut judged = Judged {
+            passes: Some(true),
+            words: Vec::new(),
+        };
+        for (pair, figures) in compared {
+            let comparison = |name: &str| {
+                let found = figures
+                    .iter()
+                    .find(|(metric, _)| metric.figure.name == name);
+                found.and_then(|(_, result)| result.as_ref().ok())
+            };
+            let (outcome, tested) = self.gate.evaluate(comparison);
+            let tested = tested.iter();
+            judged
+                .words
+                .extend(tested.map(|tested| format!("{}: {tested}", pair.title)));
+            judged.passes = match (judged.passes, outcome) {
+                (Some(false), _) | (_, GateOutcome::Fails) => Some(false),
+                (None, _) | (_, GateOutcome::CannotTell) => None,
+                (passes, GateOutcome::Passes) => passes,
+            };
+        }
+        for Lacking { point, side } in &around.lacking {
+            let words = format!("{point}: cannot tell: {side} has no trials of it");
+            judged.words.push(words);
+            judged.passes = judged.passes.filter(|passes| !passes);
+        }
+        let serious = around.notes.iter();
+        let serious = serious.filter(|of| of.note.severity == Severity::Serious);
+        for of in serious.filter(|_| !accepts_serious) {
+            judged
+                .words
+                .push(format!("cannot tell: SERIOUS {}", of.words()));
+            judged.passes = None;
+        }
+        judged
+    }
 }

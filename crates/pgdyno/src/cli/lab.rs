@@ -11,6 +11,7 @@ use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOAD
 use pgdyno_model::spec::{duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers};
 use pgdyno_output::{Verbosity, write_answer};
+use pgdyno_report::notes;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
@@ -175,7 +176,8 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
     let document = results.document();
     if !args.made.json.replaces_text() && nothing_but.is_empty() {
         let text = retries_lab::text(&document, WIDTH);
-        write_answer(format_args!("{text}"))?;
+        let notes = notes::of_experiment(&store, notebook.uuid())?;
+        write_answer(format_args!("{text}{notes}"))?;
     }
     json_to.write(&document)?;
     if let Some(failure) = ended.early {

@@ -7,7 +7,7 @@ use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
 use pgdyno_output::{JsonArg, StoreArgs, width, write_answer};
 use pgdyno_report::table::one_line;
-use pgdyno_report::{calibration, documents, observed, points, summary};
+use pgdyno_report::{calibration, documents, notes, observed, points, summary};
 use pgdyno_run::command_line::quoted;
 use pgdyno_store::Store;
 
@@ -86,7 +86,8 @@ fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Fail
     if let Some(calibrated) = pgdyno_diagnose::calibration::read::of_experiment(store, &row)? {
         let document = calibration::document(&calibrated);
         if !args.json.replaces_text() {
-            write_answer(format_args!("{}", calibration::text(&document)))?;
+            let notes = notes::of_experiment(store, &row.uuid)?;
+            write_answer(format_args!("{}{notes}", calibration::text(&document)))?;
         }
         return json_to.write(&document).map(|()| Exit::Ok);
     }

@@ -18,6 +18,7 @@ use pgdyno_model::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use pgdyno_model::spec::{OwnSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
 use pgdyno_output::{Verbosity, write_answer};
+use pgdyno_report::notes;
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
@@ -189,7 +190,8 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let document = results.document();
     if !args.made.json.replaces_text() && ended.complete > 0 {
         let text = slob_sweep::text(&document, WIDTH);
-        write_answer(format_args!("{text}"))?;
+        let notes = notes::of_experiment(&store, notebook.uuid())?;
+        write_answer(format_args!("{text}{notes}"))?;
     }
     json_to.write(&document)?;
     if !verbosity.quiet && target.kind != TargetKind::Own {

@@ -13,7 +13,9 @@ use pgdyno_platform::host::Host;
 use super::observing::observing;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
-use pgdyno_model::document::sweep::{PlannedTrial, SweepCapacity, SweepPlan, SweepTrial};
+use pgdyno_model::document::sweep::{
+    PlannedTrial, RepeatsNeeded, SweepCapacity, SweepPlan, SweepTrial,
+};
 use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
@@ -62,7 +64,7 @@ pub struct SweepArgs {
     #[arg(long)]
     pub resume: bool,
 
-    /// Accept an experiment with allow_shell: its scripts run programs on this host
+    /// Accept an experiment with allow_shell or restart: it runs programs on this host
     #[arg(long)]
     pub allow_shell: bool,
 
@@ -155,7 +157,7 @@ enum Definition {
     /// A file, which may be wrong.
     File { path: PathBuf, text: String },
     /// What pgdyno has made.
-    Made(Commented),
+    Made(Box<Commented>),
 }
 
 impl Given {
@@ -174,7 +176,10 @@ impl Given {
         } else if let Some(path) = &args.from_pgbench_tools {
             let name = path.display().to_string();
             let converted = pgbench_tools::convert(&name, &read(path)?, &folder(path))?;
-            (Definition::Made(converted.made), converted.remarks)
+            (
+                Definition::Made(Box::new(converted.made)),
+                converted.remarks,
+            )
         } else {
             let preset = args.preset.as_deref();
             let preset = preset.and_then(|name| presets::preset(name, &Host::read()));
@@ -190,7 +195,7 @@ impl Given {
                 ))
                 .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG")
             })?;
-            (Definition::Made(preset), Vec::new())
+            (Definition::Made(Box::new(preset)), Vec::new())
         };
         Ok(Given {
             definition,
@@ -249,6 +254,7 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
             answer!("{:>5}  {}", number + 1, plan.label(slot))?;
         }
         answer!("{} trials, {words}", plan.slots.len())?;
+        answer!("{}", enough(plan))?;
     }
     let slots = plan.slots.iter();
     let slots = slots.map(|slot| PlannedTrial {
@@ -260,17 +266,39 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
         name: plan.identity.name.clone(),
         trials: slots.collect(),
         estimate_s: time.as_secs_f64(),
+        repeats: plan.experiment.repeats,
+        repeats_needed: RepeatsNeeded::of(plan.points.len()),
     })?;
     Ok(Exit::Ok)
 }
 
+/// Whether the repeats are enough for comparisons.
+fn enough(plan: &Plan) -> String {
+    let (repeats, points) = (plan.experiment.repeats, plan.points.len());
+    let need = RepeatsNeeded::of(points);
+    let mut text = format!(
+        "{} of each point; to compare two points takes {} a side",
+        pgdyno_model::text::plural(repeats.into(), "repeat"),
+        need.two_points
+    );
+    if points > 1 {
+        text += &format!(
+            ", all {points} points with those of another sweep {}",
+            need.all_points
+        );
+    }
+    text
+}
+
 fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
-    if experiment.gives("allow_shell") && !args.allow_shell {
-        let text = format!(
-            "{} has allow_shell: its scripts run programs on this host",
-            experiment.name
-        );
+    let runs = match (experiment.gives("allow_shell"), &experiment.restart) {
+        (true, _) => Some("allow_shell: its scripts run programs on this host".to_owned()),
+        (false, Some(command)) => Some(format!("a restart command: {command}")),
+        (false, None) => None,
+    };
+    if let Some(runs) = runs.filter(|_| !args.allow_shell) {
+        let text = format!("{} has {runs}", experiment.name);
         return Err(Failure::new(text).hint("if you trust it: pgdyno sweep --allow-shell"));
     }
     // Everything that can be wrong without a server, before anything is written.

@@ -25,6 +25,12 @@ impl Notebook<'_> {
         ran(&mut self.command(args))
     }
 
+    /// Takes the notes away that a busy machine gave: gates would not decide.
+    fn without_notes(&self) {
+        let raw = rusqlite::Connection::open(self.folder.join("notebook.sqlite")).unwrap();
+        raw.execute("UPDATE trial SET notes = '[]'", []).unwrap();
+    }
+
     /// So many trials of a script with this text.
     fn trials(&self, count: usize, text: &str, tag: &str) {
         std::fs::write(self.folder.join("one.sql"), text).unwrap();
@@ -46,14 +52,17 @@ fn two_sets_of_trials_are_compared_by_their_repeats() {
     };
     notebook.trials(6, "SELECT 1;\n", "fast");
     notebook.trials(6, "SELECT pg_sleep(0.01);\n", "slow");
+    notebook.without_notes();
     let found = notebook.pgdyno(&["compare", "tag:fast", "tag:slow"]);
     let found = found.expect(
         0,
         &[
             "one.sql",
-            "lower, -",
-            "higher, +",
-            "medians of 6 and 6 trials",
+            "lower",
+            "higher",
+            "medians of 6 and 6 trials, not by turns",
+            "B is worse: goodput −",
+            "Hodges–Lehmann shift",
         ],
     );
     assert!(
@@ -62,15 +71,15 @@ fn two_sets_of_trials_are_compared_by_their_repeats() {
             .contains("too few transactions for it in 6 trials"),
         "{found:#?}"
     );
-    let gated = [
-        "compare",
-        "1-6",
-        "7-12",
-        "--paired",
-        "--fail-if",
-        "p50 > +5%",
-    ];
+    let gated = ["compare", "1-6", "7-12", "--fail-if", "p50 > +5%"];
     notebook.pgdyno(&gated).expect(1, &["p50 > +5%: fails"]);
+    notebook
+        .pgdyno(&["compare", "1-6", "7-12", "--paired"])
+        .expect(2, &["did not run by turns", "compare them unpaired"]);
+    let required =
+        |a: &str, b: &str| notebook.pgdyno(&["compare", a, b, "--fail-unless", "goodput > -5%"]);
+    required("7-12", "1-6").expect(0, &["goodput > -5%: passes"]);
+    required("1-6", "7-12").expect(1, &["goodput > -5%: fails: not shown"]);
     let gated = [
         "compare",
         "7-12",
@@ -86,7 +95,14 @@ fn two_sets_of_trials_are_compared_by_their_repeats() {
     assert!(goodput["change"].as_f64().unwrap() < -0.2, "{json:#}");
 
     let few = notebook.pgdyno(&["compare", "1-2", "7-8", "--fail-if", "p50 > +5%"]);
-    few.expect(1, &["not enough repeats (5 a side)", "cannot tell"]);
+    let few = few.expect(
+        4,
+        &[
+            "Cannot tell: 2 repeats, 5 needed",
+            "p50 > +5%: cannot tell: 2",
+        ],
+    );
+    assert!(!few.stdout.contains('%'), "no estimate: {few:#?}");
     notebook
         .pgdyno(&["exclude", "1", "--reason", "a backup was running"])
         .expect(0, &[]);
@@ -160,6 +176,12 @@ fn what_cannot_be_compared_is_said() {
         ),
         (&["1", "nosuch"], &["nosuch"]),
         (&["1", "1", "--fail-if", "p42 > +5%"], &["--fail-if", "p42"]),
+        (&["1", "1-2"], &["trial 1 is on both sides", "with itself"]),
+        (&["one:clients=4", "1"], &["one"]),
+        (
+            &["1", "2", "--paired"],
+            &["no workload and point in common"],
+        ),
     ] {
         let mut all = vec!["compare"];
         all.extend(args);
@@ -169,4 +191,74 @@ fn what_cannot_be_compared_is_said() {
             assert!(found.stderr.contains(text), "no {text} in {found:#?}");
         }
     }
+}
+
+#[test]
+fn a_serious_note_and_a_point_that_one_side_lacks_make_a_gate_cannot_tell() {
+    let database = Database::new("compare_serious");
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = Notebook {
+        database: &database,
+        folder: folder.path(),
+    };
+    let sweep = |name: &str, clients: &str| {
+        let toml = format!(
+            "name = '{name}'\nworkload = [['one.sql']]\ntransactions = 40\nrepeats = 8\n\
+             reset.settle = 0\nreset.checkpoint = false\nclients = {clients}\n"
+        );
+        std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
+        std::fs::write(folder.path().join("e.toml"), toml).unwrap();
+        let mut command = notebook.command(&["sweep", "e.toml", "--url"]);
+        ran(command.arg(&database.url)).expect(0, &["trials complete"]);
+    };
+    sweep("two", "[1, 2]");
+    sweep("one", "[1]");
+    notebook.without_notes();
+    // Points of one experiment ran by turns: A B B A.
+    let points = ["compare", "two:clients=1", "two:clients=2", "--paired"];
+    let found = notebook
+        .pgdyno(&points)
+        .expect(0, &["medians of 8 and 8 trials, by turns"]);
+    assert!(found.stdout.contains("trial.clients"), "{found:#?}");
+    notebook
+        .pgdyno(&["compare", "two:clients=1", "two:clients=3"])
+        .expect(2, &["no point has clients 3", "there are: 1, 2"]);
+    notebook
+        .pgdyno(&["compare", "two:cleints=1", "two:clients=2"])
+        .expect(2, &["no parameter cleints", "there are: "]);
+
+    let gate = ["--fail-if", "goodput < 0.001/s"];
+    let gated = |a: &str, b: &str, more: &[&str]| {
+        notebook.pgdyno(&[&["compare", a, b][..], &gate, more].concat())
+    };
+    gated("one", "two:clients=1", &[]).expect(0, &["passes"]);
+    let lacks = "B has no trials of one.sql";
+    gated("two", "one", &[]).expect(4, &[lacks, "passes", "cannot tell"]);
+
+    let raw = rusqlite::Connection::open(folder.path().join("notebook.sqlite")).unwrap();
+    let notes = r#"[{"code":"client-bound","severity":"serious","sentence":"the client is the limit","remedy":""}]"#;
+    let sql = "UPDATE trial SET notes = ? WHERE number = (SELECT max(number) FROM trial)";
+    raw.execute(sql, [notes]).unwrap();
+    let said = [
+        "SERIOUS   client-bound, trial 24: the client is the limit",
+        "cannot tell: SERIOUS",
+    ];
+    gated("two:clients=1", "one", &[]).expect(4, &said);
+    gated("two:clients=1", "one", &["--accept-serious"]).expect(0, &said[..1]);
+    notebook
+        .pgdyno(&["show", "--experiment", "one"])
+        .expect(0, &said[..1]);
+    for form in ["--markdown", "--json"] {
+        notebook
+            .pgdyno(&["compare", "two:clients=1", "one", form])
+            .expect(0, &["the client is the limit"]);
+    }
+    notebook
+        .pgdyno(&["compare", "two:clients=1", "one", "--html", "ab.html"])
+        .expect(0, &[]);
+    let notes = document_of(&folder.path().join("ab.html"))["notes"].take();
+    assert_eq!(
+        notes[0]["sentence"], "trial 24: the client is the limit",
+        "{notes}"
+    );
 }

@@ -107,3 +107,56 @@ fn a_server_that_cannot_be_reached_has_an_exit_code_of_its_own() {
         ],
     );
 }
+
+#[test]
+fn a_setting_that_needs_a_restart_is_swept_by_turns_with_a_restart_command() {
+    let home = Home::new();
+    home.start(&[]).expect(0, &["postgresql://"]);
+    let program = env!("CARGO_BIN_EXE_pgdyno");
+    let bindir = pgdyno_testkit::installation().bindir.to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = |restart: &str, more: &[&str]| {
+        let toml = format!(
+            "workload = [['one.sql']]\ntransactions = 20\nrepeats = 2\nreset.settle = 0\n\
+             reset.checkpoint = false\n{restart}\nsettings.max_locks_per_transaction = [70, 80]\n"
+        );
+        std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
+        std::fs::write(folder.path().join("e.toml"), toml).unwrap();
+        let mut command = home.command(&[&["sweep", "e.toml"], more].concat());
+        command.env("PGDYNO_STORE", folder.path().join("notebook.sqlite"));
+        ran(command.current_dir(folder.path()))
+    };
+    sweep("", &[]).expect(1, &["needs a server restart", "restart = \""]);
+    let works =
+        format!("restart = '{program} server stop && {program} server start --pg-bindir {bindir}'");
+    sweep(&works, &[]).expect(1, &["a restart command", "--allow-shell"]);
+    sweep("restart = 'false'", &["--allow-shell"])
+        .expect(1, &["the restart command failed", "exit status: 1"]);
+    home.run(&["restore"]);
+    sweep("restart = 'true'", &["--allow-shell"]).expect(1, &["the server was not restarted"]);
+    home.run(&["restore"]);
+    sweep(&works, &["--allow-shell"]).expect(0, &["4 of 4 trials complete"]);
+    let mut query = home.command(&[
+        "sql",
+        "SELECT group_concat(text, ' ') AS all_of_them FROM event WHERE kind = 'before' AND trial > \
+         (SELECT max(number) - 4 FROM trial)",
+    ]);
+    query.env("PGDYNO_STORE", folder.path().join("notebook.sqlite"));
+    let told = ran(&mut query)
+        .expect(0, &["alter system and restart"])
+        .stdout;
+    let mut values = told
+        .split("\"value\":\"")
+        .skip(1)
+        .map(|rest| rest[..2].to_owned());
+    // A B B A.
+    assert_eq!(
+        [values.next(), values.next(), values.next(), values.next()],
+        ["70", "80", "80", "70"].map(|v| Some(v.to_owned())),
+        "{told}"
+    );
+    let url = home.run(&["server", "url"]).stdout;
+    let mut session = crate::support::connect(url.trim());
+    let now = crate::support::rows(&mut session, "SHOW max_locks_per_transaction");
+    assert_eq!(now, ["64"], "as it was found");
+}

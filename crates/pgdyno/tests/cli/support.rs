@@ -66,7 +66,7 @@ pub fn sql(url: &str, statements: &str) {
     connect(url).simple_query(statements).unwrap();
 }
 
-fn rows(session: &mut Session, query: &str) -> Vec<String> {
+pub fn rows(session: &mut Session, query: &str) -> Vec<String> {
     let outcome = session.query(query).unwrap();
     let text = |row: Vec<Option<String>>| {
         let values = row

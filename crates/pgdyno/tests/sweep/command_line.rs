@@ -12,11 +12,13 @@ fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {
     let texts = [
         "    1  clients 1\n    2  clients 2\n",
         "2 trials, about 2 min with 1 load, 100,011 rows",
+        "1 repeat of each point; to compare two points takes 5 a side, all 2 points",
     ];
     experiment.run(&["--dry-run"]).expect(0, &texts);
     let ran = experiment.run(&["--dry-run", "--json"]).expect(0, &[]);
     let plan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(plan["trials"][1]["point"]["clients"], 2);
+    assert_eq!(plan["repeats_needed"]["two_points"], 5);
     assert!(!experiment.dir.path().join("notebook.sqlite").exists());
     assert_eq!(
         database.value("SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'"),

@@ -1,81 +1,205 @@
-//! Two sets of trials beside each other, for people.
+//! Two sets of trials beside each other, for people: what differs first, then what came of it.
 
 use pgdyno_model::document::comparison::{
-    Compared, ComparedFigure, ComparedPoint, Comparison, Verdict,
+    Compared, ComparedFigure, ComparedPoint, Comparison, Differing, Family, Verdict,
 };
+use pgdyno_model::text::{change, plural};
 use pgdyno_stats::gate::{Figure, Unit};
 
 use super::METRICS;
-use crate::table::Table;
+use crate::notes;
+use crate::table::{Table, cut, one_line};
 
 /// All of it, ready to be printed.
 pub fn text(comparison: &Comparison, width: usize) -> String {
+    let mut text = differences(comparison, width);
+    for of in &comparison.notes {
+        text += &format!("{}\n", notes::line(of));
+    }
+    for lacking in &comparison.lacking {
+        let (side, point) = (lacking.side, one_line(&lacking.point));
+        text += &format!("not compared: {side} has no trials of {point}\n");
+    }
     let points = comparison.points.iter();
-    let mut text: String = points.map(|of| format!("{}\n", point(of, width))).collect();
+    text += &points
+        .map(|of| format!("\n{}", point(of, width)))
+        .collect::<String>();
+    let tables = comparison.points.iter().flat_map(|of| of.figures.values());
+    let compared = tables.filter_map(|figure| match figure {
+        ComparedFigure::Compared(compared) => Some(&**compared),
+        ComparedFigure::Not { .. } => None,
+    });
+    let compared: Vec<&Compared> = compared.collect();
+    if compared.iter().any(|of| of.change.is_some()) {
+        text += "\nB to A: Hodges–Lehmann shift of the logarithms; primary intervals hold together at \
+                 95 %\n(Holm), exploratory figures by Benjamini–Hochberg; ±: the smallest change \
+                 shown in 80 of 100\n";
+    }
+    text
+}
+
+/// Settings first, each on a line: `shared_buffers  128MB → 1GB`.
+fn differences(comparison: &Comparison, width: usize) -> String {
+    let left_out = match comparison.left_out {
+        0 => String::new(),
+        1 => "; 1 value that only names the server is left out".to_owned(),
+        many => format!("; {many} values that only name the server are left out"),
+    };
     if comparison.differences.is_empty() {
-        text += "no differences of settings, versions and environment are recorded\n";
-        return text;
+        return format!(
+            "no differences of settings, versions and environment are recorded{left_out}\n"
+        );
     }
-    let mut table = Table::default();
-    table.row(["differs", "A", "B"]);
-    for differing in &comparison.differences {
-        table.row([&differing.what, &differing.a, &differing.b]);
+    let count = plural(comparison.differences.len() as u64, "difference");
+    let mut text = format!("{count} from A to B{left_out}\n");
+    let names = comparison.differences.iter();
+    let longest = names.map(|one| one.what.chars().count()).max();
+    // Names are whole: values give way.
+    let names = longest.unwrap_or(0).min(width / 2);
+    for one in &comparison.differences {
+        text += &line(one, names, width);
     }
-    text + &table.text(width)
+    text
+}
+
+fn line(one: &Differing, names: usize, width: usize) -> String {
+    let Differing { what, a, b } = one;
+    let (a, b) = (one_line(a), one_line(b));
+    let room = width.saturating_sub(names.max(what.chars().count()) + 7);
+    let (long_a, long_b) = (a.chars().count(), b.chars().count());
+    let half = room / 2;
+    let [a, b] = match long_a + long_b > room {
+        true if long_a <= half => [a, cut(&b, room - long_a)],
+        true if long_b <= half => [cut(&a, room - long_b), b],
+        true => [cut(&a, half), cut(&b, half)],
+        false => [a, b],
+    };
+    format!("  {what:<names$}  {a} → {b}\n")
 }
 
 fn point(point: &ComparedPoint, width: usize) -> String {
     let mut table = Table::default();
-    table.row([point.point.as_str(), "A", "", "B", "", "B vs. A"]);
-    for metric in &METRICS {
-        let Figure { name, unit } = metric.figure;
-        let title = match unit {
-            Unit::TimeUs => format!("{name}, ms"),
-            _ => format!("{name}, tx/s"),
-        };
-        match point.figures.get(name) {
-            None => {}
-            Some(ComparedFigure::Compared(compared)) => table.row([
-                title,
-                metric.shown(compared.a.median),
-                metric.spread(&compared.a),
-                metric.shown(compared.b.median),
-                metric.spread(&compared.b),
-                verdict(compared),
-            ]),
-            Some(ComparedFigure::Not { not_compared }) => table.row([
-                title,
-                "–".to_owned(),
-                String::new(),
-                "–".to_owned(),
-                String::new(),
-                not_compared.clone(),
-            ]),
+    table.row([
+        point.point.as_str(),
+        "A",
+        "B",
+        "B to A",
+        "interval",
+        "±",
+        "B is",
+    ]);
+    // Figures that are not compared, by the reason.
+    let mut missing: Vec<(&String, Vec<&str>)> = Vec::new();
+    for family in [Family::Primary, Family::Exploratory] {
+        for metric in &METRICS {
+            let Figure { name, unit } = metric.figure;
+            if Family::from(metric.family) != family {
+                continue;
+            }
+            let unit = match unit {
+                Unit::TimeUs => "ms",
+                _ => "tx/s",
+            };
+            let title = match family {
+                Family::Primary => format!("{name}, {unit}"),
+                Family::Exploratory => format!("{name}, {unit} (exploratory)"),
+            };
+            let blank = String::new;
+            match point.figures.get(name) {
+                None => {}
+                Some(ComparedFigure::Compared(of)) => table.row([
+                    title,
+                    metric.shown(of.a.median),
+                    metric.shown(of.b.median),
+                    of.change.map_or_else(blank, change),
+                    of.change_interval.map_or_else(blank, |[low, high]| {
+                        format!("{} to {}", change(low), change(high))
+                    }),
+                    of.smallest_change.map_or_else(blank, |share| {
+                        change(share).trim_start_matches('+').to_owned()
+                    }),
+                    words(of).to_owned(),
+                ]),
+                Some(ComparedFigure::Not { not_compared }) => {
+                    match missing.iter_mut().find(|(why, _)| *why == not_compared) {
+                        Some((_, names)) => names.push(name),
+                        None => missing.push((not_compared, vec![name])),
+                    }
+                }
+            }
         }
     }
+    let mut text = table.text(width);
+    for (why, names) in missing {
+        text += &format!("{}: {why}\n", names.join(", "));
+    }
     let (a, b) = (point.a.len(), point.b.len());
-    format!(
-        "{}medians of {a} and {b} trials; [ ] 95 % interval, ( ) range\n",
-        table.text(width)
-    )
+    text += &format!("medians of {a} and {b} trials");
+    let drifts = METRICS
+        .iter()
+        .filter_map(|metric| match point.figures.get(metric.figure.name) {
+            Some(ComparedFigure::Compared(of)) => of.drift,
+            _ => None,
+        });
+    if let Some(drift) = drifts.into_iter().next() {
+        text += match drift.by_turns {
+            true => ", by turns",
+            false => ", not by turns",
+        };
+        let drift = change(drift.first_to_last);
+        text += &format!("; drift {drift} from the first to the last");
+    }
+    format!("{text}\n{}\n", point.verdict)
 }
 
-fn verdict(compared: &Compared) -> String {
-    let change = pgdyno_model::text::change;
-    let by = compared.change.map_or(String::new(), |share| {
-        let interval = compared.change_interval;
-        let interval = interval.map_or(String::new(), |[low, high]| {
-            format!(" [{}, {}]", change(low), change(high))
-        });
-        format!("{}{interval}", change(share))
-    });
+/// The last cell of a row.
+fn words(compared: &Compared) -> &'static str {
     match compared.verdict {
-        Verdict::NotEnoughRepeats => {
-            let need = compared.repeats_needed.unwrap_or(0);
-            format!("not enough repeats ({need} a side)")
-        }
-        Verdict::NoSignificantDifference => format!("no significant difference, {by}"),
-        Verdict::Higher => format!("higher, {by}"),
-        Verdict::Lower => format!("lower, {by}"),
+        Verdict::NotEnoughRepeats | Verdict::TimeExplains => "cannot tell",
+        Verdict::NoSignificantDifference => "not different",
+        Verdict::Higher => "higher",
+        Verdict::Lower => "lower",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_fit_into_eighty_columns_with_whole_names() {
+        let differing = |what: &str, a: &str, b: &str| Differing {
+            what: what.to_owned(),
+            a: a.to_owned(),
+            b: b.to_owned(),
+        };
+        let comparison = Comparison {
+            points: Vec::new(),
+            lacking: Vec::new(),
+            notes: Vec::new(),
+            differences: vec![
+                differing("shared_buffers", "128MB", "1GB"),
+                differing("autovacuum_vacuum_cost_delay", "2ms", "default"),
+                differing("server.version", &"15 ".repeat(40), &"18 ".repeat(40)),
+            ],
+            left_out: 2,
+        };
+        let text = text(&comparison, 80);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        assert!(
+            text.contains("  shared_buffers                128MB → 1GB\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("autovacuum_vacuum_cost_delay  2ms → default\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("2 values that only name the server are left out"),
+            "{text}"
+        );
     }
 }

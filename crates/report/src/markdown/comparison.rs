@@ -1,13 +1,13 @@
 //! A comparison.
 
-use pgdyno_model::document::comparison::Verdict;
+use pgdyno_model::document::comparison::{Family, Verdict};
 use pgdyno_model::document::page::{ComparePage, Difference, Pair};
 
 use super::{common, escaped, ms_of, rate, table};
 
 /// It, ready to be pasted.
 pub fn comparison(document: &ComparePage) -> String {
-    let mut text: String = document.pairs.iter().map(pair).collect();
+    let mut text = String::new();
     let changed = document.changed.iter();
     let changed: Vec<Vec<String>> = changed
         .map(|one| {
@@ -19,12 +19,25 @@ pub fn comparison(document: &ComparePage) -> String {
     if !changed.is_empty() {
         text += &table(&["differs", "A", "B"], &changed);
     }
+    for lacking in &document.lacking {
+        let (side, point) = (lacking.side, escaped(&lacking.point));
+        text += &format!("Not compared: {side} has no trials of {point}\n\n");
+    }
+    text += &document.pairs.iter().map(pair).collect::<String>();
     common::begin(&document.common) + &text + &common::end(&document.common)
 }
 
 fn pair(pair: &Pair) -> String {
     let rows: Vec<Vec<String>> = pair.differences.iter().map(row).collect();
-    let heading = ["figure", "A", "B", "change", "95 % interval", ""];
+    let heading = [
+        "figure",
+        "A",
+        "B",
+        "Hodges–Lehmann shift",
+        "interval",
+        "smallest seen",
+        "",
+    ];
     format!("### {}\n\n{}", escaped(&pair.point), table(&heading, &rows))
 }
 
@@ -38,26 +51,34 @@ fn row(one: &Difference) -> Vec<String> {
     let change = pgdyno_model::text::change;
     let unit = if is_time { "ms" } else { "tx/s" };
     vec![
-        format!("{}, {unit}", escaped(one.figure)),
+        match one.family {
+            Family::Primary => format!("{}, {unit}", escaped(one.figure)),
+            Family::Exploratory => format!("{}, {unit} (exploratory)", escaped(one.figure)),
+        },
         shown(one.a.as_ref().map(|spread| spread.over.median)),
         shown(one.b.as_ref().map(|spread| spread.over.median)),
         one.change.map_or_else(dash, change),
         one.change_interval.map_or_else(dash, |[low, high]| {
             format!("{} to {}", change(low), change(high))
         }),
+        one.smallest_change.map_or_else(dash, change),
         match (&one.not_compared, one.verdict) {
             (Some(why), _) => escaped(why),
-            (None, Some(verdict)) => words(verdict).to_owned(),
+            (None, Some(verdict)) => words(verdict, one),
             (None, None) => dash(),
         },
     ]
 }
 
-fn words(verdict: Verdict) -> &'static str {
+fn words(verdict: Verdict, one: &Difference) -> String {
     match verdict {
-        Verdict::Higher => "higher",
-        Verdict::Lower => "lower",
-        Verdict::NoSignificantDifference => "no significant difference",
-        Verdict::NotEnoughRepeats => "not enough repeats",
+        Verdict::Higher => "higher".to_owned(),
+        Verdict::Lower => "lower".to_owned(),
+        Verdict::NoSignificantDifference => "no significant difference".to_owned(),
+        Verdict::TimeExplains => "cannot tell: time explains as much".to_owned(),
+        Verdict::NotEnoughRepeats => {
+            let need = one.repeats_needed.unwrap_or_default();
+            format!("cannot tell: {need} repeats needed")
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::histogram::{self, Shared};
 use super::{begin, time_per_commit};
-use crate::comparison::{Compared, Pair};
+use crate::comparison::verdict::{self, Says};
+use crate::comparison::{Around, Compared, Pair};
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::document::page::{
     Changed, ComparePage, Difference, OrderedTrial, OverTime, Pair as PairDocument, Side,
@@ -14,10 +15,8 @@ use pgdyno_model::document::page::{
 use pgdyno_model::document::repeats::{LatencyKind, Spread};
 use pgdyno_model::document::{Gate, Packed, Proof, Verdict};
 use pgdyno_model::{Failure, text};
-use pgdyno_stats::Direction;
+use pgdyno_stats::Family;
 
-/// What has a verdict, and what its sentence is about.
-const JUDGED: [&str; 3] = ["goodput", "p50", "p99"];
 /// The length of a step of latencies over time.
 const STEP_US: u64 = 1_000_000;
 
@@ -32,8 +31,8 @@ pub struct Sides<'a> {
     pub compared: &'a [(&'a Pair<'a>, Vec<Compared>)],
     /// Whether repeats were paired.
     pub paired: bool,
-    /// What differs: where, A's, B's.
-    pub surroundings: &'a [(String, String, String)],
+    /// What is around the figures.
+    pub around: &'a Around,
     /// The gate, where there is one.
     pub gate: Option<Gate>,
     /// The command line.
@@ -55,16 +54,18 @@ pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, F
         first.a.len(),
         first.b.len()
     ));
-    common.verdict = Some(verdict(sides, figures));
+    common.verdict = Some(judged(sides, figures));
+    let notes = sides.around.notes.iter().cloned();
+    common.notes = notes.map(Into::into).collect();
     let mut pairs = Vec::new();
     for (pair, figures) in sides.compared {
         pairs.push(of_pair(store, sides, pair, figures)?);
     }
-    let changed = sides.surroundings.iter().map(|(what, a, b)| Changed {
-        kind: kind(what),
-        name: what.clone(),
-        a: a.clone(),
-        b: b.clone(),
+    let changed = sides.around.differences.iter().map(|one| Changed {
+        kind: one.kind,
+        name: one.what.clone(),
+        a: one.a.clone(),
+        b: one.b.clone(),
     });
     Ok(ComparePage {
         kind: "compare",
@@ -72,7 +73,9 @@ pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, F
         a: side(sides.a, &first.a),
         b: side(sides.b, &first.b),
         pairs,
+        lacking: sides.around.lacking.clone(),
         changed: changed.collect(),
+        left_out: sides.around.left_out,
         same: vec![("Workload", first.title.clone())],
         method: method(sides.paired),
     })
@@ -95,16 +98,23 @@ fn method(is_paired: bool) -> Vec<(&'static str, &'static str)> {
             "the repeat: a figure of each trial, never seconds or transactions of one",
         ),
         (
-            "Order",
+            "Pairs",
             match is_paired {
                 true => "repeats in pairs",
                 false => "repeats are not paired",
             },
         ),
-        ("Intervals", "95 %, of the ratio of medians, by bootstrap"),
         (
             "Difference",
-            "rank test; five repeats a side, six for pairs",
+            "rank test; the primary family by Holm at 5 %, exploratory figures by Benjamini–Hochberg",
+        ),
+        (
+            "Change and interval",
+            "Hodges–Lehmann shift of the logarithms, B to A; primary intervals hold together at 95 %",
+        ),
+        (
+            "Order",
+            "sides that did not run by turns have no verdict where time explains as much as the change",
         ),
         (
             "Percentiles over time",
@@ -171,6 +181,7 @@ fn of_side(store: &dyn Notebook, trials: &[&TrialRow], kind: Kind) -> Result<Sid
     let numbered = trials.iter().map(|trial| OrderedTrial {
         trial: trial.number,
         order: trial.number,
+        started: trial.started.clone(),
     });
     Ok(SideFigures {
         trials: numbered.collect(),
@@ -192,7 +203,7 @@ fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) 
     let is_time = name.starts_with('p');
     let compared = result.as_ref().ok();
     let ratio = compared.and_then(|comparison| comparison.ratio);
-    let interval = ratio.and_then(|ratio| ratio.interval);
+    let interval = ratio.map(|ratio| ratio.interval);
     let spread = |summary: &pgdyno_stats::Summary, trials: &[&TrialRow]| Spread {
         over: summary.into(),
         values: trials.iter().map(|trial| metric.of(trial)).collect(),
@@ -211,14 +222,24 @@ fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) 
         b: compared.map(|comparison| spread(&comparison.b, &pair.b)),
         change: ratio.map(|ratio| ratio.estimate - 1.0),
         change_interval: interval.map(|i| [i.low - 1.0, i.high - 1.0]),
-        p: compared.and_then(|comparison| comparison.p),
+        family: metric.family.into(),
+        change_of_medians: compared.and_then(|comparison| comparison.change_of_medians()),
+        smallest_change: compared.and_then(|comparison| comparison.smallest_change()),
+        drift: compared.and_then(|comparison| comparison.drift.as_ref().map(Into::into)),
+        repeats_needed: compared.and_then(|comparison| match comparison.verdict {
+            pgdyno_stats::Verdict::NotEnoughRepeats { need, .. } => Some(need),
+            _ => None,
+        }),
+        p: compared.and_then(|comparison| comparison.adjusted_p),
         verdict: compared.map(|comparison| comparison.verdict.into()),
     }
 }
 
 /// The relative limit that a gate sets on a figure, as a share: `p99 > +5%` is 0.05.
 fn relative_limit(gate: &str, figure: &str) -> Option<f64> {
-    let mut conditions = gate.split(',').map(str::trim);
+    // Of `--fail-if 'p99 > +5%'` what is in quotes.
+    let conditions = gate.split('\'').nth(1).unwrap_or(gate);
+    let mut conditions = conditions.split(',').map(str::trim);
     conditions.find_map(|condition| {
         let (name, limit) = condition.split_once(['<', '>'])?;
         let percent: f64 = limit.trim().strip_suffix('%')?.trim().parse().ok()?;
@@ -226,81 +247,78 @@ fn relative_limit(gate: &str, figure: &str) -> Option<f64> {
     })
 }
 
-/// In one sentence, from the first point: goodput, else the median latency.
-fn verdict(sides: &Sides<'_>, figures: &[Compared]) -> Verdict {
-    let found = |name: &str| {
-        let mut figures = figures.iter();
-        figures.find_map(|(metric, result)| {
-            (metric.figure.name == name)
-                .then_some(result.as_ref().ok())
-                .flatten()
-        })
+/// In one sentence, from the first point.
+fn judged(sides: &Sides<'_>, figures: &[Compared]) -> Verdict {
+    let (says, sentence) = verdict::of(figures);
+    let limit = match says {
+        Says::Better => "better",
+        Says::Worse => "worse",
+        Says::Mixed => "mixed",
+        Says::NoDifference => "no-difference",
+        Says::CannotTell => "cannot-tell",
     };
-    let better =
-        |name: &str, direction: Direction| (name == "goodput") == (direction == Direction::Higher);
-    let mut judged = Vec::new();
-    for name in JUDGED {
-        if let Some(pgdyno_stats::Verdict::Different { direction }) =
-            found(name).map(|compared| compared.verdict)
-        {
-            judged.push(better(name, direction));
-        }
-    }
-    let (a, b) = (sides.a, sides.b);
-    let (limit, sentence) = match (judged.contains(&true), judged.contains(&false)) {
-        (true, false) => ("better", format!("“{b}” is better than “{a}”")),
-        (false, true) => ("worse", format!("“{b}” is worse than “{a}”")),
-        (true, true) => (
-            "mixed",
-            format!("“{b}” is better than “{a}” in some figures and worse in others"),
-        ),
-        (false, false) => (
-            "no-difference",
-            "No significant difference was found".to_owned(),
-        ),
-    };
+    let minus = |words: String| words.replace('-', "−");
+    let change = |share: f64| minus(text::change(share));
     let mut evidence = Vec::new();
-    for name in JUDGED {
-        let Some(ratio) = found(name).and_then(|compared| compared.ratio.as_ref()) else {
+    let mut drift = None;
+    for (metric, result) in figures {
+        let Ok(found) = result else { continue };
+        if found.family != Family::Primary {
             continue;
+        }
+        let name = metric.figure.name;
+        let (a, b) = (metric.shown(found.a.median), metric.shown(found.b.median));
+        let proof = match found.ratio {
+            Some(ratio) => {
+                let [low, high] =
+                    [ratio.interval.low, ratio.interval.high].map(|r| change(r - 1.0));
+                let sentence = format!("{name}, {a} to {b}; interval {low} to {high}");
+                Proof::new(change(ratio.estimate - 1.0), sentence).at("differences", "Differences")
+            }
+            None => {
+                let Some(share) = found.change_of_medians() else {
+                    continue;
+                };
+                let sentence =
+                    format!("{name}, {a} to {b}; medians as measured, no interval given");
+                Proof::new(change(share), sentence).at("repeats", "Repeats")
+            }
         };
-        let change = |share: f64| text::change(share).replace('-', "−");
-        let within = ratio.interval.map_or_else(String::new, |interval| {
-            format!(
-                ", 95 % interval {} to {}",
-                change(interval.low - 1.0),
-                change(interval.high - 1.0)
-            )
-        });
-        let sentence = format!("{name} of B vs. A{within}");
-        let proof = Proof::new(change(ratio.estimate - 1.0), sentence);
-        evidence.push(proof.at("differences", "All differences"));
+        evidence.push(proof);
+        drift = drift.or(found.drift.map(|drift| (drift, found.verdict)));
     }
-    let several = sides.surroundings.len() > 1;
+    if let Some((drift, verdict)) = drift {
+        let proof = match verdict {
+            pgdyno_stats::Verdict::TimeExplains => Proof::new(
+                change(drift.foretold),
+                "is what the drift within the sides foretells for B; the two cannot be separated"
+                    .to_owned(),
+            ),
+            _ => Proof::new(change(drift.first_to_last), minus(drift.to_string())),
+        };
+        evidence.push(proof.at("repeats", "Repeats"));
+    }
+    let several = sides.around.differences.len();
+    let mut remedies = Vec::new();
+    if says == Says::CannotTell {
+        remedies.push(
+            "run both sides by turns, with more repeats: a sweep over what differs does so by itself"
+                .to_owned(),
+        );
+    }
     Verdict {
         limit: limit.to_owned(),
         label: Some("Verdict".to_owned()),
         sentence,
         evidence,
-        careful: several.then(|| {
+        remedies,
+        careful: (several > 1).then(|| {
             format!(
-                "{} things differ between A and B: the difference is that of all of them together",
-                sides.surroundings.len()
+                "{several} things differ between A and B: the difference is that of all of them \
+                 together"
             )
         }),
         gate: sides.gate.clone(),
         ..Verdict::default()
-    }
-}
-
-/// The kind of a difference, by where it stands.
-fn kind(what: &str) -> &'static str {
-    match what.split('.').next().unwrap_or_default() {
-        "server" if what.contains("changed_settings") => "setting",
-        "server" if what.contains("version") => "version",
-        "server" => "server",
-        "host" => "host",
-        "pgdyno" => "version",
-        _ => "trial",
     }
 }

@@ -80,6 +80,12 @@ pub fn set(
     of(store, &row, all, with_trials)
 }
 
+/// The trials that figures are made from.
+fn counted(all: &[TrialRow]) -> Vec<TrialRow> {
+    let counts = |trial: &&TrialRow| trial.state == State::Complete && trial.excluded.is_none();
+    all.iter().filter(counts).cloned().collect()
+}
+
 fn of(
     store: &dyn Notebook,
     row: &ExperimentRow,
@@ -123,6 +129,10 @@ fn of(
         uuid => format!("experiment {}", uuid.chars().take(8).collect::<String>()),
     });
     common.verdict = best.map(|at| says(&points[at]));
+    common.notes = crate::notes::of(store, &counted(&all))?
+        .into_iter()
+        .map(Into::into)
+        .collect();
     let environment = first.map(|(outcome, trial)| {
         let Trial { run, observed, .. } = documents::trial(outcome);
         environment::lines(&run, &observed.unwrap_or_default(), trial)

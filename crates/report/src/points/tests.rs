@@ -194,14 +194,38 @@ fn what_does_not_count_is_left_out_and_named() {
 }
 
 #[test]
+fn a_serious_note_reaches_the_table_and_a_notice_does_not() {
+    let filled = Filled::new();
+    let note = |code: &str, severity: &str| json!({ "code": code, "severity": severity, "remedy": "", "sentence": "so it is" });
+    for clients in 1..=2 {
+        let trial = filled.trial(clients, 1, 100.0, (2000, 5_000));
+        let notes = json!([
+            note("same-host", "notice"),
+            note("client-bound", "serious"),
+            note("host-shared", "warning")
+        ]);
+        filled.mark("notes", &notes.to_string(), trial);
+    }
+    let points = filled.points();
+    let text = text(&points);
+    for line in [
+        "\nSERIOUS   client-bound, trials 1 and 2: so it is\n",
+        "\nwarning   host-shared, trials 1 and 2: so it is\n",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
+    assert!(!text.contains("same-host"), "{text}");
+    assert_eq!(json(&points)["points"][1]["notes"][0]["trials"], json!([2]));
+}
+
+#[test]
 fn a_trial_that_was_not_steady_counts_and_is_named_and_other_notes_are_not() {
     let filled = Filled::new();
-    let note =
-        |code: &str| json!({ "code": code, "severity": "warning", "remedy": "", "sentence": code });
+    let note = |code: &str, severity: &str| json!({ "code": code, "severity": severity, "remedy": "", "sentence": code });
     let notes = json!([
-        note("same-host"),
-        note("not-steady"),
-        note("warm-up-cut-short")
+        note("same-host", "notice"),
+        note("not-steady", "warning"),
+        note("warm-up-cut-short", "warning")
     ]);
     let trial = filled.trial(1, 1, 100.0, (2000, 5_000));
     filled.mark("notes", &notes.to_string(), trial);

@@ -7,8 +7,9 @@ use pgdyno_model::document::repeats::LatencyKind;
 use pgdyno_stats::OUTLIER_SCORE;
 
 use crate::comparison::{METRICS, Metric};
+use crate::notes;
 use crate::table::{Table, one_line};
-use pgdyno_model::text as figures;
+use pgdyno_model::{NoteOfTrials, Severity, text as figures};
 
 /// So many lines about single trials are shown to a person.
 const LINES_MAX: usize = 20;
@@ -26,6 +27,14 @@ pub fn text(all: &Points) -> String {
         return "no trials\n".to_owned();
     }
     let mut text = table(&all.points);
+    let (grave, others): (Vec<NoteOfTrials>, Vec<NoteOfTrials>) = noted(all)
+        .into_iter()
+        .partition(|of| of.note.severity == Severity::Serious);
+    // What makes the figures worthless stands before what explains them.
+    let grave: Vec<String> = grave.iter().map(notes::line).collect();
+    for line in &grave {
+        text += &format!("{line}\n");
+    }
     let mut lines = outliers(all);
     if !lines.is_empty() {
         lines.push(format!(
@@ -56,6 +65,7 @@ pub fn text(all: &Points) -> String {
             lines.push(format!("left out  trial {number}{place}: {why}"));
         }
     }
+    lines.extend(others.iter().map(notes::line));
     let more = lines.len().saturating_sub(LINES_MAX);
     lines.truncate(LINES_MAX);
     if more > 0 {
@@ -65,6 +75,24 @@ pub fn text(all: &Points) -> String {
         text += &format!("{line}\n");
     }
     text
+}
+
+/// The notes of all points, each code once.
+fn noted(all: &Points) -> Vec<NoteOfTrials> {
+    let mut found: Vec<NoteOfTrials> = Vec::new();
+    for of in all.points.iter().flat_map(|point| &point.notes) {
+        match found
+            .iter_mut()
+            .find(|other| other.note.code == of.note.code)
+        {
+            Some(other) => other.trials.extend(&of.trials),
+            None => found.push(of.clone()),
+        }
+    }
+    for of in &mut found {
+        of.trials.sort_unstable();
+    }
+    found
 }
 
 /// A line for each trial that is one in a figure of the table.

@@ -99,7 +99,7 @@ fn group(path: &str) -> u8 {
 }
 
 /// A value without quotes, lists with spaces between.
-fn words(value: &Value) -> String {
+pub fn words(value: &Value) -> String {
     match value {
         Value::String(text) => one_line(text),
         Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(" "),

@@ -114,19 +114,16 @@ fn gain(more: &Sample, less: &Sample) -> Gain {
     let repeats = more.values().len().min(less.values().len());
     if repeats >= MIN_REPEATS_TO_COMPARE
         && let Ok(compared) = compare(less, more, &CompareOptions::default())
-        && !matches!(compared.verdict, Verdict::NotEnoughRepeats { .. })
+        && compared.verdict.can_tell()
     {
         return match (compared.verdict, compared.ratio) {
-            (Verdict::Different { .. }, Some(ratio)) => Gain::Times(match ratio.interval {
-                Some(i) => format!(
-                    "{:.1} × ({} interval {:.1} to {:.1} ×)",
-                    ratio.estimate,
-                    figures::roughly(i.level),
-                    i.low,
-                    i.high
-                ),
-                None => format!("{:.1} ×", ratio.estimate),
-            }),
+            (Verdict::Different { .. }, Some(ratio)) => Gain::Times(format!(
+                "{:.1} × ({} interval {:.1} to {:.1} ×)",
+                ratio.estimate,
+                figures::roughly(ratio.interval.level),
+                ratio.interval.low,
+                ratio.interval.high
+            )),
             _ => Gain::None("no significant difference".to_owned()),
         };
     }

@@ -23,6 +23,7 @@ use crate::trial::Trial;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
+use pgdyno_model::document::TargetKind;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::experiment::Reset;
 use pgdyno_model::experiment::point::{Point, Rate};
@@ -341,11 +342,11 @@ impl Sweep<'_> {
         place
             .changes
             .switch(&mut session, &of_system, self.means.journals)?;
-        for (settings, way) in [(&of_session, Way::Session), (&of_system, Way::System)] {
-            let settings = settings.iter();
-            let settings = settings.map(|(name, value)| (name.clone(), value.clone(), way.word()));
-            before.settings.extend(settings);
-        }
+        let settings = of_session.iter().chain(&of_system);
+        before.settings.extend(settings.map(|(name, value)| {
+            let way = place.ways.get(name).copied().unwrap_or(Way::Session);
+            (name.clone(), value.clone(), way.word())
+        }));
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
@@ -416,7 +417,7 @@ impl Sweep<'_> {
             self.means.observer.notice(&Notice::Done(text));
         }
         let (dialect, ways) = look(&mut session, self.plan, name)?;
-        let of_system = ways.iter().find(|(_, way)| **way == Way::System);
+        let of_system = ways.iter().find(|(_, way)| **way != Way::Session);
         if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
             return Err(Failure::new(format!(
                 "settings.{setting} is a server setting: with {} endpoints it would change on \
@@ -426,7 +427,7 @@ impl Sweep<'_> {
             .hint("name one endpoint, or leave the setting out"));
         }
         let place = Place {
-            changes: Changes::none(&target),
+            changes: Changes::none(&target, self.restart(&target, &ways)?),
             dialect,
             ways,
             written: BTreeSet::new(),
@@ -435,6 +436,27 @@ impl Sweep<'_> {
         self.try_settings(name, &place)?;
         self.places.insert(name.to_owned(), place);
         Ok(())
+    }
+
+    /// The command that restarts a server, with the settings that need it; `None`: there are none.
+    fn restart(
+        &self,
+        target: &Target,
+        ways: &BTreeMap<String, Way>,
+    ) -> Result<Option<(String, BTreeSet<String>)>, Failure> {
+        let needing = ways.iter().filter(|(_, way)| **way == Way::Restart);
+        let needing: BTreeSet<String> = needing.map(|(name, _)| name.clone()).collect();
+        let command = self.plan.experiment.restart.clone();
+        let Some((command, first)) = command.zip(needing.first()) else {
+            return Ok(None);
+        };
+        if target.kind == TargetKind::Own {
+            return Err(Failure::new(format!(
+                "settings.{first}: the private server of this sweep cannot be restarted"
+            ))
+            .hint("keep one (pgdyno server start) or name a server of your own with --url"));
+        }
+        Ok(Some((command, needing)))
     }
 
     /// A value that the server does not take is found now, not after hours.
@@ -526,7 +548,7 @@ impl Place {
     ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
         settings
             .into_iter()
-            .partition(|(name, _)| self.ways.get(name) != Some(&Way::System))
+            .partition(|(name, _)| self.ways.get(name).is_none_or(|way| *way == Way::Session))
     }
 }
 
@@ -546,7 +568,8 @@ fn look(
     let ways = if names.is_empty() {
         BTreeMap::new()
     } else {
-        settings::ways(session, names.iter().map(String::as_str))?
+        let restarts = plan.experiment.restart.is_some();
+        settings::ways(session, names.iter().map(String::as_str), restarts)?
     };
     Ok((product.dialect, ways))
 }

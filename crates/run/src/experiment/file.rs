@@ -31,6 +31,8 @@ pub struct Sections {
     #[serde(default, deserialize_with = "word")]
     pub order: Order,
     pub seed: Option<i64>,
+    #[serde(default, deserialize_with = "name")]
+    pub restart: Option<String>,
     pub matrix: Option<Spanned<Parameters>>,
     #[serde(default)]
     pub zip: Vec<Spanned<Parameters>>,

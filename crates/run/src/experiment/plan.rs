@@ -90,16 +90,16 @@ impl Plan {
         for point in matrix::points(&experiment)? {
             points.push(plan(point, wanted)?);
         }
-        let mut keys: Vec<(Option<String>, String, BTreeMap<String, String>)> = Vec::new();
+        // Not by target: each server keeps its own tables, and servers are compared by turns.
+        let mut keys: Vec<(String, BTreeMap<String, String>)> = Vec::new();
         let mut groups = Vec::new();
         for planned in &points {
             let key = match &planned.tables {
                 Some(tables) => (
-                    planned.point.target().map(str::to_owned),
                     tables.pack.tables_pack().name().to_owned(),
                     tables.made_with.clone(),
                 ),
-                None => (None, String::new(), BTreeMap::new()),
+                None => (String::new(), BTreeMap::new()),
             };
             let known = keys.iter().position(|other| *other == key);
             groups.push(known.unwrap_or(keys.len()));
@@ -263,10 +263,22 @@ mod tests {
                 .unwrap();
         let order: Vec<_> = plan.slots.iter().map(|s| s.index).collect();
         // Points: tpcb 1, tpcb 2, select-only 1, select-only 2.
-        assert_eq!(order, [0, 2, 0, 2, 1, 3, 1, 3]);
+        assert_eq!(order, [0, 2, 2, 0, 1, 3, 3, 1]);
         assert_eq!(plan.label(&plan.slots[1]), "select-only, scale 1, repeat 1");
         assert_eq!(plan.points[1].tables.as_ref().unwrap().rows, 200_022);
         assert!(plan.points[0].writes && !plan.points[2].writes);
+    }
+
+    #[test]
+    fn targets_and_settings_take_turns() {
+        let order = |text: &str| -> Vec<usize> {
+            let plan = plan_of(&format!("workload = 'tpcb'\nrepeats = 2\n{text}")).unwrap();
+            plan.slots.iter().map(|slot| slot.index).collect()
+        };
+        let targets = "target = ['host=a', 'host=b']";
+        assert_eq!(order(targets), [0, 1, 1, 0]);
+        let restarts = "restart = 'true'\nsettings.shared_buffers = ['16MB', '32MB']";
+        assert_eq!(order(restarts), [0, 1, 1, 0], "one restart a turn");
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         repeats: sections.repeats,
         order: sections.order,
         seed: sections.seed,
+        restart: sections.restart,
         reset: sections.reset,
         capacity: sections.capacity.map(|table| Capacity { slo: table.slo }),
     })

@@ -56,12 +56,20 @@ pub fn schedule(
                     in_order.push(*group);
                 }
             }
-            let members = |group: usize| all.clone().filter(move |index| groups[*index] == group);
-            in_order
-                .into_iter()
-                .flat_map(|group| (1..=repeats).map(move |repeat| (group, repeat)))
-                .flat_map(|(group, repeat)| members(group).map(move |index| slot(index, repeat)))
-                .collect()
+            let mut slots = Vec::new();
+            for group in in_order {
+                let members = all.clone().filter(|index| groups[*index] == group);
+                let members: Vec<usize> = members.collect();
+                for repeat in 1..=repeats {
+                    let there = members.iter().map(|index| slot(*index, repeat));
+                    // A B B A: what drifts evenly is the same for all.
+                    match repeat % 2 {
+                        1 => slots.extend(there),
+                        _ => slots.extend(there.rev()),
+                    }
+                }
+            }
+            slots
         }
         Order::Sequential => all
             .flat_map(|index| (1..=repeats).map(move |repeat| slot(index, repeat)))
@@ -128,11 +136,11 @@ mod tests {
     fn each_order_has_every_trial_once() {
         assert_eq!(
             run(&[0, 0, 0], Order::Interleaved, 0),
-            [(0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2)]
+            [(0, 1), (1, 1), (2, 1), (2, 2), (1, 2), (0, 2)]
         );
         assert_eq!(
             run(&[0, 1, 0], Order::Interleaved, 0),
-            [(0, 1), (2, 1), (0, 2), (2, 2), (1, 1), (1, 2)],
+            [(0, 1), (2, 1), (2, 2), (0, 2), (1, 1), (1, 2)],
             "tables are loaded once"
         );
         assert_eq!(
@@ -162,10 +170,10 @@ mod tests {
                 (m, 2, 0),
                 (p, 2, 1),
                 (p, 3, 1),
-                (p, 0, 2),
-                (p, 1, 2),
+                (p, 3, 2),
                 (p, 2, 2),
-                (p, 3, 2)
+                (p, 1, 2),
+                (p, 0, 2)
             ]
         );
         let keys: BTreeSet<Key> = slots.iter().map(Slot::key).collect();

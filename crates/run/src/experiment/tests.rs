@@ -34,7 +34,9 @@ fn every_form_is_run_with_every_number_of_clients_in_turn() {
     let labels: Vec<_> = plan.slots.iter().map(|slot| plan.label(slot)).collect();
     assert_eq!(labels[0], "clients 1, mix statements, repeat 1");
     assert_eq!(labels[1], "clients 1, mix batch, repeat 1");
-    assert_eq!(labels[12], "clients 1, mix statements, repeat 2");
+    // And back.
+    assert_eq!(labels[12], "clients 32, mix procedure, repeat 2");
+    assert_eq!(labels[23], "clients 1, mix statements, repeat 2");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Changing settings of the whole server, and putting them back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use pgdyno_session::{Session, quote_ident, quote_literal};
 
 use super::journal::{Header, Journal};
+use super::restart::restart;
 use crate::experiment::nearest;
 use pgdyno_database::open::Target;
 use pgdyno_database::{admin, trouble};
@@ -23,6 +24,8 @@ pub enum Way {
     Session,
     /// For the whole server.
     System,
+    /// For the whole server, when it starts.
+    Restart,
 }
 
 impl Way {
@@ -31,17 +34,19 @@ impl Way {
         match self {
             Way::Session => "session",
             Way::System => "alter system",
+            Way::Restart => "alter system and restart",
         }
     }
 }
 
-/// How each of these settings can be set on this server.
+/// How each of these settings can be set on this server; `restarts`: it can be restarted.
 ///
 /// # Errors
-/// A setting that the server does not have, or that takes a restart.
+/// A setting that the server does not have, or that takes a restart which is not possible.
 pub fn ways<'a>(
     session: &mut Session,
     names: impl IntoIterator<Item = &'a str>,
+    restarts: bool,
 ) -> Result<BTreeMap<String, Way>, Failure> {
     let asking = |e| trouble::server(&e, "could not read the server's settings");
     let rows = admin::rows(session, "SELECT name, context FROM pg_settings").map_err(asking)?;
@@ -62,10 +67,12 @@ pub fn ways<'a>(
             Some("sighup") => Way::System,
             // An extension's, or anybody's: the server takes any name with a dot.
             None if name.contains('.') => Way::Session,
+            Some("postmaster") if restarts => Way::Restart,
             Some("postmaster") => {
                 return Err(Failure::new(format!(
-                    "settings.{name} needs a server restart, which a sweep does not do"
+                    "settings.{name} needs a server restart, and no command for it is known"
                 ))
+                .hint("for a server of your own: restart = \"systemctl restart postgresql\"")
                 .hint(format!(
                     "for a private server: --pg-set {name}=VALUE, one sweep for each value"
                 ))
@@ -98,17 +105,20 @@ pub struct Changes {
     in_effect: BTreeMap<String, String>,
     /// Whether the last change ended.
     settled: bool,
+    /// What restarts the server, with the settings that need it.
+    restart: Option<(String, BTreeSet<String>)>,
 }
 
 impl Changes {
-    /// None yet.
-    pub fn none(target: &Target) -> Changes {
+    /// None yet. `restart` is the command that restarts the server, with the settings that need it.
+    pub fn none(target: &Target, restart: Option<(String, BTreeSet<String>)>) -> Changes {
         Changes {
             target: target.clone(),
             journal: None,
             found: BTreeMap::new(),
             in_effect: BTreeMap::new(),
             settled: true,
+            restart,
         }
     }
 
@@ -127,6 +137,7 @@ impl Changes {
             return Ok(());
         }
         self.settled = false;
+        let mut touched = BTreeSet::new();
         for name in wanted.keys() {
             if !self.found.contains_key(name) {
                 let before = in_auto_conf(session, name)?;
@@ -142,19 +153,30 @@ impl Changes {
             let before = self.found.get(&name).cloned().flatten();
             alter(session, &name, before.as_deref())?;
             self.in_effect.remove(&name);
+            touched.insert(name);
         }
         for (name, value) in wanted {
             if self.in_effect.get(name) != Some(value) {
                 alter(session, name, Some(value))?;
                 self.in_effect.insert(name.clone(), value.clone());
+                touched.insert(name.clone());
             }
         }
-        reload(session)?;
+        match self.restarting(&touched) {
+            Some(command) => *session = restart(session, &self.target, command)?,
+            None => reload(session)?,
+        }
         for name in wanted.keys() {
             check_effect(session, name)?;
         }
         self.settled = true;
         Ok(())
+    }
+
+    /// The command that puts these settings into effect, where one of them needs it.
+    fn restarting(&self, touched: &BTreeSet<String>) -> Option<&str> {
+        let (command, needing) = self.restart.as_ref()?;
+        (!needing.is_disjoint(touched)).then_some(command.as_str())
     }
 
     /// Nothing changes before it can be put back after a crash. A server that ends with this
@@ -196,6 +218,10 @@ impl Changes {
         // Often the server is given up just then.
         session.set_answer_timeout(Some(RELOAD_TIMEOUT));
         put_back(&mut session, &self.found).map_err(|e| e.hint(hint))?;
+        let touched = self.found.keys().cloned().collect();
+        if let Some(command) = self.restarting(&touched) {
+            restart(&mut session, &self.target, command)?.close();
+        }
         self.found.clear();
         self.in_effect.clear();
         match self.journal.take() {

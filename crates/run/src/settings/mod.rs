@@ -4,6 +4,7 @@
 
 mod change;
 mod journal;
+mod restart;
 mod restore;
 
 pub use change::{Changes, Way, ways};

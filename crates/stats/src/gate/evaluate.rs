@@ -3,16 +3,17 @@
 use std::fmt;
 
 use super::{Condition, Threshold};
-use crate::compare::{Comparison, Direction, MIN_REPEATS_TO_COMPARE, Verdict};
+use crate::compare::{Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Verdict};
+use crate::interval::Interval;
 
 /// What comes of a gate or of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Not met: nothing bad was shown.
+    /// Nothing bad was shown; of what is required: it was shown.
     Passes,
-    /// Met: bad.
+    /// Something bad was shown; of what is required: it was not shown.
     Fails,
-    /// Not enough repeats, or the figure was not measured.
+    /// Not enough repeats, time explains as much as the change, or the figure was not measured.
     CannotTell,
 }
 
@@ -91,22 +92,18 @@ fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
                 let evidence = format!("{evidence}, {MIN_REPEATS_TO_COMPARE} are needed");
                 return tested(Outcome::CannotTell, evidence);
             }
-            return tested(met(beyond(condition.bad, b.median, level)), evidence);
+            return tested(met(beyond(condition.side, b.median, level)), evidence);
         }
-        Threshold::Change(change) => (comparison.difference.estimate, change),
-        Threshold::Relative(share) => match comparison.change() {
-            Some(change) => (change, share),
-            None => {
-                let evidence = "a figure is 0 or less, so there is no relative change".to_owned();
-                return tested(Outcome::CannotTell, evidence);
-            }
+        Threshold::Change(_) | Threshold::Relative(_) => match effect(condition, comparison) {
+            Ok((effect, threshold)) => (effect.estimate, threshold),
+            Err(why) => return tested(Outcome::CannotTell, why),
         },
     };
     let outcome = match comparison.verdict {
-        Verdict::NotEnoughRepeats { .. } => Outcome::CannotTell,
+        Verdict::NotEnoughRepeats { .. } | Verdict::TimeExplains => Outcome::CannotTell,
         Verdict::NoSignificantDifference => Outcome::Passes,
         Verdict::Different { direction } => {
-            met(direction == condition.bad && beyond(condition.bad, estimate, threshold))
+            met(direction == condition.side && beyond(condition.side, estimate, threshold))
         }
     };
     let evidence = match condition.threshold {
@@ -122,8 +119,92 @@ fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
     tested(outcome, evidence)
 }
 
-fn beyond(bad: Direction, value: f64, threshold: f64) -> bool {
-    match bad {
+/// The change that a condition is about, with its threshold; or why there is none.
+fn effect(condition: &Condition, comparison: &Comparison) -> Result<(Effect, f64), String> {
+    if !comparison.verdict.can_tell() {
+        let words = comparison.to_string();
+        return Err(words.trim_start_matches("cannot tell: ").to_owned());
+    }
+    let (effect, threshold) = match condition.threshold {
+        Threshold::Change(change) => (comparison.difference, change),
+        Threshold::Relative(share) => {
+            let as_share = |effect: Effect| Effect {
+                estimate: effect.estimate - 1.0,
+                interval: Interval {
+                    low: effect.interval.low - 1.0,
+                    high: effect.interval.high - 1.0,
+                    ..effect.interval
+                },
+            };
+            (comparison.ratio.map(as_share), share)
+        }
+        Threshold::Level(_) => (None, 0.0),
+    };
+    let effect =
+        effect.ok_or_else(|| "a figure is 0 or less, so there is no relative change".to_owned())?;
+    Ok((effect, threshold))
+}
+
+/// What is required: it passes only when each is shown.
+pub(super) fn required<'c>(
+    conditions: &[Condition],
+    comparison: impl Fn(&str) -> Option<&'c Comparison>,
+) -> (Outcome, Vec<Tested>) {
+    let tested = conditions
+        .iter()
+        .map(|c| requirement(c, comparison(&c.figure)));
+    let tested: Vec<Tested> = tested.collect();
+    let any = |outcome| tested.iter().any(|t| t.outcome == outcome);
+    let whole = if any(Outcome::Fails) {
+        Outcome::Fails
+    } else if any(Outcome::CannotTell) {
+        Outcome::CannotTell
+    } else {
+        Outcome::Passes
+    };
+    (whole, tested)
+}
+
+/// Shown when all of the interval lies on the good side of the threshold: of the change, or of B's
+/// own median.
+fn requirement(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
+    let tested = |outcome, evidence| Tested {
+        condition: condition.clone(),
+        outcome,
+        evidence,
+    };
+    let Some(comparison) = comparison else {
+        let evidence = format!("{} was not measured on both sides", condition.figure);
+        return tested(Outcome::CannotTell, evidence);
+    };
+    let (interval, threshold, words) = match condition.threshold {
+        Threshold::Level(level) => {
+            let b = &comparison.b;
+            let Some(interval) = b.interval else {
+                let needed = crate::MIN_REPEATS_FOR_INTERVAL;
+                let evidence = format!("{} repeats, {needed} needed", b.n);
+                return tested(Outcome::CannotTell, evidence);
+            };
+            let [low, high] = [interval.low, interval.high].map(|v| condition.unit.words(v));
+            (interval, level, format!("B's median is {low} to {high}"))
+        }
+        _ => match effect(condition, comparison) {
+            Ok((effect, threshold)) => (effect.interval, threshold, comparison.to_string()),
+            Err(why) => return tested(Outcome::CannotTell, why),
+        },
+    };
+    let worst = match condition.side {
+        Direction::Higher => interval.low,
+        Direction::Lower => interval.high,
+    };
+    match beyond(condition.side, worst, threshold) {
+        true => tested(Outcome::Passes, words),
+        false => tested(Outcome::Fails, format!("not shown: {words}")),
+    }
+}
+
+fn beyond(side: Direction, value: f64, threshold: f64) -> bool {
+    match side {
         Direction::Higher => value > threshold,
         Direction::Lower => value < threshold,
     }
@@ -212,6 +293,45 @@ mod tests {
             told[1],
             "failed > 5: cannot tell: B's median is 3003 over 3 repeats, 5 are needed"
         );
+    }
+
+    #[test]
+    fn what_is_required_passes_only_when_the_interval_shows_it() {
+        use Outcome::{CannotTell, Fails, Passes};
+        let (same, lower, few) = (comparison(1.0, 6), comparison(0.97, 6), comparison(1.0, 3));
+        let wide: Vec<f64> = [800.0, 1_300.0, 900.0, 1_250.0, 1_000.0, 1_100.0].to_vec();
+        let wide = Sample::new(&wide).unwrap();
+        let unsure = compare(&wide, &wide, &CompareOptions::default()).unwrap();
+        for (text, of, expected) in [
+            ("goodput > -5%", &same, Passes),
+            ("goodput > -5%", &lower, Passes),
+            ("goodput > -2%", &lower, Fails),
+            ("goodput > -5%", &unsure, Fails),
+            ("goodput > -5%", &few, CannotTell),
+            ("goodput > +5%", &same, Fails),
+            ("p99 < +5%, goodput > -5%", &same, Passes),
+            ("p99 < +5% and goodput > -2%", &lower, Fails),
+            ("goodput > -50", &lower, Passes),
+            ("goodput > 900", &lower, Passes),
+            ("goodput > 2000", &lower, Fails),
+            ("goodput > 900", &few, CannotTell),
+        ] {
+            let gate = Gate::parse_required(text, &FIGURES).unwrap();
+            let (outcome, tested) = gate.evaluate(|_| Some(of));
+            assert_eq!(outcome, expected, "{text}: {tested:?}");
+        }
+        let gate = Gate::parse_required("goodput > -5%", &FIGURES).unwrap();
+        let (_, tested) = gate.evaluate(|_| Some(&unsure));
+        assert!(
+            tested[0].evidence.starts_with("not shown: no significant"),
+            "{tested:?}"
+        );
+        let (_, tested) = gate.evaluate(|_| Some(&few));
+        assert_eq!(
+            tested[0].to_string(),
+            "goodput > -5%: cannot tell: 3 repeats, 5 needed"
+        );
+        assert_eq!(gate.evaluate(|_| None).0, CannotTell);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Condition, Figure, Threshold, Unit};
+use super::{Condition, Figure, Sense, Threshold, Unit};
 use crate::compare::Direction;
 
 /// What is wrong with a gate, and where.
@@ -33,11 +33,16 @@ impl fmt::Display for GateError {
 impl std::error::Error for GateError {}
 
 /// Reads groups of conditions.
-pub(super) fn gate(text: &str, figures: &[Figure<'_>]) -> Result<Vec<Vec<Condition>>, GateError> {
+pub(super) fn gate(
+    text: &str,
+    figures: &[Figure<'_>],
+    sense: Sense,
+) -> Result<Vec<Vec<Condition>>, GateError> {
     let mut reader = Reader {
         text,
         at: 0,
         figures,
+        sense,
     };
     let mut groups = vec![vec![reader.condition()?]];
     loop {
@@ -68,6 +73,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     figures: &'a [Figure<'a>],
+    sense: Sense,
 }
 
 impl<'a> Reader<'a> {
@@ -77,26 +83,23 @@ impl<'a> Reader<'a> {
         let figure = self.figure()?;
         self.skip_space();
         let place = self.at;
-        let bad = if self.take(">") {
+        let side = if self.take(">") {
             Direction::Higher
         } else if self.take("<") {
             Direction::Lower
         } else {
-            return Err(self.error(
-                place,
-                format!("after {} comes > or <, the side that is bad", figure.name),
-            ));
+            return Err(self.error(place, format!("after {} comes > or <", figure.name)));
         };
         if self.rest().starts_with('=') {
             let message = "write > or <: a measured figure is never exactly on the limit";
             return Err(self.error(self.at, message.to_owned()));
         }
-        let threshold = self.threshold(figure, bad)?;
+        let threshold = self.threshold(figure, side)?;
         let text = self.text[start..self.at].to_owned();
         Ok(Condition {
             figure: figure.name.to_owned(),
             unit: figure.unit,
-            bad,
+            side,
             threshold,
             text,
         })
@@ -121,7 +124,7 @@ impl<'a> Reader<'a> {
             })
     }
 
-    fn threshold(&mut self, figure: &Figure<'_>, bad: Direction) -> Result<Threshold, GateError> {
+    fn threshold(&mut self, figure: &Figure<'_>, side: Direction) -> Result<Threshold, GateError> {
         self.skip_space();
         let start = self.at;
         let sign = match self.rest().chars().next() {
@@ -147,11 +150,12 @@ impl<'a> Reader<'a> {
                 None => Threshold::Level(value),
             }
         };
-        let sense = match bad {
+        let sense = match side {
             Direction::Higher => 1.0,
             Direction::Lower => -1.0,
         };
         if let Threshold::Relative(change) | Threshold::Change(change) = threshold
+            && self.sense == Sense::Bad
             && change * sense < 0.0
         {
             let (same, other) = if sense > 0.0 {
@@ -271,8 +275,8 @@ mod tests {
     ];
 
     fn read(text: &str) -> Vec<Vec<(String, Direction, Threshold)>> {
-        let groups = gate(text, &FIGURES).unwrap_or_else(|error| panic!("{error}"));
-        let plain = |c: Condition| (c.figure, c.bad, c.threshold);
+        let groups = gate(text, &FIGURES, Sense::Bad).unwrap_or_else(|error| panic!("{error}"));
+        let plain = |c: Condition| (c.figure, c.side, c.threshold);
         groups
             .into_iter()
             .map(|group| group.into_iter().map(plain).collect())
@@ -307,7 +311,7 @@ mod tests {
         let groups = read("p50 > +5%, goodput < 900 and failed > 3and p50 > 1ms");
         let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
         assert_eq!(sizes, [1, 3]);
-        let conditions = gate("p50 > +5% , failed>3", &FIGURES).unwrap();
+        let conditions = gate("p50 > +5% , failed>3", &FIGURES, Sense::Bad).unwrap();
         assert_eq!(conditions[0][0].text.trim(), "p50 > +5%");
         assert_eq!(conditions[1][0].text, "failed>3");
     }
@@ -336,7 +340,7 @@ mod tests {
             ("p50 > 5ms; x", 9, "after a condition"),
             ("µ > 5ms", 0, "unknown figure \"µ\""),
         ] {
-            let error = gate(text, &FIGURES).expect_err(text);
+            let error = gate(text, &FIGURES, Sense::Bad).expect_err(text);
             assert!(error.message.contains(part), "{text}: {}", error.message);
             assert_eq!(error.column, column, "{text}: {error}");
         }
@@ -344,7 +348,9 @@ mod tests {
 
     #[test]
     fn a_caret_stands_under_the_place() {
-        let error = gate("p50 > 5", &FIGURES).unwrap_err().to_string();
+        let error = gate("p50 > 5", &FIGURES, Sense::Bad)
+            .unwrap_err()
+            .to_string();
         let lines: Vec<&str> = error.lines().collect();
         assert_eq!(lines[1..], ["  p50 > 5", "         ^"]);
     }
@@ -360,7 +366,7 @@ mod tests {
             let text: String = (0..count)
                 .map(|_| pieces[rng.below(pieces.len())])
                 .collect();
-            if let Err(error) = gate(&text, &FIGURES) {
+            if let Err(error) = gate(&text, &FIGURES, Sense::Bad) {
                 assert!(error.column <= text.chars().count(), "{text:?}");
                 let _ = error.to_string();
             }

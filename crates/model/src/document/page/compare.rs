@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::document::comparison::Verdict;
+use crate::document::comparison::{Drift, Family, Lacking, Verdict};
 use crate::document::repeats::{LatencyKind, Spread};
 use crate::document::{Common, Histogram, Packed};
 
@@ -22,8 +22,12 @@ pub struct ComparePage {
     pub b: Side,
     /// A table of differences for each point that both sides have. The first is the page's subject.
     pub pairs: Vec<Pair>,
+    /// Points that one side lacks.
+    pub lacking: Vec<Lacking>,
     /// What differs in how the first trials of both sides were measured.
     pub changed: Vec<Changed>,
+    /// How many more values differ that only name the server itself (port, paths).
+    pub left_out: usize,
     /// What does not: its name, and words.
     #[cfg_attr(test, ts(type = "Array<[name: string, words: string]>"))]
     pub same: Vec<(&'static str, String)>,
@@ -48,7 +52,7 @@ pub struct Side {
 pub struct Changed {
     /// `setting`, `version`, `server`, `host`, `trial`.
     pub kind: &'static str,
-    /// Its position: `server.version`.
+    /// A setting's name, or its position: `server.version`.
     pub name: String,
     /// A's value; `–` where it has none.
     pub a: String,
@@ -127,6 +131,8 @@ pub struct OrderedTrial {
     pub trial: i64,
     /// Grows with the time at which it was run.
     pub order: i64,
+    /// When it was started, UTC.
+    pub started: String,
 }
 
 /// Histograms that share their buckets, one a step.
@@ -175,15 +181,34 @@ pub struct Difference {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub b: Option<Spread>,
-    /// B to A as a share: 0.106 is +10.6 %; missing where a figure is not positive.
+    /// What it was judged with.
+    pub family: Family,
+    /// B to A as a share, by the Hodges-Lehmann shift: 0.106 is +10.6 %; missing where a figure is not
+    /// positive, and without a verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub change: Option<f64>,
-    /// The 95 % interval of the change.
+    /// The interval of the change; those of the primary family hold together at 95 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub change_interval: Option<[f64; 2]>,
-    /// Two-sided p-value; missing without enough repeats.
+    /// From A's median to B's, as a share: what was measured, without an interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub change_of_medians: Option<f64>,
+    /// The smallest change that so many repeats with this noise show in 80 of 100 cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub smallest_change: Option<f64>,
+    /// What time has to do with it; missing: not tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub drift: Option<Drift>,
+    /// How many repeats a side it takes, where there are not enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub repeats_needed: Option<usize>,
+    /// Two-sided p-value among its family; missing without a verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub p: Option<f64>,
