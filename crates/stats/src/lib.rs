@@ -8,6 +8,7 @@
 //! Everything is deterministic: what draws random numbers takes a seed. `docs/statistics.md` has
 //! the formulas in one place, with their sources.
 
+mod blocks;
 mod bootstrap;
 mod cache_fit;
 mod compare;
@@ -21,11 +22,14 @@ mod percentile;
 mod ranks;
 mod rng;
 mod sample;
+pub mod search;
 mod steady;
+mod student;
 mod trend;
 mod warmup;
 mod words;
 
+pub use blocks::{Block, Dependence, MIN_BLOCKS};
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
 pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
 pub use compare::{
