@@ -1,7 +1,8 @@
 //! Statistics of repeats: what a figure is worth, whether two differ, whether a trial was steady,
 //! where a curve bends. No I/O, and nothing known of trials or databases: figures in, answers out.
 //!
-//! The unit is the repeat: a [`Sample`] has one figure for each. Never give it seconds or
+//! The unit is the repeat: a [`Sample`] has one figure for each; within one trial only [`Block`]s speak
+//! of its percentiles. Never give a sample seconds or
 //! transactions of one trial as if they were repeats: they depend on one another, and an interval
 //! over them would be far too narrow (Georges, Buytaert & Eeckhout 2007; Kalibera & Jones 2013).
 //!
@@ -37,7 +38,7 @@ pub use compare::{
     compare,
 };
 pub use interval::Interval;
-pub use knee::{Capacity, Curve, CurveError, Estimate, Knee, LoadPoint};
+pub use knee::{Curve, CurveError, Estimate, Knee, LoadPoint};
 pub use outliers::{OUTLIER_SCORE, Outlier};
 pub use percentile::{MIN_BEYOND, count_needed, is_supported};
 pub use sample::{Sample, SampleError, Summary};

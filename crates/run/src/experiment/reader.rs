@@ -68,7 +68,11 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         order: sections.order,
         seed: sections.seed,
         reset: sections.reset,
-        capacity: sections.capacity.map(|table| Capacity { slo: table.slo }),
+        capacity: sections.capacity.map(|table| Capacity {
+            slo: table.slo,
+            width: table.width.unwrap_or(Capacity::WIDTH),
+            time: table.time.unwrap_or(Capacity::TIME),
+        }),
     })
 }
 
