@@ -186,7 +186,7 @@ enum Definition {
     /// A file, which may be wrong.
     File { path: PathBuf, text: String },
     /// What pgdyno has made.
-    Made(Commented),
+    Made(Box<Commented>),
 }
 
 impl Given {
@@ -205,7 +205,10 @@ impl Given {
         } else if let Some(path) = &args.from_pgbench_tools {
             let name = path.display().to_string();
             let converted = pgbench_tools::convert(&name, &read(path)?, &folder(path))?;
-            (Definition::Made(converted.made), converted.remarks)
+            (
+                Definition::Made(Box::new(converted.made)),
+                converted.remarks,
+            )
         } else {
             let preset = args.preset.as_deref();
             let preset = preset.and_then(|name| presets::preset(name, &Host::read()));
@@ -221,7 +224,7 @@ impl Given {
                 ))
                 .hint("or pgbench-tools' own: --from-pgbench-tools CONFIG")
             })?;
-            (Definition::Made(preset), Vec::new())
+            (Definition::Made(Box::new(preset)), Vec::new())
         };
         Ok(Given {
             definition,

@@ -12,16 +12,12 @@ const CAPACITY: f64 = 1_000.0 - 4.605_17 / 0.04;
 
 /// The search's answer on such a server: low, estimate, high.
 fn searched(seed: u64, time: &str) -> (f64, f64, f64) {
-    let real = Database::new(&format!("sweep_queue_{seed}"));
     let socket = pgdyno_testkit::postgres()
         .address()
         .socket_path()
         .to_owned();
     let server = QueueServer::start(&socket, 1_000.0, seed);
-    let database = Database {
-        url: server.url(),
-        ..real
-    };
+    let database = Database { url: server.url() };
     let experiment = Experiment::new(
         "workload = [['queue.sql']]\nduration = '10s'\nwarmup = '2s'\nclients = 200\n\
          rate = 300\nreset.settle = 0\ncapacity.slo = '40ms'\n",
@@ -93,6 +89,24 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
         panic!("{rates:?}")
     };
     assert!(lowest < added && added < most, "{rates:?}");
+
+    // Ten seconds are enough to tell how its transactions depend on one another.
+    let of_p99 = experiment.query(
+        "SELECT response_p99_us AS p99, response_p99_low_us AS low, response_p99_effective AS effective, \
+         committed FROM trial WHERE duration_s = 10",
+    );
+    let [row] = &of_p99[..] else {
+        panic!("{of_p99:?}")
+    };
+    assert!(
+        row["low"].as_u64().unwrap() <= row["p99"].as_u64().unwrap(),
+        "{row}"
+    );
+    let effective = row["effective"].as_f64().unwrap();
+    assert!(
+        0.0 < effective && effective <= row["committed"].as_f64().unwrap(),
+        "{row}"
+    );
 
     let lines = std::fs::read_to_string(experiment.dir.path().join("lines")).unwrap();
     let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();

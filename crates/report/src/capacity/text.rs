@@ -42,10 +42,10 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
     let per_s = figures::rate(capacity.per_s);
     let text = match capacity.is {
         EstimateIs::Below | EstimateIs::AtOrBelow => {
-            format!("capacity  below {per_s} transactions/s, the lowest rate: measure lower ones\n")
+            format!("capacity  below {per_s} transactions/s, the lowest rate that was tried\n")
         }
         EstimateIs::AtLeast | EstimateIs::Above => format!(
-            "capacity  {per_s} transactions/s or more: no rate broke the limit; measure higher ones\n"
+            "capacity  {per_s} transactions/s or more: no rate that was tried broke the limit\n"
         ),
         EstimateIs::At => {
             let mut text = format!(
@@ -75,7 +75,11 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
         figures::plural(search.steps, "step"),
         seconds(search.took_s)
     );
-    if !search.is_narrow {
+    let is_enclosed = ladder
+        .capacity
+        .as_ref()
+        .is_some_and(|found| found.is == EstimateIs::At);
+    if is_enclosed && !search.is_narrow {
         text += &format!(
             "; the interval is wider than the ± {} asked for: allow more than {} (--capacity-time)",
             figures::roughly(found.width),
