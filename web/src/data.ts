@@ -1906,20 +1906,26 @@ export type Zones = {
 export type Capacity = {
   /** The limit of p99 of response times, µs. */
   slo_us: number;
+  /** How narrow the capacity's interval was to be: its half as a share of the capacity. */
+  width: number;
+  /** How long the search was allowed to take for each ladder, seconds. */
+  time_s: number;
   /** A ladder for each point that has rates. */
   ladders: Array<Ladder>;
 };
 
 /** Trials that differ in nothing but their rate. */
 export type Ladder = {
-  /** The point without its rate. */
+  /** The point without its rate and duration. */
   point: unknown;
   /** What distinguishes it from the others, as text. */
   title: string;
   /** By rate, the lowest first. */
   loads: Array<Load>;
-  /** The highest load that keeps the limit; `null`: there is no curve. */
+  /** The highest load that keeps the limit; `null`: no step says. */
   capacity: Estimate | null;
+  /** How it was found. */
+  search: Search;
   /** Beyond which load latency grows faster than load; `null`: there is no curve. */
   knee: Estimate | null;
   /** Which rates were left out of the curve, and why. */
@@ -1959,12 +1965,26 @@ export type EstimateIs = "at" | "below" | "at-least" | "at-or-below" | "above";
 
 /** What else the repeats are compatible with. */
 export type Interval = {
-  /** Its lower end. */
-  low: number;
-  /** Its upper end. */
-  high: number;
+  /** Its lower end; `null`: not known. */
+  low: number | null;
+  /** Its upper end; `null`: not known. */
+  high: number | null;
   /** Its confidence, 0 to 1. */
   level: number;
+};
+
+/** How a capacity was found. */
+export type Search = {
+  /** Trials. */
+  steps: number;
+  /** What they took together, warm-ups included, seconds. */
+  took_s: number;
+  /** Whether the interval is as narrow as asked. */
+  is_narrow: boolean;
+  /** Steps of the line that gives the estimate; 0: the rates within and over the limit give it. */
+  line_steps: number;
+  /** By what share the capacity changed during these steps; `null`: no more than chance. */
+  drift: number | null;
 };
 
 /** All points, in the order in which they were first measured. */

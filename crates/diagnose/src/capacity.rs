@@ -5,17 +5,26 @@
 
 use std::collections::BTreeMap;
 
+use pgdyno_model::experiment::Capacity;
 use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::text;
+use pgdyno_model::spec::Warmup;
+use pgdyno_model::{stamp, text};
+use pgdyno_stats::search::{Asked, Step};
 use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
 
 /// The percentile that keeps the limit or not.
 const PERCENTILE: f64 = 99.0;
+/// A server that does less than this share of what is due falls behind.
+const KEPT_UP: f64 = 0.95;
 
-/// Trials that differ in nothing but their rate.
+/// The first steps are at least so long: shorter ones have too few seconds to tell how their
+/// transactions depend on one another.
+const STEP_S_MIN: f64 = 10.0;
+
+/// Trials that differ in nothing but their rate and length.
 pub struct Ladder<'a> {
-    /// The point without its rate.
+    /// The point without its rate and length.
     pub point: Point,
     /// By rate, the lowest first.
     pub loads: Vec<Load<'a>>,
@@ -65,6 +74,78 @@ impl Ladder<'_> {
         }
         (Curve::new(&points), gaps)
     }
+
+    /// What is to be found out here.
+    pub fn asked(&self, capacity: Capacity) -> Asked {
+        let specs = || self.trials().map(|trial| &trial.spec);
+        let shortest = specs().filter_map(|spec| spec.duration).min();
+        let beside = specs().map(|spec| match spec.warmup {
+            Warmup::Given(time) | Warmup::Detected { limit: time } => time,
+        });
+        let beside = beside.max();
+        let rates = self.loads.iter().map(|load| load.rate_per_s);
+        Asked {
+            limit: capacity.slo_us(),
+            width: capacity.width,
+            time_s: capacity.time.as_secs_f64(),
+            step_s: shortest
+                .map_or(0.0, |time| time.as_secs_f64())
+                .max(STEP_S_MIN),
+            beside_s: beside.map_or(0.0, |time| time.as_secs_f64()),
+            first_rate: rates.fold(f64::NAN, f64::min),
+        }
+    }
+
+    /// The trials as steps of a search, in the order in which they were begun.
+    pub fn steps(&self) -> Vec<Step> {
+        let mut trials: Vec<&TrialRow> = self.trials().collect();
+        trials.sort_by(|a, b| (&a.started, a.number).cmp(&(&b.started, b.number)));
+        let began = trials.first().and_then(|trial| stamp::read(&trial.started));
+        let steps = trials.into_iter().map(|trial| {
+            let started = stamp::read(&trial.started);
+            let since = |stamp: Option<std::time::SystemTime>| {
+                let since = stamp?.duration_since(began?).ok();
+                since.map(|since| since.as_secs_f64())
+            };
+            let ended = since(trial.ended.as_deref().and_then(stamp::read));
+            let (from, to) = (since(started).unwrap_or(0.0), ended.unwrap_or(0.0));
+            step(trial, (from, to.max(from)))
+        });
+        steps.collect()
+    }
+
+    fn trials(&self) -> impl Iterator<Item = &TrialRow> {
+        self.loads
+            .iter()
+            .flat_map(|load| load.trials.iter().copied())
+    }
+}
+
+/// A trial as a step of a search.
+fn step(trial: &TrialRow, (from_s, to_s): (f64, f64)) -> Step {
+    let rate = trial.spec.rate.unwrap_or(f64::NAN);
+    let seconds = trial.elapsed_us.unwrap_or(0) as f64 / 1e6;
+    let done = trial.committed.unwrap_or(0) + trial.failed.unwrap_or(0);
+    let due = rate * seconds;
+    // Transactions come at random: three standard errors are no falling behind.
+    let falls_behind = (done as f64) < KEPT_UP * due - 3.0 * due.sqrt();
+    let p99 = trial.response.p99_us.map_or(f64::NAN, |us| us as f64);
+    let high = trial
+        .response_p99_high_us
+        .map_or(f64::INFINITY, |us| us as f64);
+    let (latency, between) = match falls_behind {
+        true => (f64::INFINITY, (f64::INFINITY, f64::INFINITY)),
+        false => (p99, (trial.response_p99_low_us.unwrap_or(0) as f64, high)),
+    };
+    Step {
+        rate,
+        seconds,
+        at_s: to_s - (seconds / 2.0).min(to_s - from_s),
+        took_s: to_s - from_s,
+        latency,
+        between,
+        effective_beyond: (1.0 - PERCENTILE / 100.0) * trial.response_p99_effective.unwrap_or(0.0),
+    }
 }
 
 /// The ladders of these points with what the trials came to, in the points' order.
@@ -74,7 +155,7 @@ pub fn ladders<'a>(
 ) -> Vec<Ladder<'a>> {
     let mut ladders: Vec<Ladder<'_>> = Vec::new();
     for point in points {
-        let point = point.without_rate();
+        let point = point.without_rate_and_duration();
         if ladders.iter().any(|ladder| ladder.point == point) {
             continue;
         }
@@ -85,12 +166,16 @@ pub fn ladders<'a>(
             let Some((rate_per_s, rated)) = trial.spec.rate.zip(trial.point.as_ref()) else {
                 continue;
             };
-            let mut bare = rated.clone();
+            let (mut bare, mut by_rate) = (rated.clone(), rated.clone());
             if let Some(values) = bare.as_object_mut() {
                 values.remove("rate");
+                values.remove("duration");
             }
             if bare == bare_point {
-                let load = loads.entry(rated.to_string()).or_insert_with(|| Load {
+                if let Some(values) = by_rate.as_object_mut() {
+                    values.remove("duration");
+                }
+                let load = loads.entry(by_rate.to_string()).or_insert_with(|| Load {
                     rate_per_s,
                     trials: Vec::new(),
                 });

@@ -9,6 +9,7 @@
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
 //! - `observed`: what instruments saw beside a trial.
 //! - `event`, `observer`: what the runner says while trials run, and to whom.
+//! - `within`: how far percentiles of one trial can be trusted.
 //! - `text`: quantities as people read them.
 //! - `document`: what came of a trial, an experiment or a comparison, as it is shown.
 //!
@@ -32,6 +33,7 @@ mod state;
 pub mod text;
 #[cfg(test)]
 mod typescript;
+pub mod within;
 
 pub use exit::{Exit, Failure};
 pub use experiment::Experiment;

@@ -6,32 +6,36 @@ mod text;
 pub use text::text;
 
 use pgdyno_stats::Bootstrap;
+use pgdyno_stats::search;
 
 use pgdyno_diagnose::capacity::{Ladder, ladders};
-use pgdyno_model::document::capacity::{self, Capacity};
+use pgdyno_model::document::capacity::{self, Capacity, Estimate};
+use pgdyno_model::experiment;
 use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::TrialRow;
 
 /// From the complete trials of an experiment: its points as they were planned, what varies in them,
-/// and the limit in microseconds.
+/// and what was asked.
 pub fn document<'a>(
     points: impl IntoIterator<Item = &'a Point>,
     varied: &[String],
-    slo_us: f64,
+    asked: experiment::Capacity,
     trials: &'a [TrialRow],
 ) -> Capacity {
     let varied: Vec<&str> = varied.iter().map(String::as_str).collect();
     let varied: Vec<&str> = varied.into_iter().filter(|name| *name != "rate").collect();
     let ladders = ladders(points, trials).into_iter();
     Capacity {
-        slo_us,
+        slo_us: asked.slo_us(),
+        width: asked.width,
+        time_s: asked.time.as_secs_f64(),
         ladders: ladders
-            .map(|found| ladder(&found, &varied, slo_us))
+            .map(|found| ladder(&found, &varied, asked))
             .collect(),
     }
 }
 
-fn ladder(ladder: &Ladder<'_>, varied: &[&str], slo_us: f64) -> capacity::Ladder {
+fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> capacity::Ladder {
     let bootstrap = Bootstrap::default();
     let (curve, gaps) = ladder.curve();
     let loads = ladder.loads.iter().map(|load| {
@@ -46,11 +50,23 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], slo_us: f64) -> capacity::Ladder
         }
     });
     let found = curve.as_ref().ok();
+    let steps = ladder.steps();
+    let asked = ladder.asked(asked);
+    let answer = search::answer(&asked, &steps);
+    let line = answer.line;
+    let drift = line.filter(|line| line.is_drift_significant);
     capacity::Ladder {
         title: ladder.point.label(varied),
         point: ladder.point.to_json(),
         loads: loads.collect(),
-        capacity: found.map(|curve| curve.capacity(slo_us, &bootstrap).into()),
+        capacity: Estimate::of_search(&answer),
+        search: capacity::Search {
+            steps: steps.len() as u64,
+            took_s: steps.iter().map(|step| step.took_s).sum(),
+            is_narrow: answer.half_width().is_some_and(|half| half <= asked.width),
+            line_steps: line.map_or(0, |line| line.steps as u64),
+            drift: drift.map(|line| line.drift),
+        },
         knee: found.map(|curve| curve.knee(&bootstrap).into()),
         gaps,
         no_curve: curve.err().map(|why| why.to_string()),

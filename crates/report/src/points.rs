@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use super::comparison::{METRICS, Metric};
 use super::table::one_line;
+use crate::page::blocks::Defined;
 use pgdyno_model::document::points::{
     ExperimentName, LeftOut, Outlier, PointFigure, PointResult, Points, Unsteady,
 };
@@ -41,7 +42,11 @@ pub fn of_experiment(store: &dyn Notebook, experiment: &ExperimentRow) -> Result
         ..Filter::default()
     })?;
     trials.sort_by_key(|trial| trial.number);
-    of_trials(store, experiment, trials)
+    let capacity = Defined::of(experiment).capacity(&trials);
+    Ok(Points {
+        capacity,
+        ..of_trials(store, experiment, trials)?
+    })
 }
 
 /// The same of these trials, in the order in which they were run.
@@ -87,6 +92,7 @@ pub fn of_trials(
         },
         points,
         maxima: maxima.iter().map(|trial| trial.number).collect(),
+        capacity: None,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Latency against load: where it bends, and how much load keeps it under a limit.
+//! Latency against load: where it bends. How much load keeps it under a limit: `search.rs`.
 
 use std::fmt;
 
@@ -79,17 +79,6 @@ pub enum Knee {
     AboveHighest(f64),
 }
 
-/// How much load keeps latency under a limit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Capacity {
-    /// So much.
-    At(Estimate),
-    /// Less than the lowest load.
-    Below(f64),
-    /// At least the highest load.
-    AtLeast(f64),
-}
-
 impl Curve {
     /// Takes the points in any order.
     pub fn new(points: &[LoadPoint]) -> Result<Self, CurveError> {
@@ -155,45 +144,6 @@ impl Curve {
         power.iter().position(|&p| p == best).unwrap_or(0)
     }
 
-    /// The highest load that keeps latency at or under `limit`, on the curve's way up: what lies
-    /// beyond the first load that breaks the limit does not count, though a later one should keep
-    /// it again. Between the two loads latency is taken to rise in a straight line; it bends
-    /// upwards, so the true crossing lies higher.
-    pub fn capacity(&self, limit: f64, bootstrap: &Bootstrap) -> Capacity {
-        let medians = self.medians();
-        let Some(broken) = first_beyond(&medians, limit) else {
-            return Capacity::AtLeast(self.loads[self.loads.len() - 1]);
-        };
-        if broken == 0 {
-            return Capacity::Below(self.loads[0]);
-        }
-        let load = self.crossing(&medians, limit);
-        let interval = self.interval(bootstrap, |medians| self.crossing(medians, limit));
-        Capacity::At(Estimate { load, interval })
-    }
-
-    /// The neighbouring loads between which latency first exceeds `limit`; `None` where the lowest
-    /// load breaks it already, or none does.
-    pub fn bracket(&self, limit: f64) -> Option<(f64, f64)> {
-        match first_beyond(&self.medians(), limit) {
-            None | Some(0) => None,
-            Some(broken) => Some((self.loads[broken - 1], self.loads[broken])),
-        }
-    }
-
-    /// Where the limit is first broken; the lowest or highest load where that is outside.
-    fn crossing(&self, medians: &[f64], limit: f64) -> f64 {
-        match first_beyond(medians, limit) {
-            None => self.loads[self.loads.len() - 1],
-            Some(0) => self.loads[0],
-            Some(i) => {
-                let (below, above) = (medians[i - 1], medians[i]);
-                let share = (limit - below) / (above - below);
-                self.loads[i - 1] + share * (self.loads[i] - self.loads[i - 1])
-            }
-        }
-    }
-
     /// Over curves whose medians are drawn again at each load.
     fn interval(
         &self,
@@ -213,13 +163,6 @@ impl Curve {
             statistic(&medians)
         })
     }
-}
-
-/// Nothing keeps a limit that is not a number.
-fn first_beyond(medians: &[f64], limit: f64) -> Option<usize> {
-    medians
-        .iter()
-        .position(|median| limit.is_nan() || *median > limit)
 }
 
 #[cfg(test)]
@@ -288,51 +231,10 @@ mod tests {
         };
         assert!(knee.interval.unwrap().contains(500.0), "{knee:?}");
         assert_eq!(curve.knee(&QUICK), Knee::At(knee));
-        // 5 ms are reached at 800 a second.
-        let Capacity::At(capacity) = curve.capacity(5_000.0, &QUICK) else {
-            panic!("no capacity")
-        };
-        let interval = capacity.interval.unwrap();
-        assert!(
-            interval.contains(800.0) && interval.contains(capacity.load),
-            "{capacity:?}"
-        );
-        assert!(700.0 < interval.low && interval.high < 900.0);
     }
 
     #[test]
-    fn capacity_never_claims_more_than_the_curve_has() {
-        let curve = queue(&LOADS, 1, 0.0);
-        for limit in [1_500.0, 2_300.0, 4_000.0, 7_000.0, 15_000.0] {
-            let Capacity::At(estimate) = curve.capacity(limit, &QUICK) else {
-                panic!("{limit}")
-            };
-            let truth = 1000.0 - 1e6 / limit;
-            assert!(
-                estimate.load <= truth + 1e-6 && estimate.load > truth - 40.0,
-                "{limit}"
-            );
-        }
-        assert_eq!(curve.capacity(1_000.0, &QUICK), Capacity::Below(100.0));
-        assert_eq!(curve.capacity(f64::NAN, &QUICK), Capacity::Below(100.0));
-        assert_eq!(curve.capacity(1e9, &QUICK), Capacity::AtLeast(950.0));
-    }
-
-    #[test]
-    fn a_load_that_breaks_the_limit_ends_the_way_up() {
-        let point = |load, latency| LoadPoint {
-            load,
-            latencies: vec![latency],
-        };
-        let points = [point(300.0, 5.0), point(100.0, 4.0), point(200.0, 20.0)];
-        let Capacity::At(estimate) = Curve::new(&points).unwrap().capacity(12.0, &QUICK) else {
-            panic!("no capacity")
-        };
-        assert_eq!(estimate.load, 150.0);
-    }
-
-    #[test]
-    fn a_load_that_was_not_kept_up_with_gives_nothing_to_interpolate() {
+    fn the_knee_is_never_at_a_load_that_was_not_kept_up_with() {
         let points = [
             LoadPoint {
                 load: 100.0,
@@ -344,11 +246,6 @@ mod tests {
             },
         ];
         let curve = Curve::new(&points).unwrap();
-        let Capacity::At(estimate) = curve.capacity(10.0, &QUICK) else {
-            panic!("no capacity")
-        };
-        assert_eq!(estimate.load, 100.0);
-        assert_eq!(estimate.interval.unwrap().high, 100.0);
         assert_eq!(curve.knee(&QUICK), Knee::AtOrBelow(100.0));
         let never = [LoadPoint {
             load: 70.0,

@@ -1,7 +1,8 @@
 //! Statistics of repeats: what a figure is worth, whether two differ, whether a trial was steady,
 //! where a curve bends. No I/O, and nothing known of trials or databases: figures in, answers out.
 //!
-//! The unit is the repeat: a [`Sample`] has one figure for each. Never give it seconds or
+//! The unit is the repeat: a [`Sample`] has one figure for each; within one trial only [`Block`]s speak
+//! of its percentiles. Never give a sample seconds or
 //! transactions of one trial as if they were repeats: they depend on one another, and an interval
 //! over them would be far too narrow (Georges, Buytaert & Eeckhout 2007; Kalibera & Jones 2013).
 //!
@@ -9,6 +10,7 @@
 //! the formulas in one place, with their sources.
 
 mod arrival;
+mod blocks;
 mod bootstrap;
 mod cache_fit;
 mod compare;
@@ -25,13 +27,16 @@ mod percentile;
 mod ranks;
 mod rng;
 mod sample;
+pub mod search;
 mod steady;
+mod student;
 mod trend;
 mod uneven;
 mod warmup;
 mod words;
 
 pub use arrival::Arrival;
+pub use blocks::{Block, Dependence, MIN_BLOCKS};
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
 pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
 pub use compare::{
@@ -41,7 +46,7 @@ pub use compare::{
 pub use drift::{Drift, Starts};
 pub use family::Family;
 pub use interval::Interval;
-pub use knee::{Capacity, Curve, CurveError, Estimate, Knee, LoadPoint};
+pub use knee::{Curve, CurveError, Estimate, Knee, LoadPoint};
 pub use outliers::{OUTLIER_SCORE, Outlier};
 pub use percentile::{MIN_BEYOND, count_needed, is_supported};
 pub use sample::{Sample, SampleError, Summary};

@@ -29,6 +29,13 @@ impl Store {
         let (state, reason) = verdict(recording);
         let mut columns = figures(&recording.measured);
         columns.extend(client(recording));
+        if let Some(p99) = pgdyno_model::within::response(recording, 99.0) {
+            let (low, high) = (whole(p99.low_us), p99.high_us.map_or(Value::Null, whole));
+            columns.push(("response_p99_low_us".to_owned(), low));
+            columns.push(("response_p99_high_us".to_owned(), high));
+            let effective = Value::Real(p99.effective);
+            columns.push(("response_p99_effective".to_owned(), effective));
+        }
         let notes = json!(outcome.notes).to_string();
         columns.push(("notes".to_owned(), Value::Text(notes)));
         let counters = json!(outcome.server_counters).to_string();

@@ -93,6 +93,11 @@ CREATE TABLE trial (
     response_p99_us   INTEGER,
     response_p99_9_us INTEGER,
     response_max_us   INTEGER,
+    -- Of the p99, from the seconds: its 95 % interval, and how many independent transactions would
+    -- show it as surely.
+    response_p99_low_us    INTEGER,
+    response_p99_high_us   INTEGER,
+    response_p99_effective REAL,
     attempt_mean_us   REAL,
     attempt_p50_us    INTEGER,
     attempt_p90_us    INTEGER,

@@ -70,6 +70,9 @@ columns! { TrialRow:
     goodput_per_s,
     service,
     response,
+    response_p99_low_us,
+    response_p99_high_us,
+    response_p99_effective,
     client_user_us,
     client_system_us,
 }

@@ -180,7 +180,7 @@ fn converse(
 }
 
 /// The start-up message, after a refusal of TLS if that is asked for.
-fn startup(client: &mut TcpStream) -> io::Result<Vec<u8>> {
+pub(crate) fn startup(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     const SSL_REQUEST: [u8; 4] = 80_877_103_u32.to_be_bytes();
     loop {
         let message = body(client, Vec::new())?;
@@ -191,7 +191,7 @@ fn startup(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     }
 }
 
-fn message(client: &mut TcpStream) -> io::Result<Vec<u8>> {
+pub(crate) fn message(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut tag = vec![0];
     client.read_exact(&mut tag)?;
     body(client, tag)

@@ -14,7 +14,7 @@ const known = (values: (number | null)[]): number[] => values.filter((v): v is n
 function estimate(of: Estimate | null, names: Record<string, string>): string | null {
   if (of === null) return null;
   const words = names[of.is] ?? of.is;
-  const interval = of.interval === undefined || of.interval === null ? '' : ` (${Math.round(of.interval.level * 100)}\u00a0% interval ${rate(of.interval.low)} to ${rate(of.interval.high)})`;
+  const interval = of.interval === undefined || of.interval === null ? '' : ` (${Math.round(of.interval.level * 100)}\u00a0% interval ${of.interval.low === null ? '0' : rate(of.interval.low)} to ${of.interval.high === null ? 'more than was tried' : rate(of.interval.high)})`;
   return `${words} ${rate(of.per_s)}/s${interval}`;
 }
 
@@ -38,7 +38,7 @@ export function capacitySection(capacity: Capacity): Section {
       ...(cap !== null && cap.is === 'at' ? [{ x: cap.per_s, name: `capacity ${rate(cap.per_s)}/s` }] : []),
       ...(knee !== null && knee.is === 'at' ? [{ x: knee.per_s, name: `knee ${rate(knee.per_s)}/s` }] : []),
     ];
-    const zones = cap?.interval !== undefined && cap.interval !== null && cap.is === 'at' ? [{ from: cap.interval.low, to: cap.interval.high, name: '', tint: true }] : [];
+    const zones = cap?.interval !== undefined && cap.interval !== null && cap.is === 'at' ? [{ from: cap.interval.low ?? Math.min(...loads.map((load) => load.rate_per_s)), to: cap.interval.high ?? Math.max(...loads.map((load) => load.rate_per_s)), name: '', tint: true }] : [];
     const title = capacity.ladders.length > 1 ? ladder.title : 'Response time against offered load';
     const chart = linesChart({
       id: `capacity-${i}`,

@@ -9,6 +9,10 @@ use serde_json::Value;
 pub struct Capacity {
     /// The limit of p99 of response times, µs.
     pub slo_us: f64,
+    /// How narrow the capacity's interval was to be: its half as a share of the capacity.
+    pub width: f64,
+    /// How long the search was allowed to take for each ladder, seconds.
+    pub time_s: f64,
     /// A ladder for each point that has rates.
     pub ladders: Vec<Ladder>,
 }
@@ -17,15 +21,17 @@ pub struct Capacity {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Ladder {
-    /// The point without its rate.
+    /// The point without its rate and duration.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub point: Value,
     /// What distinguishes it from the others, as text.
     pub title: String,
     /// By rate, the lowest first.
     pub loads: Vec<Load>,
-    /// The highest load that keeps the limit; `null`: there is no curve.
+    /// The highest load that keeps the limit; `null`: no step says.
     pub capacity: Option<Estimate>,
+    /// How it was found.
+    pub search: Search,
     /// Beyond which load latency grows faster than load; `null`: there is no curve.
     pub knee: Option<Estimate>,
     /// Which rates were left out of the curve, and why.
@@ -34,6 +40,22 @@ pub struct Ladder {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub no_curve: Option<String>,
+}
+
+/// How a capacity was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Search {
+    /// Trials.
+    pub steps: u64,
+    /// What they took together, warm-ups included, seconds.
+    pub took_s: f64,
+    /// Whether the interval is as narrow as asked.
+    pub is_narrow: bool,
+    /// Steps of the line that gives the estimate; 0: the rates within and over the limit give it.
+    pub line_steps: u64,
+    /// By what share the capacity changed during these steps; `null`: no more than chance.
+    pub drift: Option<f64>,
 }
 
 /// The repeats at one rate, in the order of their trials.
@@ -89,10 +111,10 @@ pub enum EstimateIs {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Interval {
-    /// Its lower end.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
+    /// Its lower end; `null`: not known.
+    pub low: Option<f64>,
+    /// Its upper end; `null`: not known.
+    pub high: Option<f64>,
     /// Its confidence, 0 to 1.
     pub level: f64,
 }
@@ -101,8 +123,8 @@ impl Estimate {
     /// With its interval, as far as the repeats give one.
     pub fn at(estimate: &pgdyno_stats::Estimate) -> Self {
         let interval = estimate.interval.map(|interval| Interval {
-            low: interval.low,
-            high: interval.high,
+            low: Some(interval.low),
+            high: Some(interval.high),
             level: interval.level,
         });
         Self {
@@ -122,13 +144,23 @@ impl Estimate {
     }
 }
 
-impl From<pgdyno_stats::Capacity> for Estimate {
-    fn from(capacity: pgdyno_stats::Capacity) -> Self {
-        use pgdyno_stats::Capacity::{At, AtLeast, Below};
-        match capacity {
-            At(estimate) => Self::at(&estimate),
-            Below(load) => Self::beside(EstimateIs::Below, load),
-            AtLeast(load) => Self::beside(EstimateIs::AtLeast, load),
+impl Estimate {
+    /// What a search has found; `None` where no step says on which side of it the capacity lies.
+    pub fn of_search(answer: &pgdyno_stats::search::Answer) -> Option<Self> {
+        let interval = Interval {
+            low: answer.low,
+            high: answer.high,
+            level: 0.95,
+        };
+        match (answer.rate, answer.low, answer.high) {
+            (Some(per_s), _, _) => Some(Self {
+                is: EstimateIs::At,
+                per_s,
+                interval: Some(Some(interval)),
+            }),
+            (None, Some(low), None) => Some(Self::beside(EstimateIs::AtLeast, low)),
+            (None, _, Some(high)) => Some(Self::beside(EstimateIs::Below, high)),
+            (None, None, None) => None,
         }
     }
 }

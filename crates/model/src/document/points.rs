@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::capacity::Capacity;
 use super::repeats::{LatencyKind, Repeat, Spread};
 use crate::{Note, NoteOfTrials};
 
@@ -17,6 +18,9 @@ pub struct Points {
     pub points: Vec<PointResult>,
     /// Numbers of the trials that found the maximum for others' rates: no points of their own.
     pub maxima: Vec<i64>,
+    /// How much load keeps the limit, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
 }
 
 /// An experiment of the notebook.

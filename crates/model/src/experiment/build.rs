@@ -95,7 +95,7 @@ impl Experiment {
 
     /// Finds out how much load keeps p99 within this limit.
     pub fn slo(mut self, slo: Duration) -> Experiment {
-        self.capacity = Some(Capacity { slo });
+        self.capacity = Some(Capacity::within(slo));
         self
     }
 }

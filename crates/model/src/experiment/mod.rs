@@ -148,9 +148,41 @@ pub struct Capacity {
     /// The limit of p99, counted from when transactions were to start.
     #[serde(rename = "slo_s", with = "seconds")]
     pub slo: Duration,
+    /// How narrow the interval is to be: its half as a share of the capacity.
+    #[serde(default = "Capacity::width_default")]
+    pub width: f64,
+    /// The search may take so long for each ladder of rates, warm-ups included.
+    #[serde(
+        rename = "time_s",
+        with = "seconds",
+        default = "Capacity::time_default"
+    )]
+    pub time: Duration,
 }
 
 impl Capacity {
+    /// The half width that is asked for unless said otherwise: 5 %.
+    pub const WIDTH: f64 = 0.05;
+    /// The time unless said otherwise.
+    pub const TIME: Duration = Duration::from_secs(20 * 60);
+
+    /// With this limit, and as precise and long as is usual.
+    pub fn within(slo: Duration) -> Self {
+        Self {
+            slo,
+            width: Self::WIDTH,
+            time: Self::TIME,
+        }
+    }
+
+    fn width_default() -> f64 {
+        Self::WIDTH
+    }
+
+    fn time_default() -> Duration {
+        Self::TIME
+    }
+
     /// The limit in microseconds.
     pub fn slo_us(&self) -> f64 {
         self.slo.as_secs_f64() * 1e6

@@ -1,10 +1,11 @@
 //! One point of the matrix: a value for each parameter, and the trial that it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::POINT_NAME;
+use super::{POINT_NAME, seconds};
 use crate::spec::{OwnSpec, TargetSpec, secret};
 use crate::{Failure, TrialSpec};
 
@@ -150,6 +151,20 @@ impl Point {
     pub fn at_rate(&self, per_second: f64) -> Point {
         let mut point = self.clone();
         point.0.insert("rate".to_owned(), json!(per_second));
+        point
+    }
+
+    /// The same point for so long.
+    pub fn lasting(&self, time: Duration) -> Point {
+        let mut point = self.clone();
+        point.0.insert("duration".to_owned(), seconds(time));
+        point
+    }
+
+    /// What the same point has at any pace and length.
+    pub fn without_rate_and_duration(&self) -> Point {
+        let mut point = self.without_rate();
+        point.0.remove("duration");
         point
     }
 

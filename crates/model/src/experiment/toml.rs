@@ -84,6 +84,12 @@ impl Experiment {
         if let Some(capacity) = self.capacity {
             writer.section("[capacity]");
             writer.line("capacity.slo", "slo", &time(capacity.slo));
+            if capacity.width != super::Capacity::WIDTH {
+                writer.line("capacity.width", "width", &capacity.width.to_string());
+            }
+            if capacity.time != super::Capacity::TIME {
+                writer.line("capacity.time", "time", &time(capacity.time));
+            }
         }
         writer.text
     }

@@ -92,6 +92,12 @@ pub struct TrialRow {
     pub goodput_per_s: Option<f64>,
     pub service: Latency,
     pub response: Latency,
+    /// The 95 % interval of the response times' p99 from the trial's seconds; an upper end that is
+    /// not known is `None`.
+    pub response_p99_low_us: Option<u64>,
+    pub response_p99_high_us: Option<u64>,
+    /// So many independent transactions would show it as surely.
+    pub response_p99_effective: Option<f64>,
     pub client_user_us: Option<u64>,
     pub client_system_us: Option<u64>,
 }

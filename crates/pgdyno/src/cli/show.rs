@@ -7,7 +7,7 @@ use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
 use pgdyno_output::{JsonArg, StoreArgs, width, write_answer};
 use pgdyno_report::table::one_line;
-use pgdyno_report::{calibration, documents, notes, observed, points, summary};
+use pgdyno_report::{calibration, capacity, documents, notes, observed, points, summary};
 use pgdyno_run::command_line::quoted;
 use pgdyno_store::Store;
 
@@ -98,6 +98,9 @@ fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Fail
             "experiment {name}, {uuid}, begun {created}\n\n{}",
             points::text(&points)
         ))?;
+        if let Some(capacity) = &points.capacity {
+            write_answer(format_args!("\n{}", capacity::text(capacity)))?;
+        }
     }
     json_to.write(&points)?;
     Ok(Exit::Ok)

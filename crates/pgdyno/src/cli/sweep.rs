@@ -59,6 +59,16 @@ pub struct SweepArgs {
     #[arg(long, value_name = "LIMIT", value_parser = duration::parse_positive)]
     pub slo: Option<Duration>,
 
+    /// How narrow the capacity's interval is to be: half of it as a share of the capacity, 0.05
+    /// unless the experiment says otherwise; steps are repeated and lengthened until then
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub capacity_width: Option<f64>,
+
+    /// How long the search for a capacity may take for each ladder of rates; 20m unless the
+    /// experiment says otherwise
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
+    pub capacity_time: Option<Duration>,
+
     /// Continue an interrupted experiment: skip trials that are complete in the notebook and not
     /// excluded
     #[arg(long)]
@@ -83,6 +93,13 @@ pub struct SweepArgs {
     /// Where the database is, when the experiment does not say it.
     #[command(flatten)]
     pub target: TargetSpec,
+}
+
+/// A share above 0 and below 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    let share = share.filter(|share| 0.0 < *share && *share < 1.0);
+    share.ok_or_else(|| "a share of the capacity between 0 and 1, such as 0.05".to_owned())
 }
 
 fn after_help() -> String {
@@ -136,7 +153,21 @@ pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     let mut experiment = given.experiment()?;
     if let Some(slo) = args.slo {
-        experiment.capacity = Some(Capacity { slo });
+        let asked = experiment.capacity.unwrap_or(Capacity::within(slo));
+        experiment.capacity = Some(Capacity { slo, ..asked });
+    }
+    for (flag, is_given) in [
+        ("--capacity-width", args.capacity_width.is_some()),
+        ("--capacity-time", args.capacity_time.is_some()),
+    ] {
+        if is_given && experiment.capacity.is_none() {
+            let text = format!("{flag} is for the search for a capacity, which has no limit here");
+            return Err(Failure::with(Exit::Usage, text).hint("name one: --slo 20ms"));
+        }
+    }
+    if let Some(asked) = &mut experiment.capacity {
+        asked.width = args.capacity_width.unwrap_or(asked.width);
+        asked.time = args.capacity_time.unwrap_or(asked.time);
     }
     if args.dry_run {
         let seed = experiment.seed.unwrap_or_else(seed_from_clock);
@@ -356,7 +387,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     {
         let points = plan.points.iter().map(|planned| &planned.point);
         let trials = notebook.results()?;
-        let capacity = capacity::document(points, &plan.varied, asked.slo_us(), &trials);
+        let capacity = capacity::document(points, &plan.varied, asked, &trials);
         if !args.json.replaces_text() {
             write_answer(format_args!("\n{}", capacity::text(&capacity)))?;
         }
@@ -443,6 +474,15 @@ fn again(args: &SweepArgs) -> String {
     }
     if let Some(slo) = args.slo {
         words.push(format!("--slo {}", pgdyno_model::text::as_typed(slo)));
+    }
+    if let Some(width) = args.capacity_width {
+        words.push(format!("--capacity-width {width}"));
+    }
+    if let Some(time) = args.capacity_time {
+        words.push(format!(
+            "--capacity-time {}",
+            pgdyno_model::text::as_typed(time)
+        ));
     }
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));

@@ -1,5 +1,7 @@
 //! How much load a system takes, for people.
 
+use std::time::Duration;
+
 use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, Load};
 use pgdyno_stats::Sample;
 
@@ -38,12 +40,12 @@ pub fn text(found: &Capacity) -> String {
 fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> String {
     let limit = ms(found.slo_us);
     let per_s = figures::rate(capacity.per_s);
-    match capacity.is {
+    let text = match capacity.is {
         EstimateIs::Below | EstimateIs::AtOrBelow => {
-            format!("capacity  below {per_s} transactions/s, the lowest rate: measure lower ones\n")
+            format!("capacity  below {per_s} transactions/s, the lowest rate that was tried\n")
         }
         EstimateIs::AtLeast | EstimateIs::Above => format!(
-            "capacity  {per_s} transactions/s or more: no rate broke the limit; measure higher ones\n"
+            "capacity  {per_s} transactions/s or more: no rate that was tried broke the limit\n"
         ),
         EstimateIs::At => {
             let mut text = format!(
@@ -60,7 +62,39 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
             }
             text
         }
+    };
+    text + &search_words(found, ladder)
+}
+
+/// How sure it is, and why no surer.
+fn search_words(found: &Capacity, ladder: &Ladder) -> String {
+    let search = &ladder.search;
+    let seconds = |s: f64| figures::as_typed(Duration::from_secs(s.round() as u64));
+    let mut text = format!(
+        "          {} in {}",
+        figures::plural(search.steps, "step"),
+        seconds(search.took_s)
+    );
+    let is_enclosed = ladder
+        .capacity
+        .as_ref()
+        .is_some_and(|found| found.is == EstimateIs::At);
+    if is_enclosed && !search.is_narrow {
+        text += &format!(
+            "; the interval is wider than the ± {} asked for: allow more than {} (--capacity-time)",
+            figures::roughly(found.width),
+            seconds(found.time_s),
+        );
     }
+    text.push('\n');
+    if let Some(drift) = search.drift {
+        let word = if drift < 0.0 { "fell" } else { "rose" };
+        text += &format!(
+            "          the capacity {word} by {} during the search: this is its middle\n",
+            figures::roughly(drift.abs())
+        );
+    }
+    text
 }
 
 /// The highest load up to this one that was measured, with the p99 of its repeats.
@@ -148,8 +182,10 @@ fn interval(estimate: &Estimate) -> String {
         Some(interval) => format!(
             " ({} interval {} to {})",
             figures::roughly(interval.level),
-            figures::rate(interval.low),
-            figures::rate(interval.high)
+            interval.low.map_or_else(|| "0".to_owned(), figures::rate),
+            interval
+                .high
+                .map_or_else(|| "more than was tried".to_owned(), figures::rate)
         ),
         None => " (no interval: it takes six repeats)".to_owned(),
     }

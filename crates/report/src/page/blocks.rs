@@ -10,9 +10,9 @@ use crate::{capacity, retries_lab, slob_sweep};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
-use pgdyno_model::experiment::point::Point;
 use pgdyno_model::experiment::retries_lab::{FORMS, WORKLOADS};
 use pgdyno_model::experiment::slob_sweep::{Room, Vary};
+use pgdyno_model::experiment::{self, point::Point};
 use pgdyno_model::{Failure, Outcome, State};
 
 /// An experiment as it was defined.
@@ -20,6 +20,7 @@ pub struct Defined {
     points: Vec<Value>,
     /// The limit of p99, where a capacity was asked for.
     pub slo_us: Option<f64>,
+    asked: Option<experiment::Capacity>,
 }
 
 impl Defined {
@@ -30,6 +31,7 @@ impl Defined {
         Self {
             points: definition["points"].as_array().cloned().unwrap_or_default(),
             slo_us: definition["capacity_slo_us"].as_f64(),
+            asked: serde_json::from_value(definition["capacity"].clone()).ok(),
         }
     }
 
@@ -93,14 +95,14 @@ impl Defined {
 
     /// How much load keeps the limit.
     pub fn capacity(&self, all: &[TrialRow]) -> Option<Capacity> {
-        let slo_us = self.slo_us?;
+        let asked = self.asked?;
         let points: Option<Vec<Point>> = self.points.iter().map(Point::from_json).collect();
         let points = points?;
         let counts = |row: &&TrialRow| row.state == State::Complete && row.excluded.is_none();
         // The newest first, as the sweep has them.
         let trials: Vec<TrialRow> = all.iter().rev().filter(counts).cloned().collect();
         let varied = Point::varied(&points);
-        Some(capacity::document(&points, &varied, slo_us, &trials))
+        Some(capacity::document(&points, &varied, asked, &trials))
     }
 }
 

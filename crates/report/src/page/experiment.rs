@@ -3,6 +3,7 @@
 
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook, TrialRow};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -10,6 +11,7 @@ use super::blocks::Defined;
 use super::{begin, environment, trial, words};
 use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
+use pgdyno_model::document::capacity::{Capacity, EstimateIs};
 use pgdyno_model::document::page::{
     Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
 };
@@ -128,11 +130,13 @@ fn of(
         "" => "a set of trials".to_owned(),
         uuid => format!("experiment {}", uuid.chars().take(8).collect::<String>()),
     });
-    common.verdict = best.map(|at| says(&points[at]));
     common.notes = crate::notes::of(store, &counted(&all))?
         .into_iter()
         .map(Into::into)
         .collect();
+    let capacity = defined.capacity(&all);
+    let serves = capacity.as_ref().and_then(serves);
+    common.verdict = serves.or_else(|| best.map(|at| says(&points[at])));
     let environment = first.map(|(outcome, trial)| {
         let Trial { run, observed, .. } = documents::trial(outcome);
         environment::lines(&run, &observed.unwrap_or_default(), trial)
@@ -152,7 +156,7 @@ fn of(
         took_s: took_s(&all),
         measured_s: all.iter().filter_map(|trial| trial.elapsed_us).sum::<u64>() as f64 / 1e6,
         zones: zones(first, &axes),
-        capacity: defined.capacity(&all),
+        capacity,
         retries_lab: defined.retries_lab(store, &all)?,
         calibrations: calibrated.map(|c| vec![calibration::document(&c)]),
         slob: defined.slob(store, &all)?,
@@ -271,6 +275,73 @@ fn best(points: &[Point]) -> Option<usize> {
     let of = points.iter().enumerate();
     let of = of.filter_map(|(at, point)| Some((at, goodput(point)?.median)));
     of.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
+/// The sentence of a search for a capacity; `None` where it has none, or several.
+fn serves(found: &Capacity) -> Option<Verdict> {
+    let [ladder] = &found.ladders[..] else {
+        return None;
+    };
+    let capacity = ladder.capacity.as_ref()?;
+    let limit = figures::ms(found.slo_us.round() as u64);
+    let per_s = figures::rate(capacity.per_s);
+    let sentence = match capacity.is {
+        EstimateIs::At => {
+            format!("It serves {per_s} transactions a second with a p99 of at most {limit} ms")
+        }
+        EstimateIs::Below | EstimateIs::AtOrBelow => {
+            format!(
+                "It serves fewer than {per_s} transactions a second with a p99 of at most {limit} ms"
+            )
+        }
+        EstimateIs::AtLeast | EstimateIs::Above => {
+            format!(
+                "It serves {per_s} transactions a second or more with a p99 of at most {limit} ms"
+            )
+        }
+    };
+    let mut evidence = Vec::new();
+    if let Some(Some(interval)) = &capacity.interval {
+        let low = interval.low.map_or_else(|| "0".to_owned(), figures::rate);
+        let high = interval
+            .high
+            .map_or_else(|| "more than was tried".to_owned(), figures::rate);
+        let asked = match ladder.search.is_narrow {
+            true => "narrower",
+            false => "wider",
+        };
+        let words = format!(
+            "the {} interval, {asked} than the ± {} asked for",
+            figures::roughly(interval.level),
+            figures::roughly(found.width)
+        );
+        evidence.push(Proof::new(format!("{low} to {high}/s"), words).at("capacity", "Capacity"));
+    }
+    if let Some(knee) = ladder
+        .knee
+        .as_ref()
+        .filter(|knee| knee.is == EstimateIs::At)
+    {
+        let words = "is the knee: beyond it latency grows faster than load";
+        let proof = Proof::new(format!("{}/s", figures::rate(knee.per_s)), words);
+        evidence.push(proof.at("capacity", "Capacity"));
+    }
+    let steps = figures::plural(ladder.search.steps, "step");
+    let took = Duration::from_secs(ladder.search.took_s.round() as u64);
+    let words = format!("took {}", figures::as_typed(took));
+    evidence.push(Proof::new(steps, words).at("capacity", "Capacity"));
+    if let Some(drift) = ladder.search.drift {
+        let word = if drift < 0.0 { "fell" } else { "rose" };
+        let words = format!("is by how much the capacity {word} during the search");
+        evidence.push(Proof::new(figures::roughly(drift.abs()), words).at("capacity", "Capacity"));
+    }
+    Some(Verdict {
+        limit: "not-known".to_owned(),
+        label: Some("What was asked: the highest rate within the limit".to_owned()),
+        sentence,
+        evidence,
+        ..Verdict::default()
+    })
 }
 
 /// The sentence of the whole: where it was fastest, and what limited it there.

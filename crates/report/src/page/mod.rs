@@ -4,7 +4,7 @@
 //! Everything comes from the store, and figures that other reports show as well come from there, so
 //! that none is computed in two ways. Not for: how it looks (web/).
 
-mod blocks;
+pub(crate) mod blocks;
 mod compare;
 mod environment;
 mod experiment;

@@ -1,8 +1,9 @@
 //! `[capacity]`: how much load a system takes while p99 keeps a limit. The rates of the experiment
-//! are the rungs of a ladder; between the last that keeps the limit and the first that breaks it,
-//! more are put in. How the figures come out of it: `docs/statistics.md`.
+//! are the first steps of a search, which goes on by itself. How the figures come out of it:
+//! `docs/statistics.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::schedule::Slot;
 use pgdyno_diagnose::capacity::ladders;
@@ -11,87 +12,99 @@ use pgdyno_model::event::Role;
 use pgdyno_model::experiment::Capacity;
 use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::TrialRow;
-
-/// Fewer rates make no curve.
-const RATES_MIN: usize = 3;
-/// Into so many parts the step is cut in which the limit is broken.
-const PARTS: u32 = 3;
+use pgdyno_stats::search::{self, Next};
 
 /// What cannot be found out with these rates.
 ///
 /// # Errors
-/// A point without a rate, a ladder with too few of them.
+/// A point without a rate, several durations.
 pub fn check(points: &[Point]) -> Result<(), Failure> {
-    let mut rungs: BTreeMap<String, usize> = BTreeMap::new();
+    let mut with_rates: BTreeMap<String, bool> = BTreeMap::new();
+    let mut lengths: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for point in points {
-        let is_open = point.rate() != Rate::Max;
-        *rungs.entry(point.without_rate().key()).or_default() += usize::from(is_open);
+        let bare = point.without_rate_and_duration().key();
+        *with_rates.entry(bare.clone()).or_default() |= point.rate() != Rate::Max;
+        let length = point.at_maximum().key();
+        lengths.entry(bare).or_default().insert(length);
     }
-    if rungs.values().all(|rates| *rates >= RATES_MIN) {
+    if lengths.values().any(|lengths| lengths.len() > 1) {
+        let text = "the search for a capacity chooses the lengths of its steps: give one duration";
+        return Err(Failure::new(text));
+    }
+    if with_rates.values().all(|has_rate| *has_rate) {
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "a capacity needs at least {RATES_MIN} rates for each point"
-    ))
-    .hint("in [matrix]: rate = [\"20%\", \"40%\", \"60%\", \"80%\", \"100%\"]")
-    .hint("for an example run pgdyno sweep --preset capacity --print"))
+    Err(
+        Failure::new("the search for a capacity needs a rate at each point to begin with")
+            .hint("for example in [matrix]: rate = [\"25%\", \"100%\"]")
+            .hint("for an example run pgdyno sweep --preset capacity --print"),
+    )
 }
 
-/// Trials to be added when all of a plan's points are complete: rates between the last that keeps
-/// the limit and the first that breaks it. They follow from the plan's own trials alone, so that a
-/// sweep that is resumed adds the same.
-pub fn between(
-    points: &[&Point],
-    repeats: u32,
-    capacity: Capacity,
-    trials: &[TrialRow],
-) -> Vec<Slot> {
-    let planned: Vec<String> = points.iter().map(|point| point.key()).collect();
-    let of_plan = trials.iter().filter(|trial| {
-        let point = trial.point.as_ref().map(ToString::to_string);
-        point.is_some_and(|point| planned.contains(&point))
-    });
-    let of_plan: Vec<TrialRow> = of_plan.cloned().collect();
-    let mut slots = Vec::new();
-    for ladder in ladders(points.iter().copied(), &of_plan) {
-        let (Ok(curve), _) = ladder.curve() else {
+/// The trial that follows from those so far, which are complete: a step of the search at the first
+/// point whose search is not over. It follows from what is kept alone, so that a search that is
+/// resumed goes on where it was.
+pub fn next_step(points: &[&Point], capacity: Capacity, trials: &[TrialRow]) -> Option<Slot> {
+    for ladder in ladders(points.iter().copied(), trials) {
+        let steps = ladder.steps();
+        let Next::Step { rate, seconds } = search::next(&ladder.asked(capacity), &steps) else {
             continue;
         };
-        let Some((low, high)) = curve.bracket(capacity.slo_us()) else {
+        let is_of_it = |point: &&Point| point.without_rate_and_duration() == ladder.point;
+        let Some(index) = points.iter().position(is_of_it) else {
             continue;
         };
-        let index = points
-            .iter()
-            .position(|point| point.without_rate() == ladder.point);
-        let Some(index) = index else { continue };
-        let rates = (1..PARTS).map(|part| {
-            let share = f64::from(part) / f64::from(PARTS);
-            tidy(low + share * (high - low))
+        // Whole milliseconds, as a person would type them.
+        let time = Duration::from_millis((seconds * 1e3).round() as u64);
+        let point = ladder.point.at_rate(rate).lasting(time);
+        return Some(Slot {
+            repeat: 1 + repeats(&point, trials),
+            index,
+            point,
+            role: Role::Point,
         });
-        let rates: Vec<f64> = rates.filter(|rate| low < *rate && *rate < high).collect();
-        for repeat in 1..=repeats {
-            slots.extend(rates.iter().map(|rate| Slot {
-                index,
-                point: ladder.point.at_rate(*rate),
-                role: Role::Point,
-                repeat,
-            }));
+    }
+    None
+}
+
+/// Steps of searches that are kept already and that `known` does not have.
+pub fn kept(points: &[&Point], known: &[Slot], trials: &[TrialRow]) -> Vec<Slot> {
+    let known: BTreeSet<_> = known.iter().map(Slot::key).collect();
+    let mut slots = Vec::new();
+    for trial in trials {
+        let point = trial.point.as_ref().and_then(Point::from_json);
+        let Some((point, repeat)) = point.zip(trial.repeat) else {
+            continue;
+        };
+        let bare = point.without_rate_and_duration();
+        let of_it = points
+            .iter()
+            .position(|point| point.without_rate_and_duration() == bare);
+        let Some(index) = of_it else { continue };
+        let slot = Slot {
+            index,
+            point,
+            role: Role::Point,
+            repeat,
+        };
+        if !known.contains(&slot.key()) {
+            slots.push(slot);
         }
     }
     slots
 }
 
-/// Three digits are enough for a rate.
-fn tidy(rate: f64) -> f64 {
-    let unit = 10f64.powf(rate.log10().floor() - 2.0);
-    // Through text: 0.1 steps are to be written as they are read.
-    let rounded = (rate / unit).round() * unit;
-    format!("{rounded:.3}").parse().unwrap_or(rounded)
+/// The highest repeat of this point.
+fn repeats(point: &Point, trials: &[TrialRow]) -> u32 {
+    let key = point.to_json();
+    let same = trials
+        .iter()
+        .filter(|trial| trial.point.as_ref() == Some(&key));
+    same.filter_map(|trial| trial.repeat).max().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::experiment::plan::Plan;
     use crate::experiment::reader;
     use crate::experiment::toml_text::Source;
@@ -99,7 +112,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_ladder_has_three_rungs_or_more() {
+    fn a_search_begins_at_a_rate_and_has_one_duration() {
         let plan = |rates: &str| {
             let text =
                 format!("workload = 'tpcb'\nclients = [1, 2]\n{rates}\ncapacity.slo = '5ms'\n");
@@ -112,9 +125,14 @@ mod tests {
         };
         // Of each two rates a maximum, and the rates themselves.
         assert_eq!(plan("rate = ['50%', '80%', 100]").unwrap(), 8);
-        for few in ["", "rate = [1, 2]", "rate = ['max', '50%', 100]"] {
-            let e = plan(few).unwrap_err().to_string();
-            assert!(e.contains("at least 3 rates"), "{few}: {e}");
+        assert_eq!(plan("rate = 100").unwrap(), 2);
+        for (wrong, want) in [
+            ("", "needs a rate at each point"),
+            ("rate = 'max'", "needs a rate at each point"),
+            ("rate = 5\nduration = ['1s', '2s']", "give one duration"),
+        ] {
+            let e = plan(wrong).unwrap_err().to_string();
+            assert!(e.contains(want), "{wrong}: {e}");
         }
     }
 
@@ -123,8 +141,13 @@ mod tests {
         for (section, want) in [
             ("[capacity]", "e:2:1: capacity: missing field `slo`"),
             ("capacity.slo = 'soon'", "slo: "),
-            ("capacity.sol = '5ms'", "there are: slo"),
+            ("capacity.sol = '5ms'", "there are: slo, width, time"),
             ("capacity = 5", "capacity"),
+            (
+                "capacity.slo = '5ms'\ncapacity.width = 5",
+                "a share of the capacity",
+            ),
+            ("capacity.slo = '5ms'\ncapacity.time = 0", "time: "),
         ] {
             let text = format!("workload = 'tpcb'\n{section}\n");
             let source = Source {
@@ -134,18 +157,6 @@ mod tests {
             let e = reader::read(source, "e", Path::new("")).unwrap_err();
             let e = format!("{e}");
             assert!(e.contains(want), "{section}: {e}");
-        }
-    }
-
-    #[test]
-    fn rates_have_three_digits() {
-        for (rate, want) in [
-            (1833.33, 1830.0),
-            (27.18, 27.2),
-            (98_765.4, 98_800.0),
-            (0.5, 0.5),
-        ] {
-            assert_eq!(tidy(rate), want);
         }
     }
 }

@@ -164,14 +164,17 @@ impl Sweep<'_> {
     fn more(&mut self) -> Result<Vec<Slot>, Failure> {
         let notebook = self.means.notebook;
         match self.plan.experiment.capacity {
-            // They follow from the plan's own trials alone.
-            Some(capacity) if self.slots.len() == self.plan.slots.len() => {
+            Some(capacity) => {
                 let results = notebook.results()?;
                 let points: Vec<&Point> = self.plan.points.iter().map(|p| &p.point).collect();
-                let repeats = self.plan.experiment.repeats;
-                Ok(capacity::between(&points, repeats, capacity, &results))
+                let kept = capacity::kept(&points, &self.slots, &results);
+                if !kept.is_empty() {
+                    return Ok(kept);
+                }
+                let next = capacity::next_step(&points, capacity, &results);
+                Ok(next.into_iter().collect())
             }
-            _ => self.means.study.more(notebook),
+            None => self.means.study.more(notebook),
         }
     }
 

@@ -66,6 +66,25 @@ struct ResetTable {
 pub struct CapacityTable {
     #[serde(deserialize_with = "positive_time")]
     pub slo: Duration,
+    #[serde(default, deserialize_with = "width")]
+    pub width: Option<f64>,
+    #[serde(default, deserialize_with = "some_positive_time")]
+    pub time: Option<Duration>,
+}
+
+/// A share above 0 and below 1.
+fn width<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let width = f64::deserialize(from)?;
+    match 0.0 < width && width < 1.0 {
+        true => Ok(Some(width)),
+        false => Err(D::Error::custom(
+            "width is a share of the capacity, such as 0.05",
+        )),
+    }
+}
+
+fn some_positive_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    positive_time(from).map(Some)
 }
 
 /// Parameters with their values, in the order of the file.

@@ -230,6 +230,7 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     // No part of the hash: another limit is another question about the same trials.
     if let Some(capacity) = experiment.capacity {
         definition["capacity_slo_us"] = json!(capacity.slo_us());
+        definition["capacity"] = json!(capacity);
     }
     Identity {
         name: experiment.name.clone(),

@@ -69,7 +69,11 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
         seed: sections.seed,
         restart: sections.restart,
         reset: sections.reset,
-        capacity: sections.capacity.map(|table| Capacity { slo: table.slo }),
+        capacity: sections.capacity.map(|table| Capacity {
+            slo: table.slo,
+            width: table.width.unwrap_or(Capacity::WIDTH),
+            time: table.time.unwrap_or(Capacity::TIME),
+        }),
     })
 }
 
