@@ -309,7 +309,13 @@ fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
     };
     let plain = shift(a, b, paired, level);
     let log = is_positive(row).then(|| shift(&tested_a, &tested_b, paired, level));
-    let verdict = verdict(is_within(adjusted, found.size), log.unwrap_or(plain));
+    // Among ties test and interval can disagree by a hair: both must find a difference.
+    let is_significant = is_within(adjusted, found.size) && {
+        let step = 1.0 - found.size * (p / adjusted).min(1.0);
+        let at_step = shift(&tested_a, &tested_b, paired, step);
+        at_step.low > 0.0 || at_step.high < 0.0
+    };
+    let verdict = verdict(is_significant, log.unwrap_or(plain));
     let differ = matches!(verdict, Verdict::Different { .. });
     let drift = row
         .starts
@@ -328,7 +334,7 @@ fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
             Verdict::Different {
                 direction: Direction::Lower,
             } => (low, high.min(none)),
-            // Among ties test and interval can disagree by a hair: the wider statement is made.
+            // The wider of the two statements.
             _ => (low.min(none), high.max(none)),
         };
         Effect {

@@ -104,7 +104,7 @@ fn comparison(
 ) -> Vec<Comparison> {
     let is_b = |i: usize| match order {
         Order::Sequential => i >= repeats,
-        Order::ByTurns => (i % 2 == 1) == (i / 2 % 2 == 0),
+        Order::ByTurns => (i % 2 == 1) == (i / 2).is_multiple_of(2),
     };
     let side = |b: bool| (0..2 * repeats).filter(move |&i| is_b(i) == b);
     let starts = |b: bool| side(b).map(|i| 60.0 * i as f64).collect();
