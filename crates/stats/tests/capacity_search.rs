@@ -154,7 +154,7 @@ fn searches(server: Server, count: u64, first_step_s: f64) -> Found {
         no_line: 0,
     };
     for seed in 0..count {
-        let mut random = Random(seed.wrapping_mul(0x1234_5678_9abc_def1) + 7);
+        let mut random = Random(seed.wrapping_mul(0x1234_5678_9abc_def1).wrapping_add(7));
         let asked = Asked {
             limit: LIMIT_S,
             width: 0.05,
