@@ -3,7 +3,8 @@
 //! pgdyno's pack `ycsb`. Like every command it makes a trial and prints what came of it.
 //!
 //! - `properties`: properties files; `command`: what was typed; `help`: what can be typed.
-//! - `known`: which properties there are; `plan`: what they mean; `jdbc`: where the database is.
+//! - `known`: which properties there are; `plan`: what they mean; `jdbc`: where the database is;
+//!   `lengths`: the file of field lengths.
 //! - `tables`: the table; `run`: the trial; `operations`: its figures by YCSB's names.
 //! - `java`, `go`: what each of the two prints.
 
@@ -13,6 +14,7 @@ mod help;
 mod java;
 mod jdbc;
 mod known;
+mod lengths;
 mod messages;
 mod operations;
 mod plan;

@@ -534,6 +534,10 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
             "Unknown field length distribution \"x\"",
         ),
         (
+            "fieldlengthdistribution=histogram",
+            "Couldn't read field length histogram file: hist.txt: ",
+        ),
+        (
             "requestdistribution=x",
             "Unknown request distribution \"x\"",
         ),
@@ -699,4 +703,60 @@ fn other_properties_have_their_effect_or_a_warning() {
         .expect(0, &[]);
     assert!(!run.stdout.contains("Intended-"), "{run:#?}");
     assert_eq!(count(&run, "READ") + count(&run, "UPDATE"), 1000);
+}
+
+/// Ten draws are of lengths 20 (six: the first bucket has one more than its count), 40 (two) and, the
+/// last bucket having the length of the one before it, 40 again (two).
+#[test]
+fn fields_have_the_lengths_of_the_histogram_file() {
+    let place = Place::new("ycsb_lengths");
+    let path = place.folder.path().join("hist.txt");
+    fs::write(&path, "BlockSize\t20\n0\t5\n1\t2\n2\t3\n").unwrap();
+    let file = format!("fieldlengthhistogram={}", path.display());
+    let lengths = ["-p", "fieldlengthdistribution=histogram", "-p", &file];
+    place.ycsb("load", "a", &lengths).expect(0, &[]);
+    let share = "SELECT string_agg(DISTINCT l::text, ' '), \
+                 round(avg((l = 20)::int), 2) BETWEEN 0.56 AND 0.64 \
+                 FROM usertable, LATERAL (VALUES (length(field0)), (length(field4)), \
+                 (length(field9))) AS v (l)";
+    assert_eq!(place.db.value(share), "20 40|t");
+    // Updates write such lengths too: all of them are either.
+    let run = place.ycsb("run", "a", &lengths).expect(0, &[]);
+    assert!(!run.stdout.contains("FAILED"), "{run:#?}");
+    assert_eq!(place.db.value(share), "20 40|t");
+    // go-ycsb reads the same file.
+    place.db.sql("DROP TABLE usertable");
+    let go = [&["--threads", "2"][..], &lengths].concat();
+    place.go("load", "a", &go).expect(0, &[]);
+    assert_eq!(place.db.value(share), "20 40|t");
+}
+
+#[test]
+fn fields_are_as_long_as_minfieldlength_at_least() {
+    let place = Place::new("ycsb_min_length");
+    let lengths = |least: &'static str| {
+        let uniform = [
+            "-p",
+            "fieldlengthdistribution=uniform",
+            "-p",
+            "fieldlength=12",
+        ];
+        [&uniform[..], &["-p", least]].concat()
+    };
+    place
+        .ycsb("load", "a", &lengths("minfieldlength=13"))
+        .expect(2, &["minfieldlength is 13 and fieldlength only 12"]);
+    place
+        .ycsb("load", "a", &lengths("minfieldlength=10"))
+        .expect(0, &[]);
+    let range = "SELECT min(length(field3)), max(length(field3)) FROM usertable";
+    assert_eq!(place.db.value(range), "10|12");
+    place
+        .ycsb("run", "a", &lengths("minfieldlength=10"))
+        .expect(0, &[]);
+    assert_eq!(place.db.value(range), "10|12");
+    let go = ["--threads", "1", "-p", "minfieldlength=10"];
+    place
+        .go("load", "a", &go)
+        .expect(1, &["minfieldlength is no property that pgdyno knows"]);
 }
