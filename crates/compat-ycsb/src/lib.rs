@@ -6,8 +6,11 @@
 //! - `known`: which properties there are; `plan`: what they mean; `jdbc`: where the database is.
 //! - `tables`: the table; `run`: the trial; `operations`: its figures by YCSB's names.
 //! - `java`, `go`: what each of the two prints.
+//! - `generators`: tests that keys and lengths are drawn as YCSB draws them.
 
 mod command;
+#[cfg(test)]
+mod generators;
 mod go;
 mod help;
 mod java;
