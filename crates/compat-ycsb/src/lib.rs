@@ -7,8 +7,11 @@
 //!   `lengths`: the file of field lengths.
 //! - `tables`: the table; `run`: the trial; `operations`: its figures by YCSB's names.
 //! - `java`, `go`: what each of the two prints.
+//! - `generators`: tests that keys and lengths are drawn as YCSB draws them.
 
 mod command;
+#[cfg(test)]
+mod generators;
 mod go;
 mod help;
 mod java;

@@ -128,6 +128,7 @@ impl Plan {
         let inserts = properties.share("insertproportion")?.unwrap_or(0.0);
         let (table, of_run) = params(command)?;
         let mut params = table.clone();
+        params.push("generators=ycsb".to_owned());
         match command.phase {
             Phase::Load => params.extend(load_params(keys, operations.unwrap_or(0))),
             Phase::Run => {
@@ -536,12 +537,12 @@ fn retry(command: &Command, warnings: &mut Vec<String>) -> Result<RetryPolicy, R
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::command::Typed;
     use pgdyno_drive::Until;
 
-    fn plan(tool: Tool, verb: &str, pairs: &str) -> Plan {
+    pub(crate) fn plan(tool: Tool, verb: &str, pairs: &str) -> Plan {
         let (database, place) = match tool {
             Tool::Ycsb => ("jdbc", "db.url=jdbc:postgresql://h/d workload=core"),
             Tool::GoYcsb => ("pg", "pg.db=d"),
@@ -561,7 +562,7 @@ mod tests {
         let run = plan(Tool::Ycsb, "run", "");
         assert_eq!(
             run.spec.params.join(" "),
-            "insertorder=hashed keyformat=java readproportion=0.95 updateproportion=0.05 \
+            "insertorder=hashed keyformat=java generators=ycsb readproportion=0.95 updateproportion=0.05 \
              insertproportion=0 scanproportion=0 readmodifywriteproportion=0 \
              requestdistribution=uniform"
         );
@@ -611,8 +612,8 @@ mod tests {
         );
         assert_eq!(
             load.spec.params.join(" "),
-            "insertorder=ordered zeropadding=4 readproportion=0 updateproportion=0 \
-             insertproportion=1 inserted=0 insertcount=20 insertstart=40"
+            "insertorder=ordered zeropadding=4 generators=ycsb readproportion=0 \
+             updateproportion=0 insertproportion=1 inserted=0 insertcount=20 insertstart=40"
         );
         assert_eq!(load.first_key().unwrap(), "user0040");
         assert_eq!((load.operations, load.spec.retry.tries()), (Some(20), 3));
