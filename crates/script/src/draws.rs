@@ -258,6 +258,21 @@ mod tests {
     }
 
     #[test]
+    fn ycsbs_ranks_stay_in_their_range_however_it_grows_and_nothing_is_allocated() {
+        let mut draws = Draws::new(Counters::new(&Names::new()));
+        let (room, mut prng) = (draws.ranges.capacity(), Prng::seed(2));
+        for begin in 1..20 {
+            for count in [begin, begin + 1, 100_000, 1, 2, 3] {
+                for _ in 0..100 {
+                    let rank = draws.ycsb_rank_of(count, begin, &mut prng);
+                    assert!(rank < count, "{rank} of {count}, {begin} at the beginning");
+                }
+            }
+        }
+        assert_eq!((draws.ranges.len(), draws.ranges.capacity()), (4, room));
+    }
+
+    #[test]
     fn a_counter_of_other_scripts_is_not_there() {
         let (_, a, ..) = two_counters();
         assert_eq!(Draws::default().next(a), Err(EvalError::NoCounter));

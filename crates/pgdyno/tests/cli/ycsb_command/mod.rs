@@ -315,6 +315,42 @@ fn go_ycsbs_summaries_have_the_form_of_its_recordings() {
 }
 
 #[test]
+fn ycsbs_generators_run_on_a_table_that_was_loaded_for_exact_draws() {
+    let place = Place::new("ycsb_generators");
+    let lengths = ["--param", "fieldlengthdistribution=zipfian"];
+    let args = ["--quiet", "load", "ycsb", "--param", "recordcount=1000"];
+    let url = ["--url", place.db.url.as_str()];
+    ran(pgdyno(&args).args(lengths).args(url)).expect(0, &[]);
+    for (distribution, operation) in [("latest", "SCAN"), ("exponential", "READ")] {
+        let distribution = format!("requestdistribution={distribution}");
+        let proportion = match operation {
+            "SCAN" => "scanproportion=0.9",
+            _ => "readproportion=0.9",
+        };
+        let mut args = Vec::new();
+        for pair in [
+            &*distribution,
+            "readproportion=0",
+            "updateproportion=0",
+            "insertproportion=0.1",
+            proportion,
+            "maxscanlength=20",
+            "scanlengthdistribution=zipfian",
+            "fieldlengthdistribution=zipfian",
+            "operationcount=500",
+        ] {
+            args.extend(["-p", pair]);
+        }
+        let run = place.ycsb("run", "a", &args).expect(0, &[]);
+        let both = count(&run, operation) + count(&run, "INSERT");
+        assert_eq!(both, 500, "{run:#?}");
+        assert!(!run.stdout.contains("FAILED"), "{run:#?}");
+    }
+    let rows = place.db.value("SELECT count(*) > 1000 FROM usertable");
+    assert_eq!(rows, "t");
+}
+
+#[test]
 fn all_mixes_run_on_a_table_made_by_hand() {
     let place = Place::new("ycsb_by_hand");
     place.db.sql(BY_HAND);
