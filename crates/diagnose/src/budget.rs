@@ -192,8 +192,12 @@ impl Reader<'_> {
         else {
             return 0.0;
         };
-        let idle = self.idle_share(read_us);
-        if idle.is_some_and(|idle| idle <= FULL_IDLE_SHARE) {
+        let idle = [self.idle_share(read_us), self.idle_share((0, i64::MAX))];
+        if idle
+            .into_iter()
+            .flatten()
+            .any(|idle| idle <= FULL_IDLE_SHARE)
+        {
             return 0.0;
         }
         let trips = time.round_trips.max(1) as f64;

@@ -23,6 +23,8 @@ mod rule;
 mod rules;
 mod split;
 mod stalls;
+#[cfg(test)]
+mod tests;
 mod waits;
 
 pub use added::{added, too_much};

@@ -18,6 +18,9 @@ pub type Parts = [f64; Part::ALL.len()];
 /// From this share of its periods in which its quota was used up, a server that could run and did not
 /// was held back by it.
 pub const THROTTLED_SHARE: f64 = 0.1;
+/// An answer of fewer bytes fits a few packets: that its parts come one by one is the server's way of
+/// sending, not the wire's.
+pub const ANSWER_BYTES_MIN: f64 = 16_384.0;
 /// Sessions seen running may be so much more than what the scheduler counts: sampling, and what the
 /// kernel does in between.
 const RUNNING_SLACK: f64 = 1.25;
@@ -59,7 +62,8 @@ impl Seen {
         parts[Part::Between as usize] = at(Activity::Connect) + at(Activity::Backoff);
         let mut rest = Rest(at(Activity::Statement));
         parts[Part::GeneratorCpu as usize] = rest.take(s(time.ran_ns));
-        parts[Part::GeneratorWait as usize] = s(time.late_ns) + rest.take(self.added_s());
+        parts[Part::GeneratorWait as usize] =
+            s(time.late_ns) + rest.take(self.added_s(time.added_ns));
         // A stopped process does nothing, whatever it was at.
         parts[Part::Queued as usize] = rest.take(rest.0 * self.stopped);
         let (running, working) = self.of_sessions(&mut parts, &mut rest);
@@ -68,14 +72,14 @@ impl Seen {
         parts
     }
 
-    /// What answers waited for the generator: as much of all time in transactions as of that of the
+    /// What answers waited for the generator, an estimate or the most: as much of all time in transactions as of that of the
     /// transactions that were followed.
-    fn added_s(&self) -> f64 {
+    fn added_s(&self, added_ns: u64) -> f64 {
         let time = &self.time;
         let in_transactions = time.at(Activity::Statement) + time.at(Activity::Think);
         match time.followed_ns {
             0 => time.waited_ns as f64 / 1e9,
-            followed => in_transactions as f64 / 1e9 * time.added_ns as f64 / followed as f64,
+            followed => in_transactions as f64 / 1e9 * added_ns as f64 / followed as f64,
         }
     }
 
@@ -129,7 +133,8 @@ impl Seen {
         let wire = trips * self.trip_us / 1e6;
         parts[Part::Wire as usize] += rest.take(wire);
         // Answers that came bit by bit while no session worked on them.
-        let receiving = self.time.receiving_ns as f64 / 1e9;
+        let is_large = self.time.received_bytes as f64 >= trips * ANSWER_BYTES_MIN;
+        let receiving = if is_large { self.time.receiving_ns } else { 0 } as f64 / 1e9;
         let sending = parts[Part::ClientIo as usize];
         parts[Part::Wire as usize] += rest.take(receiving - sending);
         // A session is on a CPU before the server says so, and behind.
@@ -145,6 +150,10 @@ impl Seen {
             false => trips * self.queue_us / 1e6,
         };
         parts[Part::Queued as usize] += rest.take(queued);
+        // Answers of clients that share a thread come together: then each has waited for more than half
+        // of what its thread waited for a CPU, up to all of it.
+        let more = self.added_s(self.time.added_max_ns) - self.added_s(self.time.added_ns);
+        parts[Part::GeneratorWait as usize] += rest.take(more);
     }
 }
 
@@ -264,6 +273,8 @@ mod tests {
     fn answers_that_come_bit_by_bit_are_on_the_wire_when_no_session_works() {
         let mut seen = seen();
         seen.time.receiving_ns = 70_000_000_000;
+        assert_eq!(of(&assert_adds_up(&seen), Part::Wire), 0.0);
+        seen.time.received_bytes = seen.time.round_trips * 1_000_000;
         seen.sessions = Some([(Part::ServerCpu, 0.5)].into());
         assert_eq!(of(&assert_adds_up(&seen), Part::Wire), 70.0);
         seen.sessions = Some([(Part::ServerCpu, 1.0), (Part::ClientIo, 7.0)].into());
@@ -278,11 +289,17 @@ mod tests {
         seen.time.ran_ns = 8_000_000_000;
         seen.time.followed_ns = 40_000_000_000;
         seen.time.added_ns = 20_000_000_000;
+        seen.time.added_max_ns = 30_000_000_000;
         seen.sessions = Some([(Part::ServerCpu, 8.0)].into());
         let parts = assert_adds_up(&seen);
         assert_eq!(of(&parts, Part::GeneratorCpu), 8.0);
         assert_eq!(of(&parts, Part::GeneratorWait), 40.0);
         // More sessions were seen than there is time for.
         assert_eq!(of(&parts, Part::ServerCpu), 32.0);
+        // What nothing else explains may be up to the most that the generator can have added.
+        seen.sessions = Some([(Part::ServerCpu, 1.0)].into());
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::GeneratorWait), 60.0);
+        assert_eq!(of(&parts, Part::NotAttributed), 2.0);
     }
 }

@@ -21,22 +21,33 @@ const VARIABLES_MAX: usize = 12;
 /// A terminal shows so many lines without scrolling.
 pub const LINES: usize = 45;
 
+/// How much of it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    /// In as few words as possible: of notes that are not serious only their codes.
+    Least,
+    /// Without the statements, the reasons of gaps, and what to do about notes.
+    Less,
+    /// Everything.
+    All,
+}
+
 /// All of it, ready to be printed.
 pub fn text(trial: &Trial, width: usize) -> String {
-    parts(trial, width, true).join("\n")
+    parts(trial, width, Told::All).join("\n")
 }
 
-/// What of it fits a terminal: where there is no room, without the statements, the reasons of gaps and
-/// what to do about notes. `pgdyno show` has all of it.
+/// What of it fits a terminal; `pgdyno show` has all of it.
 pub fn brief(trial: &Trial, width: usize) -> String {
-    let whole = parts(trial, width, true).join("\n");
-    match whole.lines().count() > LINES {
-        true => parts(trial, width, false).join("\n"),
-        false => whole,
-    }
+    let told = [Told::All, Told::Less].into_iter();
+    let texts = told.map(|told| parts(trial, width, told).join("\n"));
+    let fits = |text: &String| text.lines().count() <= LINES;
+    let fitting = texts.into_iter().find(fits);
+    fitting.unwrap_or_else(|| parts(trial, width, Told::Least).join("\n"))
 }
 
-fn parts(trial: &Trial, width: usize, has_room: bool) -> Vec<String> {
+fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
+    let has_room = told == Told::All;
     let run = &trial.run;
     let accounted = run.accounting.as_ref();
     let statements = match has_room {
@@ -45,7 +56,11 @@ fn parts(trial: &Trial, width: usize, has_room: bool) -> Vec<String> {
     };
     let observed = trial.observed.as_ref();
     let parts = [
-        heading(run),
+        if has_room {
+            heading(run)
+        } else {
+            within(&heading(run))
+        },
         trial
             .verdict
             .as_ref()
@@ -53,7 +68,7 @@ fn parts(trial: &Trial, width: usize, has_room: bool) -> Vec<String> {
         totals(run)
             + &units::text(&run.measured.all.units, width)
             + &latencies(&run.measured, width)
-            + &added(trial.budget.as_ref()),
+            + &within(&added(trial.budget.as_ref())),
         endpoints(run, width),
         trial.budget.as_ref().map_or_else(String::new, budget::text),
         accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
@@ -61,8 +76,9 @@ fn parts(trial: &Trial, width: usize, has_room: bool) -> Vec<String> {
         failures(&run.measured.all.counts),
         retries::text(run),
         statements,
-        client(run) + &observed.map_or_else(String::new, |of| observed::line(of, has_room)),
-        notes(&run.notes, has_room),
+        within(&client(run))
+            + &observed.map_or_else(String::new, |of| observed::line(of, has_room)),
+        notes(&run.notes, told),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect()
@@ -449,8 +465,19 @@ fn outages(run: &Run) -> String {
     text
 }
 
-fn notes(notes: &[Note], has_room: bool) -> String {
+/// Lines that are longer than a terminal, in several: behind the label, where there is one.
+fn within(text: &str) -> String {
+    const LABEL: usize = 13;
+    let lines = text.lines().map(|line| match line.split_at_checked(LABEL) {
+        Some((label, rest)) if label.ends_with("  ") => wrapped(label, rest, LABEL),
+        _ => wrapped("", line, 0),
+    });
+    lines.collect()
+}
+
+fn notes(notes: &[Note], told: Told) -> String {
     let mut text = String::new();
+    let mut codes = Vec::new();
     // They come with the gravest first.
     for note in notes {
         let word = match note.severity {
@@ -458,7 +485,11 @@ fn notes(notes: &[Note], has_room: bool) -> String {
             Severity::Warning => "WARNING",
             Severity::Serious => "SERIOUS",
         };
-        if !has_room {
+        if told == Told::Least && note.severity < Severity::Serious {
+            codes.push(note.code.as_ref());
+            continue;
+        }
+        if told < Told::All {
             let sentence = format!("[{}]: {}.", note.code, note.sentence);
             text += &wrapped(&format!("{word} "), &sentence, 2);
             continue;
@@ -469,6 +500,9 @@ fn notes(notes: &[Note], has_room: bool) -> String {
             note.sentence,
             capital(&note.remedy)
         );
+    }
+    if !codes.is_empty() {
+        text += &wrapped("notes        ", &codes.join(", "), 13);
     }
     text
 }

@@ -41,11 +41,17 @@ fn checks(checks: &[Check]) -> String {
     format!("passed: {}", names.join(", "))
 }
 
+/// Within a sentence; an abbreviation stays as it is.
 fn lower(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(chars).collect()
-    })
+    let (first, second) = (chars.next(), chars.next());
+    match (first, second) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            let rest = first.to_lowercase().chain([second]).chain(chars);
+            rest.collect()
+        }
+        _ => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +93,7 @@ try         one thing
             passed: Some(false),
             figures: "none".to_owned(),
         };
+        assert_eq!(lower("CPU time"), "CPU time");
         assert_eq!(checks(&[failed]), "failed: Syncs explain it (none)");
     }
 }

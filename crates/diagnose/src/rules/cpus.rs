@@ -72,11 +72,9 @@ fn others_share(evidence: &Evidence<'_>) -> f64 {
     ratio(used, evidence.mean("host.cpu").unwrap_or(0.0))
 }
 
-/// Whether others take the CPUs of both sides; where it is the generator's alone, that is starved.
+/// Whether others have the host's CPUs, and what client and server wait for is theirs.
 pub fn others_limit(evidence: &Evidence<'_>) -> bool {
-    let budget = &evidence.budget;
     behind(evidence) == Behind::Others
-        && budget.share(Part::GeneratorWait) < 2.0 * budget.share(Part::ServerWait)
 }
 
 fn server(evidence: &Evidence<'_>) -> Examined {

@@ -19,9 +19,9 @@ pub const RULE: Rule = Rule {
     examine,
 };
 
-/// CPU time that a byte written to temporary files costs beyond the same sort in memory (measured:
-/// docs/verdict.md).
-const CPU_NS_PER_BYTE: f64 = 6.0;
+/// CPU time that a byte written to temporary files costs beyond the same sort in memory (measured: 0.2
+/// to 4 ns, docs/verdict.md).
+const CPU_NS_PER_BYTE: f64 = 1.0;
 
 /// The part of the time on a CPU that temporary files stand for.
 pub fn cpu_share(evidence: &Evidence<'_>) -> f64 {

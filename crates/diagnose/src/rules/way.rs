@@ -4,6 +4,7 @@
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule, check};
+use crate::split::ANSWER_BYTES_MIN;
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
@@ -42,8 +43,10 @@ pub const STOPPED: Rule = Rule {
 
 /// Of the time on the wire, from this share on it is the answers' bytes, not the way.
 const RECEIVING_SHARE: f64 = 0.5;
-/// An answer of fewer bytes fits a few packets: its parts do not come for want of bandwidth.
-const ANSWER_BYTES_MIN: f64 = 16_384.0;
+
+/// Processes that were seen stopped are no matter of chance: from this share of the clients' time on,
+/// the figures are of a server that stood still, whatever else the time went into.
+const STOPPED_SHARE: f64 = 0.1;
 
 /// Of the time on the wire, how much round trips take.
 fn trips_share(evidence: &Evidence<'_>) -> f64 {
@@ -260,12 +263,14 @@ fn stopped(evidence: &Evidence<'_>) -> Examined {
             format!("none of {} processes stopped", text::some(there)),
         );
     }
+    let queued = evidence.budget.share(Part::Queued);
     Examined::found(Found {
         shares: evidence.shares(&[Part::Queued]),
+        is_decisive: queued >= STOPPED_SHARE,
         sentence: "The server stopped: its processes were suspended for a time".to_owned(),
         proofs: vec![
             Proof::new(
-                text::roughly(evidence.budget.share(Part::Queued)),
+                text::roughly(queued),
                 "of the clients’ time no process worked on what they had sent",
             )
             .at("time-budget", "Time budget"),

@@ -3,6 +3,7 @@
 
 mod accounting;
 mod bad_input;
+mod budget;
 mod child;
 mod endpoints;
 mod figures;

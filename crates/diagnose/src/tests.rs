@@ -1,0 +1,4 @@
+//! Verdicts on trials as they were observed: what was said wrongly once, and what must be said.
+
+mod made;
+mod verdicts;
