@@ -67,6 +67,8 @@ pub(crate) struct Client {
     answered_since: Option<Nanos>,
     /// What the generator has added to the present transaction, when that is followed.
     delay: Option<Delay>,
+    /// What the bytes that came last have waited for the thread.
+    last_delay: Option<Delay>,
     /// What it was at when its event loop turned to others.
     pub(crate) activity: Option<Activity>,
     /// Why the present try has failed.
@@ -127,6 +129,7 @@ impl Client {
             sleep_until: 0,
             answered_since: None,
             delay: None,
+            last_delay: None,
             activity: None,
             error: None,
             last_words: None,
@@ -160,7 +163,14 @@ impl Client {
         }
     }
 
-    /// An answer that was there has waited so long for the thread.
+    /// Bytes that come now have waited so long for the thread. It adds to the transaction only when
+    /// they are the last of their answer.
+    #[inline]
+    pub(crate) fn comes_late(&mut self, by: Option<Delay>) {
+        self.last_delay = by;
+    }
+
+    /// What was waited for was there, and has waited so long for the thread.
     #[inline]
     pub(crate) fn was_delayed(&mut self, by: Option<Delay>) {
         if let (Some(delay), Some(by)) = (&mut self.delay, by) {

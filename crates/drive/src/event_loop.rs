@@ -166,7 +166,7 @@ impl<I: Io> EventLoop<'_, I> {
             if let Some(delay) = delay {
                 self.cx.recorder.attended(delay.estimate_ns);
             }
-            client.was_delayed(delay);
+            client.comes_late(delay);
             is_first = false;
             let wait = match event {
                 Event::Received(length) => client.received(&mut self.cx, &self.buffer[..length]),

@@ -222,7 +222,7 @@ impl Made {
             batch.series.push(NewSeries {
                 number,
                 instrument: 0,
-                series: Series::new(*name, "").of(*label),
+                series: Series::new(name, "").of(*label),
                 kind,
             });
             let samples = (0..self.seconds).zip(values.iter().cycle());

@@ -63,6 +63,7 @@ impl Client {
         cx.recorder.came(bytes.len());
         let came = cx.now;
         if self.read(cx, bytes) {
+            self.was_delayed(self.last_delay);
             if let Some(since) = self.answered_since.take() {
                 cx.recorder.received_for(came.saturating_sub(since));
             }
