@@ -31,12 +31,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         budget.share(Part::GeneratorWait),
     );
     let is_starved = waited > worked && waited >= STARVED_SHARE;
-    let others = super::cpus::others_limit(evidence);
-    let parts: &[Part] = match others {
-        // What the others take from both is theirs.
-        true => &[Part::GeneratorCpu],
-        false => &[Part::GeneratorCpu, Part::GeneratorWait],
-    };
+    let on_cpu = evidence.shares(&[Part::GeneratorCpu]);
+    let waiting = evidence.shares(&[Part::GeneratorWait]);
+    // What the others take from both is theirs.
+    let kept = 1.0 - super::cpus::share_behind_others(evidence);
+    let shares = on_cpu.iter().zip(&waiting);
+    let shares = shares.map(|(on_cpu, waiting)| on_cpu + kept * waiting);
     let threads = &evidence.outcome.recording.threads;
     let lag_us = threads.iter().filter_map(|thread| thread.lag_p99_us).max();
     let mut proofs = vec![
@@ -68,7 +68,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         ),
     };
     Examined::found(Found {
-        shares: evidence.shares(parts),
+        shares: shares.collect(),
         sentence: sentence.to_owned(),
         proofs,
         remedies: vec![remedy.to_owned()],

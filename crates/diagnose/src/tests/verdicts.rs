@@ -80,8 +80,8 @@ fn frozen_backends_are_not_the_network() {
 #[test]
 fn a_busy_host_is_not_the_network() {
     let made = Made::of(8, 10)
-        .with("pg.waits", "Running", 4.5)
-        .scheduled(0.3, 4.2)
+        .with("pg.waits", "Running", 6.0)
+        .scheduled(0.3, 5.7)
         .cpus(2.0, 0.01)
         .with("host.cpu.others", "", 1.5)
         .with("client.ping", "", 9000.0);

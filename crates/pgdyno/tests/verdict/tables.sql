@@ -11,6 +11,8 @@ ALTER TABLE wide_journal ALTER filler SET STORAGE PLAIN;
 CREATE TABLE big (id int, filler char(1000) NOT NULL DEFAULT 'x') WITH (fillfactor = 10);
 INSERT INTO big SELECT i FROM generate_series(1, 40000) i ORDER BY random();
 CREATE INDEX ON big (id);
+CREATE TABLE scanned (filler char(1000) NOT NULL) WITH (fillfactor = 10, parallel_workers = 0);
+INSERT INTO scanned SELECT i FROM generate_series(1, 4000) i;
 
 -- Rows of 1 MB, which do not get shorter: the length on the wire is theirs.
 CREATE TABLE wide (id int PRIMARY KEY, filler text NOT NULL);
