@@ -187,6 +187,7 @@ impl Reader<'_> {
             is_pooled: self.is_pooled,
             time,
             threads: self.outcome.recording.threads.len(),
+            held_back: self.mean("host.throttled", read_us).unwrap_or(0.0),
         }
     }
 

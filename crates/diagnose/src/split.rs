@@ -38,6 +38,8 @@ pub struct Seen {
     pub time: ClientTime,
     /// Threads of the generator.
     pub threads: usize,
+    /// CPUs that the generator's own quota held back: a thread on no run queue waits for those.
+    pub held_back: f64,
     /// Sessions in statements on average, by what they were at: `ServerCpu` stands for running; `None`
     /// where that was not seen.
     pub sessions: Option<BTreeMap<Part, f64>>,
@@ -90,7 +92,8 @@ impl Seen {
     }
 
     fn is_generator_saturated(&self) -> bool {
-        let had_work_s = (self.time.ran_ns + self.time.waited_ns) as f64 / 1e9;
+        let had_work_s =
+            (self.time.ran_ns + self.time.waited_ns) as f64 / 1e9 + self.held_back * self.length_s;
         self.threads > 0 && had_work_s >= SATURATED_SHARE * self.length_s * self.threads as f64
     }
 
@@ -316,6 +319,9 @@ mod tests {
         let parts = assert_adds_up(&seen);
         assert_eq!(of(&parts, Part::GeneratorWait), 64.0);
         assert_eq!(of(&parts, Part::NotAttributed), 0.0);
+        // Held back by its quota it is on no run queue.
+        (seen.time.waited_ns, seen.held_back) = (0, 0.35);
+        assert_eq!(of(&assert_adds_up(&seen), Part::NotAttributed), 0.0);
         // One of two threads is idle.
         seen.threads = 2;
         assert!(of(&assert_adds_up(&seen), Part::NotAttributed) > 60.0);

@@ -21,6 +21,9 @@ const BUSY_SHARE: f64 = 0.6;
 /// From this share of the clients' time on that they waited for pgdyno to get a CPU, it was starved.
 const STARVED_SHARE: f64 = 0.2;
 
+/// From so many CPUs on that its own quota held back, that is why.
+const HELD_BACK_CPUS: f64 = 0.1;
+
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(busiest) = evidence.busiest_thread() else {
         return Examined::NotKnown("pgdyno’s own CPU time was not recorded".to_owned());
@@ -57,7 +60,22 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .at("instruments", "Load generator"),
     ];
     proofs.extend(lag_us.map(|us| Proof::new(text::time(us as f64), "event-loop delay p99")));
+    let held_back = evidence.mean("host.throttled").unwrap_or(0.0);
+    let is_held_back = is_starved && held_back >= HELD_BACK_CPUS;
+    if is_held_back {
+        proofs.push(
+            Proof::new(
+                text::some(held_back),
+                "CPUs were held back by the quota of pgdyno’s control group",
+            )
+            .at("instruments", "Load generator"),
+        );
+    }
     let (sentence, remedy) = match is_starved {
+        true if is_held_back => (
+            "The client limited it: the CPU quota of pgdyno’s control group was used up",
+            "raise the CPU limit of pgdyno’s container, or run pgdyno outside of it",
+        ),
         true => (
             "The client limited it: pgdyno did not get the CPU time it needed",
             "stop other processes on the load generator, or run pgdyno on a separate machine",

@@ -277,6 +277,17 @@ fn a_starved_generator_wants_fewer_neighbours_and_a_busy_one_more_threads() {
         "{:?}",
         verdict.remedies
     );
+    let mut held_back = Made::of(4, 10)
+        .with("pg.waits", "Running", 0.3)
+        .scheduled(0.3, 0.0)
+        .with("host.throttled", "", 0.85);
+    held_back.time.ran_ns = 100_000_000;
+    let verdict = assert_limit(&held_back, Cause::Client);
+    assert!(
+        verdict.remedies[0].contains("CPU limit"),
+        "{:?}",
+        verdict.remedies
+    );
     let mut busy = Made::of(1, 10)
         .with("pg.waits", "Running", 0.05)
         .scheduled(0.05, 0.0);

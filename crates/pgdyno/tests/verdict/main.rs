@@ -2,7 +2,7 @@
 //! machine, so they run one after the other: each limit three times, in three rounds, so that the
 //! repeats of one are apart.
 //!
-//! `PGDYNO_LIMITS` names the limits to make instead of all of them, separated by commas; `ROUNDS=1`
+//! `PGDYNO_LIMITS` names the limits to make instead of all of them, separated by semicolons; `ROUNDS=1`
 //! makes each once.
 
 mod limits;
@@ -52,7 +52,7 @@ fn limits_that_are_made_on_purpose_are_named_and_none_is_named_wrongly() {
         }
     }
     let is_chosen = |limit: &Limit| {
-        let mut names = chosen.split(',').map(str::trim);
+        let mut names = chosen.split(';').map(str::trim);
         chosen.is_empty() || names.any(|name| name == limit.name)
     };
     let limits = limits::all().into_iter().filter(|limit| is_chosen(limit));
