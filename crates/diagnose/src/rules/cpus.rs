@@ -83,6 +83,16 @@ pub fn share_behind_others(evidence: &Evidence<'_>) -> f64 {
     ratio(others_share(evidence), 1.0 - idle).min(1.0)
 }
 
+/// The same for what clients wait for the generator: what its own quota holds back is not theirs.
+pub fn generator_share_behind_others(evidence: &Evidence<'_>) -> f64 {
+    let waited_s = evidence.budget.time.waited_ns as f64 / 1e9;
+    let held_back_s = evidence.mean("host.throttled").unwrap_or(0.0) * evidence.elapsed_s;
+    match held_back_s > 0.0 {
+        true => share_behind_others(evidence) * ratio(waited_s, waited_s + held_back_s),
+        false => share_behind_others(evidence),
+    }
+}
+
 fn server(evidence: &Evidence<'_>) -> Examined {
     let budget = &evidence.budget;
     let is_seen = budget.unseen.is_none() || evidence.mean("host.server.sessions.cpu").is_some();
@@ -241,12 +251,16 @@ fn others(evidence: &Evidence<'_>) -> Examined {
     if theirs == 0.0 {
         return Examined::nothing(evidence, figure);
     }
+    let of_generator = generator_share_behind_others(evidence);
+    let shares = evidence.shares(&[Part::ServerWait]).into_iter();
+    let shares = shares.zip(evidence.shares(&[Part::GeneratorWait]));
     let parts = [Part::ServerWait, Part::GeneratorWait];
-    let shares = evidence.shares(&parts).into_iter();
     let waited: f64 = parts.iter().map(|part| evidence.budget.share(*part)).sum();
     let idle = evidence.server_idle_share().unwrap_or(0.0);
     Examined::found(Found {
-        shares: shares.map(|share| share * theirs).collect(),
+        shares: shares
+            .map(|(server, generator)| server * theirs + generator * of_generator)
+            .collect(),
         sentence: "Other processes on the host limited it: client and server waited for CPUs that \
              they used"
             .to_owned(),

@@ -37,7 +37,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let on_cpu = evidence.shares(&[Part::GeneratorCpu]);
     let waiting = evidence.shares(&[Part::GeneratorWait]);
     // What the others take from both is theirs.
-    let kept = 1.0 - super::cpus::share_behind_others(evidence);
+    let kept = 1.0 - super::cpus::generator_share_behind_others(evidence);
     let shares = on_cpu.iter().zip(&waiting);
     let shares = shares.map(|(on_cpu, waiting)| on_cpu + kept * waiting);
     let threads = &evidence.outcome.recording.threads;

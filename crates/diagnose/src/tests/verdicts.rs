@@ -280,6 +280,8 @@ fn a_starved_generator_wants_fewer_neighbours_and_a_busy_one_more_threads() {
     let mut held_back = Made::of(4, 10)
         .with("pg.waits", "Running", 0.3)
         .scheduled(0.3, 0.0)
+        .cpus(2.0, 0.1)
+        .with("host.cpu.others", "", 1.6)
         .with("host.throttled", "", 0.85);
     held_back.time.ran_ns = 100_000_000;
     let verdict = assert_limit(&held_back, Cause::Client);
