@@ -62,7 +62,6 @@ const CORE: &[(&str, Fate)] = &[
     ("measurement.interval", Used),
     ("status", Used),
     ("label", Used),
-    ("exporter", Used),
     ("exportfile", Used),
     ("pgdyno.store", Used),
 ];
@@ -74,6 +73,7 @@ const JAVA: &[(&str, Fate)] = &[
     ("readallfieldsbyname", Used),
     ("core_workload_insertion_keep_going_on_error", Used),
     ("status.interval", Used),
+    ("exporter", Used),
     ("hdrhistogram.percentiles", Used),
     (
         "hdrhistogram.fileoutput",
@@ -83,14 +83,11 @@ const JAVA: &[(&str, Fate)] = &[
         "hdrhistogram.output.path",
         Without("pgdyno writes no .hdr files here"),
     ),
-    (
-        "measurement.histogram.verbose",
-        Without("buckets are not printed"),
-    ),
+    ("measurement.histogram.verbose", Used),
     ("measurement.raw.output_file", Without(ONE_HISTOGRAM)),
     ("measurement.trackjvm", Without(JAVA_ONLY)),
-    ("histogram.buckets", Without(ONE_HISTOGRAM)),
-    ("timeseries.granularity", Without(ONE_HISTOGRAM)),
+    ("histogram.buckets", Used),
+    ("timeseries.granularity", Used),
     ("reportlatencyforeacherror", Without(NO_FAILED_LATENCIES)),
     ("latencytrackederrors", Without(NO_FAILED_LATENCIES)),
     ("spin.sleep", Used),

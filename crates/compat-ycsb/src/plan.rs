@@ -251,14 +251,6 @@ fn refuse(tool: Tool, properties: &Properties) -> Result<(), Refusal> {
             "db={class}: pgdyno has the binding jdbc only"
         )));
     }
-    if let Some(exporter) = properties.get("exporter")
-        && !exporter.ends_with("TextMeasurementsExporter")
-    {
-        return Err(Refusal::usage(format!(
-            "exporter={exporter}: pgdyno has the text exporter only"
-        ))
-        .hint("pgdyno run ycsb --json writes everything as JSON"));
-    }
     if properties.get("fieldlengthdistribution") == Some("histogram") {
         return Err(Refusal::usage(
             "fieldlengthdistribution=histogram cannot be had: pgdyno reads no histogram file",

@@ -1,6 +1,7 @@
 //! `pgdyno ycsb` and `pgdyno go-ycsb` on a real PostgreSQL, beside recordings of YCSB 0.18 (JDBC
 //! binding, pgJDBC 42.7.4) and go-ycsb (2024) on the same workloads.
 
+mod measurements;
 mod shape;
 
 use std::fs;
@@ -522,7 +523,7 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
         ("db=x.Mongo", "db=x.Mongo: pgdyno has the binding jdbc only"),
         (
             "exporter=x.JSON",
-            "exporter=x.JSON: pgdyno has the text exporter only",
+            "exporter=x.JSON: pgdyno has no such exporter",
         ),
         (
             "jdbc.autocommit=false",
@@ -660,7 +661,7 @@ fn other_properties_have_their_effect_or_a_warning() {
         "-p",
         "hdrhistogram.percentiles=50,99.9",
         "-p",
-        "measurementtype=histogram",
+        "measurementtype=raw",
         "-p",
         "measurement.trackjvm=true",
         "-p",
@@ -675,7 +676,7 @@ fn other_properties_have_their_effect_or_a_warning() {
     let run = place.ycsb("run", "a", &more).expect(
         0,
         &[
-            "measurementtype=histogram: printed as hdrhistogram is",
+            "measurementtype=raw: printed as hdrhistogram is",
             "measurement.trackjvm does nothing here",
             "kept as trial 1",
         ],
