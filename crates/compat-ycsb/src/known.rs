@@ -85,6 +85,7 @@ const JAVA: &[(&str, Fate)] = &[
     ),
     ("measurement.histogram.verbose", Used),
     ("measurement.raw.output_file", Without(ONE_HISTOGRAM)),
+    ("measurement.raw.no_summary", Without(ONE_HISTOGRAM)),
     ("measurement.trackjvm", Without(JAVA_ONLY)),
     ("histogram.buckets", Used),
     ("timeseries.granularity", Used),
