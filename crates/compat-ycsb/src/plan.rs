@@ -247,14 +247,6 @@ fn refuse(tool: Tool, properties: &Properties) -> Result<(), Refusal> {
             "db={class}: pgdyno has the binding jdbc only"
         )));
     }
-    if let Some(exporter) = properties.get("exporter")
-        && !exporter.ends_with("TextMeasurementsExporter")
-    {
-        return Err(Refusal::usage(format!(
-            "exporter={exporter}: pgdyno has the text exporter only"
-        ))
-        .hint("pgdyno run ycsb --json writes everything as JSON"));
-    }
     if properties.bool("jdbc.batchupdateapi") == Some(true)
         || properties.count("batch.size")?.is_some_and(|size| size > 1)
     {

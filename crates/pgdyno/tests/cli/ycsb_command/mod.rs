@@ -1,6 +1,7 @@
 //! `pgdyno ycsb` and `pgdyno go-ycsb` on a real PostgreSQL, beside recordings of YCSB 0.18 (JDBC
 //! binding, pgJDBC 42.7.4) and go-ycsb (2024) on the same workloads.
 
+mod measurements;
 mod shape;
 
 use std::fs;
@@ -293,24 +294,21 @@ fn go_ycsbs_summaries_have_the_form_of_its_recordings() {
         frame(&run.stdout),
         frame(include_str!("recorded/go-table.out"))
     );
-    let json = place.go(
-        "run",
-        "c",
-        &[
-            "--threads",
-            "1",
-            "-p",
-            "operationcount=5",
-            "-p",
-            "outputstyle=json",
-        ],
-    );
+    let style = ["--threads", "2", "-p", "outputstyle=json"];
+    let json = place.go("run", "a", &[&style[..], &uniform[..]].concat());
     let json = json.expect(0, &[]);
+    // The properties name other hosts.
+    let behind = |text: &str| {
+        let text = go_properties_left_out(text);
+        shape(text.rsplit("****\n").next().unwrap())
+    };
+    let recorded = include_str!("recorded/go-json.out");
+    assert_eq!(behind(&json.stdout), behind(recorded));
     let rows: serde_json::Value =
         serde_json::from_str(json.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(
-        (&rows[0]["Operation"], &rows[1]["Count"]),
-        (&"READ".into(), &"5".into())
+        (&rows[1]["Operation"], &rows[1]["Count"]),
+        (&"TOTAL".into(), &"1000".into())
     );
 }
 
@@ -558,7 +556,7 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
         ("db=x.Mongo", "db=x.Mongo: pgdyno has the binding jdbc only"),
         (
             "exporter=x.JSON",
-            "exporter=x.JSON: pgdyno has the text exporter only",
+            "exporter=x.JSON: pgdyno has no such exporter",
         ),
         (
             "jdbc.autocommit=false",
@@ -700,7 +698,7 @@ fn other_properties_have_their_effect_or_a_warning() {
         "-p",
         "hdrhistogram.percentiles=50,99.9",
         "-p",
-        "measurementtype=histogram",
+        "measurementtype=raw",
         "-p",
         "measurement.trackjvm=true",
         "-p",
@@ -715,7 +713,7 @@ fn other_properties_have_their_effect_or_a_warning() {
     let run = place.ycsb("run", "a", &more).expect(
         0,
         &[
-            "measurementtype=histogram: printed as hdrhistogram is",
+            "measurementtype=raw: printed as hdrhistogram is",
             "measurement.trackjvm does nothing here",
             "kept as trial 1",
         ],
