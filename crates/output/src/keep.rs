@@ -46,7 +46,7 @@ impl Keep {
         &mut self.writer
     }
 
-    /// It is over; gives the trial's number when it is kept.
+    /// It is over; gives the trial's number when it is kept, and says when its rows wait.
     ///
     /// # Errors
     /// It is not kept: [`crate::rescued`] writes its result elsewhere, after everything else is printed.
@@ -55,7 +55,11 @@ impl Keep {
             return Ok(None);
         };
         let number = writer.number();
-        writer.finish(outcome)?;
+        if let Some(why) = writer.finish(outcome)? {
+            let message = &why.message;
+            crate::remark!("pgdyno: trial {number} waits on this host: {message}");
+            crate::remark!("pgdyno: send it when the notebook is back: pgdyno store push");
+        }
         Ok(Some(number))
     }
 

@@ -12,9 +12,9 @@ use crate::Keep;
 /// The notebook's options.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StoreArgs {
-    /// The notebook's file [default: $PGDYNO_STORE, else pgdyno/notebook.sqlite in $XDG_DATA_HOME
-    /// or ~/.local/share]
-    #[arg(long, value_name = "PATH")]
+    /// The notebook: a file, or a team's on a server (postgresql://…, service=…) [default:
+    /// $PGDYNO_STORE, else pgdyno/notebook.sqlite in $XDG_DATA_HOME or ~/.local/share]
+    #[arg(long, value_name = "PATH|URL")]
     pub store: Option<PathBuf>,
 }
 

@@ -52,6 +52,9 @@ pub struct Outcome {
     pub affected: Option<u64>,
 }
 
+/// What takes a row: the columns, and their values in text format, `None` for NULL.
+pub type TakeRow<'a> = &'a mut dyn FnMut(&[Column], &[Option<&[u8]>]);
+
 type NoticeHandler = Box<dyn FnMut(&Notice) + Send>;
 
 /// A session with a server.
@@ -177,12 +180,63 @@ impl Session {
     /// Runs one statement with parameters, `$1` and so on, as texts: in the extended query
     /// protocol, unnamed.
     pub fn query_with(&mut self, sql: &str, params: &[&str]) -> Result<Outcome, Error> {
+        let params: Vec<Option<&str>> = params.iter().copied().map(Some).collect();
+        self.start_extended(sql, &params)?;
+        self.outcomes()
+            .map(|mut outcomes| outcomes.pop().unwrap_or_default())
+    }
+
+    /// Runs one statement with parameters as texts (`None` is NULL) in the extended query protocol, and
+    /// gives each row to `row` as it comes: of an answer of any size nothing is kept. Returns how many
+    /// rows were affected or returned, where the command tag says so.
+    pub fn query_each(
+        &mut self,
+        sql: &str,
+        params: &[Option<&str>],
+        row: TakeRow<'_>,
+    ) -> Result<Option<u64>, Error> {
+        self.start_extended(sql, params)?;
+        let (mut columns, mut affected) = (Vec::new(), None);
+        let mut failed: Option<Error> = None;
+        loop {
+            let range = match self.next_message() {
+                Ok(range) => range,
+                Err(lost) => return Err(failed.unwrap_or(lost)),
+            };
+            match self.parse(&range)? {
+                Message::ParseComplete
+                | Message::BindComplete
+                | Message::NoData
+                | Message::EmptyQueryResponse => {}
+                Message::ReadyForQuery(status) => {
+                    self.set_status(status);
+                    return failed.map_or(Ok(affected), Err);
+                }
+                Message::ErrorResponse(fields) => {
+                    let error = self.refused(ServerError::new(fields));
+                    failed.get_or_insert(error);
+                }
+                Message::RowDescription(described) => columns = read_columns(described)?,
+                Message::DataRow(values) => {
+                    let values: Result<Vec<_>, _> = values.collect();
+                    row(&columns, &values?);
+                }
+                Message::CommandComplete(complete) => affected = complete.rows(),
+                _ => return Err(self.unexpected(&range)),
+            }
+        }
+    }
+
+    fn start_extended(&mut self, sql: &str, params: &[Option<&str>]) -> Result<(), Error> {
         let mut messages = Vec::new();
         let too_many = |_| usage("a statement has at most 65535 parameters");
         frontend::parse(&mut messages, "", sql.as_bytes(), &[]).map_err(too_many)?;
         frontend::bind(&mut messages, "", "", |values| {
             for param in params {
-                values.value(param.as_bytes());
+                match param {
+                    Some(text) => values.value(text.as_bytes()),
+                    None => values.null(),
+                }
             }
         })
         .map_err(too_many)?;
@@ -191,9 +245,7 @@ impl Session {
         frontend::sync(&mut messages);
         self.begin(sql)?;
         self.expect_silence()?;
-        self.send(|out| out.append(&mut messages))?;
-        self.outcomes()
-            .map(|mut outcomes| outcomes.pop().unwrap_or_default())
+        self.send(|out| out.append(&mut messages))
     }
 
     /// Reads what a request returned, to its end.
@@ -226,17 +278,7 @@ impl Session {
                     let error = self.refused(ServerError::new(fields));
                     failed.get_or_insert(error);
                 }
-                Message::RowDescription(columns) => {
-                    let columns: Result<_, _> = columns
-                        .map(|column| {
-                            column.map(|c| Column {
-                                name: String::from_utf8_lossy(c.name).into_owned(),
-                                type_oid: c.type_oid,
-                            })
-                        })
-                        .collect();
-                    current.columns = columns?;
-                }
+                Message::RowDescription(columns) => current.columns = read_columns(columns)?,
                 Message::DataRow(row) => {
                     let values: Result<_, _> = row
                         .map(|value| {
@@ -773,6 +815,15 @@ impl Session {
         }
         self.buffered_message()
     }
+}
+
+fn read_columns(described: backend::RowDescription<'_>) -> Result<Vec<Column>, Error> {
+    let column = |column: backend::Column<'_>| Column {
+        name: String::from_utf8_lossy(column.name).into_owned(),
+        type_oid: column.type_oid,
+    };
+    let columns: Result<_, _> = described.map(|found| found.map(column)).collect();
+    Ok(columns?)
 }
 
 fn too_large() -> Error {

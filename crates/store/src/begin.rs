@@ -4,22 +4,26 @@ use pgdyno_drive::record::{ScriptRecord, StatementRecord};
 use pgdyno_model::notebook::{ExperimentHeader, ExperimentRow, TrialHeader};
 use pgdyno_model::stamp::stamp;
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
+use crate::db::{self, Db, Error, Sql, Value, params};
 use pgdyno_platform::process::Identity;
-use rusqlite::types::Value;
-use rusqlite::{Transaction, params, params_from_iter};
 use serde_json::json;
 use uuid::Uuid;
 
 use super::packed::whole;
-use super::{Store, TrialWriter, units};
+use super::{Place, Store, TrialWriter, units};
+use crate::courier::Courier;
 use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::{Failure, TrialSpec};
 
 /// A second is written after the one before it, so that few pages are needed again: SQLite's own 2 MiB
 /// would fill for minutes, and look like memory that grows.
 const CACHE_KIB: u32 = 256;
+/// So long a server that is away is waited for before a trial, and how often it is tried.
+const AWAY_LIMIT: Duration = Duration::from_secs(60);
+const AWAY_PAUSE: Duration = Duration::from_secs(1);
 
 impl Store {
     /// Puts an experiment into the store.
@@ -27,8 +31,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
+        self.check_version()?;
         let uuid = Uuid::new_v4().to_string();
-        let written = self.connection.execute(
+        let written = self.db.execute(
             "INSERT INTO experiment (uuid, name, created, definition, host) VALUES (?, ?, ?, ?, ?)",
             params![
                 uuid,
@@ -51,35 +56,46 @@ impl Store {
         for tag in &header.tags {
             pgdyno_model::notebook::check_tag(tag)?;
         }
-        let uuid = Uuid::new_v4().to_string();
+        self.check_version()?;
+        let mut columns = columns(header, &Uuid::new_v4().to_string());
         // A connection of its own: it works on a thread of its own.
-        let mut own = Self::existing(&self.path)?;
-        let pragmas = format!("PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB};");
-        let set = own.connection.execute_batch(&pragmas);
-        set.map_err(self.failed("cannot write to"))?;
-        let mut begin = || {
-            let transaction = own.connection.transaction()?;
-            let number = insert(&transaction, header, &uuid)?;
-            transaction.commit()?;
-            Ok(number)
+        let (own, courier) = match &self.place {
+            Place::File(path) => (Self::existing(path)?, None),
+            Place::Server(remote) => {
+                let own = Self::waiting(&remote.waiting)?;
+                let number = self.number_for(&columns)?;
+                columns.push(("number", Value::Integer(number)));
+                (own, Some(Courier::of(self, number)?))
+            }
         };
-        let number = begin().map_err(self.failed("cannot write to"))?;
-        TrialWriter::start(own, number)
+        let pragmas = format!("PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB};");
+        let set = own.db.execute_batch(&pragmas);
+        set.map_err(own.failed("cannot write to"))?;
+        let begin = own.db.transaction(|db| insert(db, header, &columns));
+        let number = begin.map_err(own.failed("cannot write to"))?;
+        TrialWriter::start(own, number, courier)
+    }
+
+    /// The number of a new trial on a server, which has it from now on. One that is away for a moment
+    /// is waited for: nothing is measured yet.
+    fn number_for(&self, columns: &[(&'static str, Value)]) -> Result<i64, Failure> {
+        let began = Instant::now();
+        loop {
+            match self.db.transaction(|db| insert_begun(db, columns)) {
+                Err(Error::Server(_)) if began.elapsed() < AWAY_LIMIT => thread::sleep(AWAY_PAUSE),
+                inserted => return inserted.map_err(self.failed("cannot write to")),
+            }
+        }
     }
 }
 
 /// Puts a trial there as one that runs; gives its number.
 pub(super) fn insert(
-    transaction: &Transaction<'_>,
+    transaction: &Db,
     header: &TrialHeader,
-    uuid: &str,
-) -> rusqlite::Result<i64> {
-    let columns = columns(header, uuid);
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let places = vec!["?"; columns.len()].join(", ");
-    let sql = format!("INSERT INTO trial ({}) VALUES ({places})", names.join(", "));
-    transaction.execute(&sql, params_from_iter(columns.into_iter().map(|(_, v)| v)))?;
-    let number = transaction.last_insert_rowid();
+    columns: &[(&'static str, Value)],
+) -> db::Result<i64> {
+    let number = insert_begun(transaction, columns)?;
     for (index, script) in header.scripts.iter().enumerate() {
         transaction.execute(
             "INSERT INTO script VALUES (?, ?, ?, ?)",
@@ -87,8 +103,7 @@ pub(super) fn insert(
         )?;
         for (command, statement) in script.statements.iter().enumerate() {
             transaction.execute(
-                "INSERT INTO statement (trial, script, command, text, is_sql) \
-                 VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO command VALUES (?, ?, ?, ?, ?)",
                 params![number, index, command, statement.text, statement.is_sql],
             )?;
         }
@@ -96,19 +111,37 @@ pub(super) fn insert(
     units::begin(transaction, number, &header.operations)?;
     for tag in &header.tags {
         transaction.execute(
-            "INSERT OR IGNORE INTO tag VALUES (?, ?)",
+            "INSERT INTO tag VALUES (?, ?) ON CONFLICT DO NOTHING",
             params![tag, number],
         )?;
     }
     Ok(number)
 }
 
-fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
+/// The row itself; it is no second one when it is there already.
+fn insert_begun(db: &Db, columns: &[(&'static str, Value)]) -> db::Result<i64> {
+    let (names, values): (Vec<&str>, Vec<Value>) = columns.iter().cloned().unzip();
+    let places = vec!["?"; names.len()].join(", ");
+    let names = names.join(", ");
+    let sql = format!(
+        "INSERT INTO trial_begun ({names}) VALUES ({places}) ON CONFLICT (uuid) DO NOTHING"
+    );
+    db.execute(&sql, values)?;
+    let uuid = columns.iter().find(|(name, _)| *name == "uuid");
+    let uuid = uuid.map(|(_, value)| value);
+    db.query_row(
+        "SELECT number FROM trial_begun WHERE uuid = ?",
+        [uuid],
+        |row| row.get(0),
+    )
+}
+
+/// What is known of a trial before it begins.
+pub(super) fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Value)> {
     let process = Identity::of_self();
     vec![
         ("uuid", text(uuid)),
-        ("state", text("running")),
-        ("started", text(stamp(SystemTime::now()))),
+        ("created", text(stamp(SystemTime::now()))),
         ("experiment", optional(header.experiment)),
         ("position", optional(header.position)),
         (
@@ -157,8 +190,8 @@ fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }
 
-fn optional(value: Option<impl Into<Value>>) -> Value {
-    value.map_or(Value::Null, Into::into)
+fn optional(value: Option<impl Sql>) -> Value {
+    value.value()
 }
 
 /// A trial of one script, about whose server nothing is known: for tests of those who keep trials.

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Added, ClientTime, Recording, Second};
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
-
 use super::packed;
+use crate::db::{self, Db, Optional, Value};
+use pgdyno_drive::record::{Added, ClientTime, Recording, Second};
 
 /// By start, and whether that is warm-up.
 pub type ByStart = BTreeMap<(u64, bool), ClientTime>;
 
 /// Keeps those of a second.
-pub fn write(connection: &Connection, number: i64, second: &Second) -> rusqlite::Result<()> {
+pub fn write(connection: &Db, number: i64, second: &Second) -> db::Result<()> {
     let mut row = vec![
         Value::Integer(number),
         packed::whole(second.start_us),
@@ -20,36 +18,34 @@ pub fn write(connection: &Connection, number: i64, second: &Second) -> rusqlite:
     ];
     row.extend(second.time.numbers().map(packed::whole));
     let places = vec!["?"; row.len()].join(", ");
-    let mut insert =
-        connection.prepare_cached(&format!("INSERT INTO client_time VALUES ({places})"))?;
-    insert.execute(params_from_iter(row))?;
+    let sql = format!("INSERT INTO client_time VALUES ({places})");
+    connection.execute(&sql, row)?;
     Ok(())
 }
 
 /// Those of all seconds of a trial.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<ByStart> {
-    let mut select = connection.prepare_cached("SELECT * FROM client_time WHERE trial = ?")?;
-    let mut rows = select.query([number])?;
+pub fn read(connection: &Db, number: i64) -> db::Result<ByStart> {
     let mut all = ByStart::new();
-    while let Some(row) = rows.next()? {
-        let mut numbers = [0; ClientTime::NUMBERS];
-        for (at, number) in numbers.iter_mut().enumerate() {
-            *number = row.get(at + 3)?;
-        }
-        all.insert(
-            (row.get(1)?, row.get(2)?),
-            ClientTime::from_numbers(numbers),
-        );
-    }
+    connection.each(
+        "SELECT * FROM client_time WHERE trial = ?",
+        [number],
+        |row| {
+            let mut numbers = [0; ClientTime::NUMBERS];
+            for (at, number) in numbers.iter_mut().enumerate() {
+                *number = row.get(at + 3)?;
+            }
+            all.insert(
+                (row.get(1)?, row.get(2)?),
+                ClientTime::from_numbers(numbers),
+            );
+            Ok(())
+        },
+    )?;
     Ok(all)
 }
 
 /// Keeps what the generator added.
-pub fn write_added(
-    connection: &Connection,
-    number: i64,
-    recording: &Recording,
-) -> rusqlite::Result<()> {
+pub fn write_added(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {
     let added = &recording.added;
     let mut row = vec![Value::Integer(number)];
     for latencies in [&added.shown, &added.without, &added.without_max] {
@@ -57,12 +53,12 @@ pub fn write_added(
     }
     let places = vec!["?"; row.len()].join(", ");
     let sql = format!("INSERT INTO added VALUES ({places})");
-    connection.execute(&sql, params_from_iter(row))?;
+    connection.execute(&sql, row)?;
     Ok(())
 }
 
 /// What was kept of it.
-pub fn read_added(connection: &Connection, number: i64) -> rusqlite::Result<Added> {
+pub fn read_added(connection: &Db, number: i64) -> db::Result<Added> {
     let sql = "SELECT * FROM added WHERE trial = ?";
     let found = connection.query_row(sql, [number], |row| {
         Ok(Added {

@@ -1,9 +1,8 @@
 //! Rows of queries as structs: a struct's fields are named once, and the list of a SELECT and the
 //! reading of its rows follow from them.
 
+use crate::db::{self, Error, Row};
 use pgdyno_model::{State, TrialSpec};
-use rusqlite::Row;
-use rusqlite::types::Type;
 
 /// What a field of a row is read from: one column, or several that belong together.
 pub trait Column: Sized {
@@ -16,21 +15,21 @@ pub trait Column: Sized {
     ///
     /// # Errors
     /// A value of another type.
-    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self>;
+    fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self>;
 }
 
 macro_rules! scalars {
     ($($type:ty)*) => {
         $(
             impl Column for $type {
-                fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+                fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
                     *next += 1;
                     row.get(*next - 1)
                 }
             }
 
             impl Column for Option<$type> {
-                fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+                fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
                     *next += 1;
                     row.get(*next - 1)
                 }
@@ -42,30 +41,27 @@ scalars!(i64 u32 u64 f64 String serde_json::Value);
 
 /// By its word.
 impl Column for State {
-    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
         let word = String::read(row, next)?;
-        Self::from_name(&word).ok_or_else(|| unreadable(*next, "no such state".into()))
+        Self::from_name(&word).ok_or_else(|| Error::Unreadable(format!("{word} is no state")))
     }
 }
 
 /// As JSON.
 impl Column for TrialSpec {
-    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
         let text = String::read(row, next)?;
-        serde_json::from_str(&text).map_err(|error| unreadable(*next, error.into()))
+        serde_json::from_str(&text)
+            .map_err(|e| Error::Unreadable(format!("a spec cannot be read: {e}")))
     }
 }
 
 /// As words with spaces between; none is NULL.
 impl Column for Vec<String> {
-    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
         let text = Option::<String>::read(row, next)?.unwrap_or_default();
         Ok(text.split_whitespace().map(str::to_owned).collect())
     }
-}
-
-fn unreadable(next: usize, why: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(next - 1, Type::Text, why)
 }
 
 /// A struct that is read from a row.
@@ -77,7 +73,7 @@ pub trait Columns: Sized {
     ///
     /// # Errors
     /// A value of another type.
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self>;
+    fn read(row: &Row<'_>) -> db::Result<Self>;
 }
 
 /// The columns of a field; the getter's type is the field's type.
@@ -101,7 +97,7 @@ macro_rules! columns {
                 columns.join(", ")
             }
 
-            fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+            fn read(row: &$crate::db::Row<'_>) -> $crate::db::Result<Self> {
                 let mut next = 0;
                 Ok(Self {
                     $($field: $crate::columns::Column::read(row, &mut next)?,)*

@@ -4,21 +4,23 @@ use pgdyno_model::notebook::verdict;
 use pgdyno_model::stamp::stamp;
 use std::time::{Duration, SystemTime};
 
+use crate::db::{self, Db, Optional, Value, params};
 use pgdyno_drive::record::{Latencies, Phase, Recording};
 use pgdyno_platform::process::{Identity, Life};
-use rusqlite::types::Value;
-use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, accounting, client_time, endpoints, engine, key_skew, packed, seconds, stalls, warmup,
-    worst,
+    Store, accounting, client_time, endpoints, engine, happening, key_skew, packed, seconds,
+    stalls, warmup, worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
 
-/// Columns of `trial` with their values.
+/// The kind of the event that says when clients began to work.
+pub const BEGAN: &str = "began";
+
+/// Columns of `trial_ended` with their values.
 type Columns = Vec<(String, Value)>;
 
 impl Store {
@@ -44,7 +46,7 @@ impl Store {
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
         self.durably(|connection| {
-            update(connection, number, columns)?;
+            insert(connection, number, columns.clone())?;
             if let Some(ended) = &outcome.warmup_ended {
                 let phase = recording.warmup.as_ref();
                 let elapsed_us = phase.map_or(0, |phase| phase.elapsed_us);
@@ -82,48 +84,38 @@ impl Store {
         self.durably(|connection| {
             let mut columns = figures(&seconds::phase(connection, number, false)?);
             columns.extend(ending(state, Some(reason), SystemTime::now()));
-            update(connection, number, columns)
+            insert(connection, number, columns)
         })
         .map_err(failed)
     }
 
     /// One transaction that is on disk when this returns, with all that came before it.
-    fn durably(
-        &mut self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-    ) -> rusqlite::Result<()> {
-        self.connection.execute_batch("PRAGMA synchronous = FULL")?;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        work(&transaction)?;
-        transaction.commit()?;
+    fn durably(&mut self, work: impl FnMut(&Db) -> db::Result<()>) -> db::Result<()> {
+        self.db.execute_batch("PRAGMA synchronous = FULL")?;
+        self.db.transaction(work)?;
         // Into the file itself, as far as other readers and the disk let it. What they do not is safe
         // in the journal, which the commit has synced.
-        let _ = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        let _ = self.db.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
         Ok(())
     }
 
     /// Trials that say they run, while their process is gone, are aborted.
     pub(super) fn abort_the_dead(&mut self) -> Result<(), Failure> {
         let failed = self.failed("cannot write to");
-        let dead = dead(&self.connection).map_err(&failed)?;
+        let dead = dead(&self.db).map_err(&failed)?;
         for number in dead {
-            let aborted = abort(&mut self.connection, number);
+            let aborted = self.db.transaction(|db| abort(db, number));
             aborted.map_err(&failed)?;
         }
         Ok(())
     }
 }
 
-fn dead(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
-    let mut running = connection.prepare(
-        "SELECT number, pid, pid_started, pid_namespace, boot_id, host_name \
-         FROM trial WHERE state = 'running' AND pid IS NOT NULL",
-    )?;
-    let rows = running.query_map([], |row| {
+fn dead(connection: &Db) -> db::Result<Vec<i64>> {
+    let sql = "SELECT number, pid, pid_started, pid_namespace, boot_id, host_name \
+         FROM trial_begun WHERE pid IS NOT NULL \
+         AND NOT EXISTS (SELECT 1 FROM trial_ended WHERE trial = number)";
+    let rows = connection.prepare(sql).query_map([0; 0], |row| {
         let process = Identity {
             pid: row.get(1)?,
             started_ticks: row.get(2)?,
@@ -133,40 +125,29 @@ fn dead(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
         };
         Ok((row.get(0)?, process))
     })?;
-    let rows: Vec<(i64, Identity)> = rows.collect::<rusqlite::Result<_>>()?;
     let dead = rows.into_iter().filter(|(_, p)| p.life() == Life::Gone);
     Ok(dead.map(|(number, _)| number).collect())
 }
 
-fn abort(connection: &mut Connection, number: i64) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let started: Option<String> = transaction
-        .query_row(
-            "SELECT started FROM trial WHERE number = ? AND state = 'running'",
-            [number],
-            |row| row.get(0),
-        )
-        .map(Some)
-        .or_else(|e| match e {
-            // Another pgdyno was faster.
-            rusqlite::Error::QueryReturnedNoRows => Ok(None),
-            e => Err(e),
-        })?;
-    let Some(started) = started else {
+fn abort(db: &Db, number: i64) -> db::Result<()> {
+    let sql = "SELECT created FROM trial WHERE number = ? AND state = 'running'";
+    let created = db.query_row(sql, [number], |row| row.get(0)).optional()?;
+    let Some(created) = created else {
+        // Another pgdyno was faster.
         return Ok(());
     };
-    let last_us: u64 = transaction.query_row(
+    let started: String = happening::told(db, number, BEGAN)?.unwrap_or(created);
+    let last_us: u64 = db.query_row(
         "SELECT coalesce(max(start_us + length_us), 0) FROM second WHERE trial = ?",
         [number],
         |row| row.get(0),
     )?;
     let started = pgdyno_model::stamp::read(&started).unwrap_or_else(SystemTime::now);
     let ended = started + Duration::from_micros(last_us);
-    let mut columns = figures(&seconds::phase(&transaction, number, false)?);
+    let mut columns = figures(&seconds::phase(db, number, false)?);
     let reason = "its pgdyno ended before the trial did";
     columns.extend(ending(State::Aborted, Some(reason), ended));
-    update(&transaction, number, columns)?;
-    transaction.commit()
+    insert(db, number, columns)
 }
 
 fn ending(state: State, reason: Option<&str>, ended: SystemTime) -> Columns {
@@ -175,8 +156,6 @@ fn ending(state: State, reason: Option<&str>, ended: SystemTime) -> Columns {
         ("state".to_owned(), Value::Text(state.name().to_owned())),
         ("reason".to_owned(), reason),
         ("ended".to_owned(), Value::Text(stamp(ended))),
-        // Nobody has to look for the process any more, nor need a reader know its id.
-        ("pid".to_owned(), Value::Null),
     ]
 }
 
@@ -246,23 +225,22 @@ fn client(recording: &Recording) -> Columns {
     numbers.map(|(name, n)| (name.to_owned(), whole(n))).into()
 }
 
-fn update(connection: &Connection, number: i64, columns: Columns) -> rusqlite::Result<()> {
-    let (names, values): (Vec<_>, Vec<_>) = columns
-        .into_iter()
-        .map(|(name, value)| (format!("{name} = ?"), value))
-        .unzip();
-    let sql = format!("UPDATE trial SET {} WHERE number = ?", names.join(", "));
-    let values = values.into_iter().chain([Value::Integer(number)]);
-    connection.execute(&sql, params_from_iter(values))?;
-    Ok(())
+/// Nobody ends it again.
+fn insert(db: &Db, number: i64, mut columns: Columns) -> db::Result<()> {
+    let began = happening::told(db, number, BEGAN)?;
+    let sql = "SELECT coalesce(?, created) FROM trial_begun WHERE number = ?";
+    let started = db.query_row(sql, params![began, number], |row| row.get(0))?;
+    columns.push(("started".to_owned(), Value::Text(started)));
+    columns.push(("trial".to_owned(), Value::Integer(number)));
+    let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    let (names, places) = (names.join(", "), vec!["?"; values.len()].join(", "));
+    let sql = format!("INSERT INTO trial_ended ({names}) VALUES ({places}) ON CONFLICT DO NOTHING");
+    db.execute(&sql, values).map(|_| ())
 }
 
-fn statements(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
-    let mut update = connection.prepare_cached(
-        "UPDATE statement SET executions = ?, retries = ?, failures = ?, aborts = ?, \
-         latency_sum_us = ?, latency_sum_squares_us2 = ?, latency_max_us = ?, \
-         latency_histogram = ? WHERE trial = ? AND script = ? AND command = ?",
-    )?;
+fn statements(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {
+    let insert =
+        connection.prepare("INSERT INTO command_total VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     for (script, statements) in recording.statements.iter().enumerate() {
         for (command, totals) in statements.iter().enumerate() {
             let counted = [
@@ -271,17 +249,16 @@ fn statements(connection: &Connection, number: i64, recording: &Recording) -> ru
                 totals.failures,
                 totals.aborts,
             ];
-            let mut row = counted.map(whole).to_vec();
+            let mut row = params![number, script, command];
+            row.extend(counted.map(whole));
             row.extend(packed::columns(Some(&totals.latencies.pack())));
-            let place = [number, script as i64, command as i64];
-            row.extend(place.map(Value::Integer));
-            update.execute(params_from_iter(row))?;
+            insert.execute(row)?;
         }
     }
     Ok(())
 }
 
-fn reasons(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+fn reasons(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {
     for reason in &recording.reasons {
         let (retried, ended) = (whole(reason.retried), whole(reason.ended));
         connection.execute(
@@ -300,7 +277,7 @@ fn reasons(connection: &Connection, number: i64, recording: &Recording) -> rusql
     Ok(())
 }
 
-fn connecting(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+fn connecting(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {
     let (connections, outages) = (&recording.connections, &recording.outages);
     let mut row = vec![
         Value::Integer(number),
@@ -314,15 +291,11 @@ fn connecting(connection: &Connection, number: i64, recording: &Recording) -> ru
     row.extend(packed::columns(Some(&outages.lengths.pack())));
     let places = vec!["?"; row.len()].join(", ");
     let sql = format!("INSERT INTO connecting VALUES ({places})");
-    connection.execute(&sql, params_from_iter(row))?;
+    connection.execute(&sql, row)?;
     Ok(())
 }
 
-fn threads_used(
-    connection: &Connection,
-    number: i64,
-    recording: &Recording,
-) -> rusqlite::Result<()> {
+fn threads_used(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {
     for (index, thread) in recording.threads.iter().enumerate() {
         let used = [
             thread.wall_us,

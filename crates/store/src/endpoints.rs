@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{Counts, EndpointRecord, Event, EventKind, Failure, Recording};
-use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, Error, Row, params_from_iter};
 use serde_json::json;
 
 use super::packed::{self, whole};
+use crate::db::{self, Db, Error, Row, Value};
 
 /// Writes a row an endpoint.
-pub fn write(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+pub fn write(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {
     for (index, endpoint) in recording.endpoints.iter().enumerate() {
         let counts = &endpoint.counts;
         let mut row = vec![
@@ -40,26 +39,26 @@ pub fn write(connection: &Connection, number: i64, recording: &Recording) -> rus
         row.extend(packed::columns(response.as_ref()));
         let places = vec!["?"; row.len()].join(", ");
         let sql = format!("INSERT INTO endpoint VALUES ({places})");
-        connection.execute(&sql, params_from_iter(row))?;
+        connection.execute(&sql, row)?;
     }
     Ok(())
 }
 
 /// Reads them back, in order.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<EndpointRecord>> {
-    let mut select = connection.prepare(
+pub fn read(connection: &Db, number: i64) -> db::Result<Vec<EndpointRecord>> {
+    let select = connection.prepare(
         "SELECT name, clients, connections, lost, arrived, committed, skipped, unknown, late, \
          retries, retried, failed_by_class, service_sum_us, service_sum_squares_us2, \
          service_max_us, service_histogram, response_sum_us, response_sum_squares_us2, \
          response_max_us, response_histogram FROM endpoint WHERE trial = ? ORDER BY endpoint",
-    )?;
-    select.query_map([number], endpoint)?.collect()
+    );
+    select.query_map([number], endpoint)
 }
 
-fn endpoint(row: &Row<'_>) -> rusqlite::Result<EndpointRecord> {
+fn endpoint(row: &Row<'_>) -> db::Result<EndpointRecord> {
     let failed: String = row.get(11)?;
     let failed: BTreeMap<String, u64> = serde_json::from_str(&failed)
-        .map_err(|e| Error::FromSqlConversionFailure(11, Type::Text, Box::new(e)))?;
+        .map_err(|e| Error::Unreadable(format!("failures of an endpoint: {e}")))?;
     let failed = failed.into_iter();
     let counts = Counts {
         committed: row.get(5)?,
@@ -85,12 +84,11 @@ fn endpoint(row: &Row<'_>) -> rusqlite::Result<EndpointRecord> {
 }
 
 /// What happened to connections, in order.
-pub fn events(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Event>> {
-    let mut select = connection
-        .prepare("SELECT at_us, kind, text FROM event WHERE trial = ? AND source IS NULL ORDER BY at_us, rowid")?;
-    let mut rows = select.query([number])?;
+pub fn events(connection: &Db, number: i64) -> db::Result<Vec<Event>> {
+    let sql = "SELECT at_us, kind, text FROM event WHERE trial = ? AND source IS NULL \
+               ORDER BY at_us, event";
     let mut events = Vec::new();
-    while let Some(row) = rows.next()? {
+    connection.each(sql, [number], |row| {
         let kind: String = row.get(1)?;
         let kinds = [EventKind::Outage, EventKind::Reconnected, EventKind::Moved];
         // Other kinds are not about connections.
@@ -101,6 +99,7 @@ pub fn events(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Even
                 text: row.get(2)?,
             });
         }
-    }
+        Ok(())
+    })?;
     Ok(events)
 }

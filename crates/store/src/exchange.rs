@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-
-use super::{Store, trouble};
+use super::Store;
+use crate::bulk::Rows;
+use crate::db::{self, Db, Optional, Value, params};
+use crate::schema::ddl::{self, TABLES, Table};
 use pgdyno_model::{Exit, Failure};
 
 /// What came of copying.
@@ -29,8 +30,8 @@ impl Store {
             return Err(Failure::with(Exit::Usage, text)
                 .hint("export writes a new file; import adds to an existing notebook"));
         }
-        let mut new = Self::open(to)?;
-        let copied = new.copy_from(&self.path, numbers);
+        let new = Self::open(to)?;
+        let copied = new.copy_from(self, numbers);
         if copied.is_err() {
             drop(new);
             // What was made a moment ago and holds nothing.
@@ -42,114 +43,137 @@ impl Store {
     /// Adds the trials of another store that this one does not have.
     ///
     /// # Errors
-    /// The file is no store; this one cannot be written.
-    pub fn import(&mut self, from: &Path) -> Result<Copied, Failure> {
-        let same = |path: &Path| std::fs::canonicalize(path).ok();
-        if same(from).is_some() && same(from) == same(&self.path) {
+    /// There is no store; this one cannot be written.
+    pub fn import(&self, from: &Path) -> Result<Copied, Failure> {
+        self.check_version()?;
+        let other = Self::existing(from)?;
+        if other.is_same(self) {
             let text = format!("{} is the store itself", from.display());
             return Err(Failure::with(Exit::Usage, text));
         }
-        // Brings its tables up to date, or refuses those of a newer pgdyno. It stays open, so that it
-        // is taken for the same file below.
-        let _other = Self::existing(from)?;
-        self.copy_from(from, None)
+        self.copy_from(&other, None)
     }
 
-    fn copy_from(&mut self, from: &Path, numbers: Option<&[i64]>) -> Result<Copied, Failure> {
-        let failed = |e: rusqlite::Error| trouble(from, "cannot copy from", &e);
-        // Attached by its plain name: one that begins with "file:" would be read as a URI.
-        let name = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
-        let name = name.to_string_lossy().into_owned();
-        self.connection
-            .execute("ATTACH ? AS other", [name])
-            .map_err(failed)?;
-        let copied = copy(&mut self.connection, numbers);
-        let detached = self.connection.execute_batch("DETACH other");
-        let copied = copied.map_err(failed)?;
-        detached.map_err(failed)?;
+    /// Adds trials of another store, all of them when no number is given.
+    ///
+    /// # Errors
+    /// The other cannot be read; this one cannot be written.
+    pub fn copy_from(&self, other: &Self, numbers: Option<&[i64]>) -> Result<Copied, Failure> {
+        self.check_version()?;
+        let all = trials(&other.db).map_err(other.failed("cannot copy from"))?;
+        let mut copied = Copied::default();
+        for (number, uuid, state) in all {
+            if numbers.is_some_and(|numbers| !numbers.contains(&number)) {
+                continue;
+            }
+            let known = self.has(&uuid).map_err(self.failed("cannot read"))?;
+            if known {
+                copied.known += 1;
+            } else if state == "running" {
+                copied.running += 1;
+            } else {
+                let done = self.db.transaction(|db| copy_trial(&other.db, db, number));
+                done.map_err(self.failed("cannot copy into"))?;
+                copied.trials += 1;
+            }
+        }
         Ok(copied)
     }
-}
 
-fn copy(connection: &mut Connection, numbers: Option<&[i64]>) -> rusqlite::Result<Copied> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut copied = Copied::default();
-    let mut select =
-        transaction.prepare("SELECT number, uuid, state FROM other.trial ORDER BY number")?;
-    let all = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let all: Vec<(i64, String, String)> = all.collect::<rusqlite::Result<_>>()?;
-    drop(select);
-    for (number, uuid, state) in all {
-        if numbers.is_some_and(|numbers| !numbers.contains(&number)) {
-            continue;
-        }
-        let sql = "SELECT EXISTS (SELECT 1 FROM main.trial WHERE uuid = ?)";
-        if transaction.query_row(sql, [&uuid], |row| row.get(0))? {
-            copied.known += 1;
-        } else if state == "running" {
-            copied.running += 1;
-        } else {
-            copy_trial(&transaction, number)?;
-            copied.trials += 1;
-        }
+    fn has(&self, uuid: &str) -> db::Result<bool> {
+        let sql = "SELECT number FROM trial_begun WHERE uuid = ?";
+        let found = self.db.query_row(sql, [uuid], |row| row.get::<i64>(0));
+        Ok(found.optional()?.is_some())
     }
-    transaction.commit()?;
-    Ok(copied)
 }
 
-fn copy_trial(transaction: &Transaction<'_>, theirs: i64) -> rusqlite::Result<()> {
-    transaction.execute(
-        "INSERT INTO main.experiment (uuid, name, created, definition, host) \
-         SELECT uuid, name, created, definition, host FROM other.experiment \
-         WHERE number = (SELECT experiment FROM other.trial WHERE number = ?) \
-         AND uuid NOT IN (SELECT uuid FROM main.experiment)",
-        [theirs],
-    )?;
-    let columns = columns(transaction, "trial")?;
-    let columns: Vec<&str> = columns
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !["number", "experiment"].contains(name))
-        .collect();
-    let columns = columns.join(", ");
-    transaction.execute(
-        &format!(
-            "INSERT INTO main.trial ({columns}, experiment) SELECT {columns}, \
-             (SELECT mine.number FROM main.experiment mine JOIN other.experiment theirs \
-             USING (uuid) WHERE theirs.number = t.experiment) \
-             FROM other.trial t WHERE t.number = ?"
-        ),
-        [theirs],
-    )?;
-    let mine = transaction.last_insert_rowid();
-    for table in parts(transaction)? {
-        let columns = self::columns(transaction, &table)?;
-        let others: Vec<&str> = columns
+fn trials(db: &Db) -> db::Result<Vec<(i64, String, String)>> {
+    db.prepare("SELECT number, uuid, state FROM trial ORDER BY number")
+        .query_map([0; 0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+/// With its experiment and all that belongs to it.
+fn copy_trial(from: &Db, to: &Db, theirs: i64) -> db::Result<()> {
+    let begun = ddl::of("trial_begun");
+    let mut row = Vec::new();
+    read(from, begun, "number", theirs, &mut |values| {
+        row = values;
+        Ok(())
+    })?;
+    // Numbers are each store's own.
+    let mut names = Vec::new();
+    let mut values = Vec::new();
+    for (column, value) in begun.columns.iter().zip(row) {
+        let value = match (column.name, value) {
+            ("number", _) => continue,
+            ("experiment", Value::Integer(experiment)) => {
+                Value::Integer(copy_experiment(from, to, experiment)?)
+            }
+            (_, value) => value,
+        };
+        names.push(column.name);
+        values.push(value);
+    }
+    let sql = format!(
+        "INSERT INTO trial_begun ({}) VALUES ({}) RETURNING number",
+        names.join(", "),
+        vec!["?"; names.len()].join(", ")
+    );
+    let ours: i64 = to.query_row(&sql, values, |row| row.get(0))?;
+    for table in TABLES.iter().filter(|table| table.is_part()) {
+        let place = table
+            .columns
             .iter()
-            .map(String::as_str)
-            .filter(|name| *name != "trial")
-            .collect();
-        let others = others.join(", ");
-        let sql = format!(
-            "INSERT INTO main.{table} (trial, {others}) \
-             SELECT ?, {others} FROM other.{table} WHERE trial = ?"
-        );
-        transaction.execute(&sql, params![mine, theirs])?;
+            .position(|column| column.name == "trial");
+        let mut rows = Rows::into_table(to, table);
+        read(from, table, "trial", theirs, &mut |mut values| {
+            if let Some(place) = place {
+                values[place] = Value::Integer(ours);
+            }
+            rows.add(values)
+        })?;
+        rows.send()?;
     }
     Ok(())
 }
 
-/// The tables whose rows belong to a trial: those with a column `trial`.
-fn parts(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT t.name FROM main.sqlite_schema t JOIN pragma_table_info(t.name, 'main') c \
-               WHERE t.type = 'table' AND c.name = 'trial' ORDER BY t.name";
-    let mut select = connection.prepare_cached(sql)?;
-    select.query_map([], |row| row.get(0))?.collect()
+/// Its number there, where it may be already.
+fn copy_experiment(from: &Db, to: &Db, theirs: i64) -> db::Result<i64> {
+    let table = ddl::of("experiment");
+    let mut row = Vec::new();
+    read(from, table, "number", theirs, &mut |values| {
+        row = values;
+        Ok(())
+    })?;
+    // All but its number, which is the first.
+    let names: Vec<&str> = table.columns.iter().skip(1).map(|c| c.name).collect();
+    let values: Vec<Value> = row.into_iter().skip(1).collect();
+    let uuid = values.first().cloned().unwrap_or(Value::Null);
+    let sql = format!(
+        "INSERT INTO experiment ({}) VALUES ({}) ON CONFLICT (uuid) DO NOTHING",
+        names.join(", "),
+        vec!["?"; names.len()].join(", ")
+    );
+    to.execute(&sql, values)?;
+    let sql = "SELECT number FROM experiment WHERE uuid = ?";
+    to.query_row(sql, params![uuid], |row| row.get(0))
 }
 
-/// The names of a table's columns, in order, without those that are made of others.
-pub(super) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT name FROM pragma_table_info(?, 'main') ORDER BY cid";
-    let mut select = connection.prepare_cached(sql)?;
-    select.query_map([table], |row| row.get(0))?.collect()
+/// The rows of a table whose column `of` has this number.
+fn read(
+    db: &Db,
+    table: &Table,
+    of: &str,
+    number: i64,
+    take: &mut dyn FnMut(Vec<Value>) -> db::Result<()>,
+) -> db::Result<()> {
+    let sql = format!(
+        "SELECT {} FROM {} WHERE {of} = ?",
+        table.names(),
+        table.name
+    );
+    db.each(&sql, [number], |row| {
+        let values: db::Result<_> = (0..table.columns.len()).map(|at| row.value(at)).collect();
+        take(values?)
+    })
 }

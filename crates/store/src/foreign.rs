@@ -4,12 +4,11 @@
 use pgdyno_drive::record::ScriptRecord;
 use pgdyno_model::notebook::{ExperimentHeader, Latency, TrialHeader};
 use pgdyno_model::{Failure, State};
-use rusqlite::types::Value;
-use rusqlite::{Transaction, TransactionBehavior, params, params_from_iter};
 use serde_json::json;
 
 use super::packed::whole;
 use super::{Copied, Store, begin};
+use crate::db::{self, Db, params};
 
 /// What the other program calls an experiment.
 #[derive(Debug)]
@@ -74,36 +73,33 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn add_foreign(
-        &mut self,
+        &self,
         program: &str,
         experiments: &[ForeignExperiment],
     ) -> Result<Copied, Failure> {
         let failed = self.failed("cannot write to");
-        let mut add = || {
-            let transaction = self
-                .connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.check_version()?;
+        let added = self.db.transaction(|db| {
             let mut copied = Copied::default();
             for experiment in experiments {
-                add_experiment(&transaction, program, experiment, &mut copied)?;
+                add_experiment(db, program, experiment, &mut copied)?;
             }
-            transaction.commit()?;
             Ok(copied)
-        };
-        add().map_err(failed)
+        });
+        added.map_err(failed)
     }
 }
 
 fn add_experiment(
-    transaction: &Transaction<'_>,
+    transaction: &Db,
     program: &str,
     experiment: &ForeignExperiment,
     copied: &mut Copied,
-) -> rusqlite::Result<()> {
+) -> db::Result<()> {
     let header = &experiment.header;
     transaction.execute(
-        "INSERT OR IGNORE INTO experiment (uuid, name, created, definition, host) \
-         VALUES (?, ?, ?, ?, '{}')",
+        "INSERT INTO experiment (uuid, name, created, definition, host) \
+         VALUES (?, ?, ?, ?, '{}') ON CONFLICT (uuid) DO NOTHING",
         params![
             experiment.uuid,
             header.name,
@@ -114,7 +110,7 @@ fn add_experiment(
     let sql = "SELECT number FROM experiment WHERE uuid = ?";
     let number: i64 = transaction.query_row(sql, [&experiment.uuid], |row| row.get(0))?;
     for trial in &experiment.trials {
-        let sql = "SELECT EXISTS (SELECT 1 FROM trial WHERE uuid = ?)";
+        let sql = "SELECT EXISTS (SELECT 1 FROM trial_begun WHERE uuid = ?)";
         if transaction.query_row(sql, [&trial.uuid], |row| row.get(0))? {
             copied.known += 1;
             continue;
@@ -126,11 +122,11 @@ fn add_experiment(
 }
 
 fn add_trial(
-    transaction: &Transaction<'_>,
+    transaction: &Db,
     program: &str,
     experiment: i64,
     trial: &ForeignTrial,
-) -> rusqlite::Result<()> {
+) -> db::Result<()> {
     let header = TrialHeader {
         experiment: Some(experiment),
         scripts: vec![ScriptRecord {
@@ -140,63 +136,46 @@ fn add_trial(
         }],
         ..trial.header.clone()
     };
-    let number = begin::insert(transaction, &header, &trial.uuid)?;
+    let number = begin::insert(transaction, &header, &begin::columns(&header, &trial.uuid))?;
     let state = match trial.failure {
         Some(_) => State::Failed,
         None => State::Complete,
     };
-    let text = |text: &str| Value::Text(text.to_owned());
-    let real = |number: Option<f64>| number.map_or(Value::Null, Value::Real);
-    let count = |number: Option<u64>| number.map_or(Value::Null, whole);
     let kind = match header.spec.rate {
         Some(_) => "response",
         None => "service",
     };
     let latency = &trial.latency;
-    let columns = [
-        ("pgdyno".to_owned(), text(program)),
-        ("state".to_owned(), text(state.name())),
-        (
-            "reason".to_owned(),
-            trial.failure.as_deref().map_or(Value::Null, text),
-        ),
-        ("started".to_owned(), text(&trial.started)),
-        ("ended".to_owned(), text(&trial.ended)),
-        // No process of this host has run it.
-        ("pid".to_owned(), Value::Null),
-        ("pid_started".to_owned(), Value::Null),
-        ("pid_namespace".to_owned(), Value::Null),
-        ("boot_id".to_owned(), Value::Null),
-        ("host_name".to_owned(), Value::Null),
-        ("elapsed_us".to_owned(), count(trial.elapsed_us)),
-        ("committed".to_owned(), count(trial.committed)),
-        ("goodput_per_s".to_owned(), real(trial.goodput_per_s)),
-        (format!("{kind}_mean_us"), real(latency.mean_us)),
-        (format!("{kind}_p90_us"), count(latency.p90_us)),
-        (format!("{kind}_max_us"), count(latency.max_us)),
+    // It began when that program says, and no process of this host ran it.
+    let sql = "UPDATE trial_begun SET pgdyno = ?, created = ?, pid = NULL, pid_started = NULL, \
+               pid_namespace = NULL, boot_id = NULL, host_name = NULL WHERE number = ?";
+    transaction.execute(sql, params![program, trial.started, number])?;
+    let sql = format!(
+        "INSERT INTO trial_ended (trial, state, reason, started, ended, elapsed_us, committed, \
+         goodput_per_s, {kind}_mean_us, {kind}_p90_us, {kind}_max_us) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    );
+    let row = params![
+        number,
+        state.name(),
+        trial.failure,
+        trial.started,
+        trial.ended,
+        trial.elapsed_us,
+        trial.committed,
+        trial.goodput_per_s,
+        latency.mean_us,
+        latency.p90_us,
+        latency.max_us
     ];
-    let names: Vec<String> = columns
-        .iter()
-        .map(|(name, _)| format!("{name} = ?"))
-        .collect();
-    let sql = format!("UPDATE trial SET {} WHERE number = ?", names.join(", "));
-    let values = columns.into_iter().map(|(_, value)| value);
-    transaction.execute(
-        &sql,
-        params_from_iter(values.chain([Value::Integer(number)])),
-    )?;
+    transaction.execute(&sql, row)?;
     observed(transaction, program, number, trial)
 }
 
 /// What it has seen, as an instrument of its own.
-fn observed(
-    transaction: &Transaction<'_>,
-    program: &str,
-    number: i64,
-    trial: &ForeignTrial,
-) -> rusqlite::Result<()> {
+fn observed(transaction: &Db, program: &str, number: i64, trial: &ForeignTrial) -> db::Result<()> {
     transaction.execute(
-        "INSERT INTO instrument VALUES (?, 0, ?, 'its own collectors', NULL)",
+        "INSERT INTO instrument VALUES (?, 0, ?, 'its own collectors')",
         params![number, program],
     )?;
     for (series, (name, samples)) in trial.series.iter().enumerate() {
@@ -204,15 +183,15 @@ fn observed(
             "INSERT INTO series VALUES (?, ?, 0, ?, '', '', 'gauge')",
             params![number, series, name],
         )?;
-        let mut insert =
-            transaction.prepare_cached("INSERT OR IGNORE INTO sample VALUES (?, ?, ?, ?)")?;
+        let insert =
+            transaction.prepare("INSERT INTO sample VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
         for (at_us, value) in samples {
             insert.execute(params![number, at_us, series, value])?;
         }
     }
     for (table, row) in &trial.rows {
         transaction.execute(
-            "INSERT OR IGNORE INTO finding VALUES (?, 0, ?, ?)",
+            "INSERT INTO finding VALUES (?, 0, ?, ?, 0) ON CONFLICT DO NOTHING",
             params![number, table, json!(row).to_string()],
         )?;
     }

@@ -24,8 +24,10 @@ impl Store {
                        AND at_us + coalesce(length_us, 0) >= coalesce((SELECT min(start_us) \
                            FROM second WHERE trial = ?1 AND NOT warmup), 0)) END";
         let count = self
-            .connection
-            .query_row(sql, (number, kind, instrument), |row| row.get(0));
+            .db
+            .query_row(sql, crate::db::params![number, kind, instrument], |row| {
+                row.get(0)
+            });
         let count: Option<i64> = count.map_err(self.failed("cannot read"))?;
         Ok(count.map(i64::unsigned_abs))
     }

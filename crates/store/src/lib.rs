@@ -1,8 +1,10 @@
-//! The notebook: one SQLite file in which every trial is kept, second by second, with all that a
-//! reader must know to believe it years later. Its tables are documented in `docs/store.md`.
+//! The notebook: every trial, second by second, with all that a reader must know to believe it years
+//! later, in one SQLite file or, for a team, in the same tables on a server that speaks PostgreSQL's
+//! protocol. Its tables are documented in `docs/store.md`.
 //!
 //! - [`Store::open`] opens it, and finds trials whose pgdyno has died.
-//! - [`Store::begin`] gives a [`TrialWriter`], an observer of the trial.
+//! - [`Store::begin`] gives a [`TrialWriter`], an observer of the trial. For a server its rows wait in a
+//!   file of this host, and a thread takes them there.
 //! - [`Store::trials`], [`Store::trial`], [`Store::latencies`], [`Store::seconds`],
 //!   [`Store::outcome`] read.
 //!
@@ -10,14 +12,18 @@
 
 mod accounting;
 mod begin;
+mod bulk;
 mod client_time;
 pub mod columns;
+mod courier;
+mod db;
 mod end;
 mod endpoints;
 mod engine;
 mod exchange;
 mod foreign;
 mod happened;
+mod happening;
 mod key_skew;
 mod marks;
 mod notebook;
@@ -28,9 +34,12 @@ pub mod place;
 mod query;
 mod schema;
 mod seconds;
+#[cfg(test)]
+mod server_tests;
 mod stalls;
 #[cfg(test)]
 mod tests;
+mod thin;
 mod trials;
 mod units;
 mod warmup;
@@ -43,13 +52,17 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::example;
+pub use courier::Pushed;
 pub use exchange::Copied;
 pub use foreign::{ForeignExperiment, ForeignStatement, ForeignTrial};
 pub use query::Cell;
 pub use writer::TrialWriter;
 
+use db::{Db, Error, Server};
 use pgdyno_model::Failure;
 use place::{Found, Opening};
+use schema::ddl::On;
+use schema::server::Notebook;
 
 /// How long to wait for another pgdyno that writes: its transactions take milliseconds, at the
 /// end of a trial perhaps as long as the disk needs to sync.
@@ -57,22 +70,41 @@ const BUSY_LIMIT: Duration = Duration::from_secs(30);
 
 /// An open store.
 pub struct Store {
-    connection: Connection,
-    path: PathBuf,
+    db: Db,
+    place: Place,
+    /// Of its tables.
+    version: i64,
+}
+
+/// Where a store is.
+enum Place {
+    File(PathBuf),
+    Server(Remote),
+}
+
+/// A store on a server.
+#[derive(Clone)]
+struct Remote {
+    /// Its URL without secrets.
+    shown: String,
+    /// What tells it from others.
+    notebook: Notebook,
+    /// The file of this host in which rows wait for it.
+    waiting: PathBuf,
 }
 
 impl Store {
     /// Opens the store at this path, and makes one where there is nothing. Trials that are marked
-    /// as running and whose process is gone become aborted.
+    /// as running and whose process is gone become aborted. A path that is a connection string
+    /// names a server, on which `pgdyno store init` has made the tables.
     ///
     /// # Errors
-    /// The file is no store, is of a newer pgdyno, or cannot be written.
+    /// What is there is no store, or cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let opening = Opening::begin();
-        if opening.look(path)? == Found::Nothing {
-            place::create(path)?;
+        match place::server(path) {
+            Some(url) => Self::on_server(url),
+            None => Self::file(path, On::Sqlite),
         }
-        Self::connect(opening, path, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
     /// Opens a store that is there, for those who have nothing to put into it.
@@ -80,9 +112,12 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], and when there is none.
     pub fn existing(path: &Path) -> Result<Self, Failure> {
+        if let Some(url) = place::server(path) {
+            return Self::on_server(url);
+        }
         let opening = Opening::begin();
         match opening.look(path)? {
-            Found::Store => Self::connect(opening, path, OpenFlags::empty()),
+            Found::Store => Self::connect(opening, path, OpenFlags::empty(), On::Sqlite),
             Found::Nothing => {
                 let text = format!("there is no store at {}", path.display());
                 Err(Failure::new(text)
@@ -91,67 +126,248 @@ impl Store {
         }
     }
 
-    fn connect(opening: Opening, path: &Path, create: OpenFlags) -> Result<Self, Failure> {
+    /// A file, made where there is none.
+    fn file(path: &Path, on: On) -> Result<Self, Failure> {
+        let opening = Opening::begin();
+        if opening.look(path)? == Found::Nothing {
+            place::create(path)?;
+        }
+        Self::connect(opening, path, OpenFlags::SQLITE_OPEN_CREATE, on)
+    }
+
+    fn connect(opening: Opening, path: &Path, create: OpenFlags, on: On) -> Result<Self, Failure> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let opened = Connection::open_with_flags(path, flags);
-        let connection = opened.map_err(|e| trouble(path, "cannot open", &e))?;
+        let connection = opened.map_err(|e| trouble(path, "cannot open", &e.into()))?;
         let mut store = Self {
-            connection,
-            path: path.to_owned(),
+            db: Db::File(connection),
+            place: Place::File(path.to_owned()),
+            version: schema::VERSION,
         };
-        store.set_up()?;
+        store.set_up(path, on)?;
         opening.opened(path);
-        store.abort_the_dead()?;
+        if store.version <= schema::VERSION {
+            store.abort_the_dead()?;
+        }
         Ok(store)
     }
 
-    fn set_up(&mut self) -> Result<(), Failure> {
-        let failed = |e: &rusqlite::Error| trouble(&self.path, "cannot open", e);
-        let connection = &mut self.connection;
-        connection
-            .busy_timeout(BUSY_LIMIT)
-            .map_err(|e| failed(&e))?;
+    fn set_up(&mut self, path: &Path, on: On) -> Result<(), Failure> {
+        let failed = |e: rusqlite::Error| trouble(path, "cannot open", &e.into());
+        let Db::File(connection) = &mut self.db else {
+            return Ok(());
+        };
+        connection.busy_timeout(BUSY_LIMIT).map_err(failed)?;
         // A store that came from elsewhere brings no functions to be run.
         let pragmas = "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;";
-        connection.execute_batch(pragmas).map_err(|e| failed(&e))?;
-        schema::set_up(connection, &self.path)?;
+        connection.execute_batch(pragmas).map_err(failed)?;
+        self.version = schema::set_up(connection, path, on)?;
         // The file is synced when trials end, and by nobody else: another trial may be running.
-        let pragmas = "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;";
-        connection.execute_batch(pragmas).map_err(|e| failed(&e))
+        let pragmas = match self.version > schema::VERSION {
+            false => "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;",
+            true => "PRAGMA query_only = ON;",
+        };
+        connection.execute_batch(pragmas).map_err(failed)
     }
 
-    /// Checks that it can be written, by writing a page with the content that it already has.
+    /// A server on which there is a notebook.
+    fn on_server(url: &str) -> Result<Self, Failure> {
+        let (db, shown) = connect(url)?;
+        let found = schema::server::find(&db);
+        let found = found.map_err(|e| trouble_at(&shown, "cannot open", &e))?;
+        let notebook = found.ok_or_else(|| {
+            Failure::new(format!("there is no notebook at {shown}"))
+                .hint(format!("make one: pgdyno store init '{shown}'"))
+                .hint("its user must be allowed to create tables there; others need not")
+        })?;
+        Ok(Self {
+            db,
+            version: notebook.version,
+            place: Place::Server(Remote {
+                waiting: place::waiting(&notebook.uuid)?,
+                shown,
+                notebook,
+            }),
+        })
+    }
+
+    /// Makes a notebook on a server. Whether there was none.
     ///
     /// # Errors
-    /// It is read-only, or its disk is full.
+    /// The URL names no server; there is no way to it; it refuses.
+    pub fn init(url: &Path) -> Result<(Self, bool), Failure> {
+        let Some(url) = place::server(url) else {
+            let text = format!("{} names no server", url.display());
+            return Err(Failure::with(pgdyno_model::Exit::Usage, text)
+                .hint("a notebook in a file needs no init")
+                .hint("a team's: pgdyno store init postgresql://me@host/notes"));
+        };
+        let (db, shown) = connect(url)?;
+        let now = pgdyno_model::stamp::stamp(std::time::SystemTime::now());
+        let made = schema::server::init(&db, &now);
+        let made = made.map_err(|e| {
+            trouble_at(&shown, "cannot make the tables of", &e)
+                .hint("the user must own the database or be allowed to create in its schema")
+        })?;
+        Ok((Self::on_server(url)?, made))
+    }
+
+    /// Refuses to write what a newer pgdyno has made.
+    fn check_version(&self) -> Result<(), Failure> {
+        match self.version > schema::VERSION {
+            true => Err(schema::too_new(&self.place(), self.version)),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that it can be written: a file by writing a page with the content that it already has.
+    ///
+    /// # Errors
+    /// It is read-only, of a newer pgdyno, or its disk is full.
     pub fn check_writable(&self) -> Result<(), Failure> {
+        self.check_version()?;
         let version = schema::VERSION;
+        if self.path().is_none() {
+            return self.check_grants();
+        }
         // No need to sync: the end of a trial does.
         let same = format!(
             "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; PRAGMA user_version = {version}; COMMIT; \
              PRAGMA synchronous = NORMAL"
         );
-        let written = self.connection.execute_batch(&same);
+        let written = self.db.execute_batch(&same);
         written.map_err(self.failed("cannot write to"))
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Whether this user may add trials.
+    fn check_grants(&self) -> Result<(), Failure> {
+        let sql = "SELECT has_table_privilege('trial_begun', 'INSERT')";
+        let may: bool = self
+            .db
+            .query_row(sql, [0; 0], |row| row.get(0))
+            .map_err(self.failed("cannot read"))?;
+        if may {
+            return Ok(());
+        }
+        let place = self.place();
+        Err(
+            Failure::new(format!("this user may not write to the store {place}"))
+                .hint(
+                    "its owner allows it: GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO …",
+                )
+                .hint("or name another store with --store or PGDYNO_STORE"),
+        )
     }
 
-    /// A failure of SQLite with the store's name.
-    fn failed(&self, what: &str) -> impl Fn(rusqlite::Error) -> Failure + use<> {
-        let (path, what) = (self.path.clone(), what.to_owned());
-        move |e| trouble(&path, &what, &e)
+    /// Where it is, for people.
+    pub fn place(&self) -> String {
+        match &self.place {
+            Place::File(path) => path.display().to_string(),
+            Place::Server(remote) => remote.shown.clone(),
+        }
+    }
+
+    /// The file, when it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Server(_) => None,
+        }
+    }
+
+    /// Whether both are one.
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.place, &other.place) {
+            (Place::File(a), Place::File(b)) => {
+                let real = |path: &Path| std::fs::canonicalize(path).ok();
+                real(a).is_some() && real(a) == real(b)
+            }
+            (Place::Server(a), Place::Server(b)) => a.notebook.uuid == b.notebook.uuid,
+            _ => false,
+        }
+    }
+
+    /// Which tables a user may not read, not add to, not change: what one needs for each.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn grants(&self) -> Result<Vec<(&'static str, bool)>, Failure> {
+        if self.path().is_some() {
+            return Ok(Vec::new());
+        }
+        let asked = [
+            ("SELECT", "trial_begun"),
+            ("INSERT", "trial_begun"),
+            ("UPDATE", "trial_begun"),
+            ("DELETE", "trial_begun"),
+        ];
+        let ask = |(right, table): (&'static str, &str)| {
+            let sql = "SELECT has_table_privilege(?, ?)";
+            let may = self.db.query_row(sql, [table, right], |row| row.get(0));
+            may.map(|may| (right, may))
+                .map_err(self.failed("cannot read"))
+        };
+        asked.into_iter().map(ask).collect()
+    }
+
+    /// A failure with the store's name.
+    fn failed(&self, what: &str) -> impl Fn(Error) -> Failure + use<> {
+        let (path, place) = (self.path().map(Path::to_owned), self.place());
+        let what = what.to_owned();
+        move |e| match &path {
+            Some(path) => trouble(path, &what, &e),
+            None => trouble_at(&place, &what, &e),
+        }
+    }
+}
+
+/// Connects to a server, by libpq's rules; gives also what it is called, without a password.
+fn connect(url: &str) -> Result<(Db, String), Failure> {
+    let given = pgdyno_session::Given {
+        fallback_application_name: Some("pgdyno store".to_owned()),
+        ..pgdyno_session::Given::target(url)
+    };
+    let info = pgdyno_session::resolve(&given, &pgdyno_session::Env::of_process());
+    let info = info.map_err(|e| {
+        Failure::new(format!("the store's URL cannot be used: {e}"))
+            .hint("as psql has it: --store postgresql://me@host/notes, or --store service=notes")
+    })?;
+    let shown = place::shown(&info);
+    let server = Server::connect(info, false);
+    let server = server.map_err(|e| trouble_at(&shown, "cannot open", &e))?;
+    Ok((Db::Server(Box::new(server)), shown))
+}
+
+/// A failure of a server as the user sees it.
+fn trouble_at(place: &str, what: &str, error: &Error) -> Failure {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let failure = Failure::new(format!("{what} the store {place}: {first}"));
+    let failure = lines.fold(failure, Failure::detail);
+    let state = match error {
+        Error::Server(e) => e.sqlstate().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    match state.as_str() {
+        "42501" => failure.hint(
+            "measuring needs SELECT and INSERT on its tables; notes, tags and exclusions of others' \
+             trials also UPDATE and DELETE: docs/store.md",
+        ),
+        "53100" => failure.hint("make room on the server that keeps the notebook"),
+        _ => failure.hint("name another store with --store or PGDYNO_STORE: a file needs no server"),
     }
 }
 
 /// A failure of SQLite as the user sees it.
-fn trouble(path: &Path, what: &str, error: &rusqlite::Error) -> Failure {
+fn trouble(path: &Path, what: &str, error: &Error) -> Failure {
     let place = path.display();
     let failure = Failure::new(format!("{what} the store {place}: {error}"));
-    match error.sqlite_error_code() {
+    let code = match error {
+        Error::File(error) => error.sqlite_error_code(),
+        _ => None,
+    };
+    match code {
         Some(ErrorCode::DatabaseBusy) => failure
             .detail("another process has been writing to it for half a minute")
             .hint("try again, or name another file with --store"),

@@ -1,10 +1,9 @@
 //! What people add to trials: notes, tags, that they do not count; and removing them.
 
-use pgdyno_model::notebook::check_tag;
-use rusqlite::{OptionalExtension, params};
-
 use super::Store;
+use crate::db::{Optional, params};
 use pgdyno_model::Failure;
+use pgdyno_model::notebook::check_tag;
 
 impl Store {
     /// Sets the note of a trial, or takes it away.
@@ -12,8 +11,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn set_note(&self, number: i64, note: Option<&str>) -> Result<(), Failure> {
-        let sql = "UPDATE trial SET note = ? WHERE number = ?";
-        let written = self.connection.execute(sql, params![note, number]);
+        self.check_version()?;
+        let sql = "UPDATE trial_begun SET note = ? WHERE number = ?";
+        let written = self.db.execute(sql, params![note, number]);
         written.map(|_| ()).map_err(self.failed("cannot write to"))
     }
 
@@ -22,8 +22,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn set_excluded(&self, number: i64, reason: Option<&str>) -> Result<(), Failure> {
-        let sql = "UPDATE trial SET excluded = ? WHERE number = ?";
-        let written = self.connection.execute(sql, params![reason, number]);
+        self.check_version()?;
+        let sql = "UPDATE trial_begun SET excluded = ? WHERE number = ?";
+        let written = self.db.execute(sql, params![reason, number]);
         written.map(|_| ()).map_err(self.failed("cannot write to"))
     }
 
@@ -32,9 +33,10 @@ impl Store {
     /// # Errors
     /// The tag is none; the store cannot be written.
     pub fn add_tag(&self, number: i64, tag: &str) -> Result<(), Failure> {
+        self.check_version()?;
         check_tag(tag)?;
-        let sql = "INSERT OR IGNORE INTO tag (tag, trial) VALUES (?, ?)";
-        let written = self.connection.execute(sql, params![tag, number]);
+        let sql = "INSERT INTO tag (tag, trial) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        let written = self.db.execute(sql, params![tag, number]);
         written.map(|_| ()).map_err(self.failed("cannot write to"))
     }
 
@@ -43,8 +45,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn remove_tag(&self, number: i64, tag: &str) -> Result<bool, Failure> {
+        self.check_version()?;
         let sql = "DELETE FROM tag WHERE tag = ? AND trial = ?";
-        let written = self.connection.execute(sql, params![tag, number]);
+        let written = self.db.execute(sql, params![tag, number]);
         written
             .map(|count| count > 0)
             .map_err(self.failed("cannot write to"))
@@ -54,22 +57,21 @@ impl Store {
     ///
     /// # Errors
     /// It is running; the store cannot be written.
-    pub fn remove(&mut self, number: i64) -> Result<(), Failure> {
+    pub fn remove(&self, number: i64) -> Result<(), Failure> {
+        self.check_version()?;
         let failed = self.failed("cannot write to");
-        let mut remove = || {
-            let transaction = self.connection.transaction()?;
-            let sql = "DELETE FROM trial WHERE number = ? AND state <> 'running' \
+        let removed = self.db.transaction(|db| {
+            let sql = "DELETE FROM trial_begun WHERE number = ? \
+                       AND EXISTS (SELECT 1 FROM trial_ended WHERE trial = number) \
                        RETURNING experiment";
-            let experiment: Option<Option<i64>> = transaction
-                .query_row(sql, [number], |row| row.get(0))
-                .optional()?;
+            let experiment: Option<Option<i64>> =
+                db.query_row(sql, [number], |row| row.get(0)).optional()?;
             let sql = "DELETE FROM experiment WHERE number = ?1 \
-                       AND NOT EXISTS (SELECT 1 FROM trial WHERE experiment = ?1)";
-            transaction.execute(sql, [experiment.flatten()])?;
-            transaction.commit()?;
+                       AND NOT EXISTS (SELECT 1 FROM trial_begun WHERE experiment = ?1)";
+            db.execute(sql, [experiment.flatten()])?;
             Ok(experiment.is_some())
-        };
-        if remove().map_err(failed)? {
+        });
+        if removed.map_err(failed)? {
             return Ok(());
         }
         Err(Failure::new(format!("trial {number} is running"))

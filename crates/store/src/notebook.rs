@@ -10,7 +10,7 @@ use super::{Store, TrialWriter};
 
 impl Notebook for Store {
     fn place(&self) -> String {
-        self.path().display().to_string()
+        self.place()
     }
 
     fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure> {
@@ -72,7 +72,7 @@ impl KeptTrial for TrialWriter {
         self.keep_event(kind, at_us, text);
     }
 
-    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<(), Failure> {
+    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Option<Failure>, Failure> {
         (*self).finish(outcome)
     }
 

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::types::Type;
-use rusqlite::{Connection, Error, Row, params};
 use serde_json::Value;
 
-use super::packed::whole;
+use crate::db::{self, Db, Error, Row, params};
 use pgdyno_model::observed::{
     Batch, Course, Gap, InstrumentRow, Kind, NewSeries, Observed, ObservedEvent, Series,
     ServerStatement, Span, Total,
@@ -16,21 +14,21 @@ use pgdyno_model::observed::{
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn write(connection: &Connection, number: i64, batch: &Batch) -> rusqlite::Result<()> {
+pub fn write(connection: &Db, number: i64, batch: &Batch) -> db::Result<()> {
     for row in &batch.instruments {
         connection
-            .prepare_cached("INSERT OR REPLACE INTO instrument VALUES (?, ?, ?, ?, NULL)")?
+            .prepare("INSERT INTO instrument VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING")
             .execute(params![number, row.number, row.name, row.source])?;
     }
     for (instrument, cpu_us) in &batch.cpu {
         connection
-            .prepare_cached("UPDATE instrument SET cpu_us = ? WHERE trial = ? AND instrument = ?")?
-            .execute(params![whole(*cpu_us), number, instrument])?;
+            .prepare("INSERT INTO instrument_cpu VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+            .execute(params![number, instrument, cpu_us])?;
     }
     write_series(connection, number, batch)?;
     for span in &batch.gaps {
         connection
-            .prepare_cached("INSERT OR REPLACE INTO gap VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?
+            .prepare("INSERT INTO gap VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
             .execute(params![
                 number,
                 span.number,
@@ -39,37 +37,42 @@ pub fn write(connection: &Connection, number: i64, batch: &Batch) -> rusqlite::R
                 span.from_us,
                 span.to_us,
                 span.gap.reason,
-                span.gap.remedy
+                span.gap.remedy,
+                span.to_us.is_some()
             ])?;
     }
     for event in &batch.events {
         connection
-            .prepare_cached(
-                "INSERT INTO event (trial, at_us, kind, text, length_us, source) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, \
+            .prepare(
+                "INSERT INTO event (trial, event, at_us, kind, text, length_us, source) \
+                 VALUES (?1, (SELECT coalesce(max(event) + 1, 0) FROM event WHERE trial = ?1), \
+                 ?2, ?3, ?4, ?5, \
                  (SELECT name FROM instrument WHERE trial = ?1 AND instrument = ?6))",
-            )?
+            )
             .execute(params![
                 number,
                 event.at_us,
                 event.kind,
                 event.text,
-                event.length_us.map(whole),
+                event.length_us,
                 event.instrument
             ])?;
     }
     for (instrument, name, value) in &batch.facts {
         connection
-            .prepare_cached("INSERT OR REPLACE INTO finding VALUES (?, ?, ?, ?)")?
+            .prepare(
+                "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(told) + 1, 0) \
+                 FROM finding WHERE trial = ?1 AND instrument = ?2 AND name = ?3))",
+            )
             .execute(params![number, instrument, name, value.to_string()])?;
     }
     write_statements(connection, number, &batch.statements)
 }
 
-fn write_series(connection: &Connection, number: i64, batch: &Batch) -> rusqlite::Result<()> {
+fn write_series(connection: &Db, number: i64, batch: &Batch) -> db::Result<()> {
     for new in &batch.series {
         connection
-            .prepare_cached("INSERT OR REPLACE INTO series VALUES (?, ?, ?, ?, ?, ?, ?)")?
+            .prepare("INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
             .execute(params![
                 number,
                 new.number,
@@ -80,13 +83,13 @@ fn write_series(connection: &Connection, number: i64, batch: &Batch) -> rusqlite
                 new.kind.name()
             ])?;
     }
-    let mut insert =
-        connection.prepare_cached("INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?)")?;
+    let insert =
+        connection.prepare("INSERT INTO sample VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
     for sample in &batch.samples {
         insert.execute(params![number, sample.at_us, sample.series, sample.value])?;
     }
-    let mut insert =
-        connection.prepare_cached("INSERT OR REPLACE INTO total VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    let insert =
+        connection.prepare("INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
     for total in &batch.totals {
         insert.execute(params![
             number,
@@ -102,10 +105,10 @@ fn write_series(connection: &Connection, number: i64, batch: &Batch) -> rusqlite
 }
 
 fn write_statements(
-    connection: &Connection,
+    connection: &Db,
     number: i64,
     statements: &[(usize, ServerStatement)],
-) -> rusqlite::Result<()> {
+) -> db::Result<()> {
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
     for (instrument, statement) in statements {
         let place = places.entry(*instrument).or_default();
@@ -115,17 +118,17 @@ fn write_statements(
             .map(|(name, value)| (name.as_str(), *value))
             .collect();
         connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO server_statement VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            )?
+            .prepare(
+                "INSERT INTO server_statement VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            )
             .execute(params![
                 number,
                 instrument,
                 *place,
                 statement.text,
-                whole(statement.calls),
+                statement.calls,
                 statement.time_us,
-                statement.rows.map(whole),
+                statement.rows,
                 serde_json::json!(details).to_string()
             ])?;
         *place += 1;
@@ -137,7 +140,7 @@ fn write_statements(
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> {
+pub fn read(connection: &Db, number: i64) -> db::Result<Observed> {
     let (instruments, instrument_cpu_us) = instruments(connection, number)?;
     let sql = "SELECT observers_cpu_us FROM trial WHERE number = ?";
     let cpu_us = connection.query_row(sql, [number], |row| row.get(0))?;
@@ -149,7 +152,7 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> 
         connection,
         number,
         "SELECT at_us, length_us, kind, text, source FROM event \
-         WHERE trial = ? AND source IS NOT NULL ORDER BY at_us, rowid",
+         WHERE trial = ? AND source IS NOT NULL ORDER BY at_us, event",
         |row| {
             let source: String = row.get(4)?;
             Ok(ObservedEvent {
@@ -168,7 +171,8 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> 
             connection,
             number,
             "SELECT gap, instrument, label, from_us, to_us, reason, remedy \
-             FROM gap WHERE trial = ? ORDER BY gap",
+             FROM gap g WHERE trial = ? AND (is_over OR NOT EXISTS (SELECT 1 FROM gap o \
+             WHERE o.trial = g.trial AND o.gap = g.gap AND o.is_over)) ORDER BY gap",
             |row| {
                 Ok(Span {
                     number: row.get(0)?,
@@ -203,7 +207,9 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> 
         facts: all(
             connection,
             number,
-            "SELECT instrument, name, value FROM finding WHERE trial = ? ORDER BY instrument, name",
+            "SELECT instrument, name, value FROM finding f WHERE trial = ? AND NOT EXISTS \
+             (SELECT 1 FROM finding l WHERE l.trial = f.trial AND l.instrument = f.instrument \
+             AND l.name = f.name AND l.told > f.told) ORDER BY instrument, name",
             |row| Ok((row.get(0)?, row.get(1)?, json::<Value>(row, 2)?)),
         )?,
         notes: Vec::new(),
@@ -213,28 +219,26 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Observed> 
     })
 }
 
-fn instruments(
-    connection: &Connection,
-    number: i64,
-) -> rusqlite::Result<(Vec<InstrumentRow>, Vec<Option<u64>>)> {
+fn instruments(connection: &Db, number: i64) -> db::Result<(Vec<InstrumentRow>, Vec<Option<u64>>)> {
     let rows = all(
         connection,
         number,
-        "SELECT instrument, name, source, cpu_us FROM instrument WHERE trial = ? \
-         ORDER BY instrument",
+        "SELECT i.instrument, name, source, cpu_us FROM instrument i LEFT JOIN instrument_cpu c \
+         ON c.trial = i.trial AND c.instrument = i.instrument WHERE i.trial = ? \
+         ORDER BY i.instrument",
         |row| {
             let instrument = InstrumentRow {
                 number: row.get(0)?,
                 name: row.get(1)?,
                 source: row.get(2)?,
             };
-            Ok((instrument, row.get::<_, Option<u64>>(3)?))
+            Ok((instrument, row.get::<Option<u64>>(3)?))
         },
     )?;
     Ok(rows.into_iter().unzip())
 }
 
-fn series(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Course>> {
+fn series(connection: &Db, number: i64) -> db::Result<Vec<Course>> {
     let mut series = all(
         connection,
         number,
@@ -250,20 +254,19 @@ fn series(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Course>>
         .map(|(place, course)| (course.of.number, place))
         .collect();
     let sql = "SELECT series, at_us, value FROM sample WHERE trial = ? ORDER BY at_us";
-    let mut select = connection.prepare(sql)?;
-    let mut rows = select.query([number])?;
-    while let Some(row) = rows.next()? {
+    connection.each(sql, [number], |row| {
         if let Some(place) = places.get(&row.get(0)?) {
             series[*place].samples.push((row.get(1)?, row.get(2)?));
         }
-    }
+        Ok(())
+    })?;
     Ok(series)
 }
 
-fn course(row: &Row<'_>) -> rusqlite::Result<Course> {
+fn course(row: &Row<'_>) -> db::Result<Course> {
     let kind: String = row.get(5)?;
     let number = row.get(0)?;
-    let total = match row.get::<_, Option<i64>>(6)? {
+    let total = match row.get::<Option<i64>>(6)? {
         None => None,
         Some(before_at_us) => Some(Total {
             series: number,
@@ -279,9 +282,9 @@ fn course(row: &Row<'_>) -> rusqlite::Result<Course> {
             number,
             instrument: row.get(1)?,
             series: Series {
-                name: row.get::<_, String>(2)?.into(),
+                name: row.get::<String>(2)?.into(),
                 label: row.get(3)?,
-                unit: row.get::<_, String>(4)?.into(),
+                unit: row.get::<String>(4)?.into(),
             },
             // The column has no others.
             kind: Kind::from_name(&kind).unwrap_or(Kind::Gauge),
@@ -292,19 +295,18 @@ fn course(row: &Row<'_>) -> rusqlite::Result<Course> {
 }
 
 fn all<T>(
-    connection: &Connection,
+    connection: &Db,
     number: i64,
     sql: &str,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    let mut select = connection.prepare(sql)?;
-    select.query_map([number], read)?.collect()
+    read: impl FnMut(&Row<'_>) -> db::Result<T>,
+) -> db::Result<Vec<T>> {
+    connection.prepare(sql).query_map([number], read)
 }
 
-fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> db::Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text)
-        .map_err(|e| Error::FromSqlConversionFailure(column, Type::Text, Box::new(e)))
+        .map_err(|e| Error::Unreadable(format!("what an instrument saw: {e}")))
 }
 
 #[cfg(test)]
@@ -399,11 +401,11 @@ mod tests {
         let mut seen = Observed::default();
         for batch in batches() {
             // As often as the store was locked.
-            write(&store.connection, number, &batch).unwrap();
+            write(&store.db, number, &batch).unwrap();
             seen.add(batch);
         }
         writer.fail("over").unwrap();
-        let read = read(&store.connection, number).unwrap();
+        let read = read(&store.db, number).unwrap();
         assert_eq!(read, seen);
         assert_eq!(read.instrument_cpu_us, [Some(1234), None]);
         let outcome = store.outcome(number).unwrap();

@@ -8,9 +8,9 @@ use pgdyno_drive::record::{
     ClientsEnd, Connections, End, Outages, Reason, Recording, ScriptInterval, ScriptRecord,
     StatementRecord, StatementTotals, ThreadUse,
 };
-use rusqlite::{OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 
+use crate::db::{self, At, Error, Optional, Row};
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
@@ -38,7 +38,7 @@ impl Store {
     /// The store cannot be read.
     pub fn notes(&self, number: i64) -> Result<Vec<Note>, Failure> {
         let sql = "SELECT notes FROM trial WHERE number = ?";
-        self.connection
+        self.db
             .query_row(sql, [number], |row| json(row, "notes"))
             .map_err(self.failed("cannot read"))
     }
@@ -49,25 +49,23 @@ impl Store {
     /// The store cannot be read.
     pub fn events(&self, number: i64, kind: &str) -> Result<Vec<String>, Failure> {
         let read = || {
-            let sql = "SELECT text FROM event WHERE trial = ? AND kind = ? ORDER BY at_us, rowid";
-            let mut select = self.connection.prepare_cached(sql)?;
-            select
-                .query_map((number, kind), |row| row.get(0))?
-                .collect()
+            let sql = "SELECT text FROM event WHERE trial = ? AND kind = ? ORDER BY at_us, event";
+            let params = crate::db::params![number, kind];
+            self.db.prepare(sql).query_map(params, |row| row.get(0))
         };
-        let texts: rusqlite::Result<Vec<String>> = read();
+        let texts: db::Result<Vec<String>> = read();
         texts.map_err(self.failed("cannot read"))
     }
 
-    fn read_outcome(&self, number: i64) -> rusqlite::Result<Outcome> {
+    fn read_outcome(&self, number: i64) -> db::Result<Outcome> {
         let recording = self.recording(number)?;
-        let warmup_ended = warmup::read(&self.connection, number)?;
-        let key_skew = key_skew::read(&self.connection, number)?;
-        let accounting = accounting::read(&self.connection, number)?;
-        let observed = observed::read(&self.connection, number)?;
+        let warmup_ended = warmup::read(&self.db, number)?;
+        let key_skew = key_skew::read(&self.db, number)?;
+        let accounting = accounting::read(&self.db, number)?;
+        let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
-            .connection
+            .db
             .query_row(sql, [number], |row| outcome(row, recording))?;
         Ok(Outcome {
             key_skew,
@@ -78,8 +76,8 @@ impl Store {
         })
     }
 
-    fn recording(&self, number: i64) -> rusqlite::Result<Recording> {
-        let seconds = seconds::read(&self.connection, number)?;
+    fn recording(&self, number: i64) -> db::Result<Recording> {
+        let seconds = seconds::read(&self.db, number)?;
         let (scripts, statements) = self.scripts(number)?;
         // A trial that ended within its first second has none.
         let count = scripts.len();
@@ -89,34 +87,34 @@ impl Store {
             phase
         };
         let (connections, outages) = self.connecting(number)?;
-        let added = client_time::read_added(&self.connection, number)?;
+        let added = client_time::read_added(&self.db, number)?;
         let threads = self.threads(number)?;
-        let io = engine::read(&self.connection, number)?;
-        let operations = units::operations(&self.connection, number)?;
-        let endpoints = endpoints::read(&self.connection, number)?;
-        let events = endpoints::events(&self.connection, number)?;
+        let io = engine::read(&self.db, number)?;
+        let operations = units::operations(&self.db, number)?;
+        let endpoints = endpoints::read(&self.db, number)?;
+        let events = endpoints::events(&self.db, number)?;
         let reasons = self.reasons(number)?;
-        let stalls = stalls::read(&self.connection, number)?;
-        let worst = worst::read(&self.connection, number)?;
+        let stalls = stalls::read(&self.db, number)?;
+        let worst = worst::read(&self.db, number)?;
         let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
-                   clients_disconnected, reason, coalesce(spec ->> 'exit_on_abort', 0) FROM trial WHERE number = ?";
-        let recording = self.connection.query_row(sql, [number], |row| {
+                   clients_disconnected, reason, spec FROM trial WHERE number = ?";
+        let recording = self.db.query_row(sql, [number], |row| {
             let clients = ClientsEnd {
                 total: row.get(3)?,
-                aborted: row.get::<_, Option<usize>>(4)?.unwrap_or_default(),
-                disconnected: row.get::<_, Option<usize>>(5)?.unwrap_or_default(),
+                aborted: row.get::<Option<usize>>(4)?.unwrap_or_default(),
+                disconnected: row.get::<Option<usize>>(5)?.unwrap_or_default(),
             };
             let reason: Option<String> = row.get(6)?;
             let broken = reason
                 .as_deref()
                 .and_then(|r| r.strip_prefix(BROKEN_INVARIANT));
             Ok(Recording {
-                started: started(&row.get::<_, String>(1)?),
-                warmup: row.get::<_, bool>(2)?.then(|| phase(true)),
+                started: started(&row.get::<String>(1)?),
+                warmup: row.get::<bool>(2)?.then(|| phase(true)),
                 measured: phase(false),
                 end: match broken {
                     Some(_) => End::InvariantBroken,
-                    None => end(&row.get::<_, String>(0)?, &clients, row.get(7)?),
+                    None => end(&row.get::<String>(0)?, &clients, exits_on_abort(row)?),
                 },
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
@@ -144,13 +142,8 @@ impl Store {
         })
     }
 
-    fn scripts(
-        &self,
-        number: i64,
-    ) -> rusqlite::Result<(Vec<ScriptRecord>, Vec<Vec<StatementTotals>>)> {
-        let mut select = self
-            .connection
-            .prepare("SELECT name, weight FROM script WHERE trial = ? ORDER BY script")?;
+    fn scripts(&self, number: i64) -> db::Result<(Vec<ScriptRecord>, Vec<Vec<StatementTotals>>)> {
+        let select = "SELECT name, weight FROM script WHERE trial = ? ORDER BY script";
         let script = |row: &Row<'_>| {
             Ok(ScriptRecord {
                 name: row.get(0)?,
@@ -158,27 +151,25 @@ impl Store {
                 statements: Vec::new(),
             })
         };
-        let scripts = select.query_map([number], script)?;
-        let mut scripts: Vec<ScriptRecord> = scripts.collect::<rusqlite::Result<_>>()?;
+        let mut scripts = self.db.prepare(select).query_map([number], script)?;
         let mut totals = vec![Vec::new(); scripts.len()];
-        let mut select = self.connection.prepare(
+        let select = self.db.prepare(
             "SELECT script, text, is_sql, retries, failures, aborts, latency_sum_us, \
              latency_sum_squares_us2, latency_max_us, latency_histogram \
              FROM statement WHERE trial = ? ORDER BY script, command",
-        )?;
-        let mut rows = select.query([number])?;
-        while let Some(row) = rows.next()? {
+        );
+        select.each([number], |row| {
             let script: usize = row.get(0)?;
             let (Some(record), Some(totals)) = (scripts.get_mut(script), totals.get_mut(script))
             else {
-                continue;
+                return Ok(());
             };
             record.statements.push(StatementRecord {
                 text: row.get(1)?,
                 is_sql: row.get(2)?,
             });
             let count = |column| {
-                row.get::<_, Option<u64>>(column)
+                row.get::<Option<u64>>(column)
                     .map(Option::unwrap_or_default)
             };
             totals.push(StatementTotals {
@@ -187,12 +178,13 @@ impl Store {
                 failures: count(4)?,
                 aborts: count(5)?,
             });
-        }
+            Ok(())
+        })?;
         Ok((scripts, totals))
     }
 
-    fn connecting(&self, number: i64) -> rusqlite::Result<(Connections, Outages)> {
-        let found = self.connection.query_row(
+    fn connecting(&self, number: i64) -> db::Result<(Connections, Outages)> {
+        let found = self.db.query_row(
             "SELECT initial_us, latency_sum_us, latency_sum_squares_us2, latency_max_us, \
              latency_histogram, outages, outages_unended, outage_attempts, outage_measured_us, outage_sum_us, \
              outage_sum_squares_us2, outage_max_us, outage_histogram \
@@ -216,30 +208,29 @@ impl Store {
         found.optional().map(Option::unwrap_or_default)
     }
 
-    fn reasons(&self, number: i64) -> rusqlite::Result<Vec<Reason>> {
-        let mut select = self.connection.prepare(
+    fn reasons(&self, number: i64) -> db::Result<Vec<Reason>> {
+        let select = self.db.prepare(
             "SELECT class, reason, sqlstate, tries_retried, tries_ended, message FROM reason \
              WHERE trial = ? ORDER BY tries_retried + tries_ended DESC, reason",
-        )?;
-        let reasons = select.query_map([number], |row| {
+        );
+        select.query_map([number], |row| {
             Ok(Reason {
-                class: ErrorClass::from_name(&row.get::<_, String>(0)?),
+                class: ErrorClass::from_name(&row.get::<String>(0)?),
                 name: row.get(1)?,
                 sqlstate: row.get(2)?,
                 retried: row.get(3)?,
                 ended: row.get(4)?,
                 message: row.get(5)?,
             })
-        })?;
-        reasons.collect()
+        })
     }
 
-    fn threads(&self, number: i64) -> rusqlite::Result<Vec<ThreadUse>> {
-        let mut select = self.connection.prepare(
+    fn threads(&self, number: i64) -> db::Result<Vec<ThreadUse>> {
+        let select = self.db.prepare(
             "SELECT wall_us, user_us, system_us, waited_us, lag_max_us, lag_p99_us \
              FROM thread WHERE trial = ? ORDER BY thread",
-        )?;
-        let threads = select.query_map([number], |row| {
+        );
+        select.query_map([number], |row| {
             Ok(ThreadUse {
                 wall_us: row.get(0)?,
                 user_us: row.get(1)?,
@@ -248,12 +239,11 @@ impl Store {
                 lag_max_us: row.get(4)?,
                 lag_p99_us: row.get(5)?,
             })
-        })?;
-        threads.collect()
+        })
     }
 }
 
-fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
+fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
     let variables: BTreeMap<String, String> = json(row, "variables")?;
     let kind: String = row.get("target_kind")?;
     let spec: TrialSpec = json(row, "spec")?;
@@ -269,7 +259,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> rusqlite::Result<Outcome> {
             _ => TargetKind::Named,
         },
         facts: json(row, "facts")?,
-        server_counters: match row.get::<_, Option<String>>("server_counters")? {
+        server_counters: match row.get::<Option<String>>("server_counters")? {
             Some(_) => json(row, "server_counters")?,
             None => Fact::default(),
         },
@@ -302,11 +292,13 @@ fn end(state: &str, clients: &ClientsEnd, exits_on_abort: bool) -> End {
     }
 }
 
-fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
-    let index = row.as_ref().column_index(column)?;
-    let text: String = row.get(index)?;
-    serde_json::from_str(&text).map_err(|e| {
-        let kind = rusqlite::types::Type::Text;
-        rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(e))
-    })
+/// Whether its program ends when a client does: pgbench's option.
+fn exits_on_abort(row: &Row<'_>) -> db::Result<bool> {
+    let spec: serde_json::Value = row.get("spec")?;
+    Ok(spec["exit_on_abort"].as_bool().unwrap_or_default())
+}
+
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: impl At + std::fmt::Display) -> db::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|e| Error::Unreadable(format!("column {column}: {e}")))
 }

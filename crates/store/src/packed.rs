@@ -1,8 +1,7 @@
 //! Latencies in columns: exact sums, the maximum, and the histogram's bytes.
 
+use crate::db::{self, Error, Row, Value};
 use pgdyno_drive::record::{Latencies, Packed};
-use rusqlite::types::{Type, Value};
-use rusqlite::{Error, Row};
 
 /// The four columns: `_sum_us`, `_sum_squares_us2`, `_max_us`, `_histogram`; all NULL for none.
 pub fn columns(packed: Option<&Packed>) -> [Value; 4] {
@@ -26,19 +25,16 @@ pub fn whole(number: u64) -> Value {
 ///
 /// # Errors
 /// What is there was not written by pgdyno.
-pub fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Packed>> {
-    let Some(sum_us) = row.get::<_, Option<u64>>(first)? else {
+pub fn read(row: &Row<'_>, first: usize) -> db::Result<Option<Packed>> {
+    let Some(sum_us) = row.get::<Option<u64>>(first)? else {
         return Ok(None);
     };
     let squares: String = row.get(first + 1)?;
     let squares = squares
         .parse()
-        .map_err(|e| Error::FromSqlConversionFailure(first + 1, Type::Text, Box::new(e)))?;
+        .map_err(|e| Error::Unreadable(format!("a sum of squares: {e}")))?;
     let packed = Packed::from_parts(row.get(first + 3)?, sum_us, squares, row.get(first + 2)?);
-    let no_histogram = || {
-        let text = "the bytes are no histogram of latencies";
-        Error::FromSqlConversionFailure(first + 3, Type::Blob, text.into())
-    };
+    let no_histogram = || Error::Unreadable("the bytes are no histogram of latencies".to_owned());
     packed.map(Some).ok_or_else(no_histogram)
 }
 
@@ -46,6 +42,6 @@ pub fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Packed>> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_latencies(row: &Row<'_>, first: usize) -> rusqlite::Result<Latencies> {
+pub fn read_latencies(row: &Row<'_>, first: usize) -> db::Result<Latencies> {
     Ok(read(row, first)?.map_or_else(Latencies::default, |packed| packed.unpack()))
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pgdyno_model::Failure;
+use pgdyno_session::ConnInfo;
 
 /// `application_id` in the header of every store: "pgdn".
 pub const APPLICATION_ID: i32 = 0x7067_646e;
@@ -38,10 +39,7 @@ pub fn path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         env::var_os("XDG_DATA_HOME"),
         env::var_os("HOME"),
     )
-    .ok_or_else(|| {
-        Failure::new("no location for the notebook: HOME is not set")
-            .hint("name a file: --store PATH, or PGDYNO_STORE in the environment")
-    })
+    .ok_or_else(nowhere)
 }
 
 fn choose(
@@ -58,6 +56,51 @@ fn choose(
     let data = set(data_home).filter(|path| path.is_absolute());
     let data = data.or_else(|| set(home).map(|home| home.join(".local/share")))?;
     Some(data.join("pgdyno/notebook.sqlite"))
+}
+
+/// The connection string, where a store's path is one: a URL, or the first of its `key=value` pairs.
+pub fn server(path: &Path) -> Option<&str> {
+    const BEGINNINGS: [&str; 8] = [
+        "postgresql://",
+        "postgres://",
+        "service=",
+        "host=",
+        "hostaddr=",
+        "port=",
+        "user=",
+        "dbname=",
+    ];
+    let text = path.to_str()?;
+    let is_server = BEGINNINGS
+        .iter()
+        .any(|beginning| text.starts_with(beginning));
+    is_server.then_some(text)
+}
+
+/// A server and its database, as a URL without secrets.
+pub fn shown(info: &ConnInfo) -> String {
+    let (user, port, dbname) = (info.user(), info.port(), info.dbname());
+    let host = info.hosts().next().unwrap_or_default();
+    match host.starts_with('/') || host.is_empty() {
+        true => format!("postgresql://{user}@/{dbname}?host={host}&port={port}"),
+        false => format!("postgresql://{user}@{host}:{port}/{dbname}"),
+    }
+}
+
+/// The file in which rows wait for the notebook with this UUID.
+///
+/// # Errors
+/// Nothing says where.
+pub fn waiting(uuid: &str) -> Result<PathBuf, Failure> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let file = choose(None, None, set("XDG_DATA_HOME"), set("HOME"));
+    let folder = file.as_deref().and_then(Path::parent).ok_or_else(nowhere)?;
+    Ok(folder.join("waiting").join(format!("{uuid}.sqlite")))
+}
+
+fn nowhere() -> Failure {
+    Failure::new("no location for the notebook: HOME is not set")
+        .hint("name a file: --store PATH, or PGDYNO_STORE in the environment")
 }
 
 /// The files that this process has, or had, open as stores: device and inode.

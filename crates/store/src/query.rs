@@ -1,11 +1,14 @@
 //! Questions of the user's own, in SQL, on a connection that can change nothing.
 
 use rusqlite::limits::Limit;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags};
-use serde_json::{Number, Value};
+use serde_json::Number;
+
+use std::path::Path;
 
 use super::{BUSY_LIMIT, Store, trouble};
+use crate::db::{self, Db, Row, Server};
 use pgdyno_model::{Exit, Failure};
 
 /// What came of a query.
@@ -45,7 +48,8 @@ impl Cell {
     }
 
     /// As JSON shows it; a number that JSON does not have is `null`.
-    pub fn json(&self) -> Value {
+    pub fn json(&self) -> serde_json::Value {
+        use serde_json::Value;
         match self {
             Self::Null => Value::Null,
             Self::Integer(number) => Value::from(*number),
@@ -67,31 +71,73 @@ impl From<ValueRef<'_>> for Cell {
     }
 }
 
+impl From<Value> for Cell {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Integer(number) => Self::Integer(number),
+            Value::Real(number) => Self::Real(number),
+            Value::Text(text) => Self::Text(text),
+            Value::Blob(bytes) => Self::Blob(bytes),
+        }
+    }
+}
+
 impl Store {
     /// Answers one query.
     ///
     /// # Errors
     /// It is no query, or one that would change something.
     pub fn query(&self, sql: &str) -> Result<Answer, Failure> {
-        let opening = |e: rusqlite::Error| trouble(&self.path, "cannot open", &e);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(opening)?;
-        connection.busy_timeout(BUSY_LIMIT).map_err(opening)?;
-        // No other file is opened either.
-        connection
-            .set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)
-            .map_err(opening)?;
-        let pragmas = "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;";
-        connection.execute_batch(pragmas).map_err(opening)?;
-        answer(&connection, sql)
+        match self.path() {
+            Some(path) => of_file(path, sql),
+            None => self.of_server(sql),
+        }
+    }
+
+    /// In a session of its own that can only read.
+    fn of_server(&self, sql: &str) -> Result<Answer, Failure> {
+        let Db::Server(server) = &self.db else {
+            return Err(refused(&"there is no server"));
+        };
+        let server = Server::connect(server.info().clone(), true);
+        let server = server.map_err(self.failed("cannot open"))?;
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        let mut read = |row: &Row<'_>| {
+            if columns.is_empty() {
+                columns = row.names();
+            }
+            let cells: db::Result<Vec<Value>> =
+                (0..columns.len()).map(|at| row.value(at)).collect();
+            rows.push(cells?.into_iter().map(Cell::from).collect());
+            Ok(())
+        };
+        server.each(sql, &[], &mut read).map_err(|e| refused(&e))?;
+        Ok(Answer { columns, rows })
     }
 }
 
+fn of_file(path: &Path, sql: &str) -> Result<Answer, Failure> {
+    let opening = |e: rusqlite::Error| trouble(path, "cannot open", &e.into());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(opening)?;
+    connection.busy_timeout(BUSY_LIMIT).map_err(opening)?;
+    // No other file is opened either.
+    connection
+        .set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)
+        .map_err(opening)?;
+    let pragmas = "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;";
+    connection.execute_batch(pragmas).map_err(opening)?;
+    answer(&connection, sql)
+}
+
+fn refused(why: &dyn std::fmt::Display) -> Failure {
+    Failure::with(Exit::Usage, format!("the query cannot be answered: {why}"))
+        .hint("tables and columns are described in docs/store.md; a list of them: pgdyno sql \"SELECT sql FROM sqlite_schema\"")
+}
+
 fn answer(connection: &Connection, sql: &str) -> Result<Answer, Failure> {
-    let refused = |e: rusqlite::Error| {
-        Failure::with(Exit::Usage, format!("the query cannot be answered: {e}"))
-            .hint("tables and columns are described in docs/store.md; a list of them: pgdyno sql \"SELECT sql FROM sqlite_schema\"")
-    };
+    let refused = |e: rusqlite::Error| refused(&e);
     let mut select = connection.prepare(sql).map_err(refused)?;
     if !select.readonly() || select.column_count() == 0 {
         return Err(Failure::with(

@@ -3,13 +3,12 @@
 use pgdyno_model::notebook::Kind;
 use std::collections::BTreeMap;
 
+use super::{Store, client_time, packed, units};
+use crate::db::{self, Db, Row, params};
 use pgdyno_drive::record::{
     Counts, Failure as Reason, Latencies, PackedUnits, Phase, ScriptInterval, ScriptSecond, Second,
     Work,
 };
-use rusqlite::{Connection, Row};
-
-use super::{Store, client_time, packed, units};
 use pgdyno_model::Failure;
 
 impl Store {
@@ -19,7 +18,7 @@ impl Store {
     /// The store cannot be read.
     #[allow(dead_code, reason = "only tests ask for seconds without the rest")]
     pub fn seconds(&self, number: i64) -> Result<Vec<Second>, Failure> {
-        read(&self.connection, number).map_err(self.failed("cannot read"))
+        read(&self.db, number).map_err(self.failed("cannot read"))
     }
 
     /// The latencies of a trial's measured time: those of one script, by its place, or of all.
@@ -42,12 +41,11 @@ impl Store {
              FROM second WHERE trial = ?1 AND NOT warmup AND script = coalesce(?2, script)"
         );
         let merge = || {
-            let mut select = self.connection.prepare_cached(&sql)?;
-            let mut rows = select.query((number, script))?;
             let mut all = Latencies::default();
-            while let Some(row) = rows.next()? {
+            self.db.each(&sql, params![number, script], |row| {
                 all.merge(&packed::read_latencies(row, 0)?);
-            }
+                Ok(())
+            })?;
             Ok(all)
         };
         merge().map_err(self.failed("cannot read"))
@@ -58,9 +56,9 @@ impl Store {
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second>> {
+pub fn read(connection: &Db, number: i64) -> db::Result<Vec<Second>> {
     let mut failures = failures(connection, number)?;
-    let mut select = connection.prepare_cached(
+    let select = connection.prepare(
         "SELECT start_us, script, length_us, warmup, committed, skipped, unknown, late, retries, \
          retried, service_sum_us, service_sum_squares_us2, service_max_us, service_histogram, \
          response_sum_us, response_sum_squares_us2, response_max_us, response_histogram, \
@@ -70,12 +68,11 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
          server_retries, drain \
          FROM second LEFT JOIN work USING (trial, start_us, warmup, script) \
          WHERE trial = ? ORDER BY start_us, warmup DESC, script",
-    )?;
-    let mut rows = select.query([number])?;
+    );
     let mut seconds: Vec<Second> = Vec::new();
     let mut units = units::read(connection, number)?;
     let mut times = client_time::read(connection, number)?;
-    while let Some(row) = rows.next()? {
+    select.each([number], |row| {
         let (start_us, warmup) = (row.get(0)?, row.get(3)?);
         let failed = failures.remove(&(start_us, warmup, row.get(1)?));
         let mut script = script(row, failed.unwrap_or_default())?;
@@ -93,32 +90,30 @@ pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Second
                 scripts: vec![script],
             }),
         }
-    }
+        Ok(())
+    })?;
     Ok(seconds)
 }
 
 type Failures = BTreeMap<Reason, u64>;
 
 /// By start, whether that is warm-up, and script.
-fn failures(
-    connection: &Connection,
-    number: i64,
-) -> rusqlite::Result<BTreeMap<(u64, bool, u64), Failures>> {
-    let mut select = connection.prepare_cached(
+fn failures(connection: &Db, number: i64) -> db::Result<BTreeMap<(u64, bool, u64), Failures>> {
+    let select = connection.prepare(
         "SELECT start_us, warmup, script, class, transactions FROM failure WHERE trial = ?",
-    )?;
-    let mut rows = select.query([number])?;
+    );
     let mut failures: BTreeMap<_, Failures> = BTreeMap::new();
-    while let Some(row) = rows.next()? {
-        let class = Reason::from_code(&row.get::<_, String>(3)?);
+    select.each([number], |row| {
+        let class = Reason::from_code(&row.get::<String>(3)?);
         let second = (row.get(0)?, row.get(1)?, row.get(2)?);
         let of = failures.entry(second).or_default();
-        *of.entry(class).or_default() += row.get::<_, u64>(4)?;
-    }
+        *of.entry(class).or_default() += row.get::<u64>(4)?;
+        Ok(())
+    })?;
     Ok(failures)
 }
 
-fn script(row: &Row<'_>, failed: Failures) -> rusqlite::Result<ScriptSecond> {
+fn script(row: &Row<'_>, failed: Failures) -> db::Result<ScriptSecond> {
     Ok(ScriptSecond {
         counts: Counts {
             committed: row.get(4)?,
@@ -139,10 +134,10 @@ fn script(row: &Row<'_>, failed: Failures) -> rusqlite::Result<ScriptSecond> {
 }
 
 /// From column `first` on; nothing in trials of older versions.
-fn work(row: &Row<'_>, first: usize) -> rusqlite::Result<Work> {
+fn work(row: &Row<'_>, first: usize) -> db::Result<Work> {
     let number = |at: usize| {
         let number: Option<u64> = row.get(first + at)?;
-        Ok::<_, rusqlite::Error>(number.unwrap_or_default())
+        Ok::<_, db::Error>(number.unwrap_or_default())
     };
     Ok(Work {
         given_up: number(0)?,
@@ -160,7 +155,7 @@ fn work(row: &Row<'_>, first: usize) -> rusqlite::Result<Work> {
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn phase(connection: &Connection, number: i64, warmup: bool) -> rusqlite::Result<Phase> {
+pub fn phase(connection: &Db, number: i64, warmup: bool) -> db::Result<Phase> {
     Ok(sum(&read(connection, number)?, warmup))
 }
 

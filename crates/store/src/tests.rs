@@ -9,7 +9,8 @@ use rusqlite::Connection;
 use pgdyno_model::{State, TrialSpec};
 
 use super::begin::example;
-use super::{Copied, Store, exchange, schema};
+use super::schema::ddl;
+use super::{Copied, Store, schema};
 use pgdyno_model::notebook::{ExperimentHeader, Filter, TrialHeader};
 
 fn dir() -> tempfile::TempDir {
@@ -17,7 +18,7 @@ fn dir() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_store_of_a_newer_pgdyno_is_refused_and_left_as_it_is() {
+fn a_store_of_a_newer_pgdyno_is_read_and_left_as_it_is() {
     let dir = dir();
     let path = dir.path().join("s");
     drop(Store::open(&path).unwrap());
@@ -25,9 +26,26 @@ fn a_store_of_a_newer_pgdyno_is_refused_and_left_as_it_is() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let before = std::fs::read(&path).unwrap();
-    let e = Store::open(&path).err().unwrap().to_string();
-    assert!(e.contains("is of a newer pgdyno (version 99"), "{e}");
-    assert!(e.contains("hint: use the newer pgdyno"), "{e}");
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.count(&Filter::default()), Ok(0), "it is read");
+    let header = ExperimentHeader {
+        name: "x".to_owned(),
+        definition: String::new(),
+    };
+    for e in [
+        store.check_writable().unwrap_err(),
+        store.begin(&example()).err().unwrap(),
+        store.begin_experiment(&header).unwrap_err(),
+        store.set_note(1, None).unwrap_err(),
+        store.add_tag(1, "a").unwrap_err(),
+        store.remove(1).unwrap_err(),
+        store.import(&dir.path().join("other")).unwrap_err(),
+    ] {
+        let e = e.to_string();
+        assert!(e.contains("is of a newer pgdyno (version 99"), "{e}");
+        assert!(e.contains("hint: use the newer pgdyno"), "{e}");
+    }
+    drop(store);
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
@@ -81,11 +99,10 @@ fn the_tables_are_made_once_by_however_many_at_once() {
     });
     let store = Store::existing(&path).unwrap();
     assert_eq!(store.count(&Filter::default()), Ok(8));
-    let version = |row: &rusqlite::Row<'_>| row.get::<_, usize>(0);
     let version = store
-        .connection
-        .pragma_query_value(None, "user_version", version);
-    assert_eq!(version, Ok(schema::VERSION));
+        .db
+        .query_row("PRAGMA user_version", [0; 0], |row| row.get(0));
+    assert_eq!(version.ok(), Some(schema::VERSION));
 }
 
 #[test]
@@ -108,7 +125,7 @@ fn what_a_spec_says_stands_in_columns_of_its_own() {
     );
     assert_eq!(store.outcome(number).unwrap().spec, spec);
     let sql = "SELECT clients, rate_per_s, warmup_s, retry, max_tries, reconnect FROM trial";
-    let row = store.connection.query_row(sql, [], |row| {
+    let row = store.db.query_row(sql, [0; 0], |row| {
         Ok((
             row.get(0)?,
             row.get(1)?,
@@ -121,8 +138,8 @@ fn what_a_spec_says_stands_in_columns_of_its_own() {
     let row: (u32, f64, f64, String, u32, bool) = row.unwrap();
     assert_eq!(row, (1, 2.5, 0.0, "none".to_owned(), 1, false));
     // Fields that another build knows are no reason not to read a trial; what lacks is the default.
-    let other = "UPDATE trial SET spec = '{\"clients\": 7, \"from_the_future\": [1]}'";
-    store.connection.execute_batch(other).unwrap();
+    let other = "UPDATE trial_begun SET spec = '{\"clients\": 7, \"from_the_future\": [1]}'";
+    store.db.execute_batch(other).unwrap();
     let read = store.outcome(number).unwrap().spec;
     assert_eq!(
         read,
@@ -172,27 +189,28 @@ fn ten_thousand_trials_are_listed_at_once() {
         ..example()
     };
     store.begin(&of_experiment).unwrap().fail("over").unwrap();
-    let columns = exchange::columns(&store.connection, "trial").unwrap();
-    let values: Vec<&str> = columns
-        .iter()
-        .map(|name| match name.as_str() {
-            "number" => "NULL",
-            "uuid" => "lower(hex(randomblob(16)))",
-            "workload" => "'load' || (n % 10)",
-            "experiment" => "iif(n % 100, NULL, experiment)",
-            "started" => "strftime('%Y-%m-%dT%H:%M:%fZ', started, '-' || n || ' minutes')",
-            // Facts of a real server are so long.
-            "facts" => "json_set(facts, '$.version', hex(zeroblob(1000)))",
-            other => other,
-        })
-        .collect();
-    let sql = format!(
-        "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
-         INSERT INTO trial ({}) SELECT {} FROM n, trial WHERE number = 1",
-        columns.join(", "),
-        values.join(", ")
-    );
-    store.connection.execute_batch(&sql).unwrap();
+    let rest = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 9999)";
+    let values = |table: &str| {
+        let columns = ddl::of(table)
+            .columns
+            .iter()
+            .map(|column| match column.name {
+                "number" | "trial" => "n + 1",
+                "uuid" => "lower(hex(randomblob(16)))",
+                "workload" => "'load' || (n % 10)",
+                "experiment" => "iif(n % 100, NULL, experiment)",
+                "created" => "strftime('%Y-%m-%dT%H:%M:%fZ', created, '-' || n || ' minutes')",
+                // Facts of a real server are so long.
+                "facts" => "json_set(facts, '$.version', hex(zeroblob(1000)))",
+                other => other,
+            });
+        columns.collect::<Vec<_>>().join(", ")
+    };
+    for table in ["trial_begun", "trial_ended"] {
+        let (names, values) = (ddl::of(table).names(), values(table));
+        let sql = format!("{rest} INSERT INTO {table} ({names}) SELECT {values} FROM n, {table}");
+        store.db.execute_batch(&sql).unwrap();
+    }
     let quick = |filter: Filter, count: usize| {
         let began = Instant::now();
         assert_eq!(store.trials(&filter).unwrap().len(), count, "{filter:?}");
@@ -246,18 +264,17 @@ fn ten_thousand_trials_are_listed_at_once() {
     );
     // One trial, one experiment, the running ones: found by an index, however many there are.
     for (condition, index) in [
-        ("uuid >= 'ab' AND uuid < 'abg'", "sqlite_autoindex_trial_1"),
+        (
+            "uuid >= 'ab' AND uuid < 'abg'",
+            "sqlite_autoindex_trial_begun_1",
+        ),
         ("workload = 'load3'", "trial_workload"),
         ("experiment = 1", "trial_experiment"),
-        ("state = 'running'", "trial_state"),
-        ("started >= '2026'", "trial_started"),
-        ("true ORDER BY started DESC, number DESC", "trial_started"),
+        ("created >= '2026'", "trial_created"),
+        ("true ORDER BY created DESC, number DESC", "trial_created"),
     ] {
         let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM trial WHERE {condition}");
-        let plan: String = store
-            .connection
-            .query_row(&sql, [], |row| row.get(3))
-            .unwrap();
+        let plan: String = store.db.query_row(&sql, [0; 0], |row| row.get(3)).unwrap();
         assert!(plan.contains(index), "{condition}: {plan}");
     }
 }
@@ -266,7 +283,7 @@ fn ten_thousand_trials_are_listed_at_once() {
 fn trials_are_copied_once_with_their_experiment() {
     let dir = dir();
     let (path, copy) = (dir.path().join("s"), dir.path().join("copy"));
-    let mut store = Store::open(&path).unwrap();
+    let store = Store::open(&path).unwrap();
     let sweep = ExperimentHeader {
         name: "disks".to_owned(),
         definition: String::new(),
@@ -290,7 +307,7 @@ fn trials_are_copied_once_with_their_experiment() {
     assert_eq!(store.export(None, &copy), copied(2, 0, 1));
     let e = store.export(None, &copy).unwrap_err().to_string();
     assert!(e.contains("exists already"), "{e}");
-    let mut other = Store::open(&dir.path().join("other")).unwrap();
+    let other = Store::open(&dir.path().join("other")).unwrap();
     other.begin(&example()).unwrap().fail("over").unwrap();
     assert_eq!(other.import(&copy), copied(2, 0, 0));
     assert_eq!(other.import(&copy), copied(0, 2, 0));
@@ -328,8 +345,8 @@ fn a_number_that_no_trial_has_is_no_beginning_of_a_uuid() {
     let store = Store::open(&dir.path().join("s")).unwrap();
     for uuid in ["1234567a-0", "1234567a-1", "12345678-0"] {
         store.begin(&example()).unwrap().fail("over").unwrap();
-        let sql = "UPDATE trial SET uuid = ? WHERE number = (SELECT max(number) FROM trial)";
-        store.connection.execute(sql, [uuid]).unwrap();
+        let sql = "UPDATE trial_begun SET uuid = ? WHERE number = (SELECT max(number) FROM trial)";
+        store.db.execute(sql, [uuid]).unwrap();
     }
     assert_eq!(store.trial_number("3"), Ok(3));
     assert_eq!(store.trial_number("12345678"), Ok(3));

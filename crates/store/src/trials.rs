@@ -1,11 +1,10 @@
 //! Lists of trials, and finding one by what a person calls it.
 
 use pgdyno_model::notebook::{ExperimentRow, Filter, Latency, TrialRow};
-use rusqlite::types::Value;
-use rusqlite::{Row, params_from_iter};
 
 use super::Store;
 use super::columns::{Column, Columns, columns};
+use crate::db::{self, Row, Value, params};
 use pgdyno_model::{Exit, Failure};
 
 /// Its columns have its field's name before theirs.
@@ -15,7 +14,7 @@ impl Column for Latency {
         names.map(|name| format!("{field}_{name}_us")).into()
     }
 
-    fn read(row: &Row<'_>, next: &mut usize) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
         Ok(Self {
             mean_us: Column::read(row, next)?,
             p50_us: Column::read(row, next)?,
@@ -50,7 +49,7 @@ columns! { TrialRow:
     repeat,
     excluded,
     note,
-    tags = "(SELECT group_concat(tag, ' ') FROM tag WHERE tag.trial = t.number)",
+    tags = "(SELECT string_agg(tag, ' ') FROM tag WHERE tag.trial = t.number)",
     workload,
     pack_sha256,
     target,
@@ -83,14 +82,11 @@ impl Store {
     /// # Errors
     /// The store cannot be read; an experiment that it does not have.
     pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure> {
-        let (conditions, mut values) = self.conditions(filter)?;
-        values.push(Value::Integer(
-            filter
-                .limit
-                .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
-        ));
+        let (conditions, values) = self.conditions(filter)?;
+        let limit = limit(filter.limit);
+        // By the column that has an index.
         self.rows(
-            &format!("{conditions} ORDER BY started DESC, number DESC LIMIT ?"),
+            &format!("{conditions} ORDER BY created DESC, number DESC{limit}"),
             values,
         )
     }
@@ -102,8 +98,8 @@ impl Store {
     pub fn count(&self, filter: &Filter) -> Result<u64, Failure> {
         let (conditions, values) = self.conditions(filter)?;
         let sql = format!("SELECT count(*) FROM trial t {conditions}");
-        self.connection
-            .query_row(&sql, params_from_iter(values), |row| row.get(0))
+        self.db
+            .query_row(&sql, values, |row| row.get(0))
             .map_err(self.failed("cannot read"))
     }
 
@@ -122,7 +118,7 @@ impl Store {
     /// # Errors
     /// There is none, or there are several.
     pub fn trial_number(&self, called: &str) -> Result<i64, Failure> {
-        let found = self.called("trial", called)?;
+        let found = self.called("trial_begun", called)?;
         match found[..] {
             [number] => Ok(number),
             [] => Err(self.no_trial(called)),
@@ -131,7 +127,7 @@ impl Store {
     }
 
     fn no_trial(&self, called: &str) -> Failure {
-        let text = format!("there is no trial {called} in {}", self.path.display());
+        let text = format!("there is no trial {called} in {}", self.place());
         Failure::with(Exit::Usage, text).hint(
             "trials are named by number or by the first characters of their UUID, four or \
                    more: pgdyno ls",
@@ -144,16 +140,14 @@ impl Store {
     /// There is none, or several UUIDs begin so.
     pub fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure> {
         let found = self.experiment_number(called)?.ok_or_else(|| {
-            let text = format!("there is no experiment {called} in {}", self.path.display());
+            let text = format!("there is no experiment {called} in {}", self.place());
             Failure::with(Exit::Usage, text).hint("pgdyno ls --experiments lists experiments")
         })?;
         let sql = format!(
             "SELECT {} FROM experiment WHERE number = ?",
             ExperimentRow::columns()
         );
-        let row = self
-            .connection
-            .query_row(&sql, [found], ExperimentRow::read);
+        let row = self.db.query_row(&sql, [found], ExperimentRow::read);
         row.map_err(self.failed("cannot read"))
     }
 
@@ -166,10 +160,9 @@ impl Store {
             let columns = ExperimentRow::columns();
             let sql =
                 format!("SELECT {columns} FROM experiment WHERE name = ? ORDER BY number DESC");
-            let mut select = self.connection.prepare(&sql)?;
-            select.query_map([name], ExperimentRow::read)?.collect()
+            self.db.prepare(&sql).query_map([name], ExperimentRow::read)
         };
-        let rows: rusqlite::Result<Vec<ExperimentRow>> = read();
+        let rows: db::Result<Vec<ExperimentRow>> = read();
         rows.map_err(self.failed("cannot read"))
     }
 
@@ -182,7 +175,7 @@ impl Store {
         &self,
         limit: Option<u64>,
     ) -> Result<Vec<(ExperimentRow, u64, u64)>, Failure> {
-        let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        let limit = self::limit(limit);
         let read = || {
             let columns = ExperimentRow::columns();
             let sql = format!(
@@ -190,13 +183,12 @@ impl Store {
                  (SELECT count(*) FROM trial t WHERE t.experiment = e.number), \
                  (SELECT count(*) FROM trial t WHERE t.experiment = e.number \
                   AND state = 'complete' AND excluded IS NULL) \
-                 FROM experiment e ORDER BY number DESC LIMIT ?"
+                 FROM experiment e ORDER BY number DESC{limit}"
             );
-            let mut select = self.connection.prepare(&sql)?;
             let row = |row: &Row<'_>| Ok((ExperimentRow::read(row)?, row.get(5)?, row.get(6)?));
-            select.query_map([limit], row)?.collect()
+            self.db.prepare(&sql).query_map([0; 0], row)
         };
-        let rows: rusqlite::Result<Vec<_>> = read();
+        let rows: db::Result<Vec<_>> = read();
         rows.map_err(self.failed("cannot read"))
     }
 
@@ -204,7 +196,7 @@ impl Store {
     pub(super) fn experiment_number(&self, called: &str) -> Result<Option<i64>, Failure> {
         let sql = "SELECT max(number) FROM experiment WHERE name = ?";
         let named: Option<i64> = self
-            .connection
+            .db
             .query_row(sql, [called], |row| row.get(0))
             .map_err(self.failed("cannot read"))?;
         if named.is_some() {
@@ -234,13 +226,11 @@ impl Store {
              AND NOT EXISTS (SELECT 1 FROM {table} WHERE number = ?1)"
         );
         let read = || {
-            let mut select = self.connection.prepare_cached(&sql)?;
             let after = format!("{prefix}g");
-            let numbers =
-                select.query_map((number, &prefix, after, is_prefix), |row| row.get(0))?;
-            numbers.collect()
+            let params = params![number, prefix, after, is_prefix];
+            self.db.prepare(&sql).query_map(params, |row| row.get(0))
         };
-        let numbers: rusqlite::Result<Vec<i64>> = read();
+        let numbers: db::Result<Vec<i64>> = read();
         numbers.map_err(self.failed("cannot read"))
     }
 
@@ -265,7 +255,7 @@ impl Store {
             add("state = ?", Value::Text(state.name().to_owned()));
         }
         if let Some(since) = &filter.since {
-            add("started >= ?", Value::Text(since.clone()));
+            add("created >= ?", Value::Text(since.clone()));
         }
         if conditions.is_empty() {
             return Ok((String::new(), values));
@@ -275,15 +265,14 @@ impl Store {
 
     fn rows(&self, rest: &str, values: Vec<Value>) -> Result<Vec<TrialRow>, Failure> {
         let sql = format!("SELECT {} FROM trial t {rest}", TrialRow::columns());
-        let read = || {
-            let mut select = self.connection.prepare(&sql)?;
-            select
-                .query_map(params_from_iter(values), TrialRow::read)?
-                .collect()
-        };
-        let rows: rusqlite::Result<Vec<TrialRow>> = read();
+        let read = || self.db.prepare(&sql).query_map(values, TrialRow::read);
+        let rows: db::Result<Vec<TrialRow>> = read();
         rows.map_err(self.failed("cannot read"))
     }
+}
+
+fn limit(limit: Option<u64>) -> String {
+    limit.map_or(String::new(), |limit| format!(" LIMIT {limit}"))
 }
 
 fn ambiguous(what: &str, called: &str, count: usize) -> Failure {

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{PackedUnits, Second};
-use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
-
 use super::packed::{self, whole};
+use crate::db::{self, Db, Value, params};
+use pgdyno_drive::record::{PackedUnits, Second};
 
 /// Writes the operations that a trial counts, by their numbers.
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn begin(connection: &Connection, number: i64, operations: &[String]) -> rusqlite::Result<()> {
+pub fn begin(connection: &Db, number: i64, operations: &[String]) -> db::Result<()> {
     for (operation, name) in operations.iter().enumerate() {
         connection.execute(
             "INSERT INTO operation VALUES (?, ?, ?)",
@@ -26,17 +24,18 @@ pub fn begin(connection: &Connection, number: i64, operations: &[String]) -> rus
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn operations(connection: &Connection, number: i64) -> rusqlite::Result<Vec<String>> {
+pub fn operations(connection: &Db, number: i64) -> db::Result<Vec<String>> {
     let sql = "SELECT name FROM operation WHERE trial = ? ORDER BY operation";
-    let mut select = connection.prepare_cached(sql)?;
-    select.query_map([number], |row| row.get(0))?.collect()
+    connection
+        .prepare(sql)
+        .query_map([number], |row| row.get(0))
 }
 
 /// Writes those of a second.
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn write(connection: &Connection, number: i64, second: &Second) -> rusqlite::Result<()> {
+pub fn write(connection: &Db, number: i64, second: &Second) -> db::Result<()> {
     for (script, of_script) in second.scripts.iter().enumerate() {
         for (operation, units) in of_script.units.iter().enumerate() {
             let count = units.unpack().count();
@@ -55,8 +54,7 @@ pub fn write(connection: &Connection, number: i64, second: &Second) -> rusqlite:
             row.extend(packed::columns(Some(&units.latencies)));
             let places = vec!["?"; row.len()].join(", ");
             let sql = format!("INSERT INTO unit VALUES ({places})");
-            let mut insert = connection.prepare_cached(&sql)?;
-            insert.execute(params_from_iter(row))?;
+            connection.execute(&sql, row)?;
         }
     }
     Ok(())
@@ -67,17 +65,16 @@ pub fn write(connection: &Connection, number: i64, second: &Second) -> rusqlite:
 /// # Errors
 /// The store cannot be read.
 pub fn read(
-    connection: &Connection,
+    connection: &Db,
     number: i64,
-) -> rusqlite::Result<BTreeMap<(u64, bool, u64), Vec<PackedUnits>>> {
-    let mut select = connection.prepare_cached(
+) -> db::Result<BTreeMap<(u64, bool, u64), Vec<PackedUnits>>> {
+    let select = connection.prepare(
         "SELECT start_us, warmup, script, operation, rows, latency_sum_us, \
          latency_sum_squares_us2, latency_max_us, latency_histogram \
          FROM unit WHERE trial = ? ORDER BY operation",
-    )?;
-    let mut rows = select.query([number])?;
+    );
     let mut all: BTreeMap<_, Vec<PackedUnits>> = BTreeMap::new();
-    while let Some(row) = rows.next()? {
+    select.each([number], |row| {
         let units = all.entry((row.get(0)?, row.get(1)?, row.get(2)?));
         let units = units.or_default();
         let operation: usize = row.get(3)?;
@@ -87,6 +84,7 @@ pub fn read(
             rows: row.get(4)?,
             latencies: packed::read_latencies(row, 5)?.pack(),
         });
-    }
+        Ok(())
+    })?;
     Ok(all)
 }

@@ -1,9 +1,8 @@
 //! A warm-up whose end is found while it runs, as an event of its trial: how it
 //! ended.
 
-use rusqlite::{Connection, OptionalExtension, params};
-
-use super::packed::whole;
+use crate::db::{self, Db};
+use crate::happening;
 use pgdyno_model::document::WarmupEnd;
 
 /// It ended: [`WarmupEnd`] as JSON.
@@ -13,26 +12,16 @@ const ENDED: &str = "warmup-ended";
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn ended(
-    connection: &Connection,
-    number: i64,
-    elapsed_us: u64,
-    ended: &WarmupEnd,
-) -> rusqlite::Result<()> {
+pub fn ended(connection: &Db, number: i64, elapsed_us: u64, ended: &WarmupEnd) -> db::Result<()> {
     let text = serde_json::json!(ended).to_string();
-    let sql = "INSERT INTO event (trial, at_us, kind, text) VALUES (?, ?, ?, ?)";
-    let row = params![number, whole(elapsed_us), ENDED, text];
-    connection.execute(sql, row).map(|_| ())
+    happening::tell(connection, number, elapsed_us, ENDED, &text)
 }
 
 /// How it ended, if it did while its pgdyno lived.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Option<WarmupEnd>> {
-    let sql = "SELECT text FROM event WHERE trial = ? AND kind = ?";
-    let text: Option<String> = connection
-        .query_row(sql, params![number, ENDED], |row| row.get(0))
-        .optional()?;
+pub fn read(connection: &Db, number: i64) -> db::Result<Option<WarmupEnd>> {
+    let text = happening::told(connection, number, ENDED)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }

@@ -1,15 +1,14 @@
 //! The transactions that took longest: into the store and out of it.
 
-use pgdyno_drive::record::{Recording, SlowTransaction};
-use rusqlite::{Connection, params};
-
 use super::packed::whole;
+use crate::db::{self, Db, params};
+use pgdyno_drive::record::{Recording, SlowTransaction};
 
 /// Writes a row each.
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn write(connection: &Connection, number: i64, recording: &Recording) -> rusqlite::Result<()> {
+pub fn write(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {
     for (place, slow) in recording.worst.iter().enumerate() {
         connection.execute(
             "INSERT INTO worst VALUES (?, ?, ?, ?, ?, ?)",
@@ -30,17 +29,16 @@ pub fn write(connection: &Connection, number: i64, recording: &Recording) -> rus
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn read(connection: &Connection, number: i64) -> rusqlite::Result<Vec<SlowTransaction>> {
-    let mut select = connection.prepare(
+pub fn read(connection: &Db, number: i64) -> db::Result<Vec<SlowTransaction>> {
+    let select = connection.prepare(
         "SELECT script, client, ended_us, latency_us FROM worst WHERE trial = ? ORDER BY place",
-    )?;
-    let rows = select.query_map([number], |row| {
+    );
+    select.query_map([number], |row| {
         Ok(SlowTransaction {
             script: row.get(0)?,
             client: row.get(1)?,
             ended_us: row.get(2)?,
             latency_us: row.get(3)?,
         })
-    })?;
-    rows.collect()
+    })
 }

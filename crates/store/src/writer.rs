@@ -11,10 +11,10 @@ use std::time::{Instant, SystemTime};
 use pgdyno_drive::record::{Event, Interval, Second};
 use pgdyno_drive::{Level, Message};
 use pgdyno_platform::reserve::Reserve;
-use rusqlite::types::Value;
-use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::{Store, client_time, observed, packed, units};
+use super::{Store, client_time, end, happening, observed, packed, units};
+use crate::courier::Courier;
+use crate::db::{self, Db, Value, params};
 use pgdyno_model::observed::Batch;
 use pgdyno_model::{Exit, Failure, Observer, Outcome, State};
 
@@ -43,6 +43,8 @@ pub struct TrialWriter {
     thread: Option<JoinHandle<Desk>>,
     begun: Option<Instant>,
     events: usize,
+    /// Takes the rows to a server.
+    courier: Option<Courier>,
 }
 
 /// What the thread works with.
@@ -56,9 +58,16 @@ struct Desk {
 }
 
 impl TrialWriter {
-    pub(super) fn start(store: Store, number: i64) -> Result<Self, Failure> {
+    pub(super) fn start(
+        store: Store,
+        number: i64,
+        courier: Option<Courier>,
+    ) -> Result<Self, Failure> {
         let (jobs, inbox) = channel();
-        let folder = store.path.parent().unwrap_or(Path::new("."));
+        let folder = store
+            .path()
+            .and_then(Path::parent)
+            .unwrap_or(Path::new("."));
         let desk = Desk {
             reserve: Reserve::of(folder, RESERVE_BYTES).ok(),
             store,
@@ -75,6 +84,7 @@ impl TrialWriter {
             thread: Some(thread),
             begun: None,
             events: 0,
+            courier,
         })
     }
 
@@ -99,12 +109,13 @@ impl TrialWriter {
         }
     }
 
-    /// The trial is over: the rest of it is written, and the store synced to disk.
+    /// The trial is over: the rest of it is written, and the store synced to disk. `Some` is why rows
+    /// still wait on this host for a store on a server.
     ///
     /// # Errors
     /// The store cannot be written. The trial then counts as aborted, with the seconds that were
     /// written.
-    pub fn finish(mut self, outcome: &Outcome) -> Result<(), Failure> {
+    pub fn finish(mut self, outcome: &Outcome) -> Result<Option<Failure>, Failure> {
         let mut desk = self.close()?;
         let written = desk.with_room(|desk| {
             desk.flush(true)?;
@@ -115,7 +126,11 @@ impl TrialWriter {
             // pgdyno finds a trial whose process is gone.
             let reason = format!("its result could not be kept: {}", failure.message);
             let _ = desk.store.end_early(desk.number, State::Aborted, &reason);
-        })
+        })?;
+        Ok(self
+            .courier
+            .take()
+            .and_then(|courier| courier.finish().err()))
     }
 
     /// The trial came to nothing, because of this.
@@ -146,10 +161,15 @@ impl TrialWriter {
     }
 
     fn give_up(mut self, state: State, reason: &str) -> Result<(), Failure> {
-        self.close()?.with_room(|desk| {
+        let written = self.close()?.with_room(|desk| {
             desk.flush(true)?;
             desk.store.end_early(desk.number, state, reason)
-        })
+        });
+        if let Some(courier) = self.courier.take() {
+            // What has not arrived waits.
+            let _ = courier.finish();
+        }
+        written
     }
 
     /// Lets the thread write what it has and gives what it worked with.
@@ -203,7 +223,10 @@ impl Desk {
             return Ok(());
         }
         let failed = self.store.failed("cannot write to");
-        let written = write(&mut self.store.connection, self.number, &self.pending);
+        let written = self
+            .store
+            .db
+            .transaction(|db| write(db, self.number, &self.pending));
         match written {
             Ok(()) => self.pending.clear(),
             Err(e) if has_time => return Err(failed(e)),
@@ -213,44 +236,31 @@ impl Desk {
     }
 }
 
-fn write(connection: &mut Connection, number: i64, jobs: &[Job]) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn write(db: &Db, number: i64, jobs: &[Job]) -> db::Result<()> {
     for job in jobs {
         match job {
-            Job::Begun(time) => {
-                transaction.execute(
-                    "UPDATE trial SET started = ? WHERE number = ?",
-                    params![stamp(*time), number],
-                )?;
-            }
-            Job::Event { at_us, kind, text } => {
-                let at_us = packed::whole(*at_us);
-                transaction
-                    .prepare_cached(
-                        "INSERT INTO event (trial, at_us, kind, text) VALUES (?, ?, ?, ?)",
-                    )?
-                    .execute(params![number, at_us, kind, text])?;
-            }
+            Job::Begun(time) => happening::tell(db, number, 0, end::BEGAN, &stamp(*time))?,
+            Job::Event { at_us, kind, text } => happening::tell(db, number, *at_us, kind, text)?,
             Job::Second(second) => {
-                write_second(&transaction, number, second)?;
-                client_time::write(&transaction, number, second)?;
-                units::write(&transaction, number, second)?;
+                write_second(db, number, second)?;
+                client_time::write(db, number, second)?;
+                units::write(db, number, second)?;
             }
-            Job::Observed(batch) => observed::write(&transaction, number, batch)?,
+            Job::Observed(batch) => observed::write(db, number, batch)?,
         }
     }
-    transaction.commit()
+    Ok(())
 }
 
-fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqlite::Result<()> {
+/// The rows of a second that are its scripts'.
+pub(super) fn write_second(connection: &Db, number: i64, second: &Second) -> db::Result<()> {
     // One for each column of the table.
     let places = vec!["?"; 25].join(", ");
-    let mut insert = connection.prepare_cached(&format!("INSERT INTO second VALUES ({places})"))?;
-    let mut spend = connection.prepare_cached(&format!(
-        "INSERT INTO work VALUES ({})",
-        ["?"; 16].join(", ")
-    ))?;
-    let mut fail = connection.prepare_cached("INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)")?;
+    let insert = format!("INSERT INTO second VALUES ({places})");
+    let insert = connection.prepare(&insert);
+    let spend = format!("INSERT INTO work VALUES ({})", ["?"; 16].join(", "));
+    let spend = connection.prepare(&spend);
+    let fail = connection.prepare("INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)");
     for (index, script) in second.scripts.iter().enumerate() {
         let counts = &script.counts;
         let mut row = vec![
@@ -276,7 +286,7 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
         row.push(Value::Integer(second.drain.into()));
         // The same place.
         let mut spent = row[..4].to_vec();
-        insert.execute(params_from_iter(row))?;
+        insert.execute(row)?;
         let work = &script.work;
         let numbers = [
             work.given_up,
@@ -290,7 +300,7 @@ fn write_second(connection: &Connection, number: i64, second: &Second) -> rusqli
         ];
         spent.extend(numbers.map(packed::whole));
         spent.extend(packed::columns(script.attempt.as_ref()));
-        spend.execute(params_from_iter(spent))?;
+        spend.execute(spent)?;
         for (failure, times) in &counts.failed {
             let (start_us, times) = (packed::whole(second.start_us), packed::whole(*times));
             fail.execute(params![
@@ -413,19 +423,62 @@ mod tests {
     }
 
     #[test]
+    fn an_old_trial_keeps_its_totals_and_percentiles_without_its_seconds() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&example()).unwrap();
+        let number = writer.number();
+        writer.send(second(0, true, &[1; 500]));
+        writer.send(second(0, false, &[100; 1000]));
+        writer.send(second(1_000_000, false, &[10_000; 100]));
+        writer.send(second(2_000_000, false, &[20_000; 7]));
+        writer.fail("broke").unwrap();
+        let totals = || {
+            let recording = store.outcome(number).unwrap().recording;
+            let of = |phase: &pgdyno_drive::record::Phase| {
+                let all = phase.all();
+                let percentiles = [50.0, 99.0].map(|p| all.service.percentile_us(p));
+                (
+                    phase.elapsed_us,
+                    all.counts,
+                    all.work,
+                    percentiles,
+                    phase.time,
+                )
+            };
+            let units = recording.measured.all().units.len();
+            (
+                of(&recording.measured),
+                recording.warmup.as_ref().map(of),
+                units,
+            )
+        };
+        let before = totals();
+        let shown = store.trial("1").unwrap();
+        assert_eq!(store.thin("2000"), Ok(0), "none is so old");
+        assert_eq!(store.seconds(number).unwrap().len(), 4);
+        assert_eq!(store.thin("9999"), Ok(1));
+        assert_eq!(store.thin("9999"), Ok(0), "once is enough");
+        store.shrink().unwrap();
+        assert_eq!(store.seconds(number).unwrap().len(), 2);
+        assert_eq!(totals(), before);
+        assert_eq!(store.trial("1").unwrap(), shown);
+    }
+
+    #[test]
     fn nothing_is_synced_while_a_trial_runs_and_everything_at_its_end() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
         let mut writer = store.begin(&example()).unwrap();
         let mut desk = writer.close().unwrap();
         let synchronous = |desk: &Desk| -> i64 {
-            let connection = &desk.store.connection;
+            let connection = desk.store.db.file().unwrap();
             connection
                 .pragma_query_value(None, "synchronous", |row| row.get(0))
                 .unwrap()
         };
         let checkpoints = |desk: &Desk| -> i64 {
-            let connection = &desk.store.connection;
+            let connection = desk.store.db.file().unwrap();
             connection
                 .pragma_query_value(None, "wal_autocheckpoint", |row| row.get(0))
                 .unwrap()
@@ -443,16 +496,16 @@ mod tests {
         let store = Store::open(&path).unwrap();
         let mut writer = store.begin(&example()).unwrap();
         let mut desk = writer.close().unwrap();
-        let connection = &desk.store.connection;
+        let connection = desk.store.db.file().unwrap();
         connection.busy_timeout(std::time::Duration::ZERO).unwrap();
         let other = Store::open(&path).unwrap();
-        other.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        other.db.execute_batch("BEGIN IMMEDIATE").unwrap();
         desk.pending.push(second(0, false, &[1; 20]));
         desk.flush(false).unwrap();
         assert_eq!(desk.pending.len(), 1);
         let e = desk.flush(true).unwrap_err().to_string();
         assert!(e.contains("cannot write to the store"), "{e}");
-        other.connection.execute_batch("ROLLBACK").unwrap();
+        other.db.execute_batch("ROLLBACK").unwrap();
         desk.pending.push(second(1_000_000, false, &[1; 20]));
         desk.flush(true).unwrap();
         assert_eq!(store.seconds(1).unwrap().len(), 2);

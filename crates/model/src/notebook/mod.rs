@@ -67,11 +67,12 @@ pub trait KeptTrial: Observer<Outcome> {
     /// Something happened, `at_us` microseconds after clients began to work.
     fn keep_event(&mut self, kind: &'static str, at_us: u64, text: &str);
 
-    /// The trial is over: the rest of it is kept.
+    /// The trial is over: the rest of it is kept. `Some` is why some of it still waits on this host for
+    /// a notebook that is elsewhere.
     ///
     /// # Errors
     /// It cannot be. The trial then counts as aborted, with the seconds that were kept.
-    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<(), Failure>;
+    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Option<Failure>, Failure>;
 
     /// The trial came to nothing, because of this.
     ///

@@ -74,7 +74,7 @@ Examples:
 Trials are identified by their UUIDs and get new numbers; notes and tags of trials that already exist
 do not change.")]
 pub struct ImportArgs {
-    /// A notebook file, such as `pgdyno export` writes
+    /// A notebook file, such as `pgdyno export` writes, or the URL of a notebook on a server
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Add the tests of a results database of pgbench-tools: its sets become experiments
@@ -91,13 +91,13 @@ pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> 
     let (store, copied) = match (&args.file, &args.from_pgbench_tools) {
         (_, Some(url)) => {
             let results = pgbench_tools_results::read(url)?;
-            let mut store = args.store.open()?;
+            let store = args.store.open()?;
             let copied = store.add_foreign(PGBENCH_TOOLS, &results.experiments)?;
             not_taken = not_taken_over(&results);
             (store, copied)
         }
         (Some(file), None) => {
-            let mut store = args.store.open()?;
+            let store = args.store.open()?;
             let copied = store.import(file)?;
             (store, copied)
         }
@@ -107,11 +107,7 @@ pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> 
                 .hint("or a results database: pgdyno import --from-pgbench-tools URL"));
         }
     };
-    tell(
-        copied,
-        &format!("added to {}", store.path().display()),
-        verbosity,
-    );
+    tell(copied, &format!("added to {}", store.place()), verbosity);
     for what in not_taken.iter().filter(|_| !verbosity.quiet) {
         pgdyno_output::remark!("pgdyno: {what}");
     }
@@ -137,7 +133,7 @@ fn not_taken_over(results: &Results) -> Vec<String> {
     lines
 }
 
-fn tell(copied: Copied, what: &str, verbosity: Verbosity) {
+pub(super) fn tell(copied: Copied, what: &str, verbosity: Verbosity) {
     if verbosity.quiet {
         return;
     }

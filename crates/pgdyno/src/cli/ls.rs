@@ -62,7 +62,8 @@ pub struct LsArgs {
     pub store: StoreArgs,
 }
 
-fn since(text: &str) -> Result<String, String> {
+/// A stamp of the notebook, of a date, a time or an age.
+pub(super) fn since(text: &str) -> Result<String, String> {
     let wrong = || {
         "WHEN is a date (2026-01-31), a time (2026-01-31T12:00:00Z), or an age (30m, 12h, 7d)"
             .to_owned()

@@ -142,7 +142,7 @@ pub struct RmArgs {
 
 /// `pgdyno rm`
 pub fn rm(args: &RmArgs) -> Result<Exit, Failure> {
-    let mut store = args.store.existing()?;
+    let store = args.store.existing()?;
     let mut numbers = Vec::new();
     for called in &args.trials {
         numbers.push(store.trial_number(called)?);

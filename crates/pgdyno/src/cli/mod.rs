@@ -22,6 +22,7 @@ pub mod server;
 pub mod show;
 pub mod slob;
 pub mod sql;
+pub mod store;
 pub mod sweep;
 pub mod target;
 mod trials_arg;
@@ -98,6 +99,9 @@ pub enum Verb {
     Export(exchange::ExportArgs),
     /// Add the trials of another notebook file
     Import(exchange::ImportArgs),
+    /// A team's notebook on a server: make, check, send what waits, move; thin old trials
+    #[command(subcommand)]
+    Store(store::StoreVerb),
     /// Query the notebook in SQL
     Sql(sql::SqlArgs),
     /// Write a trial, an experiment or a set of trials as one HTML page
@@ -236,6 +240,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Rm(args) => marks::rm(&args),
         Verb::Export(args) => exchange::export(&args, cli.verbosity),
         Verb::Import(args) => exchange::import(&args, cli.verbosity),
+        Verb::Store(verb) => store::open(&verb, cli.verbosity),
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args),
         Verb::Compare(args) => compare::open(&args),

@@ -214,7 +214,7 @@ impl Subject {
             ..Filter::default()
         })?;
         let Some(trial) = newest.into_iter().next() else {
-            let text = format!("no trials in {} yet", store.path().display());
+            let text = format!("no trials in {} yet", store.place());
             return Err(Failure::with(Exit::Usage, text)
                 .hint("measure something first: pgdyno run tpcb -T 10"));
         };

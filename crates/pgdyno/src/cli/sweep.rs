@@ -417,7 +417,7 @@ fn resumed<'a>(
         pgdyno_output::remark!(
             "pgdyno: note: no {} in {}: starting it",
             plan.identity.name,
-            store.path().display()
+            store.place()
         );
         return Ok(None);
     };

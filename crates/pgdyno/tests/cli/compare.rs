@@ -28,7 +28,8 @@ impl Notebook<'_> {
     /// Takes the notes away that a busy machine gave: gates would not decide.
     fn without_notes(&self) {
         let raw = rusqlite::Connection::open(self.folder.join("notebook.sqlite")).unwrap();
-        raw.execute("UPDATE trial SET notes = '[]'", []).unwrap();
+        raw.execute("UPDATE trial_ended SET notes = '[]'", [])
+            .unwrap();
     }
 
     /// So many trials of a script with this text.
@@ -237,7 +238,7 @@ fn a_serious_note_and_a_point_that_one_side_lacks_make_a_gate_cannot_tell() {
 
     let raw = rusqlite::Connection::open(folder.path().join("notebook.sqlite")).unwrap();
     let notes = r#"[{"code":"client-bound","severity":"serious","sentence":"the client is the limit","remedy":""}]"#;
-    let sql = "UPDATE trial SET notes = ? WHERE number = (SELECT max(number) FROM trial)";
+    let sql = "UPDATE trial_ended SET notes = ? WHERE trial = (SELECT max(number) FROM trial)";
     raw.execute(sql, [notes]).unwrap();
     let said = [
         "SERIOUS   client-bound, trial 24: the client is the limit",

@@ -46,9 +46,9 @@ impl Filled {
         let (count, us) = latencies;
         let mut all = record::Latencies::default();
         (0..count).for_each(|_| all.record(us));
-        let update = "UPDATE trial SET state = 'complete', reason = NULL, goodput_per_s = ?, \
+        let update = "UPDATE trial_ended SET state = 'complete', reason = NULL, goodput_per_s = ?, \
                       committed = ?, failed = 2, retries = 5, service_p50_us = ?, \
-                      service_p99_us = ? WHERE number = ?";
+                      service_p99_us = ? WHERE trial = ?";
         let row = params![
             goodput,
             count,
@@ -73,7 +73,11 @@ impl Filled {
     }
 
     fn mark(&self, column: &str, value: &str, number: i64) {
-        let sql = format!("UPDATE trial SET {column} = ? WHERE number = ?");
+        let (table, key) = match column {
+            "excluded" | "pack_sha256" => ("trial_begun", "number"),
+            _ => ("trial_ended", "trial"),
+        };
+        let sql = format!("UPDATE {table} SET {column} = ? WHERE {key} = ?");
         self.raw.execute(&sql, params![value, number]).unwrap();
     }
 
@@ -249,8 +253,8 @@ fn what_the_server_did_in_some_repeats_only_is_noted_where_somebody_watched() {
     let trials = [1, 2, 3, 4].map(|repeat| filled.trial(1, repeat, 100.0, (2000, 5_000)));
     let run = |sql: &str, number: i64| filled.raw.execute(sql, [number]).unwrap();
     let events = |number: i64, kind: &str, at_us: i64| {
-        let sql =
-            "INSERT INTO event (trial, at_us, kind, text, length_us) VALUES (?, ?, ?, '', 10)";
+        let sql = "INSERT INTO event (trial, event, at_us, kind, text, length_us) VALUES (?1, \
+             (SELECT count(*) FROM event WHERE trial = ?1), ?2, ?3, '', 10)";
         filled
             .raw
             .execute(sql, params![number, at_us, kind])
@@ -259,16 +263,16 @@ fn what_the_server_did_in_some_repeats_only_is_noted_where_somebody_watched() {
     // Nobody watched the last one, and the one before it only in part.
     for number in &trials[..3] {
         run(
-            "INSERT INTO instrument VALUES (?, 0, 'pg.events', '', 0)",
+            "INSERT INTO instrument VALUES (?, 0, 'pg.events', '')",
             *number,
         );
         run(
-            "INSERT INTO gap VALUES (?, 0, 0, 'autovacuum', NULL, NULL, '', NULL)",
+            "INSERT INTO gap VALUES (?, 0, 0, 'autovacuum', NULL, NULL, '', NULL, 0)",
             *number,
         );
     }
     run(
-        "INSERT INTO gap VALUES (?, 1, 0, '', NULL, NULL, '', NULL)",
+        "INSERT INTO gap VALUES (?, 1, 0, '', NULL, NULL, '', NULL, 0)",
         trials[2],
     );
     events(trials[0], "autovacuum", 5);

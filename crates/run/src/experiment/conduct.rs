@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::Control;
+use pgdyno_drive::{Control, Level, Message};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
@@ -312,7 +312,11 @@ impl Sweep<'_> {
         }
         match outcome {
             Ok(outcome) => {
-                writer.finish(&outcome)?;
+                if let Some(why) = writer.finish(&outcome)? {
+                    let text = format!("trial {number} waits on this host: {}", why.message);
+                    let level = Level::Error;
+                    self.means.observer.message(&Message { level, text });
+                }
                 let total_s = began.elapsed().as_secs_f64() - load_s;
                 Ok(Ok(Ran { outcome, total_s }))
             }

@@ -327,6 +327,31 @@ fn a_running_statement_can_be_cancelled_from_another_thread() {
 }
 
 #[test]
+fn rows_are_taken_one_by_one_with_parameters_that_may_be_null() {
+    let server = server();
+    let mut session = server.admin();
+    let sql = "SELECT n, $1::text FROM generate_series(1, $2::int) n";
+    let mut rows = Vec::new();
+    let affected = session.query_each(sql, &[None, Some("3")], &mut |columns, values| {
+        assert_eq!((columns.len(), &*columns[0].name), (2, "n"));
+        rows.push((values[0].map(<[u8]>::to_vec), values[1].is_none()));
+    });
+    assert_eq!(affected.unwrap(), Some(3));
+    let row = |text: &str| (Some(text.as_bytes().to_vec()), true);
+    assert_eq!(rows, [row("1"), row("2"), row("3")]);
+    // An error behind rows that were taken already; the session goes on.
+    let mut count = 0;
+    let sql = "SELECT 1 / (3 - n) FROM generate_series(1, 5) n";
+    let error = session.query_each(sql, &[], &mut |_, _| count += 1);
+    assert_eq!(error.unwrap_err().sqlstate(), Some("22012"));
+    assert_eq!(count, 2);
+    assert_eq!(
+        session.query_one_value("SELECT 7").unwrap().as_deref(),
+        Some("7")
+    );
+}
+
+#[test]
 fn a_query_with_parameters_returns_rows_or_the_servers_error() {
     let server = server();
     let mut session = server.admin();

@@ -1,9 +1,11 @@
--- The notebook's tables. Described for users in docs/store.md.
+-- The notebook's tables. Described for users in docs/store.md. They are written as SQLite has them, a
+-- column a line; schema/ddl.rs makes those of PostgreSQL of them.
+-- Rows are added and never changed, but for what people say of a trial: tags, notes, exclusions.
 -- Times are UTC as text (2026-01-31T12:00:00.000000Z); latencies are whole microseconds.
 -- The histograms are HdrHistogram's V2 encoding. Sums of squares exceed 64 bits: decimal text.
 
 CREATE TABLE experiment (
-    number      INTEGER PRIMARY KEY,
+    number      INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid        TEXT NOT NULL UNIQUE,
     name        TEXT NOT NULL,
     created     TEXT NOT NULL,
@@ -12,14 +14,12 @@ CREATE TABLE experiment (
 );
 CREATE INDEX experiment_name ON experiment (name);
 
--- AUTOINCREMENT: the number of a trial that was removed never names another.
-CREATE TABLE trial (
+-- What is known of a trial before it begins. AUTOINCREMENT: the number of a trial that was removed
+-- never names another.
+CREATE TABLE trial_begun (
     number      INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid        TEXT NOT NULL UNIQUE,
-    state       TEXT NOT NULL CHECK (state IN ('running', 'complete', 'failed', 'aborted')),
-    reason      TEXT,
-    started     TEXT NOT NULL,
-    ended       TEXT,
+    created     TEXT NOT NULL,
     -- Where it stands in an experiment.
     experiment  INTEGER REFERENCES experiment (number),
     position    INTEGER,
@@ -55,11 +55,35 @@ CREATE TABLE trial (
     max_tries   INTEGER AS (spec ->> 'max_tries'),
     backoff     TEXT AS (spec ->> 'backoff'),
     retry_deadline_us INTEGER AS (spec ->> 'retry_deadline_us'),
-    continue_on_error INTEGER AS (spec ->> 'continue_on_error'),
-    connection_per_transaction INTEGER AS (spec ->> 'connection_per_transaction'),
-    reconnect   INTEGER AS (spec ->> 'reconnect'),
+    continue_on_error BOOLEAN AS (spec ->> 'continue_on_error'),
+    connection_per_transaction BOOLEAN AS (spec ->> 'connection_per_transaction'),
+    reconnect   BOOLEAN AS (spec ->> 'reconnect'),
     seed        INTEGER AS (spec ->> 'seed'),
-    observe     TEXT AS (spec ->> '$.observe.instruments'),
+    observe     TEXT AS (spec -> 'observe' ->> 'instruments'),
+    -- The process that runs it, to find out whether it has died.
+    pid         INTEGER,
+    pid_started INTEGER,
+    pid_namespace TEXT,
+    boot_id     TEXT,
+    host_name   TEXT,
+    -- JSON. Last: what precedes is read without them.
+    variables   TEXT NOT NULL,
+    host        TEXT NOT NULL,
+    notes       TEXT NOT NULL,
+    facts       TEXT NOT NULL
+);
+CREATE INDEX trial_workload ON trial_begun (workload);
+CREATE INDEX trial_created ON trial_begun (created);
+CREATE INDEX trial_experiment ON trial_begun (experiment, position);
+
+-- What came of it. A trial without it runs, or its pgdyno died.
+CREATE TABLE trial_ended (
+    trial       INTEGER PRIMARY KEY REFERENCES trial_begun (number) ON DELETE CASCADE,
+    state       TEXT NOT NULL CHECK (state IN ('complete', 'failed', 'aborted')),
+    reason      TEXT,
+    -- When clients began to work.
+    started     TEXT NOT NULL,
+    ended       TEXT NOT NULL,
     -- What it came to, warm-up left out.
     elapsed_us  INTEGER,
     committed   INTEGER,
@@ -111,26 +135,14 @@ CREATE TABLE trial (
     clients_disconnected INTEGER,
     -- What all instruments used of the CPU on pgdyno's side.
     observers_cpu_us INTEGER,
-    -- The process that runs it, to find out whether it has died.
-    pid         INTEGER,
-    pid_started INTEGER,
-    pid_namespace TEXT,
-    boot_id     TEXT,
-    host_name   TEXT,
-    -- JSON. Last: what precedes is read without them.
-    variables   TEXT NOT NULL,
-    host        TEXT NOT NULL,
-    notes       TEXT NOT NULL,
-    facts       TEXT NOT NULL,
+    -- JSON, as before.
+    notes       TEXT,
     server_counters TEXT
 );
-CREATE INDEX trial_workload ON trial (workload);
-CREATE INDEX trial_state ON trial (state);
-CREATE INDEX trial_started ON trial (started);
-CREATE INDEX trial_experiment ON trial (experiment, position);
+CREATE INDEX trial_ended_state ON trial_ended (state);
 
 CREATE TABLE script (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     script      INTEGER NOT NULL,
     name        TEXT NOT NULL,
     weight      INTEGER NOT NULL,
@@ -140,9 +152,9 @@ CREATE TABLE script (
 -- Shorter ones stand where a phase ends; the last of the warm-up and the first behind it may begin
 -- in the same microsecond.
 CREATE TABLE second (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
-    warmup      INTEGER NOT NULL,
+    warmup      BOOLEAN NOT NULL,
     script      INTEGER NOT NULL,
     length_us   INTEGER NOT NULL,
     committed   INTEGER NOT NULL,
@@ -165,14 +177,14 @@ CREATE TABLE second (
     lag_max_us  INTEGER,
     lag_histogram BLOB,
     -- After the asked duration: transactions end, none begins.
-    drain       INTEGER NOT NULL,
+    drain       BOOLEAN NOT NULL,
     PRIMARY KEY (trial, start_us, warmup, script)
 );
 
 CREATE TABLE failure (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
-    warmup      INTEGER NOT NULL,
+    warmup      BOOLEAN NOT NULL,
     script      INTEGER NOT NULL,
     class       TEXT NOT NULL,
     transactions INTEGER NOT NULL,
@@ -182,9 +194,9 @@ CREATE TABLE failure (
 -- What the tries of a second cost; one row for each of `second`. The times of tries that were
 -- committed are there where there may have been several.
 CREATE TABLE work (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
-    warmup      INTEGER NOT NULL,
+    warmup      BOOLEAN NOT NULL,
     script      INTEGER NOT NULL,
     given_up    INTEGER NOT NULL,
     kept_us     INTEGER NOT NULL,
@@ -203,9 +215,9 @@ CREATE TABLE work (
 
 -- Where clients were in a second, in nanoseconds of all clients together; one row a second.
 CREATE TABLE client_time (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
-    warmup      INTEGER NOT NULL,
+    warmup      BOOLEAN NOT NULL,
     statement_ns INTEGER NOT NULL,
     think_ns    INTEGER NOT NULL,
     schedule_ns INTEGER NOT NULL,
@@ -229,7 +241,7 @@ CREATE TABLE client_time (
 -- Latencies of the transactions that were followed: as they were, without the estimate of what the
 -- generator added, without the most that it can have added. Written at the end.
 CREATE TABLE added (
-    trial       INTEGER PRIMARY KEY REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER PRIMARY KEY REFERENCES trial_begun (number) ON DELETE CASCADE,
     shown_sum_us INTEGER NOT NULL,
     shown_sum_squares_us2 TEXT NOT NULL,
     shown_max_us INTEGER NOT NULL,
@@ -246,7 +258,7 @@ CREATE TABLE added (
 
 -- Work units: what a workload counts when a transaction is not it.
 CREATE TABLE operation (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     operation   INTEGER NOT NULL,
     name        TEXT NOT NULL,
     PRIMARY KEY (trial, operation)
@@ -254,9 +266,9 @@ CREATE TABLE operation (
 
 -- Those of a second, by script and operation; only where there were any.
 CREATE TABLE unit (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
-    warmup      INTEGER NOT NULL,
+    warmup      BOOLEAN NOT NULL,
     script      INTEGER NOT NULL,
     operation   INTEGER NOT NULL,
     units       INTEGER NOT NULL,
@@ -270,7 +282,7 @@ CREATE TABLE unit (
 
 -- Why tries of the measured time failed, with one message of each reason. Written at the end.
 CREATE TABLE reason (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     class       TEXT NOT NULL,
     reason      TEXT NOT NULL,
     sqlstate    TEXT NOT NULL,
@@ -280,17 +292,24 @@ CREATE TABLE reason (
     PRIMARY KEY (trial, reason, sqlstate)
 ) WITHOUT ROWID;
 
--- Figures come at the trial's end; before, and when it never came, they are NULL.
-CREATE TABLE statement (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+-- A command of a script, and at the trial's end its figures.
+CREATE TABLE command (
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     script      INTEGER NOT NULL,
     command     INTEGER NOT NULL,
     text        TEXT NOT NULL,
-    is_sql      INTEGER NOT NULL,
-    executions  INTEGER,
-    retries     INTEGER,
-    failures    INTEGER,
-    aborts      INTEGER,
+    is_sql      BOOLEAN NOT NULL,
+    PRIMARY KEY (trial, script, command)
+) WITHOUT ROWID;
+
+CREATE TABLE command_total (
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
+    script      INTEGER NOT NULL,
+    command     INTEGER NOT NULL,
+    executions  INTEGER NOT NULL,
+    retries     INTEGER NOT NULL,
+    failures    INTEGER NOT NULL,
+    aborts      INTEGER NOT NULL,
     latency_sum_us INTEGER,
     latency_sum_squares_us2 TEXT,
     latency_max_us INTEGER,
@@ -299,7 +318,7 @@ CREATE TABLE statement (
 );
 
 CREATE TABLE connecting (
-    trial       INTEGER PRIMARY KEY REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER PRIMARY KEY REFERENCES trial_begun (number) ON DELETE CASCADE,
     initial_us  INTEGER NOT NULL,
     connections INTEGER NOT NULL,
     latency_sum_us INTEGER NOT NULL,
@@ -317,7 +336,7 @@ CREATE TABLE connecting (
 );
 
 CREATE TABLE thread (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     thread      INTEGER NOT NULL,
     wall_us     INTEGER NOT NULL,
     user_us     INTEGER NOT NULL,
@@ -330,19 +349,21 @@ CREATE TABLE thread (
 ) WITHOUT ROWID;
 
 CREATE TABLE event (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
+    -- In the order in which they were told.
+    event       INTEGER NOT NULL,
     at_us       INTEGER NOT NULL,
     kind        TEXT NOT NULL,
     text        TEXT NOT NULL,
     -- How long it took, and the instrument that saw it.
     length_us   INTEGER,
-    source      TEXT
-);
-CREATE INDEX event_trial ON event (trial, at_us);
+    source      TEXT,
+    PRIMARY KEY (trial, event)
+) WITHOUT ROWID;
 
 -- Transactions without the warm-up, connections with it.
 CREATE TABLE endpoint (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     endpoint    INTEGER NOT NULL,
     name        TEXT NOT NULL,
     clients     INTEGER NOT NULL,
@@ -371,17 +392,23 @@ CREATE TABLE endpoint (
 
 -- What instruments saw. Times are microseconds since clients began to work, below zero before.
 CREATE TABLE instrument (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     instrument  INTEGER NOT NULL,
     name        TEXT NOT NULL,
     source      TEXT NOT NULL,
-    -- On pgdyno's side; NULL when it did not end in time.
-    cpu_us      INTEGER,
+    PRIMARY KEY (trial, instrument)
+) WITHOUT ROWID;
+
+-- What it used on pgdyno's side; none when it did not end in time.
+CREATE TABLE instrument_cpu (
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
+    instrument  INTEGER NOT NULL,
+    cpu_us      INTEGER NOT NULL,
     PRIMARY KEY (trial, instrument)
 ) WITHOUT ROWID;
 
 CREATE TABLE series (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     series      INTEGER NOT NULL,
     instrument  INTEGER NOT NULL,
     name        TEXT NOT NULL,
@@ -393,7 +420,7 @@ CREATE TABLE series (
 
 -- In the order in which they come, so that a second touches few pages.
 CREATE TABLE sample (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     at_us       INTEGER NOT NULL,
     series      INTEGER NOT NULL,
     value       REAL NOT NULL,
@@ -402,7 +429,7 @@ CREATE TABLE sample (
 
 -- Written at the end, as all that follows.
 CREATE TABLE total (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     series      INTEGER NOT NULL,
     before_at_us INTEGER NOT NULL,
     before      REAL NOT NULL,
@@ -412,9 +439,9 @@ CREATE TABLE total (
     PRIMARY KEY (trial, series)
 ) WITHOUT ROWID;
 
--- Written when it begins, and again when it is over.
+-- Written when it begins, and again when it is over: the latter counts.
 CREATE TABLE gap (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     gap         INTEGER NOT NULL,
     instrument  INTEGER NOT NULL,
     label       TEXT NOT NULL,
@@ -422,11 +449,12 @@ CREATE TABLE gap (
     to_us       INTEGER,
     reason      TEXT NOT NULL,
     remedy      TEXT,
-    PRIMARY KEY (trial, gap)
+    is_over     BOOLEAN NOT NULL,
+    PRIMARY KEY (trial, gap, is_over)
 ) WITHOUT ROWID;
 
 CREATE TABLE server_statement (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     instrument  INTEGER NOT NULL,
     place       INTEGER NOT NULL,
     text        TEXT NOT NULL,
@@ -438,18 +466,19 @@ CREATE TABLE server_statement (
     PRIMARY KEY (trial, instrument, place)
 ) WITHOUT ROWID;
 
--- What instruments found out that is no series; JSON.
+-- What instruments found out that is no series; JSON. What is told last counts.
 CREATE TABLE finding (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     instrument  INTEGER NOT NULL,
     name        TEXT NOT NULL,
     value       TEXT NOT NULL,
-    PRIMARY KEY (trial, instrument, name)
+    told        INTEGER NOT NULL,
+    PRIMARY KEY (trial, instrument, name, told)
 ) WITHOUT ROWID;
 
 -- Times without service within the asked duration.
 CREATE TABLE stall (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     start_us    INTEGER NOT NULL,
     length_us   INTEGER NOT NULL,
     PRIMARY KEY (trial, start_us)
@@ -457,7 +486,7 @@ CREATE TABLE stall (
 
 -- The measured transactions that took longest, the longest first.
 CREATE TABLE worst (
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     place       INTEGER NOT NULL,
     script      INTEGER NOT NULL,
     client      INTEGER NOT NULL,
@@ -469,10 +498,42 @@ CREATE TABLE worst (
 
 CREATE TABLE tag (
     tag         TEXT NOT NULL,
-    trial       INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     PRIMARY KEY (tag, trial)
 ) WITHOUT ROWID;
 CREATE INDEX tag_trial ON tag (trial);
+
+-- A trial: what was known before and what came of it.
+CREATE VIEW trial AS
+    SELECT b.number, b.uuid, coalesce(e.state, 'running') AS state, e.reason, b.created,
+           coalesce(e.started, b.created) AS started, e.ended, b.experiment, b.position, b.point,
+           b.repeat, b.excluded, b.note, b.workload, b.pack_sha256, b.target, b.target_kind,
+           b.server_version, b.pgdyno, b.command, b.spec, b.load_sha256, b.mix, b.clients,
+           b.threads, b.query_mode, b.isolation, b.duration_s, b.transactions_per_client,
+           b.warmup_s, b.rate_per_s, b.latency_limit_us, b.retry, b.max_tries, b.backoff,
+           b.retry_deadline_us, b.continue_on_error, b.connection_per_transaction, b.reconnect,
+           b.seed, b.observe, b.pid_started, b.pid_namespace, b.boot_id, b.host_name,
+           e.elapsed_us, e.committed, e.failed, e.skipped, e.unknown, e.late, e.retries,
+           e.retried, e.given_up, e.kept_us, e.kept_statements, e.lost_tries, e.lost_us,
+           e.lost_statements, e.backoff_us, e.server_retries, e.goodput_per_s, e.service_mean_us,
+           e.service_p50_us, e.service_p90_us, e.service_p95_us, e.service_p99_us,
+           e.service_p99_9_us, e.service_max_us, e.response_mean_us, e.response_p50_us,
+           e.response_p90_us, e.response_p95_us, e.response_p99_us, e.response_p99_9_us,
+           e.response_max_us, e.response_p99_low_us, e.response_p99_high_us,
+           e.response_p99_effective, e.attempt_mean_us, e.attempt_p50_us, e.attempt_p90_us,
+           e.attempt_p95_us, e.attempt_p99_us, e.attempt_p99_9_us, e.attempt_max_us,
+           e.client_user_us, e.client_system_us, e.clients_aborted, e.clients_disconnected,
+           e.observers_cpu_us, CASE WHEN e.trial IS NULL THEN b.pid END AS pid, b.variables,
+           b.host, coalesce(e.notes, b.notes) AS notes, b.facts, e.server_counters
+    FROM trial_begun b LEFT JOIN trial_ended e ON e.trial = b.number;
+
+-- A command with its figures; NULL until the trial has ended.
+CREATE VIEW statement AS
+    SELECT c.trial, c.script, c.command, c.text, c.is_sql, t.executions, t.retries, t.failures,
+           t.aborts, t.latency_sum_us, t.latency_sum_squares_us2, t.latency_max_us,
+           t.latency_histogram
+    FROM command c LEFT JOIN command_total t
+    ON t.trial = c.trial AND t.script = c.script AND t.command = c.command;
 
 -- Trials whose figures may be compared: complete, and not excluded.
 CREATE VIEW result AS
@@ -497,10 +558,17 @@ CREATE VIEW failures AS
     FROM failure WHERE NOT warmup GROUP BY trial, script, class;
 
 -- Settings of the server that are not as its program has them.
+-- on: sqlite
 CREATE VIEW setting AS
     SELECT t.number AS trial, s.key AS name, s.value AS value
-    FROM trial t, json_each(t.facts, '$.changed_settings') s
+    FROM trial_begun t, json_each(t.facts, '$.changed_settings') s
     WHERE json_type(t.facts, '$.changed_settings.unknown') IS NULL;
+-- on: postgresql
+CREATE VIEW setting AS
+    SELECT t.number AS trial, s.key AS name, s.value AS value
+    FROM trial_begun t, json_each_text(t.facts::json -> 'changed_settings') s
+    WHERE t.facts::json -> 'changed_settings' -> 'unknown' IS NULL;
+-- on: all
 
 -- What was read, with its name.
 CREATE VIEW reading AS

@@ -1,24 +1,26 @@
-//! Making the tables, and knowing those of another build.
+//! Making the tables of a file, and knowing those of another build.
+
+pub mod ddl;
+pub mod server;
 
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::{place, trouble};
+use ddl::On;
 use pgdyno_model::Failure;
 
-/// The tables. Before the first package they change without leading from one version to the next.
-pub const SCHEMA: &str = include_str!("schema.sql");
+/// The version that this pgdyno reads and writes (`PRAGMA user_version`, on a server the table `notebook`).
+/// Before the first package tables change without leading from one version to the next.
+pub const VERSION: i64 = 1;
 
-/// The version that this pgdyno reads and writes (`PRAGMA user_version`).
-pub const VERSION: usize = 1;
-
-/// Makes the tables of an empty file.
+/// Makes the tables of an empty file. Gives the version of those that are there.
 ///
 /// # Errors
 /// The store is of another build of pgdyno, or cannot be written.
-pub fn set_up(connection: &mut Connection, path: &Path) -> Result<(), Failure> {
-    let failed = |e: rusqlite::Error| trouble(path, "cannot open", &e);
+pub fn set_up(connection: &mut Connection, path: &Path, on: On) -> Result<i64, Failure> {
+    let failed = |e: rusqlite::Error| trouble(path, "cannot open", &e.into());
     if version(connection).map_err(failed)? == 0 {
         // The tables are made with the rollback journal: the file then has its header, by which it
         // is known to be a store, before anything else happens to it.
@@ -30,7 +32,8 @@ pub fn set_up(connection: &mut Connection, path: &Path) -> Result<(), Failure> {
             if !is_empty(&transaction).map_err(failed)? {
                 return Err(place::no_store(path));
             }
-            transaction.execute_batch(SCHEMA).map_err(failed)?;
+            let tables = ddl::create(on).join(";\n");
+            transaction.execute_batch(&tables).map_err(failed)?;
             let marks = format!(
                 "PRAGMA application_id = {}; PRAGMA user_version = {VERSION};",
                 place::APPLICATION_ID,
@@ -41,17 +44,22 @@ pub fn set_up(connection: &mut Connection, path: &Path) -> Result<(), Failure> {
     }
     let found = version(connection).map_err(failed)?;
     if found > VERSION {
-        let place = path.display();
-        let text =
-            format!("the store {place} is of a newer pgdyno (version {found} of its tables)");
-        return Err(Failure::new(text)
-            .detail(format!("this pgdyno knows version {VERSION}"))
-            .hint("use the newer pgdyno, or name another file with --store or PGDYNO_STORE"));
+        return Ok(found);
     }
     // Several pgdynos read while one writes.
     let journal = connection
         .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
-    journal.map(|_| ()).map_err(failed)
+    journal.map(|_| found).map_err(failed)
+}
+
+/// Nothing is written into tables that are newer than this pgdyno.
+pub fn too_new(place: &str, found: i64) -> Failure {
+    let text = format!("the store {place} is of a newer pgdyno (version {found} of its tables)");
+    Failure::new(text)
+        .detail(format!(
+            "this pgdyno knows version {VERSION}: it reads what it knows and writes nothing"
+        ))
+        .hint("use the newer pgdyno, or name another store with --store or PGDYNO_STORE")
 }
 
 /// Whether no one else's tables are there.
@@ -61,6 +69,6 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(tables == 0)
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<usize> {
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
