@@ -82,11 +82,19 @@ impl Store {
         let began = Instant::now();
         loop {
             match self.db.transaction(|db| insert_begun(db, columns)) {
-                Err(Error::Server(_)) if began.elapsed() < AWAY_LIMIT => thread::sleep(AWAY_PAUSE),
+                Err(Error::Server(e)) if is_away(&e) && began.elapsed() < AWAY_LIMIT => {
+                    thread::sleep(AWAY_PAUSE);
+                }
                 inserted => return inserted.map_err(self.failed("cannot write to")),
             }
         }
     }
+}
+
+/// Whether it may be back in a moment. What a statement may not do, it may not do then either.
+fn is_away(error: &pgdyno_session::Error) -> bool {
+    let class = |state: &str| state.starts_with("42") || state.starts_with("25");
+    !error.sqlstate().is_some_and(class)
 }
 
 /// Puts a trial there as one that runs; gives its number.

@@ -44,7 +44,7 @@ impl Courier {
                 let waiting = Store::waiting(&remote.waiting)?;
                 let mut way = Way::from(&waiting, number);
                 way.work(&told, || {
-                    let server = Server::connect(info.clone(), false)?;
+                    let server = Server::connect(info.clone(), false, FAREWELL)?;
                     Ok(Db::Server(Box::new(server)))
                 })
                 .map_err(|e| super::trouble_at(&remote.shown, "cannot write to", &e))

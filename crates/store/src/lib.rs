@@ -333,7 +333,7 @@ fn connect(url: &str) -> Result<(Db, String), Failure> {
             .hint("as psql has it: --store postgresql://me@host/notes, or --store service=notes")
     })?;
     let shown = place::shown(&info);
-    let server = Server::connect(info, false);
+    let server = Server::connect(info, false, BUSY_LIMIT);
     let server = server.map_err(|e| trouble_at(&shown, "cannot open", &e))?;
     Ok((Db::Server(Box::new(server)), shown))
 }

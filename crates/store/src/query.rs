@@ -6,10 +6,14 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Number;
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::{BUSY_LIMIT, Store, trouble};
 use crate::db::{self, Db, Row, Server};
 use pgdyno_model::{Exit, Failure};
+
+/// How long a server may take for a query of the user's own.
+const ANSWER_LIMIT: Duration = Duration::from_secs(600);
 
 /// What came of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +104,7 @@ impl Store {
         let Db::Server(server) = &self.db else {
             return Err(refused(&"there is no server"));
         };
-        let server = Server::connect(server.info().clone(), true);
+        let server = Server::connect(server.info().clone(), true, ANSWER_LIMIT);
         let server = server.map_err(self.failed("cannot open"))?;
         let (mut columns, mut rows) = (Vec::new(), Vec::new());
         let mut read = |row: &Row<'_>| {

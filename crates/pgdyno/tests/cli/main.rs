@@ -32,6 +32,7 @@ mod spec;
 mod store;
 mod store_verbs;
 mod support;
+mod team;
 mod trust;
 mod waiting;
 mod workload;

@@ -166,7 +166,7 @@ fn mistakes_are_named_with_the_way_out() {
         .pgdyno(&["exclude", "1", "--reason", ""])
         .expect(2, &["a value is required"]);
     notebook
-        .pgdyno(&["sql", "DELETE FROM trial"])
+        .pgdyno(&["sql", "DELETE FROM tag"])
         .expect(2, &["only queries are answered"]);
     notebook
         .pgdyno(&["sql", "SELECT x FROM y"])

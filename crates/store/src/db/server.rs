@@ -12,8 +12,6 @@ use super::{Error, Result, Row, Value};
 
 /// How long connecting may take where the URL does not say: nobody is to wait for a server that is away.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// How long it may say nothing.
-const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// So often a transaction is done again, with pauses that grow from this.
 const TRIES_MAX: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
@@ -27,6 +25,8 @@ pub struct Server {
     in_transaction: Cell<bool>,
     /// Whether every transaction is to be read-only.
     reads_only: bool,
+    /// How long it may say nothing.
+    silence_limit: Duration,
 }
 
 impl Server {
@@ -34,13 +34,14 @@ impl Server {
     ///
     /// # Errors
     /// There is no way to it.
-    pub fn connect(info: ConnInfo, reads_only: bool) -> Result<Self> {
+    pub fn connect(info: ConnInfo, reads_only: bool, silence_limit: Duration) -> Result<Self> {
         let server = Self {
             info,
             session: RefCell::new(None),
             affected: Cell::new(0),
             in_transaction: Cell::new(false),
             reads_only,
+            silence_limit,
         };
         server.with(|_| Ok(()))?;
         Ok(server)
@@ -60,7 +61,7 @@ impl Server {
         let found = self.info.candidates();
         let found = found.map_err(|e| SessionError::Usage(e.to_string()))?;
         let mut session = Session::connect(&found.list, Some(CONNECT_LIMIT))?;
-        session.set_answer_timeout(Some(SILENCE_LIMIT));
+        session.set_answer_timeout(Some(self.silence_limit));
         // Values are read as text, whatever the role or the database has set.
         let mut settings = "SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; \
                             SET extra_float_digits = 1"

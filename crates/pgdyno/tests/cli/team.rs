@@ -1,0 +1,221 @@
+//! A team's notebook on a server: every command that reads or writes it, and what happens to a run when
+//! that server goes away.
+
+use std::process::Command;
+use std::time::Duration;
+
+use pgdyno_platform::child::Signal;
+use pgdyno_testkit::link::{Direction, Link};
+
+use crate::child::Running;
+use crate::support::{Database, Ran, pgdyno, ran};
+
+/// A notebook in a database of its own, and a host with nothing on it.
+struct Team {
+    notes: Database,
+    name: String,
+    url: String,
+    home: tempfile::TempDir,
+}
+
+impl Team {
+    fn new(name: &str) -> Team {
+        let notes = Database::new(name);
+        let team = Team {
+            url: notes.url.clone(),
+            name: name.to_owned(),
+            notes,
+            home: tempfile::tempdir().unwrap(),
+        };
+        team.pgdyno(&["store", "init", &team.url])
+            .expect(0, &["made a notebook at postgresql://"]);
+        team
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = pgdyno(args);
+        command
+            .env("PGDYNO_STORE", &self.url)
+            .env("XDG_DATA_HOME", self.home.path());
+        command
+    }
+
+    fn pgdyno(&self, args: &[&str]) -> Ran {
+        ran(&mut self.command(args))
+    }
+
+    /// A run of this many seconds in the background, once the notebook has it.
+    fn run(&self, seconds: &str) -> Running {
+        let script = self.home.path().join("one.sql");
+        std::fs::write(&script, "SELECT 1;\n").unwrap();
+        let script = script.display().to_string();
+        let target = pgdyno_testkit::postgres().address().url();
+        let args = ["run", &script, "-c", "2", "-T", seconds, "--url", &target];
+        let running = Running::start(&mut self.command(&args));
+        self.notes.wait_for("SELECT 1 FROM second LIMIT 1");
+        running
+    }
+
+    /// The server refuses whoever comes, and has ended who was there: as a restart does.
+    fn refuse(&self) {
+        self.allow(false);
+        let name = &self.name;
+        admin(&format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        ));
+    }
+
+    fn allow(&self, may: bool) {
+        admin(&format!(
+            "ALTER DATABASE {} ALLOW_CONNECTIONS {may}",
+            self.name
+        ));
+    }
+
+    /// State, and whether the seconds come to the total, of so many.
+    fn is_whole(&self, state: &str, seconds_min: u64) {
+        let sql = "SELECT state, committed = (SELECT sum(committed) FROM second WHERE trial = number), \
+                   (SELECT count(*) FROM second) FROM trial";
+        let row = self.notes.value(sql);
+        let (whole, count) = row.rsplit_once('|').unwrap();
+        assert_eq!(whole, format!("{state}|t"), "{row}");
+        assert!(count.parse::<u64>().unwrap() >= seconds_min, "{row}");
+        let check = self.pgdyno(&["store", "check"]).expect(0, &["trials    1"]);
+        assert!(!check.stdout.contains("waiting"), "{check:#?}");
+    }
+}
+
+fn admin(sql: &str) {
+    crate::support::sql(&pgdyno_testkit::postgres().address().url(), sql);
+}
+
+#[test]
+fn a_notebook_that_is_away_for_a_while_has_all_of_the_run_at_its_end() {
+    let team = Team::new("team_restart");
+    let running = team.run("8");
+    team.refuse();
+    std::thread::sleep(Duration::from_secs(2));
+    team.allow(true);
+    let ran = running.ended().expect(0, &["kept as trial 1"]);
+    assert!(!ran.stderr.contains("waits on this host"), "{ran:#?}");
+    team.is_whole("complete", 8);
+    team.pgdyno(&["show", "1"]).expect(0, &[]);
+}
+
+#[test]
+fn a_notebook_that_stays_away_gets_the_run_when_it_is_pushed() {
+    let team = Team::new("team_push");
+    let running = team.run("3");
+    team.refuse();
+    let said = ["trial 1 waits on this host: ", "pgdyno store push"];
+    running.ended().expect(0, &said);
+    team.pgdyno(&["store", "push"])
+        .expect(1, &["cannot open the store"]);
+    team.allow(true);
+    team.pgdyno(&["store", "check"])
+        .expect(0, &["waiting   1 trial on this host"]);
+    team.pgdyno(&["store", "push"])
+        .expect(0, &["1 trial sent to postgresql://"]);
+    team.pgdyno(&["store", "push"])
+        .expect(0, &["0 trials sent"]);
+    team.is_whole("complete", 3);
+}
+
+#[test]
+fn a_run_that_was_killed_while_its_notebook_was_away_is_pushed_as_far_as_it_came() {
+    let team = Team::new("team_killed");
+    let running = team.run("60");
+    team.refuse();
+    std::thread::sleep(Duration::from_secs(3));
+    running.signal(Signal::Kill);
+    running.ended();
+    team.allow(true);
+    team.pgdyno(&["store", "push"]).expect(0, &["1 trial sent"]);
+    team.is_whole("aborted", 3);
+}
+
+#[test]
+fn a_notebook_that_does_not_answer_holds_nothing_up_for_long() {
+    let mut team = Team::new("team_black_hole");
+    let server = pgdyno_testkit::postgres();
+    let link = Link::to(server.address().socket_path()).start().unwrap();
+    team.url = link.url(&team.name);
+    let running = team.run("3");
+    link.block(Direction::ToServer);
+    link.block(Direction::ToClient);
+    running.ended().expect(0, &["trial 1 waits on this host: "]);
+    link.unblock(Direction::ToServer);
+    link.unblock(Direction::ToClient);
+    team.pgdyno(&["store", "push"]).expect(0, &["1 trial sent"]);
+    team.is_whole("complete", 3);
+}
+
+#[test]
+fn every_command_takes_a_notebook_on_a_server() {
+    let team = Team::new("team_verbs");
+    let work = Database::new("team_verbs_work");
+    let home = team.home.path();
+    let script = home.join("one.sql");
+    std::fs::write(&script, "SELECT 1;\n").unwrap();
+    let script = script.display().to_string();
+    let url = ["--url", &work.url];
+    let run = |more: &[&str]| {
+        let args = [&["run", &script, "-t", "50"], more, &url].concat();
+        team.pgdyno(&args).expect(0, &["kept as trial"])
+    };
+    run(&["--tag", "a"]);
+    run(&["--tag", "b", "--note", "cold"]);
+    team.pgdyno(&["rerun", "1"]).expect(0, &["kept as trial 3"]);
+    team.pgdyno(&["ls"]).expect(0, &["one.sql", " b\n"]);
+    team.pgdyno(&["ls", "--tag", "a", "--since", "1d", "--json"])
+        .expect(0, &["\"number\": 1"]);
+    team.pgdyno(&["show", "2"]).expect(0, &["transactions"]);
+    team.pgdyno(&["show", "2", "--json"])
+        .expect(0, &["\"stored\""]);
+    team.pgdyno(&["note", "1", "warm"]).expect(0, &[]);
+    team.pgdyno(&["note", "1"]).expect(0, &["warm"]);
+    team.pgdyno(&["tag", "1", "c"]).expect(0, &[]);
+    team.pgdyno(&["exclude", "1", "--reason", "noise"])
+        .expect(0, &[]);
+    team.pgdyno(&["sql", "SELECT max(committed) AS most FROM trial"])
+        .expect(0, &["50"]);
+    team.pgdyno(&["sql", "DELETE FROM tag"])
+        .expect(2, &["read-only"]);
+    team.pgdyno(&["compare", "2", "3"]).expect(0, &["one.sql"]);
+    let page = home.join("page.html").display().to_string();
+    team.pgdyno(&["report", "2", "-o", &page]).expect(0, &[]);
+    let sweep = home.join("two.toml");
+    let text = "workload = [['one.sql']]\nduration = '1s'\nclients = [1, 2]\nreset.settle = 0\n";
+    std::fs::write(&sweep, text).unwrap();
+    let sweep = sweep.display().to_string();
+    let mut sweeping = team.command(&["sweep", &sweep, "--url", &work.url]);
+    ran(sweeping.env("PGDYNO_CACHE", home.join("cache"))).expect(0, &[]);
+    team.pgdyno(&["ls", "--experiments"]).expect(0, &["two"]);
+    team.pgdyno(&["show", "--experiment", "two"])
+        .expect(0, &["clients"]);
+    let file = home.join("all.sqlite").display().to_string();
+    team.pgdyno(&["export", "-o", &file])
+        .expect(0, &["5 trials written to"]);
+    team.pgdyno(&["rm", "--yes", "2"]).expect(0, &[]);
+    team.pgdyno(&["import", &file]).expect(
+        0,
+        &["1 trial added to postgresql://", "4 trials there already"],
+    );
+    let moved = home.join("moved.sqlite").display().to_string();
+    team.pgdyno(&["store", "move", &moved])
+        .expect(0, &["5 trials copied to", "is left as it was"]);
+    team.pgdyno(&["store", "thin", "--older", "0s"])
+        .expect(0, &["5 trials thinned"]);
+    team.pgdyno(&["show", "1"]).expect(0, &["transactions"]);
+    team.pgdyno(&["ls", "--store", "service=none"])
+        .expect(1, &["the store's URL cannot be used"]);
+    let entries: Vec<_> = home
+        .read_dir()
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        entries.iter().all(|name| name != "postgresql:"),
+        "{entries:?}"
+    );
+}
