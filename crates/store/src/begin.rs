@@ -63,7 +63,7 @@ impl Store {
             Place::File(path) => (Self::existing(path)?, None),
             Place::Server(remote) => {
                 let own = Self::waiting(&remote.waiting)?;
-                let number = self.number_for(&columns)?;
+                let number = self.number_for(&told(header, &columns))?;
                 columns.push(("number", Value::Integer(number)));
                 (own, Some(Courier::of(self, number)?))
             }
@@ -158,6 +158,7 @@ pub(super) fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Va
         ),
         ("repeat", optional(header.repeat)),
         ("note", optional(header.note.clone())),
+        ("ran_by", optional(ran_by())),
         ("workload", text(&header.workload)),
         ("pack_sha256", optional(header.pack_sha256.clone())),
         ("target", text(&header.target)),
@@ -183,6 +184,34 @@ pub(super) fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Va
         ("notes", text(json!(header.notes).to_string())),
         ("facts", text(json!(header.facts).to_string())),
     ]
+}
+
+/// What a server is told: of those who do not want to be known, not their host's name either. The file
+/// in which rows wait has it, to find out there whose process is gone.
+fn told(header: &TrialHeader, columns: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
+    let mut told = columns.to_vec();
+    if ran_by().is_some() {
+        return told;
+    }
+    let host = Host {
+        name: None,
+        ..header.host.clone()
+    };
+    for (name, value) in &mut told {
+        match *name {
+            "host_name" => *value = Value::Null,
+            "host" => *value = text(json!(host).to_string()),
+            _ => {}
+        }
+    }
+    told
+}
+
+/// The user of the operating system, or what `PGDYNO_RAN_BY` says instead; nobody when it is empty.
+fn ran_by() -> Option<String> {
+    let env = pgdyno_session::Env::of_process();
+    let said = env.var("PGDYNO_RAN_BY").or(env.os_user());
+    said.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// As `kind` has it in the JSON document.

@@ -147,7 +147,7 @@ fn add_trial(
     };
     let latency = &trial.latency;
     // It began when that program says, and no process of this host ran it.
-    let sql = "UPDATE trial_begun SET pgdyno = ?, created = ?, pid = NULL, pid_started = NULL, \
+    let sql = "UPDATE trial_begun SET pgdyno = ?, created = ?, ran_by = NULL, pid = NULL, pid_started = NULL, \
                pid_namespace = NULL, boot_id = NULL, host_name = NULL WHERE number = ?";
     transaction.execute(sql, params![program, trial.started, number])?;
     let sql = format!(

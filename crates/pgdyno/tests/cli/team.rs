@@ -165,7 +165,14 @@ fn every_command_takes_a_notebook_on_a_server() {
     };
     run(&["--tag", "a"]);
     run(&["--tag", "b", "--note", "cold"]);
-    team.pgdyno(&["rerun", "1"]).expect(0, &["kept as trial 3"]);
+    let args = ["rerun", "1"];
+    ran(team.command(&args).env("PGDYNO_RAN_BY", "")).expect(0, &["kept as trial 3"]);
+    let runners = "SELECT count(ran_by), count(host_name) FROM trial";
+    assert_eq!(
+        team.notes.value(runners),
+        "2|2",
+        "one of three does not want to be known"
+    );
     team.pgdyno(&["ls"]).expect(0, &["one.sql", " b\n"]);
     team.pgdyno(&["ls", "--tag", "a", "--since", "1d", "--json"])
         .expect(0, &["\"number\": 1"]);

@@ -28,6 +28,8 @@ CREATE TABLE trial_begun (
     -- What people say of it.
     excluded    TEXT,
     note        TEXT,
+    -- Who ran it, if they allow it.
+    ran_by      TEXT,
     -- What was run.
     workload    TEXT NOT NULL,
     pack_sha256 TEXT,
@@ -507,7 +509,7 @@ CREATE INDEX tag_trial ON tag (trial);
 CREATE VIEW trial AS
     SELECT b.number, b.uuid, coalesce(e.state, 'running') AS state, e.reason, b.created,
            coalesce(e.started, b.created) AS started, e.ended, b.experiment, b.position, b.point,
-           b.repeat, b.excluded, b.note, b.workload, b.pack_sha256, b.target, b.target_kind,
+           b.repeat, b.excluded, b.note, b.ran_by, b.workload, b.pack_sha256, b.target, b.target_kind,
            b.server_version, b.pgdyno, b.command, b.spec, b.load_sha256, b.mix, b.clients,
            b.threads, b.query_mode, b.isolation, b.duration_s, b.transactions_per_client,
            b.warmup_s, b.rate_per_s, b.latency_limit_us, b.retry, b.max_tries, b.backoff,
