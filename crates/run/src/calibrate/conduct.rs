@@ -128,6 +128,7 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
             wanted: means.wanted,
             target: Some(target.clone()),
             observe: options.observe.clone(),
+            replace: false,
             journals: &journals,
             progress,
             observer: &mut Observers::new([means.observer, &mut steps]),
