@@ -41,6 +41,14 @@ pub fn speed(facts: &Facts, probes: &Probes, is_tcp: bool) -> Fact<HostSpeed> {
         Fact::Known(false) => return Fact::Unknown("the server is on another host".to_owned()),
         Fact::Unknown(why) => return Fact::Unknown(why.clone()),
     }
+    // An address of this host can lead through a tunnel or into a container.
+    if let Fact::Known(directory) = &facts.data_directory
+        && let Err(error) = fs::metadata(directory)
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        let directory = directory.display();
+        return Fact::Unknown(format!("its data are not on this host ({directory})"));
+    }
     match round_trip_us(is_tcp) {
         Ok(round_trip_us) => Fact::Known(HostSpeed {
             round_trip_us,
@@ -220,15 +228,22 @@ mod tests {
     }
 
     #[test]
-    fn a_data_directory_that_is_not_here_leaves_the_sync_unknown() {
-        let speed = speed(
-            &facts(true, Path::new("/no/such/data")),
-            &POSTGRESQL.probes,
-            false,
-        );
-        let Fact::Unknown(why) = &speed.known().unwrap().sync_us else {
-            panic!("{speed:?}")
+    fn a_server_behind_a_tunnel_is_not_judged_by_this_host() {
+        let facts = facts(true, Path::new("/no/such/data"));
+        let Fact::Unknown(why) = speed(&facts, &POSTGRESQL.probes, true) else {
+            panic!("judged")
         };
-        assert!(why.contains("beside /no/such/data: "), "{why}");
+        assert_eq!(why, "its data are not on this host (/no/such/data)");
+    }
+
+    #[test]
+    fn data_that_the_role_may_not_see_leave_the_sync_unknown() {
+        let facts = Facts {
+            data_directory: Fact::Unknown("permission denied".to_owned()),
+            ..facts(true, Path::new("/"))
+        };
+        let speed = speed(&facts, &POSTGRESQL.probes, false);
+        let sync_us = &speed.known().unwrap().sync_us;
+        assert_eq!(*sync_us, Fact::Unknown("permission denied".to_owned()));
     }
 }
