@@ -18,7 +18,7 @@ use super::study::Study;
 use crate::interrupt::EndOnInterrupt;
 use crate::prepare::{self, Prepared};
 use crate::reset;
-use crate::settings::{self, Changes, Way};
+use crate::settings::{self, Changes, Restart, Way};
 use crate::trial::Trial;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
@@ -425,7 +425,7 @@ impl Sweep<'_> {
             let text = format!("a sweep that died had left settings changed: {restored}");
             self.means.observer.notice(&Notice::Done(text));
         }
-        let (dialect, ways) = look(&mut session, self.plan, name)?;
+        let (dialect, ways) = look(&mut session, self.plan, name, target.kind)?;
         let of_system = ways.iter().find(|(_, way)| **way != Way::Session);
         if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
             return Err(Failure::new(format!(
@@ -436,7 +436,7 @@ impl Sweep<'_> {
             .hint("name one endpoint, or leave the setting out"));
         }
         let place = Place {
-            changes: Changes::none(&target, self.restart(&target, &ways)?),
+            changes: Changes::none(&target, self.restart(&target, &ways)),
             dialect,
             ways,
             written: BTreeSet::new(),
@@ -447,25 +447,19 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// The command that restarts a server, with the settings that need it; `None`: there are none.
+    /// What restarts a server, with the settings that need it; `None`: there are none.
     fn restart(
         &self,
         target: &Target,
         ways: &BTreeMap<String, Way>,
-    ) -> Result<Option<(String, BTreeSet<String>)>, Failure> {
+    ) -> Option<(Restart, BTreeSet<String>)> {
         let needing = ways.iter().filter(|(_, way)| **way == Way::Restart);
         let needing: BTreeSet<String> = needing.map(|(name, _)| name.clone()).collect();
-        let command = self.plan.experiment.restart.clone();
-        let Some((command, first)) = command.zip(needing.first()) else {
-            return Ok(None);
+        let how = match (target.kind, &self.plan.experiment.restart) {
+            (TargetKind::Own, _) => Restart::Own,
+            (_, command) => Restart::Command(command.clone()?),
         };
-        if target.kind == TargetKind::Own {
-            return Err(Failure::new(format!(
-                "settings.{first}: the private server of this sweep cannot be restarted"
-            ))
-            .hint("keep one (pgdyno server start) or name a server of your own with --url"));
-        }
-        Ok(Some((command, needing)))
+        (!needing.is_empty()).then_some((how, needing))
     }
 
     /// A value that the server does not take is found now, not after hours.
@@ -566,6 +560,7 @@ fn look(
     session: &mut Session,
     plan: &Plan,
     name: &str,
+    kind: TargetKind,
 ) -> Result<(&'static Dialect, BTreeMap<String, Way>), Failure> {
     let product = Product::ask(session)
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
@@ -577,7 +572,7 @@ fn look(
     let ways = if names.is_empty() {
         BTreeMap::new()
     } else {
-        let restarts = plan.experiment.restart.is_some();
+        let restarts = kind == TargetKind::Own || plan.experiment.restart.is_some();
         settings::ways(session, names.iter().map(String::as_str), restarts)?
     };
     Ok((product.dialect, ways))
