@@ -128,7 +128,7 @@ impl Plan {
         let inserts = properties.share("insertproportion")?.unwrap_or(0.0);
         let (table, of_run) = params(command)?;
         let mut params = table.clone();
-        params.push("generators=ycsb".to_owned());
+        params.push(format!("generators={}", generators(tool)));
         match command.phase {
             Phase::Load => params.extend(load_params(keys, operations.unwrap_or(0))),
             Phase::Run => {
@@ -152,8 +152,10 @@ impl Plan {
         let threads = properties.count("threadcount")?.unwrap_or(threads_default);
         let threads = clients(tool, threads, operations)?;
         let retry = retry(command, &mut warnings)?;
+        // Of a load too it is the run's operations that are looked at.
+        let of_run = properties.count("operationcount")?.unwrap_or(0);
         let expected = match distribution.as_str() {
-            "zipfian" => (operations.unwrap_or(0) as f64 * inserts * 2.0) as u64 + 1,
+            "zipfian" => (of_run as f64 * inserts * 2.0) as u64 + 1,
             _ => 0,
         };
         let count = keys
@@ -202,6 +204,14 @@ impl Plan {
     pub fn first_key(&self) -> Option<String> {
         let number = self.format.number_in_key(self.keys.start)?;
         Some(format!("user{number:0width$}", width = self.padding))
+    }
+}
+
+/// How the tool draws, whatever the table's keys are.
+fn generators(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Ycsb => "ycsb",
+        Tool::GoYcsb => "go-ycsb",
     }
 }
 
@@ -629,6 +639,12 @@ pub(crate) mod tests {
         );
         assert!(!params.contains("fieldlength"), "{params}");
         assert_eq!(run.key_range, (40, 70));
+        let load = plan(Tool::GoYcsb, "load", &format!("{pairs} threadcount=1"));
+        assert_eq!(load.key_range, (40, 70));
+        assert!(params.contains(" generators=go-ycsb "), "{params}");
+        let ordered = plan(Tool::GoYcsb, "run", "recordcount=300 insertorder=ordered");
+        let params = ordered.spec.params.join(" ");
+        assert!(params.contains("generators=go-ycsb"), "{params}");
         let latest = plan(
             Tool::Ycsb,
             "run",
