@@ -105,9 +105,8 @@ fn loaded_rows(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
     let find = dialect
         .find_table
         .replace("{literal}", &format!("'{table}'"));
-    let setup = "make it: pgdyno pgio setup, with the same configuration";
     if admin::value(session, &find).map_err(ask)?.is_none() {
-        return Err(Failure::new(format!("there is no table {table}")).hint(setup));
+        return Err(Failure::new(format!("there is no table {table}")).hint(SETUP));
     }
     let rows = admin::value(session, &format!("SELECT max(mykey) FROM {table}"));
     let rows = rows.map_err(ask)?.and_then(|rows| rows.parse::<u64>().ok());
@@ -117,12 +116,15 @@ fn loaded_rows(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
             conf.scale.text, conf.scale.blocks
         ))
         .hint("a run may touch fewer rows than were loaded, not more: lower SCALE")
-        .hint(setup)),
+        .hint(SETUP)),
         rows => Ok(rows),
     }
 }
 
-/// How many tables were loaded; a run may use fewer. Tables that pgdyno did not load are as many as
+/// The way out where tables are missing, or have fewer rows than a run is to touch.
+const SETUP: &str = "make it: pgdyno pgio setup, with the same configuration";
+
+/// How many tables were loaded; a run may use fewer, and not more. Tables that pgdyno did not load are as many as
 /// the configuration says.
 fn loaded_tables(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
     let pack = resolve::pack(PACK).map_err(|e| Failure::new(e.to_string()))?;
@@ -132,7 +134,14 @@ fn loaded_tables(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
     let loaded = known
         .get("schemas")
         .and_then(|text| text.parse::<u64>().ok());
-    Ok(loaded.unwrap_or(1).max(conf.tables))
+    match loaded {
+        Some(loaded) if loaded < conf.tables => {
+            let text = format!("NUM_SCHEMAS={}, and {loaded} are loaded", conf.tables);
+            let fewer = format!("NUM_SCHEMAS={loaded}, or fewer");
+            Err(Failure::new(text).hint(fewer).hint(SETUP))
+        }
+        _ => Ok(loaded.unwrap_or(conf.tables)),
+    }
 }
 
 fn params(conf: &Conf, tables: u64, rows: u64) -> Vec<String> {

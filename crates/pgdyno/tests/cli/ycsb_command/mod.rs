@@ -654,10 +654,16 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
         .ycsb("run", "a", &[])
         .expect(1, &["relation \"usertable\" does not exist"]);
     place.go("run", "a", &[]).expect(1, &["does not exist"]);
-    let few = ["-p", "operationcount=10"];
+    for (count, threads) in [("10", "11"), ("0", "1")] {
+        let count_of = format!("operationcount={count}");
+        let said = format!("{count} should be bigger than threadCount: {threads}");
+        place
+            .go("run", "a", &["-p", &count_of, "--threads", threads])
+            .expect(255, &[&said]);
+    }
     place
-        .go("run", "a", &few)
-        .expect(255, &["10 should be bigger than threadCount: 200"]);
+        .go("load", "a", &["-p", "recordcount=0"])
+        .expect(255, &["0 should be bigger than threadCount: 1"]);
     let pairs = [
         ("outputstyle=x", "unsupported outputstyle: x"),
         ("measurementtype=raw", "measurementtype=raw cannot be had"),
