@@ -30,6 +30,9 @@ pub struct Operation {
     pub returns: BTreeMap<&'static str, u64>,
 }
 
+/// YCSB's statuses of operations that found no row: of updates, of others.
+const MISSING: [&str; 2] = ["UNEXPECTED_STATE", "NOT_FOUND"];
+
 /// By kind, those that were done.
 pub type Operations = BTreeMap<Kind, Operation>;
 
@@ -49,8 +52,8 @@ impl Kind {
     /// YCSB's status of a failure. (Facts: JdbcDBClient.)
     fn status(self, failure: Failure) -> &'static str {
         match (failure, self) {
-            (Failure::RowMissing, Self::Update) => "UNEXPECTED_STATE",
-            (Failure::RowMissing, _) => "NOT_FOUND",
+            (Failure::RowMissing, Self::Update) => MISSING[0],
+            (Failure::RowMissing, _) => MISSING[1],
             _ => "ERROR",
         }
     }
@@ -79,6 +82,11 @@ impl Operation {
     pub fn failed(&self) -> u64 {
         let failed = self.returns.iter().filter(|(status, _)| **status != "OK");
         failed.map(|(_, count)| count).sum()
+    }
+
+    /// Those that found no row.
+    pub fn missing(&self) -> u64 {
+        MISSING.iter().filter_map(|it| self.returns.get(it)).sum()
     }
 }
 

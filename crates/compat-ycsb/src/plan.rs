@@ -128,7 +128,7 @@ impl Plan {
         let inserts = properties.share("insertproportion")?.unwrap_or(0.0);
         let (table, of_run) = params(command)?;
         let mut params = table.clone();
-        params.push("generators=ycsb".to_owned());
+        params.push(format!("generators={}", generators(tool)));
         match command.phase {
             Phase::Load => params.extend(load_params(keys, operations.unwrap_or(0))),
             Phase::Run => {
@@ -148,12 +148,13 @@ impl Plan {
         }
         let (target, ignored) = target(tool, properties)?;
         warnings.extend(ignored);
-        let threads_default = if tool == Tool::GoYcsb { 200 } else { 1 };
-        let threads = properties.count("threadcount")?.unwrap_or(threads_default);
+        let threads = properties.count("threadcount")?.unwrap_or(1);
         let threads = clients(tool, threads, operations)?;
         let retry = retry(command, &mut warnings)?;
+        // Of a load too it is the run's operations that are looked at.
+        let of_run = properties.count("operationcount")?.unwrap_or(0);
         let expected = match distribution.as_str() {
-            "zipfian" => (operations.unwrap_or(0) as f64 * inserts * 2.0) as u64 + 1,
+            "zipfian" => (of_run as f64 * inserts * 2.0) as u64 + 1,
             _ => 0,
         };
         let count = keys
@@ -202,6 +203,14 @@ impl Plan {
     pub fn first_key(&self) -> Option<String> {
         let number = self.format.number_in_key(self.keys.start)?;
         Some(format!("user{number:0width$}", width = self.padding))
+    }
+}
+
+/// How the tool draws, whatever the table's keys are.
+fn generators(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Ycsb => "ycsb",
+        Tool::GoYcsb => "go-ycsb",
     }
 }
 
@@ -302,7 +311,7 @@ fn operations(command: &Command) -> Result<Option<u64>, Refusal> {
         },
     };
     let said = said.filter(|count| *count > 0);
-    if said.is_none() && command.phase == Phase::Load {
+    if said.is_none() && command.phase == Phase::Load && command.tool == Tool::Ycsb {
         let text = "nothing says how many rows to load";
         return Err(Refusal::usage(text).hint("such as -p recordcount=1000"));
     }
@@ -448,15 +457,20 @@ fn clients(tool: Tool, threads: u64, operations: Option<u64>) -> Result<u32, Ref
         let text = "threadcount=0: there must be at least one thread";
         return Err(Refusal::usage(text));
     }
-    let threads = match (operations, tool) {
-        (Some(operations), Tool::GoYcsb) if operations < threads => {
+    // YCSB goes on without end where nothing says how many operations there are.
+    let all = match tool {
+        Tool::Ycsb => operations,
+        Tool::GoYcsb => Some(operations.unwrap_or(0)),
+    };
+    let threads = match (all, tool) {
+        (Some(all), Tool::GoYcsb) if all < threads => {
             return Err(Refusal::impossible(format!(
-                "totalOpCount(operationcount/insertcount/recordcount): {operations} should be bigger \
-                 than threadCount: {threads}"
+                "totalOpCount(operationcount/insertcount/recordcount): {all} should be bigger than \
+                 threadCount: {threads}"
             ))
-            .hint("--threads: go-ycsb has 200 threads unless threadcount says otherwise"));
+            .hint("-p operationcount=N (a load: recordcount), --threads"));
         }
-        (Some(operations), _) => threads.min(operations),
+        (Some(all), _) => threads.min(all),
         (None, _) => threads,
     };
     match u32::try_from(threads) {
@@ -564,11 +578,11 @@ pub(crate) mod tests {
         let go = plan(
             Tool::GoYcsb,
             "run",
-            "recordcount=10 pg.password=a/b minfieldlength=5",
+            "recordcount=10 operationcount=5 pg.password=a/b minfieldlength=5",
         );
         let params = go.spec.params.join(" ");
         assert!(!params.contains("minfieldlength"), "{params}");
-        assert_eq!(go.spec.clients(), 200);
+        assert_eq!(go.spec.clients(), 1);
         assert_eq!(go.key_range, (0, 9));
         assert_eq!(
             go.spec.target.urls[0].secret(),
@@ -629,6 +643,13 @@ pub(crate) mod tests {
         );
         assert!(!params.contains("fieldlength"), "{params}");
         assert_eq!(run.key_range, (40, 70));
+        let load = plan(Tool::GoYcsb, "load", &format!("{pairs} threadcount=1"));
+        assert_eq!(load.key_range, (40, 70));
+        assert!(params.contains(" generators=go-ycsb "), "{params}");
+        let pairs = "operationcount=5 recordcount=300 insertorder=ordered";
+        let ordered = plan(Tool::GoYcsb, "run", pairs);
+        let params = ordered.spec.params.join(" ");
+        assert!(params.contains("generators=go-ycsb"), "{params}");
         let latest = plan(
             Tool::Ycsb,
             "run",

@@ -11,7 +11,7 @@ use pgdyno_run::trial::Trial;
 
 use super::command::{Command, Phase};
 use super::messages::Messages;
-use super::operations::{self, Kind, Operations};
+use super::operations::{self, Kind, Operation, Operations};
 use super::plan::Plan;
 use super::{Refusal, Tool, go, java, tables};
 
@@ -66,7 +66,8 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
         })?,
         None => write_answer(format_args!("{text}"))?,
     }
-    for line in remarks(&ran.outcome, &operations::of(&ran.outcome.recording)) {
+    let operations = operations::of(&ran.outcome.recording);
+    for line in remarks(command.tool, &ran.outcome, &operations) {
         remark!("pgdyno: {line}");
     }
     ran.say_where();
@@ -169,12 +170,21 @@ fn rows_must_be_there(plan: &Plan, prepared: &Prepared) -> Result<(), Refusal> {
 }
 
 /// What the tools' tables have no line for.
-fn remarks(outcome: &Outcome, operations: &Operations) -> Vec<String> {
+fn remarks(tool: Tool, outcome: &Outcome, operations: &Operations) -> Vec<String> {
     let mut lines = Vec::new();
-    let failed: u64 = operations
-        .values()
-        .map(|operation| operation.failed())
-        .sum();
+    let sum = |of: fn(&Operation) -> u64| operations.values().map(of).sum::<u64>();
+    // To go-ycsb they are done, and with zipfian there are always some.
+    let missing = match tool {
+        Tool::GoYcsb => sum(Operation::missing),
+        Tool::Ycsb => 0,
+    };
+    if missing > 0 {
+        lines.push(format!(
+            "{missing} operations found no row, which go-ycsb counts as done; they are not part of \
+             throughput and latency"
+        ));
+    }
+    let failed = sum(Operation::failed) - missing;
     if failed > 0 {
         lines.push(format!(
             "{failed} operations failed; they are not part of throughput and latency"

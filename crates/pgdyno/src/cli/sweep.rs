@@ -211,7 +211,13 @@ impl Given {
             (Definition::File { path, text }, Vec::new())
         } else if let Some(path) = &args.from_pgbench_tools {
             let name = path.display().to_string();
-            let converted = pgbench_tools::convert(&name, &read(path)?, &folder(path))?;
+            let mut converted = pgbench_tools::convert(&name, &read(path)?, &folder(path))?;
+            // The configuration that pgbench-tools ships names a server.
+            let is_named = !args.target.urls.is_empty() || !args.target.own.is_empty();
+            if is_named && converted.made.experiment.fixed.remove("target").is_some() {
+                let remark = "the server is the command line's, not TESTHOST's";
+                converted.remarks.push(remark.to_owned());
+            }
             (
                 Definition::Made(Box::new(converted.made)),
                 converted.remarks,

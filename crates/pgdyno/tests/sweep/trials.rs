@@ -264,8 +264,9 @@ fn tables_that_pgbench_loaded_give_way_to_another_scale_only_in_a_sweep_of_pgben
         let mut command = experiment.command(&["sweep"]);
         crate::support::ran(command.args(args).args(["--url", &database.url]))
     };
+    // It names a server, as the one that pgbench-tools ships; the command line's goes before it.
     let config = "SCRIPT=select\nSCALES=\"2 1\"\nSETCLIENTS=1\nSETTIMES=1\nRECOVERY=0\n\
-                  RUNTIME=\"\"\nTOTTRANS=10\n";
+                  RUNTIME=\"\"\nTOTTRANS=10\nTESTHOST=127.0.0.1\nTESTPORT=1\nTESTDB=pgbench\n";
     write("config", config);
     write("kept", &format!("{config}SKIPINIT=1\n"));
     // A file that does not say so drops nothing.
@@ -286,6 +287,7 @@ fn tables_that_pgbench_loaded_give_way_to_another_scale_only_in_a_sweep_of_pgben
     database.sql("ALTER TABLE pgbench_tellers ALTER tbalance TYPE integer");
     let ran = sweep(&["--from-pgbench-tools", "config"]).expect(0, &["2 of 2 trials complete"]);
     let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(said.contains("not TESTHOST's"), "{said}");
     let replaced: Vec<&str> = said
         .lines()
         .filter(|line| line.contains("replaced tables of pgbench -i"))

@@ -312,6 +312,44 @@ fn go_ycsbs_summaries_have_the_form_of_its_recordings() {
     );
 }
 
+/// Notes which keys are updated.
+const WATCHED: &str = "CREATE TABLE asked (turn serial, ycsb_key text); \
+    CREATE FUNCTION ask() RETURNS trigger LANGUAGE plpgsql AS \
+    $$BEGIN INSERT INTO asked (ycsb_key) VALUES (NEW.ycsb_key); RETURN NEW; END$$; \
+    CREATE TRIGGER ask BEFORE UPDATE ON usertable FOR EACH ROW EXECUTE FUNCTION ask()";
+
+/// Key numbers: as recorded from go-ycsb on as many rows.
+#[test]
+fn go_ycsb_asks_for_the_keys_that_go_ycsb_asks_for() {
+    let place = Place::new("ycsb_go_keys");
+    let ordered = ["--threads", "1", "-p", "insertorder=ordered"];
+    place.go("load", "c", &ordered).expect(0, &[]);
+    place.db.sql(WATCHED);
+    let updates = |pairs: &[&str]| {
+        place.db.sql("TRUNCATE asked");
+        let mut args = ordered.to_vec();
+        for pair in [&["readproportion=0", "updateproportion=1"], pairs].concat() {
+            args.extend(["-p", pair]);
+        }
+        place.go("run", "c", &args).expect(0, &[])
+    };
+    let hottest = "SELECT ycsb_key FROM asked GROUP BY 1 ORDER BY count(*) DESC LIMIT 1";
+    updates(&["operationcount=3000"]);
+    assert_eq!(place.db.value(hottest), "user144");
+
+    // Twice the inserts of a run are asked for in advance, and most are not there.
+    let run = updates(&["operationcount=3000", "insertproportion=1"]);
+    assert!(
+        run.stderr
+            .contains(" operations found no row, which go-ycsb counts as done"),
+        "{run:#?}"
+    );
+
+    updates(&["operationcount=3", "requestdistribution=sequential"]);
+    let all = "SELECT string_agg(ycsb_key, ' ' ORDER BY turn) FROM asked";
+    assert_eq!(place.db.value(all), "user1 user2 user3");
+}
+
 #[test]
 fn ycsbs_generators_run_on_a_table_that_was_loaded_for_exact_draws() {
     let place = Place::new("ycsb_generators");
@@ -616,10 +654,16 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
         .ycsb("run", "a", &[])
         .expect(1, &["relation \"usertable\" does not exist"]);
     place.go("run", "a", &[]).expect(1, &["does not exist"]);
-    let few = ["-p", "operationcount=10"];
+    for (count, threads) in [("10", "11"), ("0", "1")] {
+        let count_of = format!("operationcount={count}");
+        let said = format!("{count} should be bigger than threadCount: {threads}");
+        place
+            .go("run", "a", &["-p", &count_of, "--threads", threads])
+            .expect(255, &[&said]);
+    }
     place
-        .go("run", "a", &few)
-        .expect(255, &["10 should be bigger than threadCount: 200"]);
+        .go("load", "a", &["-p", "recordcount=0"])
+        .expect(255, &["0 should be bigger than threadCount: 1"]);
     let pairs = [
         ("outputstyle=x", "unsupported outputstyle: x"),
         ("measurementtype=raw", "measurementtype=raw cannot be had"),
