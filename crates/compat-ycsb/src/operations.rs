@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{
-    FailedTries, Failure, Interval, Latencies, Outcome, Recording, ScriptInterval,
+    FailedTries, Failure, Interval, Latencies, Outcome, Phase, Recording, ScriptInterval, Units,
 };
 
 /// One of YCSB's operations.
@@ -26,6 +26,8 @@ pub enum Kind {
 pub enum Status {
     /// It went well.
     Ok,
+    /// It waits for the others of its batch.
+    Batched,
     /// There was no such row.
     NotFound,
     /// It did not change the one row that it should.
@@ -41,6 +43,8 @@ pub struct Operation {
     pub latencies: Latencies,
     /// The same from the schedule on; with a rate only.
     pub response: Option<Latencies>,
+    /// Those of a batch that only waited for the last one.
+    pub batched: u64,
     /// The others.
     pub failed: BTreeMap<Status, FailedTries>,
 }
@@ -54,7 +58,7 @@ impl Kind {
         Some(match name {
             "read" => Self::Read,
             "update" => Self::Update,
-            "insert" => Self::Insert,
+            "insert" | "insert-batch" => Self::Insert,
             "scan" => Self::Scan,
             "readmodifywrite" => Self::ReadModifyWrite,
             _ => return None,
@@ -85,6 +89,7 @@ impl Status {
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "OK",
+            Self::Batched => "BATCHED_OK",
             Self::NotFound => "NOT_FOUND",
             Self::UnexpectedState => "UNEXPECTED_STATE",
             Self::Error => "ERROR",
@@ -94,8 +99,19 @@ impl Status {
 
 impl Operation {
     fn add(&mut self, kind: Kind, script: &ScriptInterval) {
-        let last_tries = script.attempt.as_ref();
-        self.latencies.merge(last_tries.unwrap_or(&script.service));
+        match script.units.as_slice() {
+            [] => {
+                let last_tries = script.attempt.as_ref();
+                self.latencies.merge(last_tries.unwrap_or(&script.service));
+            }
+            // A transaction is a batch of inserts, which are units.
+            inserts => {
+                for insert in inserts {
+                    self.latencies.merge(&insert.latencies);
+                }
+                self.batched += done(script) - script.counts.total();
+            }
+        }
         if let Some(response) = &script.response {
             self.response.get_or_insert_default().merge(response);
         }
@@ -113,7 +129,8 @@ impl Operation {
     pub fn returns(&self) -> BTreeMap<Status, u64> {
         let failed = self.failed.iter();
         let failed = failed.map(|(status, tries)| (*status, tries.service.count()));
-        let well = [(Status::Ok, self.latencies.count())];
+        let well = self.latencies.count().saturating_sub(self.batched);
+        let well = [(Status::Ok, well), (Status::Batched, self.batched)];
         well.into_iter()
             .chain(failed)
             .filter(|(_, count)| *count > 0)
@@ -124,6 +141,28 @@ impl Operation {
     pub fn failed(&self) -> u64 {
         let failed = self.failed.values();
         failed.map(|tries| tries.service.count()).sum()
+    }
+}
+
+/// Operations of a script that have ended: transactions, or the inserts of their batches.
+pub fn done(script: &ScriptInterval) -> u64 {
+    match script.units.as_slice() {
+        [] => script.counts.total(),
+        inserts => {
+            let inserted: u64 = inserts.iter().map(Units::count).sum();
+            inserted + script.counts.total() - script.counts.committed
+        }
+    }
+}
+
+/// Those that went well, a second.
+pub fn per_s(measured: &Phase) -> f64 {
+    let well =
+        |script: &ScriptInterval| done(script) - (script.counts.total() - script.counts.committed);
+    let well: u64 = measured.scripts.iter().map(well).sum();
+    match measured.elapsed_us {
+        0 => 0.0,
+        elapsed_us => well as f64 * 1e6 / elapsed_us as f64,
     }
 }
 

@@ -123,12 +123,23 @@ impl Plan {
         let keys = keys(command)?;
         let operations = operations(command)?;
         let distribution = distribution(properties)?;
+        // In a run without inserts there is nothing to be sent together.
+        let batch = match command.phase {
+            Phase::Load => batch(command)?,
+            Phase::Run => 1,
+        };
+        let transactions = operations.map(|count| count.div_ceil(batch));
         let inserts = properties.share("insertproportion")?.unwrap_or(0.0);
         let (table, of_run) = params(command)?;
         let mut params = table.clone();
         params.push("generators=ycsb".to_owned());
         match command.phase {
-            Phase::Load => params.extend(load_params(keys, operations.unwrap_or(0))),
+            Phase::Load => {
+                params.extend(load_params(keys, operations.unwrap_or(0)));
+                if batch > 1 {
+                    params.push(format!("insertbatch={batch}"));
+                }
+            }
             Phase::Run => {
                 // The table knows it; what another tool loaded tells the longest of a few fields.
                 params.retain(|param| !param.starts_with("fieldlength="));
@@ -148,7 +159,7 @@ impl Plan {
         warnings.extend(ignored);
         let threads_default = if tool == Tool::GoYcsb { 200 } else { 1 };
         let threads = properties.count("threadcount")?.unwrap_or(threads_default);
-        let threads = clients(tool, threads, operations)?;
+        let threads = clients(tool, threads, transactions)?;
         let retry = retry(command)?;
         let commit_every = commit_every(command, &mut warnings)?;
         let expected = match distribution.as_str() {
@@ -171,7 +182,7 @@ impl Plan {
             rate: properties
                 .count("target")?
                 .filter(|n| *n > 0)
-                .map(|n| n as f64),
+                .map(|n| n as f64 / batch as f64),
             warmup: Warmup::Given(warmup(command)?),
             retry,
             errors: ErrorPolicy {
@@ -181,7 +192,7 @@ impl Plan {
                 ..ErrorPolicy::default()
             },
             observe: observe.spec,
-            ..until(properties, operations, threads)?
+            ..until(properties, transactions, threads)?
         };
         spec.compatible.log_share = is_raw(command).then_some(1.0);
         Ok(Self {
@@ -252,15 +263,14 @@ fn refuse(command: &Command) -> Result<(), Refusal> {
             "db={class}: pgdyno has the binding jdbc only"
         )));
     }
-    if properties.bool("jdbc.batchupdateapi") == Some(true)
-        || properties.count("batch.size")?.is_some_and(|size| size > 1)
-    {
+    if properties.count("batch.size")?.is_some_and(|size| size > 1) {
         return Err(
             Refusal::usage("batches cannot be had: each insert is a statement of its own")
                 .hint("pgdyno load ycsb loads with COPY"),
         );
     }
     refuse_raw(command)?;
+    refuse_batches(command)?;
     let integrity = properties.bool("dataintegrity") == Some(true);
     let lengths = properties.get("fieldlengthdistribution");
     if integrity && lengths.is_some_and(|name| name != "constant") {
@@ -269,6 +279,38 @@ fn refuse(command: &Command) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// How many inserts are sent together.
+fn batch(command: &Command) -> Result<u64, Refusal> {
+    let properties = &command.properties;
+    let is_on = properties.bool("jdbc.batchupdateapi") == Some(true);
+    let size = match command.tool {
+        Tool::Ycsb if is_on => batch_size(properties)?,
+        _ => None,
+    };
+    Ok(size.map_or(1, NonZeroU64::get))
+}
+
+/// What does not go with inserts that are sent together.
+fn refuse_batches(command: &Command) -> Result<(), Refusal> {
+    let properties = &command.properties;
+    if command.tool == Tool::GoYcsb || properties.bool("jdbc.batchupdateapi") != Some(true) {
+        return Ok(());
+    }
+    let has_inserts = properties.share("insertproportion")?.unwrap_or(0.0) > 0.0;
+    let interval = properties.get("measurement.interval").unwrap_or("op");
+    let why = match (command.phase, batch_size(properties)?) {
+        (Phase::Run, _) if !has_inserts => return Ok(()),
+        (Phase::Run, _) => "in a run, inserts of a batch would wait for other operations",
+        (Phase::Load, None) => "without db.batchsize the inserts would never be sent",
+        _ if retry_limit(command)? > 0 => "an insert of a batch is not tried again",
+        _ if is_raw(command) => "measurementtype=raw does not keep the inserts of a batch",
+        _ if interval != "op" => "inserts of a batch have no schedule of their own",
+        _ => return Ok(()),
+    };
+    let refusal = Refusal::usage(format!("jdbc.batchupdateapi=true cannot be had: {why}"));
+    Err(refusal.hint("jdbc.batchupdateapi=true loads with -p db.batchsize=1000, or leave it out"))
 }
 
 /// Whether each operation is to be kept.
@@ -568,7 +610,10 @@ fn commit_every(
     warnings: &mut Vec<String>,
 ) -> Result<Option<NonZeroU64>, Refusal> {
     let properties = &command.properties;
-    if command.tool == Tool::GoYcsb || properties.bool("jdbc.autocommit") != Some(false) {
+    let is_off = properties.bool("jdbc.autocommit") == Some(false);
+    // A batch that is sent together is committed together.
+    let is_batch = command.phase == Phase::Load && batch(command)? > 1;
+    if command.tool == Tool::GoYcsb || !is_off || is_batch {
         return Ok(None);
     }
     let together = batch_size(properties)?.unwrap_or(NonZeroU64::MIN);

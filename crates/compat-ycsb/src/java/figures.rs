@@ -82,6 +82,7 @@ impl Errors {
             latencies,
             response,
             failed,
+            batched: _,
         } = operation;
         all.add(latencies, response.as_ref());
         if kind == Kind::ReadModifyWrite {

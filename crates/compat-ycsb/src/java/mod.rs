@@ -145,7 +145,7 @@ impl Output {
     pub fn tail(&mut self, outcome: &Outcome, status: &Status) -> Result<Tail, Refusal> {
         let recording = &outcome.recording;
         let runtime_ms = recording.measured.elapsed_us / 1000;
-        let per_s = recording.measured.committed_per_s();
+        let per_s = operations::per_s(&recording.measured);
         let mut lines = vec![
             Line::new("OVERALL", "RunTime(ms)", Value::Whole(runtime_ms)),
             Line::new("OVERALL", "Throughput(ops/sec)", Value::Real(per_s)),

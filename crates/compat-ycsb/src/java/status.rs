@@ -192,7 +192,7 @@ impl<O> Observer<O> for Status {
             self.series.add(interval.start_s(), granularity_ms, &second);
         }
         let all = interval.scripts.iter();
-        self.done += all.map(|script| script.counts.total()).sum::<u64>();
+        self.done += all.map(operations::done).sum::<u64>();
         self.interval_s += interval.length_s();
         self.elapsed_s = interval.start_s() + interval.length_s();
         // Seconds are whole but for the last one.

@@ -406,3 +406,62 @@ fn batches_of_commits_and_retries_do_not_go_together() {
         )
         .expect(2, &["Invalid db.batchsize specified: x"]);
 }
+
+#[test]
+fn batches_of_inserts_are_sent_and_committed_together() {
+    let place = Place::new("ycsb_batches");
+    let batches = ["-p", "jdbc.batchupdateapi=true", "-p"];
+    let commits = "SELECT count(*), count(DISTINCT xmin::text) FROM usertable";
+    for autocommit in ["jdbc.autocommit=true", "jdbc.autocommit=false"] {
+        let more = ["db.batchsize=150", "-p", autocommit, "-threads", "3", "-s"];
+        let load = place.ycsb("load", "a", &[&batches[..], &more].concat());
+        let load = load.expect(0, &[" sec: 1000 operations; "]);
+        let recorded = include_str!("recorded/ycsb-batch.out");
+        assert_eq!(by_name(&load.stdout), by_name(recorded));
+        assert_eq!(count(&load, "INSERT"), 1000);
+        // Six whole ones and one of the hundred that are left.
+        for line in ["Return=OK, 7\n", "Return=BATCHED_OK, 993\n"] {
+            assert!(load.stdout.contains(line), "{load:#?}");
+        }
+        assert_eq!(place.db.value(super::KEYS), super::JAVA_KEYS);
+        assert_eq!(place.db.value(commits), "1000|7");
+        place.db.sql("TRUNCATE usertable");
+    }
+    // Of a batch with an error there is nothing.
+    place
+        .db
+        .sql("ALTER TABLE usertable ADD CHECK (ycsb_key <> 'user8517097267634966620')");
+    let load = place.ycsb("load", "a", &[&batches[..], &["db.batchsize=10"]].concat());
+    let load = load.expect(1, &["violates check constraint"]);
+    assert_eq!(
+        (count(&load, "INSERT"), count(&load, "INSERT-FAILED")),
+        (0, 1)
+    );
+    assert_eq!(place.db.value("SELECT count(*) FROM usertable"), "0");
+
+    let refused = |verb: &str, letter: &str, more: &[&str], said: &str| {
+        let args = [&batches[..2], more].concat();
+        let run = place.ycsb(verb, letter, &args);
+        run.expect(
+            2,
+            &[
+                "jdbc.batchupdateapi=true cannot be had",
+                said,
+                "-p db.batchsize=1000",
+            ],
+        );
+    };
+    let size = ["-p", "db.batchsize=10", "-p"];
+    let with = |pair| [&size[..], &[pair]].concat();
+    refused("load", "a", &[], "would never be sent");
+    refused("run", "d", &[], "in a run");
+    let retries = "core_workload_insertion_retry_limit=1";
+    refused("load", "a", &with(retries), "is not tried again");
+    refused("load", "a", &with("measurementtype=raw"), "does not keep");
+    refused(
+        "load",
+        "a",
+        &with("measurement.interval=both"),
+        "no schedule",
+    );
+}

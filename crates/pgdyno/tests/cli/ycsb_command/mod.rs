@@ -227,7 +227,7 @@ fn status_lines_have_the_form_of_ycsbs_recordings() {
         let lines = text
             .lines()
             .filter(|line| line.contains(" sec: ") || line.contains("aximum"));
-        let shapes = lines.map(|line| shape(line));
+        let shapes = lines.map(shape);
         let shapes = shapes.map(|line| line.replace("minutes", "minute").replace("hours", "hour"));
         let mut told: Vec<String> = Vec::new();
         for shape in shapes {
@@ -557,7 +557,6 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
             "exporter=x.JSON",
             "exporter=x.JSON: pgdyno has no such exporter",
         ),
-        ("jdbc.batchupdateapi=true", "batches cannot be had"),
         (
             "fieldlengthdistribution=x",
             "Unknown field length distribution \"x\"",
