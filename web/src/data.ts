@@ -407,6 +407,8 @@ export type TrialSpec = {
   exit_on_abort: boolean;
   /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */
   trusts_commit: boolean;
+  /** Every error of the server may be tried again (YCSB's inserts). */
+  retries_every_error: boolean;
   /** The client ends when the last try of a transaction has failed, as with ysql_bench. */
   ends_on_last_try: boolean;
   /**
@@ -497,6 +499,16 @@ export type Compatible = {
    * (YCSB's `operationcount`).
    */
   one_more_transaction: number | null;
+  /** Transactions of a client share blocks (JDBC without autocommit). */
+  commits: Commits | null;
+};
+
+/** When a client commits. */
+export type Commits = {
+  /** The number of the script that writes, among those of the trial. */
+  script: number;
+  /** After so many transactions of it. */
+  every: number;
 };
 
 /** Where the database was. */

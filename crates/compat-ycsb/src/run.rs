@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 
+use pgdyno_model::spec::Commits;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 use pgdyno_run::header;
@@ -42,7 +43,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
         java::say_what_comes(command);
     }
     tables::ready(&plan, command.phase)?;
-    let trial = Trial {
+    let mut trial = Trial {
         spec: plan.spec.clone().resolved(),
         observe: pgdyno_observe::ObserveOptions::default(),
     };
@@ -51,6 +52,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     if command.phase == Phase::Run {
         rows_must_be_there(&plan, &prepared)?;
     }
+    trial.spec.compatible.commits = commits(&plan, &prepared);
     let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     write_answer(format_args!("{}", printer.head(command, &plan)))?;
     let scripts = prepared.scripts.iter();
@@ -59,7 +61,8 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     let mut observers = Observers::new([printer.observer(kinds.collect()), &mut messages]);
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut observers, since)?;
-    let text = printer.tail(&ran.outcome);
+    let (aside, text) = printer.tail(&ran.outcome)?;
+    write_answer(format_args!("{aside}"))?;
     match export {
         Some(mut file) => file.write_all(text.as_bytes()).map_err(|e| {
             Refusal::impossible(format!("Could not export measurements, error: {e}"))
@@ -121,15 +124,31 @@ impl Printer {
         }
     }
 
-    fn tail(&mut self, outcome: &Outcome) -> String {
+    /// What goes to standard output, and the results.
+    fn tail(&mut self, outcome: &Outcome) -> Result<(String, String), Refusal> {
         match self {
             Self::Java(output, status) => {
-                status.finish();
-                output.tail(outcome, &status.series)
+                status.finish(&outcome.recording.connections.closings);
+                let tail = output.tail(outcome, status)?;
+                Ok((tail.aside, tail.results))
             }
-            Self::Go(ticks) => ticks.tail(outcome),
+            Self::Go(ticks) => Ok((String::new(), ticks.tail(outcome))),
         }
     }
+}
+
+/// Without autocommit: when it is committed, by the script that inserts.
+fn commits(plan: &Plan, prepared: &Prepared) -> Option<Commits> {
+    let mut names = prepared.scripts.iter().map(|script| {
+        let name = &script.program.script().name;
+        Kind::of_script(name)
+    });
+    let inserts = names.position(|kind| kind == Some(Kind::Insert));
+    plan.commit_every.map(|every| Commits {
+        // Without inserts it is committed at the end.
+        script: inserts.unwrap_or(prepared.scripts.len()),
+        every,
+    })
 }
 
 /// A failure without hints that name options of other commands.
@@ -191,6 +210,12 @@ fn remarks(tool: Tool, outcome: &Outcome, operations: &Operations) -> Vec<String
         ));
     }
     let recording = &outcome.recording;
+    if recording.undone > 0 {
+        lines.push(format!(
+            "{} operations that had gone well were rolled back with their block",
+            recording.undone
+        ));
+    }
     for reason in recording.reasons.iter().take(5) {
         lines.push(format!("{} times: {}", reason.tries(), reason.message));
     }

@@ -265,6 +265,7 @@ impl<I: Io> EventLoop<'_, I> {
                 .count(),
             cancels: std::mem::take(&mut self.cx.cancels),
             by_client: clients.iter().filter_map(Client::work_units).collect(),
+            closings: clients.iter().filter_map(Client::closing).collect(),
             error,
             at: self.cx.now,
             finished: self.cx.recorder.finish(self.cx.now),

@@ -36,7 +36,9 @@ mod savepoint;
 mod schedule;
 
 pub use control::Control;
-pub use drive::{Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Until, operations};
+pub use drive::{
+    Commits, Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Until, operations,
+};
 pub use error::DriveError;
 pub use live::Live;
 pub use message::{Level, Message};
