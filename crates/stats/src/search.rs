@@ -190,22 +190,25 @@ fn wanted(asked: &Asked, steps: &[Step]) -> Next {
     };
     let longest = longest_s(asked);
     let length = current_s(asked, steps);
-    // On which side a step lies must be known before it leads anywhere.
-    if is_too_short(asked, steps, last) && last.seconds < longest {
-        let for_count = TRANSACTIONS_MIN / last.rate;
-        let seconds = (2.0 * last.seconds).max(for_count).min(longest);
-        if last.latency.is_nan() && last.rate * longest < TRANSACTIONS_MIN {
-            return Next::End(End::NothingWithin);
-        }
-        return Next::Step {
-            rate: last.rate,
-            seconds,
-        };
-    }
     let step = |rate: f64| Next::Step {
         rate,
         seconds: length.max(TRANSACTIONS_MIN / rate).min(longest),
     };
+    // On which side a step lies must be known before it leads anywhere.
+    if is_too_short(asked, steps, last) && last.seconds < longest {
+        let for_count = TRANSACTIONS_MIN / last.rate;
+        let seconds = (2.0 * last.seconds).max(for_count).min(longest);
+        let is_hopeless = last.latency.is_nan() && last.rate * longest < TRANSACTIONS_MIN;
+        return match enclosure(asked, steps) {
+            (_, Some(_)) if is_hopeless => Next::End(End::NothingWithin),
+            // So few transactions say nothing: more of them do.
+            (_, None) if is_hopeless => step(2.0 * last.rate),
+            _ => Next::Step {
+                rate: last.rate,
+                seconds,
+            },
+        };
+    }
     match enclosure(asked, steps) {
         (None, None) => step(2.0 * last.rate),
         (Some(low), None) => step(2.0 * low),
@@ -574,7 +577,7 @@ mod tests {
                 took_s: seconds + asked.beside_s,
                 latency,
                 between: (0.95 * latency, 1.05 * latency),
-                effective_beyond: 100.0,
+                effective_beyond: if is_counted { 100.0 } else { 0.0 },
             });
         }
     }

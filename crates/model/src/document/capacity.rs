@@ -28,7 +28,8 @@ pub struct Ladder {
     pub title: String,
     /// By rate, the lowest first.
     pub loads: Vec<Load>,
-    /// The highest load that keeps the limit; `null`: no step says.
+    /// The highest load that keeps the limit; `null`: not known, as no step is surely within the limit
+    /// or over it.
     pub capacity: Option<Estimate>,
     /// How it was found.
     pub search: Search,
@@ -145,7 +146,8 @@ impl Estimate {
 }
 
 impl Estimate {
-    /// What a search has found; `None` where no step says on which side of it the capacity lies.
+    /// What a search has found; `None` where no step says surely on which side of it the capacity
+    /// lies: an interval without ends is no answer.
     pub fn of_search(answer: &pgdyno_stats::search::Answer) -> Option<Self> {
         let interval = Interval {
             low: answer.low,
@@ -153,6 +155,7 @@ impl Estimate {
             level: 0.95,
         };
         match (answer.rate, answer.low, answer.high) {
+            (_, None, None) => None,
             (Some(per_s), _, _) => Some(Self {
                 is: EstimateIs::At,
                 per_s,
@@ -160,7 +163,6 @@ impl Estimate {
             }),
             (None, Some(low), None) => Some(Self::beside(EstimateIs::AtLeast, low)),
             (None, _, Some(high)) => Some(Self::beside(EstimateIs::Below, high)),
-            (None, None, None) => None,
         }
     }
 }
@@ -173,5 +175,31 @@ impl From<pgdyno_stats::Knee> for Estimate {
             AtOrBelow(load) => Self::beside(EstimateIs::AtOrBelow, load),
             AboveHighest(load) => Self::beside(EstimateIs::Above, load),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_stats::search::Answer;
+
+    #[test]
+    fn an_interval_without_ends_is_no_answer() {
+        let found = |rate, low, high| {
+            let answer = Answer {
+                rate,
+                low,
+                high,
+                line: None,
+            };
+            Estimate::of_search(&answer).map(|found| (found.is, found.per_s))
+        };
+        let (one, two) = (Some(1.0), Some(2.0));
+        assert_eq!(found(one, None, None), None);
+        assert_eq!(found(None, None, None), None);
+        assert_eq!(found(one, None, two), Some((EstimateIs::At, 1.0)));
+        assert_eq!(found(one, one, None), Some((EstimateIs::At, 1.0)));
+        assert_eq!(found(None, one, None), Some((EstimateIs::AtLeast, 1.0)));
+        assert_eq!(found(None, None, two), Some((EstimateIs::Below, 2.0)));
     }
 }

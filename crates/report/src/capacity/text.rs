@@ -24,8 +24,10 @@ pub fn text(found: &Capacity) -> String {
         for gap in &ladder.gaps {
             text += &format!("left out: {gap}\n");
         }
-        if let Some(capacity) = &ladder.capacity {
-            text += &capacity_words(found, ladder, capacity);
+        match &ladder.capacity {
+            Some(capacity) => text += &capacity_words(found, ladder, capacity),
+            None if ladder.search.steps > 0 => text += &not_known(found, ladder),
+            None => {}
         }
         if let Some(knee) = &ladder.knee {
             text += &knee_words(knee);
@@ -66,6 +68,15 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
     text + &search_words(found, ladder)
 }
 
+/// No answer, and what would give one.
+fn not_known(found: &Capacity, ladder: &Ladder) -> String {
+    format!(
+        "capacity  not known: no step is surely within {} ms or over it\n{}",
+        ms(found.slo_us),
+        search_words(found, ladder)
+    )
+}
+
 /// How sure it is, and why no surer.
 fn search_words(found: &Capacity, ladder: &Ladder) -> String {
     let search = &ladder.search;
@@ -75,16 +86,19 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
         figures::plural(search.steps, "step"),
         seconds(search.took_s)
     );
-    let is_enclosed = ladder
-        .capacity
-        .as_ref()
-        .is_some_and(|found| found.is == EstimateIs::At);
-    if is_enclosed && !search.is_narrow {
-        text += &format!(
-            "; the interval is wider than the ± {} asked for: allow more than {} (--capacity-time)",
-            figures::roughly(found.width),
-            seconds(found.time_s),
-        );
+    let allow = format!(
+        "allow more than {} (--capacity-time)",
+        seconds(found.time_s)
+    );
+    match &ladder.capacity {
+        Some(capacity) if capacity.is == EstimateIs::At && !search.is_narrow => {
+            text += &format!(
+                "; the interval is wider than the ± {} asked for: {allow}",
+                figures::roughly(found.width),
+            );
+        }
+        None => text += &format!("; steps have to be longer: {allow}"),
+        Some(_) => {}
     }
     text.push('\n');
     if let Some(drift) = search.drift {
