@@ -48,7 +48,27 @@ pub struct Step {
     pub effective_beyond: f64,
 }
 
+/// On which side of the limit a step lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// All of its interval is within the limit.
+    Within,
+    /// All of its interval is over the limit.
+    Over,
+    /// The interval crosses the limit, or is not known.
+    CannotTell,
+}
+
 impl Step {
+    /// On which side of this limit it surely lies.
+    pub fn side(&self, limit: f64) -> Side {
+        match self.between {
+            (_, high) if high <= limit => Side::Within,
+            (low, _) if low > limit => Side::Over,
+            _ => Side::CannotTell,
+        }
+    }
+
     fn is_long_enough(&self) -> bool {
         self.effective_beyond >= EFFECTIVE_BEYOND_MIN
     }
@@ -233,14 +253,14 @@ pub fn answer(asked: &Asked, steps: &[Step]) -> Answer {
     if let Some(fitted) = place(asked, steps).and_then(|place| fit(asked, steps, &place)) {
         return fitted;
     }
-    let surely = |is: fn(&Step, f64) -> bool| {
+    let surely = |side: Side| {
         steps
             .iter()
-            .filter(move |step| is(step, asked.limit))
+            .filter(move |step| step.side(asked.limit) == side)
             .map(|step| step.rate)
     };
-    let low = surely(|step, limit| step.between.1 <= limit).fold(None, greater);
-    let high = surely(|step, limit| step.between.0 > limit)
+    let low = surely(Side::Within).fold(None, greater);
+    let high = surely(Side::Over)
         .filter(|rate| low.is_none_or(|low| *rate > low))
         .fold(None, less);
     let rate = match enclosure(asked, steps) {
@@ -669,6 +689,27 @@ mod tests {
             seconds: 10.0,
         };
         assert_eq!(next(&ASKED, &[clear]), further);
+    }
+
+    #[test]
+    fn a_step_is_on_the_side_of_all_of_its_interval() {
+        let side = |between| {
+            let step = Step {
+                rate: 1.0,
+                seconds: 1.0,
+                at_s: 0.0,
+                took_s: 1.0,
+                latency: 20.0,
+                between,
+                effective_beyond: 0.0,
+            };
+            step.side(20.0)
+        };
+        assert_eq!(side((10.0, 20.0)), Side::Within);
+        assert_eq!(side((20.1, 30.0)), Side::Over);
+        assert_eq!(side((f64::INFINITY, f64::INFINITY)), Side::Over);
+        assert_eq!(side((20.0, 21.0)), Side::CannotTell);
+        assert_eq!(side((0.0, f64::INFINITY)), Side::CannotTell);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Ladder {
     pub capacity: Option<Estimate>,
     /// How it was found.
     pub search: Search,
+    /// The search's steps, in the order in which they were made.
+    pub steps: Vec<SearchStep>,
     /// Beyond which load latency grows faster than load; `null`: there is no curve.
     pub knee: Option<Estimate>,
     /// Which rates were left out of the curve, and why.
@@ -57,6 +59,66 @@ pub struct Search {
     pub line_steps: u64,
     /// By what share the capacity changed during these steps; `null`: no more than chance.
     pub drift: Option<f64>,
+}
+
+/// A trial as a step of the search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SearchStep {
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Transactions a second that were to start.
+    pub rate_per_s: f64,
+    /// When measuring began, seconds since the first step began.
+    pub from_s: f64,
+    /// How long it was measured, seconds.
+    pub seconds: f64,
+    /// Of response times; `null` with too few transactions, or when the server fell behind.
+    pub response_p99_us: Option<f64>,
+    /// The lower end of its 95 % interval; `null`: not known.
+    pub low_us: Option<f64>,
+    /// The upper end; `null`: not known.
+    pub high_us: Option<f64>,
+    /// On which side of the limit it lies, by its interval.
+    pub side: LimitSide,
+    /// The server did less than was due: response times grow as long as the step lasts.
+    pub falls_behind: bool,
+}
+
+/// On which side of the limit a step lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitSide {
+    /// All of its interval is within the limit.
+    Within,
+    /// All of its interval is over the limit.
+    Over,
+    /// The interval crosses the limit, or is not known.
+    CannotTell,
+}
+
+impl SearchStep {
+    /// A trial of this number as a step of the search within a limit (µs).
+    pub fn new(trial: i64, step: &pgdyno_stats::search::Step, limit_us: f64) -> Self {
+        use pgdyno_stats::search;
+        let finite = |us: f64| us.is_finite().then_some(us);
+        Self {
+            trial,
+            rate_per_s: step.rate,
+            from_s: step.at_s - step.seconds / 2.0,
+            seconds: step.seconds,
+            response_p99_us: finite(step.latency),
+            low_us: finite(step.between.0).filter(|us| *us > 0.0),
+            high_us: finite(step.between.1),
+            side: match step.side(limit_us) {
+                search::Side::Within => LimitSide::Within,
+                search::Side::Over => LimitSide::Over,
+                search::Side::CannotTell => LimitSide::CannotTell,
+            },
+            falls_behind: step.latency == f64::INFINITY,
+        }
+    }
 }
 
 /// The repeats at one rate, in the order of their trials.

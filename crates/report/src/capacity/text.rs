@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, Load};
+use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, LimitSide, Load};
 use pgdyno_stats::Sample;
 
 use crate::table::Table;
@@ -20,7 +20,7 @@ pub fn text(found: &Capacity) -> String {
     );
     for ladder in &found.ladders {
         text += &format!("\n{}\n", ladder.title);
-        text += &table(ladder, found.slo_us);
+        text += &table(ladder);
         for gap in &ladder.gaps {
             text += &format!("left out: {gap}\n");
         }
@@ -82,9 +82,10 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
     let search = &ladder.search;
     let seconds = |s: f64| figures::as_typed(Duration::from_secs(s.round() as u64));
     let mut text = format!(
-        "          {} in {}",
+        "          {} in {}: {}",
         figures::plural(search.steps, "step"),
-        seconds(search.took_s)
+        seconds(search.took_s),
+        sides(ladder)
     );
     let allow = format!(
         "allow more than {} (--capacity-time)",
@@ -111,6 +112,38 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
     text
 }
 
+/// How many steps are on which side of the limit, by their intervals.
+fn sides(ladder: &Ladder) -> String {
+    let all = [LimitSide::Within, LimitSide::Over, LimitSide::CannotTell];
+    let counted = all.into_iter().filter_map(|side| {
+        let steps = ladder.steps.iter().filter(|step| step.side == side);
+        let count = steps.count();
+        (count > 0).then(|| format!("{count} {}", side_words(side)))
+    });
+    counted.collect::<Vec<_>>().join(", ")
+}
+
+/// Steps at one rate are taken together; `None` without steps.
+fn side_at(ladder: &Ladder, load: &Load) -> Option<LimitSide> {
+    let steps = ladder.steps.iter();
+    let mut sides = steps
+        .filter(|step| load.trials.contains(&step.trial))
+        .map(|step| step.side);
+    let first = sides.next()?;
+    Some(match sides.all(|side| side == first) {
+        true => first,
+        false => LimitSide::CannotTell,
+    })
+}
+
+fn side_words(side: LimitSide) -> &'static str {
+    match side {
+        LimitSide::Within => "within",
+        LimitSide::Over => "over",
+        LimitSide::CannotTell => "cannot tell",
+    }
+}
+
 /// The highest load up to this one that was measured, with the p99 of its repeats.
 fn kept(ladder: &Ladder, up_to: f64) -> Option<(&Load, Vec<f64>)> {
     let loads = ladder.loads.iter().rev();
@@ -128,7 +161,7 @@ fn known(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
 }
 
-fn table(ladder: &Ladder, slo_us: f64) -> String {
+fn table(ladder: &Ladder) -> String {
     let medians = ladder.loads.iter().filter_map(p99s).filter_map(median);
     let (least, most) = medians.fold((f64::MAX, 1.0f64), |(l, m), p| (l.min(p), m.max(p)));
     let mut table = Table::default();
@@ -139,23 +172,20 @@ fn table(ladder: &Ladder, slo_us: f64) -> String {
         "p50 ms",
         "p99 ms",
         "of repeats",
-        "kept",
+        "limit",
         "",
     ]);
     for load in &ladder.loads {
         let p50s = load.response_p50_us.iter().flatten();
         let p50 = median(p50s.map(|us| *us as f64).collect());
         let failed: u64 = load.failed.iter().flatten().sum();
-        let (mut p99, mut range, mut kept, mut bar) =
-            ("–".to_owned(), String::new(), "–".to_owned(), String::new());
+        let (mut p99, mut range, mut bar) = ("–".to_owned(), String::new(), String::new());
         if let Some(p99s) = p99s(load)
             && let Some(of_all) = median(p99s.clone())
         {
             let (low, high) = ends(&p99s);
             p99 = ms(of_all);
             range = format!("{}–{}", ms(low), ms(high));
-            let keeping = p99s.iter().filter(|p99| **p99 <= slo_us).count();
-            kept = format!("{keeping} of {}", p99s.len());
             // Logarithmic: overload is a hundred times what is normal.
             let share = (of_all / least).ln() / (most / least).ln().max(1e-9);
             bar = "█".repeat(1 + (share * (BAR - 1.0)).round() as usize);
@@ -167,7 +197,7 @@ fn table(ladder: &Ladder, slo_us: f64) -> String {
             p50.map_or_else(|| "–".to_owned(), ms),
             p99,
             range,
-            kept,
+            side_at(ladder, load).map_or("–", side_words).to_owned(),
             // Figures stand to the right, a bar grows to the right.
             format!("{bar:<width$}", width = BAR as usize),
         ]);

@@ -11,7 +11,7 @@ use super::blocks::Defined;
 use super::{begin, environment, trial, words};
 use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
-use pgdyno_model::document::capacity::{Capacity, EstimateIs};
+use pgdyno_model::document::capacity::{Capacity, EstimateIs, Ladder};
 use pgdyno_model::document::page::{
     Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
 };
@@ -282,8 +282,28 @@ fn serves(found: &Capacity) -> Option<Verdict> {
     let [ladder] = &found.ladders[..] else {
         return None;
     };
-    let capacity = ladder.capacity.as_ref()?;
     let limit = figures::ms(found.slo_us.round() as u64);
+    let label = Some("What was asked: the highest rate within the limit".to_owned());
+    let Some(capacity) = &ladder.capacity else {
+        if ladder.search.steps == 0 {
+            return None;
+        }
+        let allowed = Duration::from_secs(found.time_s.round() as u64);
+        let words = format!(
+            "were allowed: allow more (`--capacity-time`), so that steps can be longer than {}",
+            figures::as_typed(longest(ladder))
+        );
+        let proof = Proof::new(figures::as_typed(allowed), words);
+        return Some(Verdict {
+            limit: "not-known".to_owned(),
+            label,
+            sentence: format!(
+                "The capacity is not known: no step is surely within {limit} ms or over it"
+            ),
+            evidence: vec![proof.at("capacity", "Capacity")],
+            ..Verdict::default()
+        });
+    };
     let per_s = figures::rate(capacity.per_s);
     let sentence = match capacity.is {
         EstimateIs::At => {
@@ -337,11 +357,17 @@ fn serves(found: &Capacity) -> Option<Verdict> {
     }
     Some(Verdict {
         limit: "not-known".to_owned(),
-        label: Some("What was asked: the highest rate within the limit".to_owned()),
+        label,
         sentence,
         evidence,
         ..Verdict::default()
     })
+}
+
+/// The longest step of a search.
+fn longest(ladder: &Ladder) -> Duration {
+    let seconds = ladder.steps.iter().map(|step| step.seconds);
+    Duration::from_secs(seconds.fold(0.0, f64::max).round() as u64)
 }
 
 /// The sentence of the whole: where it was fastest, and what limited it there.
