@@ -1,4 +1,5 @@
-//! A server with a queue whose capacity is known: one statement at a time, for exponential times.
+//! A server with a queue whose capacity is known: one statement at a time, each for the same time
+//! (M/D/1).
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -19,26 +20,18 @@ pub struct QueueServer {
     address: SocketAddr,
 }
 
-/// When the one server behind the queue is free, and its random numbers.
-struct Desk {
-    free: Instant,
-    random: u64,
-}
-
 impl QueueServer {
-    /// Starts one that serves statements with [`MARK`] in them one after the other, so many a second
-    /// on average, and lets the server at this Unix socket answer all others.
+    /// Starts one that serves statements with [`MARK`] in them one after the other, each for so
+    /// long, and lets the server at this Unix socket answer all others.
     ///
     /// # Panics
     /// When it cannot listen.
-    pub fn start(server: &Path, served_per_s: f64, seed: u64) -> QueueServer {
+    pub fn start(server: &Path, service: Duration) -> QueueServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
-        let desk = Desk {
-            free: Instant::now(),
-            random: seed,
-        };
-        let shared = Arc::new((server.to_owned(), served_per_s, Mutex::new(desk)));
+        // When the one server behind the queue is free.
+        let free = Mutex::new(Instant::now());
+        let shared = Arc::new((server.to_owned(), service, free));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let shared = shared.clone();
@@ -58,9 +51,9 @@ impl QueueServer {
     }
 }
 
-fn serve(mut client: TcpStream, shared: &(PathBuf, f64, Mutex<Desk>)) -> io::Result<()> {
+fn serve(mut client: TcpStream, shared: &(PathBuf, Duration, Mutex<Instant>)) -> io::Result<()> {
     client.set_nodelay(true)?;
-    let (path, served_per_s, desk) = shared;
+    let (path, service, free) = shared;
     let startup = hostile::startup(&mut client)?;
     let mut server = UnixStream::connect(path)?;
     server.write_all(&startup)?;
@@ -78,28 +71,13 @@ fn serve(mut client: TcpStream, shared: &(PathBuf, f64, Mutex<Desk>)) -> io::Res
             server.write_all(&message)?;
             continue;
         }
-        let done = desk
-            .lock()
-            .expect("no thread has panicked")
-            .take(*served_per_s);
+        let done = {
+            let mut free = free.lock().expect("no thread has panicked");
+            *free = (*free).max(Instant::now()) + *service;
+            *free
+        };
         // What sleeps too long delays one answer, never the queue: `free` is by the clock.
         thread::sleep(done.saturating_duration_since(Instant::now()));
         client.write_all(&[complete("CALL"), ready(b'I')].concat())?;
-    }
-}
-
-impl Desk {
-    /// When the next statement is done, if it comes now.
-    fn take(&mut self, served_per_s: f64) -> Instant {
-        // SplitMix64.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        let uniform = ((z >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        let service = Duration::from_secs_f64(-uniform.ln() / served_per_s);
-        self.free = self.free.max(Instant::now()) + service;
-        self.free
     }
 }

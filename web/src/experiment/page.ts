@@ -27,14 +27,15 @@ export function experimentPage(data: ExperimentData): void {
   const sections: (Section | null)[] = [];
   const capacity = data.capacity ?? null;
   if (capacity !== null) sections.push(capacitySection(capacity));
-  if (matrix) sections.push(...planes(data, of, go));
+  // One search is what the page is about.
+  const search = capacity !== null && capacity.ladders.length === 1 && capacity.ladders[0]!.search.steps > 0 ? { capacity, ladder: capacity.ladders[0]! } : null;
+  // Its rates and lengths are the search's own choice, and no plane.
+  if (matrix && search === null) sections.push(...planes(data, of, go));
   if (data.slob !== undefined && data.slob !== null) sections.push(slobSweep(data.slob));
   if (data.retries_lab !== undefined && data.retries_lab !== null) sections.push(retriesLab(data.retries_lab));
   if (data.calibrations !== undefined && data.calibrations.length > 0) sections.push(calibrations(data.calibrations));
   if (matrix) sections.push(allPoints(data, of), steady(data, of));
   sections.push(plan(data));
-  // One search is what the page is about.
-  const search = capacity !== null && capacity.ladders.length === 1 && capacity.ladders[0]!.search.steps > 0 ? { capacity, ladder: capacity.ladders[0]! } : null;
   const beside = search !== null ? sureBlock(search.capacity, search.ladder) : of === null ? null : best(data, of);
   const top: Section = { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, beside, null) };
   const figures = search !== null ? searchFigures(search.capacity, search.ladder) : matrix ? figuresOf(data) : [];

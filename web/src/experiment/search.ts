@@ -8,7 +8,7 @@ import { drawn, rect } from '../chart/shapes';
 import { h } from '../page/dom';
 import { token } from '../page/theme';
 import type { Headline } from '../page/shell';
-import { asked, change, DASH, many, percent, rate, span, timeText } from '../pure/format';
+import { asked, change, DASH, many, percent, rate, significant, span, timeText } from '../pure/format';
 import { linear, linearLabel } from '../pure/ticks';
 
 export const SIDES: Record<LimitSide, { name: string; color: string }> = {
@@ -32,7 +32,7 @@ export function intervalOf(steps: SearchStep[]): [number, number] | null {
   return [Math.min(...(lows as number[])), Math.max(...(highs as number[]))];
 }
 
-/** The highest rate that is surely within the limit, and the lowest one that is surely over it. */
+/** The highest rate of a step within the limit by all of its interval, and the lowest one over it. */
 export function surely(steps: SearchStep[]): { within: number | null; over: number | null } {
   const of = (side: LimitSide): number[] => steps.filter((step) => step.side === side).map((step) => step.rate_per_s);
   const within = of('within');
@@ -51,13 +51,13 @@ export function sure(capacity: Capacity, { search, steps, capacity: found }: Lad
   const { within, over } = surely(steps);
   const lengths = steps.map((step) => step.seconds);
   const [shortest, longest] = [Math.min(...lengths), Math.max(...lengths)];
-  const seen = [within === null ? 'no rate is surely within' : `${rate(within)}/s is within`, over === null ? 'no rate is surely over' : `${rate(over)}/s is over`].join(', ');
-  const list: Sure[] = [{ passed: within !== null && over !== null, name: within !== null && over !== null ? 'Both sides were seen.' : 'Not both sides were seen.', words: `${seen}, by the whole 95\u00a0% interval of a step` }];
+  const seen = [within === null ? 'no step is within' : `a step at ${rate(within)}/s is within`, over === null ? 'no step is over' : `one at ${rate(over)}/s is over`].join(', ');
+  const list: Sure[] = [{ passed: within !== null && over !== null, name: within !== null && over !== null ? 'Both sides were seen.' : 'Not both sides were seen.', words: `${seen}, in all of its 95\u00a0% interval` }];
   const half = halfWidth(found);
   const width = half === null ? `the interval has not both ends: allow more than ${span(capacity.time_s)}` : `± ${percent(half)}, asked for ± ${percent(capacity.width)}${search.is_narrow ? '' : `: allow more than ${span(capacity.time_s)}`}`;
   list.push({ passed: search.is_narrow, name: search.is_narrow ? 'As narrow as asked.' : 'Wider than asked.', words: width });
   if (search.line_steps > 0) list.push({ passed: true, name: 'Steps were repeated.', words: `${many(search.line_steps, 'step')} on both sides of the answer give it, of ${shortest === longest ? span(longest) : `${span(shortest)} to ${span(longest)}`}` });
-  else list.push({ passed: false, name: 'No line through several steps.', words: 'the rates surely within and surely over give the interval' });
+  else list.push({ passed: false, name: 'No line through several steps.', words: 'the highest step within and the lowest one over give the interval' });
   if (search.line_steps > 0) list.push(search.drift === null ? { passed: true, name: 'No drift.', words: 'the answer did not change with time by more than chance' } : { passed: false, name: 'Drift.', words: `the answer changed by ${change(search.drift)} during these steps: it is that of their middle` });
   return list;
 }
@@ -83,11 +83,12 @@ export function searchFigures(capacity: Capacity, { capacity: found, knee, searc
   };
   const half = halfWidth(found);
   tps('capacity', 'Capacity', found !== null && found.is === 'at' ? found.per_s : null, found === null ? 'not known' : half === null ? `no interval with both ends` : `95\u00a0% interval ${rate(found.interval!.low!)} to ${rate(found.interval!.high!)}`);
-  tps('within', 'Surely within', within, `highest rate with p99 ≤ ${asked(capacity.slo_us)}`);
-  tps('over', 'Surely over', over, `lowest rate with p99 > ${asked(capacity.slo_us)}`);
+  tps('within', 'Highest step within', within, `p99 ≤ ${asked(capacity.slo_us)} in all of its interval`);
+  tps('over', 'Lowest step over', over, `p99 > ${asked(capacity.slo_us)} in all of its interval`);
   if (knee !== null && knee.is === 'at') tps('knee', 'Knee', knee.per_s, 'beyond it p99 grows faster than the rate');
   list.push({ key: 'steps', label: 'Steps', value: String(search.steps), unit: '', context: `at ${many(new Set(steps.map((step) => step.rate_per_s)).size, 'rate')}` });
-  list.push({ key: 'took', label: 'Took', value: span(search.took_s), context: `of ${span(capacity.time_s)} allowed` });
+  const [took, unit] = search.took_s < 120 ? [search.took_s, 's'] : [search.took_s / 60, 'min'];
+  list.push({ key: 'took', label: 'Took', value: significant(took), unit, context: `of ${span(capacity.time_s)} allowed` });
   return list;
 }
 

@@ -1,5 +1,7 @@
 //! How much load a server takes, found out on a real one.
 
+use std::time::Duration;
+
 use pgdyno_platform::child::Signal;
 use pgdyno_testkit::QueueServer;
 use serde_json::Value;
@@ -8,12 +10,37 @@ use crate::child::{Running, wait_until};
 use crate::support::{Database, document_of, ran};
 use crate::written::Experiment;
 
-/// What the queue serves a second, one statement at a time. Slow, so that a millisecond by which this
-/// host answers late is little.
-const SERVED_PER_S: f64 = 200.0;
+/// How long the queue's server serves each statement. Slow, so that a millisecond by which this host
+/// answers late is little.
+const SERVICE: Duration = Duration::from_millis(5);
 
-/// p99 is 50 ms at this rate (M/M/1: the rate is ln 100 / 50 ms below what is served).
-const CAPACITY: f64 = SERVED_PER_S - 4.605_17 / 0.05;
+/// The limit of p99.
+const LIMIT: Duration = Duration::from_millis(75);
+
+/// The rate at which 99 of 100 statements have waited at most so long that they keep the limit.
+fn true_capacity() -> f64 {
+    let (mut low, mut high) = (100.0, 199.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        match waits_at_most(middle, LIMIT - SERVICE) > 0.99 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    low
+}
+
+/// P(W <= t) in M/D/1 at so many statements a second (Crommelin 1932).
+fn waits_at_most(rate: f64, t: Duration) -> f64 {
+    let (service, t) = (SERVICE.as_secs_f64(), t.as_secs_f64());
+    let (mut sum, mut factorial) = (0.0, 1.0);
+    for k in 0..=(t / service).round() as i32 {
+        factorial *= f64::from(k.max(1));
+        let x = rate * (f64::from(k) * service - t);
+        sum += x.powi(k) / factorial * (-x).exp();
+    }
+    (1.0 - rate * service) * sum
+}
 
 /// What a search has found.
 struct Found {
@@ -27,38 +54,39 @@ struct Found {
 }
 
 /// The search's answer on such a server, as a row of the table in docs/statistics.md.
-fn searched(seed: u64) -> Found {
+fn searched(number: u64) -> Found {
     let socket = pgdyno_testkit::postgres()
         .address()
         .socket_path()
         .to_owned();
-    let server = QueueServer::start(&socket, SERVED_PER_S, seed);
+    let server = QueueServer::start(&socket, SERVICE);
+    let capacity = true_capacity();
     let database = Database { url: server.url() };
     // Four clients keep one server busy, and what waits for a client counts from when it was due.
     // Each search begins at another rate, the last ones above the capacity.
-    let rate = 20 + 10 * seed;
+    let rate = 20 + 15 * number;
     let experiment = Experiment::new(
         &format!(
             "workload = [['queue.sql']]\nduration = '10s'\nwarmup = '1s'\nclients = 4\n\
-             rate = {rate}\nreset.settle = 0\ncapacity.slo = '50ms'\n"
+             rate = {rate}\nreset.settle = 0\ncapacity.slo = '{LIMIT:?}'\n"
         ),
         &database,
     );
     std::fs::write(experiment.dir.path().join("queue.sql"), "CALL queue();\n").unwrap();
     let ran = experiment
-        .run(&["--json", "--capacity-time=13m"])
+        .run(&["--json", "--capacity-time=10m"])
         .expect(0, &[]);
     let last: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
     let ladder = &last["capacity"]["ladders"][0];
-    let (capacity, search) = (&ladder["capacity"], &ladder["search"]);
-    let estimate = capacity["per_s"].as_f64().unwrap_or(f64::NAN);
-    let end = |name: &str, unknown| capacity["interval"][name].as_f64().unwrap_or(unknown);
+    let (found, search) = (&ladder["capacity"], &ladder["search"]);
+    let estimate = found["per_s"].as_f64().unwrap_or(f64::NAN);
+    let end = |name: &str, unknown| found["interval"][name].as_f64().unwrap_or(unknown);
     let (low, high) = (end("low", 0.0), end("high", f64::INFINITY));
-    let error = estimate / CAPACITY - 1.0;
+    let error = estimate / capacity - 1.0;
     Found {
         error: error.abs(),
         half_width: (high - low) / 2.0 / estimate,
-        is_held: low <= CAPACITY && CAPACITY <= high,
+        is_held: low <= capacity && capacity <= high,
         row: format!(
             "| {rate} | {estimate:.1} | {low:.1} to {high:.1} | {:+.1} % | {} | {:.0} s |",
             100.0 * error,
@@ -71,16 +99,16 @@ fn searched(seed: u64) -> Found {
 #[test]
 #[ignore = "twenty searches on a quiet machine, half an hour: make test-long PART=capacity"]
 fn searches_on_a_server_with_a_queue_are_right() {
-    println!("The capacity is {CAPACITY:.1} a second.");
+    println!("The capacity is {:.1} a second.", true_capacity());
     println!("| First rate | Estimate | 95 % interval | Error | Steps | Time |");
     // An interval that says nothing holds everything: it has to be narrow as well.
-    let search = |seed| {
-        let found = searched(seed);
+    let search = |number| {
+        let found = searched(number);
         let is_right = found.is_held && found.half_width <= 0.08;
         println!("{} {}", found.row, if is_right { "" } else { "wrong" });
         (is_right, found)
     };
-    // Ten at a time, which are two thousand statements a second at most.
+    // Ten at a time, which are some two thousand statements a second.
     let of_thread = move |thread: u64| [thread, thread + 10].map(search);
     let found: Vec<(bool, Found)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..10)

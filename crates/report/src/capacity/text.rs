@@ -248,3 +248,64 @@ fn ends(values: &[f64]) -> (f64, f64) {
 fn ms(us: f64) -> String {
     figures::ms(us.round() as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_model::document::capacity::{Search, SearchStep};
+
+    #[test]
+    fn without_a_step_surely_within_or_over_the_capacity_is_not_known() {
+        let step = SearchStep {
+            trial: 1,
+            rate_per_s: 100.0,
+            from_s: 1.0,
+            seconds: 10.0,
+            response_p99_us: Some(19_000.0),
+            low_us: None,
+            high_us: None,
+            side: LimitSide::CannotTell,
+            falls_behind: false,
+        };
+        let load = Load {
+            rate_per_s: 100.0,
+            trials: vec![1],
+            goodput_per_s: vec![Some(100.0)],
+            response_p50_us: vec![Some(2_000)],
+            response_p99_us: vec![Some(19_000)],
+            failed: vec![Some(0)],
+        };
+        let ladder = Ladder {
+            point: serde_json::Value::Null,
+            title: "tpcb".to_owned(),
+            loads: vec![load],
+            capacity: None,
+            search: Search {
+                steps: 1,
+                took_s: 11.0,
+                is_narrow: false,
+                line_steps: 0,
+                drift: None,
+            },
+            steps: vec![step],
+            knee: None,
+            gaps: Vec::new(),
+            no_curve: None,
+        };
+        let found = Capacity {
+            slo_us: 20_000.0,
+            width: 0.05,
+            time_s: 20.0,
+            ladders: vec![ladder],
+        };
+        let text = text(&found);
+        for part in [
+            " cannot tell  ",
+            "capacity  not known: no step is surely within 20.000 ms or over it\n",
+            "1 step in 11s: 1 cannot tell; steps have to be longer: allow more than 20s",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("interval"), "{text}");
+    }
+}
