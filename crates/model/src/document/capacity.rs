@@ -212,7 +212,8 @@ impl Estimate {
     /// lies: an interval without ends is no answer.
     pub fn of_search(answer: &pgdyno_stats::search::Answer) -> Option<Self> {
         let interval = Interval {
-            low: answer.low,
+            // Far from the steps a line says nothing: no rate is below 0.
+            low: answer.low.filter(|low| *low > 0.0),
             high: answer.high,
             level: 0.95,
         };
@@ -244,6 +245,19 @@ impl From<pgdyno_stats::Knee> for Estimate {
 mod tests {
     use super::*;
     use pgdyno_stats::search::Answer;
+
+    #[test]
+    fn a_lower_end_below_zero_is_not_known() {
+        let answer = Answer {
+            rate: Some(90.0),
+            low: Some(-4_278.0),
+            high: Some(100.0),
+            line: None,
+        };
+        let found = Estimate::of_search(&answer).and_then(|found| found.interval?);
+        let ends = found.map(|interval| (interval.low, interval.high));
+        assert_eq!(ends, Some((None, Some(100.0))));
+    }
 
     #[test]
     fn an_interval_without_ends_is_no_answer() {
