@@ -2141,6 +2141,8 @@ export type Calibration = {
   lines: Array<CalibrationLine>;
   /** Of a commit. */
   sync: Sync;
+  /** What this host can do without a database, where it is the yardstick. */
+  host: Fact<HostSpeed>;
   /** More clients; `null`: only one was tried. */
   concurrency: Concurrency | null;
 };
@@ -2170,6 +2172,8 @@ export type CalibrationLine = {
   mean_us: number;
   /** Of the mean. */
   expected: Range;
+  /** Where the expectation is from. */
+  yardstick: Yardstick;
   /** What came of the expectation. */
   verdict: LineVerdict;
   /** The median without that of the round trip; `null` for the round trip itself. */
@@ -2199,6 +2203,9 @@ export type Range = {
   /** Above it the expectation is missed. */
   high_us: number;
 };
+
+/** Where an expectation is from. */
+export type Yardstick = "asked" | "host" | "article";
 
 /** What came of an expectation. */
 export type LineVerdict = "met" | "better" | "missed";
@@ -2234,6 +2241,18 @@ export type Sync = {
   server_us: number | null;
   /** In words, with what is not known and why. */
   sentences: Array<string>;
+};
+
+/** What the host of client and server can do without a database: medians in microseconds. */
+export type HostSpeed = {
+  /** A message to another thread and back, the way that the server is reached. */
+  round_trip_us: number;
+  /** The way: `a Unix socket`, `the loopback`. */
+  way: string;
+  /** A block written to the file system of the server's log and synced. */
+  sync_us: Fact<number>;
+  /** What the product may take for a read by primary key beside the round trip. */
+  work_us: number;
 };
 
 /** More clients. */

@@ -6,11 +6,11 @@
 {{elif :requestdistribution = 'uniform'}}
 \set index uniform({{first}}, {{first}} + {{rows}} - 1)
 {{elif :requestdistribution = 'latest'}}
-\set index latest(0, :last, :theta)
+\set index {{if :generators = 'ycsb'}}ycsb_latest(0, :last, :recordcount + :inserted - 1){{else}}latest(0, :last, :theta){{end}}
 {{elif :requestdistribution = 'hotspot'}}
 \set index hotspot({{first}}, {{first}} + {{rows}} - 1, :hotspotdatafraction, :hotspotopnfraction)
 {{elif :requestdistribution = 'exponential'}}
-\set index exponential(0, :last, :exponentialpercentile, :exponentialfrac)
+\set index exponential(0, :last, :exponentialpercentile, :exponentialfrac{{if :generators = 'ycsb'}}, :recordcount + :inserted{{end}})
 {{else}}
 \set index sequential('requested', {{first}}, {{first}} + {{rows}} - 1)
 {{end}}

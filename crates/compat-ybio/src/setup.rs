@@ -55,6 +55,7 @@ pub fn open(
         interrupts: Some(interrupts),
     };
     let request = Request {
+        experiment: None,
         pack: &pack,
         params: &params,
         replace: recreates,

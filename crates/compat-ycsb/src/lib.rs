@@ -3,16 +3,21 @@
 //! pgdyno's pack `ycsb`. Like every command it makes a trial and prints what came of it.
 //!
 //! - `properties`: properties files; `command`: what was typed; `help`: what can be typed.
-//! - `known`: which properties there are; `plan`: what they mean; `jdbc`: where the database is.
+//! - `known`: which properties there are; `plan`: what they mean; `jdbc`: where the database is;
+//!   `lengths`: the file of field lengths.
 //! - `tables`: the table; `run`: the trial; `operations`: its figures by YCSB's names.
 //! - `java`, `go`: what each of the two prints.
+//! - `generators`: tests that keys and lengths are drawn as YCSB draws them.
 
 mod command;
+#[cfg(test)]
+mod generators;
 mod go;
 mod help;
 mod java;
 mod jdbc;
 mod known;
+mod lengths;
 mod messages;
 mod operations;
 mod plan;

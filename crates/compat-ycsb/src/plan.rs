@@ -12,9 +12,8 @@ use pgdyno_model::{TrialSpec, text};
 use pgdyno_script::KeyFormat;
 
 use super::command::{Command, Phase};
-use super::jdbc;
 use super::properties::Properties;
-use super::{Refusal, Tool};
+use super::{Refusal, Tool, jdbc, lengths};
 
 /// How long a run is that has no end: longer than anybody waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
@@ -56,9 +55,10 @@ pub struct Keys {
 }
 
 /// Properties and parameters that have the same meaning.
-const SAME: [(&str, &str); 9] = [
+const SAME: [(&str, &str); 10] = [
     ("fieldcount", "fieldcount"),
     ("fieldlength", "fieldlength"),
+    ("minfieldlength", "minfieldlength"),
     ("zeropadding", "zeropadding"),
     ("minscanlength", "minscanlength"),
     ("maxscanlength", "maxscanlength"),
@@ -69,7 +69,7 @@ const SAME: [(&str, &str); 9] = [
 ];
 
 /// Of these, those that the table is made with.
-const OF_TABLE: [&str; 3] = ["fieldcount", "fieldlength", "zeropadding"];
+const OF_TABLE: [&str; 4] = ["fieldcount", "fieldlength", "minfieldlength", "zeropadding"];
 
 /// Shares of operations with their defaults.
 const SHARES: [(&str, f64); 5] = [
@@ -81,7 +81,7 @@ const SHARES: [(&str, f64); 5] = [
 ];
 
 /// Those that pgdyno can do in one way only: property and the value that it may have.
-const ONLY: [(&str, &str, &str); 6] = [
+const ONLY: [(&str, &str, &str); 5] = [
     (
         "table",
         "usertable",
@@ -91,11 +91,6 @@ const ONLY: [(&str, &str, &str); 6] = [
         "fieldnameprefix",
         "field",
         "pgdyno's usertable has columns field0, field1, …",
-    ),
-    (
-        "minfieldlength",
-        "1",
-        "fields have from 1 to fieldlength characters",
     ),
     ("keyprefix", "user", "keys begin with user"),
     (
@@ -133,6 +128,7 @@ impl Plan {
         let inserts = properties.share("insertproportion")?.unwrap_or(0.0);
         let (table, of_run) = params(command)?;
         let mut params = table.clone();
+        params.push("generators=ycsb".to_owned());
         match command.phase {
             Phase::Load => params.extend(load_params(keys, operations.unwrap_or(0))),
             Phase::Run => {
@@ -251,20 +247,6 @@ fn refuse(tool: Tool, properties: &Properties) -> Result<(), Refusal> {
             "db={class}: pgdyno has the binding jdbc only"
         )));
     }
-    if let Some(exporter) = properties.get("exporter")
-        && !exporter.ends_with("TextMeasurementsExporter")
-    {
-        return Err(Refusal::usage(format!(
-            "exporter={exporter}: pgdyno has the text exporter only"
-        ))
-        .hint("pgdyno run ycsb --json writes everything as JSON"));
-    }
-    if properties.get("fieldlengthdistribution") == Some("histogram") {
-        return Err(Refusal::usage(
-            "fieldlengthdistribution=histogram cannot be had: pgdyno reads no histogram file",
-        )
-        .hint("the others are constant, uniform and zipfian"));
-    }
     if properties.bool("jdbc.batchupdateapi") == Some(true)
         || properties.count("batch.size")?.is_some_and(|size| size > 1)
     {
@@ -354,7 +336,9 @@ fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
             table.push(format!("keyformat={}", format.name()));
         }
     }
-    for (property, param) in SAME {
+    // go-ycsb does not know minfieldlength: its fields begin with one character.
+    let is_known = |property: &str| command.tool == Tool::Ycsb || property != "minfieldlength";
+    for (property, param) in SAME.into_iter().filter(|(name, _)| is_known(name)) {
         if let Some(value) = properties.get(property) {
             let pair = format!("{param}={}", value.trim());
             match OF_TABLE.contains(&param) {
@@ -363,13 +347,21 @@ fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
             }
         }
     }
-    if let Some(lengths) = properties.get("fieldlengthdistribution") {
-        let known = ["constant", "uniform", "zipfian"];
-        if !known.contains(&lengths) {
-            let text = format!("Unknown field length distribution \"{lengths}\"");
-            return Err(Refusal::usage(text).hint(format!("it is one of {}", known.join(", "))));
+    match properties.get("fieldlengthdistribution") {
+        None => {}
+        Some("histogram") => {
+            let lengths = lengths::expression(properties.get("fieldlengthhistogram"))?;
+            table.push("fieldlengthdistribution=expression".to_owned());
+            table.push(format!("fieldlengthexpression={lengths}"));
         }
-        table.push(format!("fieldlengthdistribution={lengths}"));
+        Some(lengths) if ["constant", "uniform", "zipfian"].contains(&lengths) => {
+            table.push(format!("fieldlengthdistribution={lengths}"));
+        }
+        Some(other) => {
+            let text = format!("Unknown field length distribution \"{other}\"");
+            let known = "it is one of constant, uniform, zipfian, histogram";
+            return Err(Refusal::usage(text).hint(known));
+        }
     }
     if let Some(is_on) = properties.bool("dataintegrity") {
         table.push(format!("dataintegrity={is_on}"));
@@ -537,12 +529,12 @@ fn retry(command: &Command, warnings: &mut Vec<String>) -> Result<RetryPolicy, R
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::command::Typed;
     use pgdyno_drive::Until;
 
-    fn plan(tool: Tool, verb: &str, pairs: &str) -> Plan {
+    pub(crate) fn plan(tool: Tool, verb: &str, pairs: &str) -> Plan {
         let (database, place) = match tool {
             Tool::Ycsb => ("jdbc", "db.url=jdbc:postgresql://h/d workload=core"),
             Tool::GoYcsb => ("pg", "pg.db=d"),
@@ -562,14 +554,20 @@ mod tests {
         let run = plan(Tool::Ycsb, "run", "");
         assert_eq!(
             run.spec.params.join(" "),
-            "insertorder=hashed keyformat=java readproportion=0.95 updateproportion=0.05 \
+            "insertorder=hashed keyformat=java generators=ycsb readproportion=0.95 updateproportion=0.05 \
              insertproportion=0 scanproportion=0 readmodifywriteproportion=0 \
              requestdistribution=uniform"
         );
         assert_eq!((run.spec.clients(), run.operations), (1, None));
         assert_eq!(run.spec.until(), Until::Elapsed(FOREVER));
         assert!(run.spec.errors.continue_on_error && run.spec.rate.is_none());
-        let go = plan(Tool::GoYcsb, "run", "recordcount=10 pg.password=a/b");
+        let go = plan(
+            Tool::GoYcsb,
+            "run",
+            "recordcount=10 pg.password=a/b minfieldlength=5",
+        );
+        let params = go.spec.params.join(" ");
+        assert!(!params.contains("minfieldlength"), "{params}");
         assert_eq!(go.spec.clients(), 200);
         assert_eq!(go.key_range, (0, 9));
         assert_eq!(
@@ -606,8 +604,8 @@ mod tests {
         );
         assert_eq!(
             load.spec.params.join(" "),
-            "insertorder=ordered zeropadding=4 readproportion=0 updateproportion=0 \
-             insertproportion=1 inserted=0 insertcount=20 insertstart=40"
+            "insertorder=ordered zeropadding=4 generators=ycsb readproportion=0 \
+             updateproportion=0 insertproportion=1 inserted=0 insertcount=20 insertstart=40"
         );
         assert_eq!(load.first_key().unwrap(), "user0040");
         assert_eq!((load.operations, load.spec.retry.tries()), (Some(20), 3));

@@ -83,7 +83,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
 
 /// What a tool prints before, during and after a run.
 enum Printer {
-    Java(java::Output, java::Status),
+    Java(java::Output, Box<java::Status>),
     Go(go::Ticks),
 }
 
@@ -92,7 +92,8 @@ impl Printer {
         Ok(match command.tool {
             Tool::Ycsb => {
                 let output = java::Output::of(command, plan)?;
-                Self::Java(output, java::Status::new(command, plan)?)
+                let status = java::Status::new(command, plan, output.forms().clone())?;
+                Self::Java(output, Box::new(status))
             }
             Tool::GoYcsb => Self::Go(go::Ticks::new(command)?),
         })
@@ -110,7 +111,7 @@ impl Printer {
         match self {
             Self::Java(_, status) => {
                 status.kinds = kinds;
-                status
+                status.as_mut()
             }
             Self::Go(ticks) => {
                 ticks.kinds = kinds;
@@ -123,7 +124,7 @@ impl Printer {
         match self {
             Self::Java(output, status) => {
                 status.finish();
-                output.tail(outcome)
+                output.tail(outcome, &status.series)
             }
             Self::Go(ticks) => ticks.tail(outcome),
         }

@@ -58,16 +58,17 @@ impl Budget {
     pub fn of(outcome: &Outcome, measured_us: (i64, i64)) -> Self {
         let observed = &outcome.observed;
         let time = outcome.recording.measured.time;
-        let reader = Reader {
+        let mut reader = Reader {
             outcome,
             way: Way::of(outcome),
             unseen: unseen(observed, &time, measured_us),
+            is_pooled: false,
         };
+        reader.is_pooled = reader.is_pooled(&time, measured_us);
         let seconds = &outcome.recording.seconds;
         let ranges = blocks::of_seconds(outcome);
         let last = ranges.len().saturating_sub(1);
         let ranges = ranges.into_iter().enumerate();
-        let mut is_pooled = false;
         let blocks = ranges.map(|(at, range)| {
             let of_block = &seconds[range];
             let mut time = ClientTime::default();
@@ -81,7 +82,6 @@ impl Budget {
                 to_us + READ_AFTER_US
             };
             let seen = reader.seen(time, (from_us, to_us), (from_us + READ_AFTER_US, until_us));
-            is_pooled |= seen.is_pooled;
             Block {
                 from_us,
                 to_us,
@@ -104,7 +104,7 @@ impl Budget {
             time,
             events,
             way: reader.way,
-            is_pooled,
+            is_pooled: reader.is_pooled,
             unseen: reader.unseen,
         }
     }
@@ -138,9 +138,25 @@ struct Reader<'a> {
     outcome: &'a Outcome,
     way: Way,
     unseen: Option<Gap>,
+    is_pooled: bool,
 }
 
 impl Reader<'_> {
+    /// Whether the server had fewer sessions than clients were in statements. That does not change
+    /// from block to block.
+    fn is_pooled(&self, time: &ClientTime, (from_us, to_us): (i64, i64)) -> bool {
+        let read_us = (from_us + READ_AFTER_US, to_us + READ_AFTER_US);
+        let in_statements = ratio(time.at_ns[0] as f64 / 1e3, (to_us - from_us) as f64);
+        let is_steady = !self.outcome.spec.connection_per_transaction;
+        // Behind a pooler sessions may have any client's name; processes cannot be mistaken.
+        let sessions = ["pg.sessions.connected", "host.server.sessions"];
+        let mut sessions = sessions
+            .into_iter()
+            .filter_map(|name| self.mean(name, read_us));
+        is_steady
+            && sessions.any(|sessions| sessions > 0.0 && sessions < POOLED_SHARE * in_statements)
+    }
+
     /// What was seen of a block, read within these times.
     fn seen(&self, time: ClientTime, (from_us, to_us): (i64, i64), read_us: (i64, i64)) -> Seen {
         let length_s = (to_us - from_us) as f64 / 1e6;
@@ -160,12 +176,6 @@ impl Reader<'_> {
             }
             sessions
         });
-        let in_statements = ratio(time.at_ns[0] as f64 / 1e9, length_s);
-        let is_steady = !self.outcome.spec.connection_per_transaction;
-        let connected = self.mean("pg.sessions.connected", read_us);
-        let is_pooled = connected.is_some_and(|connected| {
-            is_steady && connected > 0.0 && connected < POOLED_SHARE * in_statements
-        });
         Seen {
             length_s,
             processes,
@@ -174,8 +184,10 @@ impl Reader<'_> {
             throttled: self.throttled(read_us),
             trip_us: self.way.trip_us(),
             queue_us: self.queue_us(&time, processes, length_s, read_us),
-            is_pooled,
+            is_pooled: self.is_pooled,
             time,
+            threads: self.outcome.recording.threads.len(),
+            held_back: self.mean("host.throttled", read_us).unwrap_or(0.0),
         }
     }
 

@@ -120,7 +120,7 @@ fn by_more_than_chance(first: Ranked<'_>, next: Option<Ranked<'_>>) -> Check {
         "{} against {} ({})",
         roughly(first.share),
         roughly(next.share),
-        next.rule.name
+        inside(next.rule.name)
     );
     match half {
         Some(half) => check(
@@ -226,7 +226,9 @@ fn why(
         return (
             Why::Not(format!(
                 "{} has the largest share, but fails its check ({}: {})",
-                first.rule.name, failed.name, failed.figures
+                inside(first.rule.name),
+                failed.name,
+                failed.figures
             )),
             Some(longer()),
         );
@@ -249,7 +251,7 @@ fn why(
                 "{} ({}) or {} ({}) limited it",
                 first.rule.name,
                 roughly(first.share),
-                next.rule.name,
+                inside(next.rule.name),
                 roughly(next.share)
             );
             (Why::Either(both), Some(longer()))
@@ -257,12 +259,23 @@ fn why(
         None => (
             Why::Not(format!(
                 "{} has the largest share, {}, and {} is not attributed",
-                first.rule.name,
+                inside(first.rule.name),
                 roughly(first.share),
                 roughly(share)
             )),
             closing(evidence),
         ),
+    }
+}
+
+/// A cause's name inside a sentence: without its capital, unless it is an abbreviation.
+fn inside(name: &str) -> String {
+    let mut letters = name.chars();
+    match letters.next() {
+        Some(first) if !letters.clone().next().is_some_and(char::is_uppercase) => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => name.to_owned(),
     }
 }
 
@@ -277,4 +290,16 @@ fn closing(evidence: &Evidence<'_>) -> Option<String> {
                 .to_owned()
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inside;
+
+    #[test]
+    fn a_name_inside_a_sentence_has_no_capital_unless_it_is_an_abbreviation() {
+        assert_eq!(inside("The client"), "the client");
+        assert_eq!(inside("SLRU"), "SLRU");
+        assert_eq!(inside("IPC and parallel"), "IPC and parallel");
+    }
 }

@@ -25,6 +25,10 @@ pub const ANSWER_BYTES_MIN: f64 = 16_384.0;
 /// kernel does in between.
 const RUNNING_SLACK: f64 = 1.25;
 
+/// Threads of the generator that have work for so much of the time are hardly ever idle: in a closed
+/// system with a saturated station, clients that are nowhere else queue there.
+const SATURATED_SHARE: f64 = 0.9;
+
 /// What was seen of a stretch of the trial.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
@@ -32,6 +36,10 @@ pub struct Seen {
     pub length_s: f64,
     /// Where clients were.
     pub time: ClientTime,
+    /// Threads of the generator.
+    pub threads: usize,
+    /// CPUs that the generator's own quota held back: a thread on no run queue waits for those.
+    pub held_back: f64,
     /// Sessions in statements on average, by what they were at: `ServerCpu` stands for running; `None`
     /// where that was not seen.
     pub sessions: Option<BTreeMap<Part, f64>>,
@@ -83,6 +91,12 @@ impl Seen {
         }
     }
 
+    fn is_generator_saturated(&self) -> bool {
+        let had_work_s =
+            (self.time.ran_ns + self.time.waited_ns) as f64 / 1e9 + self.held_back * self.length_s;
+        self.threads > 0 && had_work_s >= SATURATED_SHARE * self.length_s * self.threads as f64
+    }
+
     /// Takes what sessions were seen at; gives the time in which they ran, and the CPU time and
     /// waiting that are left.
     fn of_sessions(&self, parts: &mut Parts, rest: &mut Rest) -> (f64, Option<(f64, f64)>) {
@@ -111,11 +125,16 @@ impl Seen {
         let cpu = if all > 0.0 { known * ran / all } else { 0.0 };
         parts[Part::ServerCpu as usize] += cpu;
         parts[Part::ServerWait as usize] += known - cpu;
-        // It runs, says the server, and it does not, says the scheduler.
+        // It runs, says the server, and it does not, says the scheduler: it is held back, or it is a
+        // worker of a parallel statement, whose leader waits for it.
         let unknown = running - known;
-        let part = match self.throttled >= THROTTLED_SHARE {
-            true => Part::ServerWait,
-            false => Part::NotAttributed,
+        let has_workers = sessions.get(&Part::Ipc).is_some_and(|count| *count > 0.0);
+        let part = if self.throttled >= THROTTLED_SHARE {
+            Part::ServerWait
+        } else if has_workers && fits < 1.0 {
+            Part::Ipc
+        } else {
+            Part::NotAttributed
         };
         parts[part as usize] += unknown;
         (running, Some((ran, waited)))
@@ -152,7 +171,10 @@ impl Seen {
         parts[Part::Queued as usize] += rest.take(queued);
         // Answers of clients that share a thread come together: then each has waited for more than half
         // of what its thread waited for a CPU, up to all of it.
-        let more = self.added_s(self.time.added_max_ns) - self.added_s(self.time.added_ns);
+        let more = match self.is_generator_saturated() {
+            true => rest.0,
+            false => self.added_s(self.time.added_max_ns) - self.added_s(self.time.added_ns),
+        };
         parts[Part::GeneratorWait as usize] += rest.take(more);
     }
 }
@@ -281,6 +303,38 @@ mod tests {
         let parts = assert_adds_up(&seen);
         assert_eq!(of(&parts, Part::Wire), 0.0);
         assert_eq!(of(&parts, Part::ClientIo), 70.0);
+    }
+
+    #[test]
+    fn what_is_nowhere_else_queues_for_a_generator_without_idle_threads() {
+        let mut seen = seen();
+        seen.threads = 1;
+        seen.time.ran_ns = 6_000_000_000;
+        seen.time.waited_ns = 2_000_000_000;
+        seen.sessions = Some([(Part::ServerCpu, 1.0)].into());
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::GeneratorWait), 2.0);
+        assert_eq!(of(&parts, Part::NotAttributed), 62.0);
+        seen.time.waited_ns = 3_700_000_000;
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::GeneratorWait), 64.0);
+        assert_eq!(of(&parts, Part::NotAttributed), 0.0);
+        // Held back by its quota it is on no run queue.
+        (seen.time.waited_ns, seen.held_back) = (0, 0.35);
+        assert_eq!(of(&assert_adds_up(&seen), Part::NotAttributed), 0.0);
+        // One of two threads is idle.
+        seen.threads = 2;
+        assert!(of(&assert_adds_up(&seen), Part::NotAttributed) > 60.0);
+    }
+
+    #[test]
+    fn workers_that_run_are_what_their_leader_waits_for() {
+        let mut seen = seen();
+        seen.time.at_ns[Activity::Statement as usize] = 10_000_000_000;
+        seen.sessions = Some([(Part::ServerCpu, 2.0), (Part::Ipc, 1.0)].into());
+        // Workers are not among the processes that serve clients.
+        seen.processes = Some((0.0, 0.0));
+        assert_eq!(of(&assert_adds_up(&seen), Part::Ipc), 10.0);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub const YCSB_THETA: f64 = 0.99;
 /// The sum for [`SCRAMBLED_ITEMS`] and [`YCSB_THETA`] as YCSB has it.
 const YCSB_ZETA: f64 = 26.469_028_201_783_02;
 
-/// So many thetas are remembered; scripts use one or two.
+/// So many thetas, and beginnings of ranges, are remembered; scripts use one or two.
 const REMEMBERED: usize = 4;
 
 /// What was seen of a counter.
@@ -52,6 +52,8 @@ pub struct Draws {
     unused: usize,
     zipfs: Vec<Zipf>,
     grays: Vec<Gray>,
+    /// Those of ranges, by what their counts were at the beginning.
+    ranges: Vec<Gray>,
 }
 
 impl Draws {
@@ -63,6 +65,7 @@ impl Draws {
             unused: 0,
             zipfs: Vec::with_capacity(REMEMBERED),
             grays: Vec::with_capacity(REMEMBERED),
+            ranges: Vec::with_capacity(REMEMBERED),
         }
     }
 
@@ -164,6 +167,20 @@ impl Draws {
         });
         self.grays[at].draw(prng)
     }
+
+    /// A rank from 0, of `count` things that were `begin` at the beginning (both at least 1), as
+    /// YCSB draws it.
+    pub(crate) fn ycsb_rank_of(&mut self, count: u64, begin: u64, prng: &mut Prng) -> u64 {
+        let known = self.ranges.iter().position(|gray| gray.begin() == begin);
+        let at = known.unwrap_or_else(|| {
+            let sum = zeta(begin, YCSB_THETA);
+            remember(&mut self.ranges, Gray::new(begin, YCSB_THETA, sum))
+        });
+        let gray = &mut self.ranges[at];
+        gray.grow(count);
+        // Rounding, or a beginning with a single thing, may lead beyond the last one.
+        gray.draw(prng).min(count - 1)
+    }
 }
 
 /// Keeps a new entry, in the oldest one's place when there are many; says where it is.
@@ -238,6 +255,21 @@ mod tests {
             }
         }
         assert_eq!((draws.zipfs.len(), draws.grays.len()), (4, 4));
+    }
+
+    #[test]
+    fn ycsbs_ranks_stay_in_their_range_however_it_grows_and_nothing_is_allocated() {
+        let mut draws = Draws::new(Counters::new(&Names::new()));
+        let (room, mut prng) = (draws.ranges.capacity(), Prng::seed(2));
+        for begin in 1..20 {
+            for count in [begin, begin + 1, 100_000, 1, 2, 3] {
+                for _ in 0..100 {
+                    let rank = draws.ycsb_rank_of(count, begin, &mut prng);
+                    assert!(rank < count, "{rank} of {count}, {begin} at the beginning");
+                }
+            }
+        }
+        assert_eq!((draws.ranges.len(), draws.ranges.capacity()), (4, room));
     }
 
     #[test]

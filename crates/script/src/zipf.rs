@@ -110,25 +110,56 @@ impl Zipf {
 /// Draws as YCSB's zipfian generator does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gray {
-    count: f64,
+    begin: u64,
+    count: u64,
     theta: f64,
     zeta: f64,
     eta: f64,
     alpha: f64,
+    zeta_of_two: f64,
+    /// What YCSB takes from the count at the beginning, and leaves so when the count grows.
+    power_of_begin: f64,
 }
 
 impl Gray {
-    /// For `count` things, at least 2; `theta` above 0 and below 1; `zeta` of both.
+    /// For `count` things; `theta` above 0 and below 1; `zeta` of both.
     pub fn new(count: u64, theta: f64, zeta_of_count: f64) -> Self {
-        let count = count as f64;
-        let share_of_two = zeta(2, theta) / zeta_of_count;
-        Self {
+        let mut gray = Self {
+            begin: count,
             count,
             theta,
             zeta: zeta_of_count,
-            eta: (1.0 - (2.0 / count).powf(1.0 - theta)) / (1.0 - share_of_two),
+            eta: 0.0,
             alpha: 1.0 / (1.0 - theta),
+            zeta_of_two: zeta(2, theta),
+            power_of_begin: (2.0 / count as f64).powf(1.0 - theta),
+        };
+        gray.set_eta();
+        gray
+    }
+
+    fn set_eta(&mut self) {
+        self.eta = (1.0 - self.power_of_begin) / (1.0 - self.zeta_of_two / self.zeta);
+    }
+
+    /// There are `count` things now, at least 1. A few more than the last time cost a power each,
+    /// any other change as many as [`zeta`] needs.
+    pub fn grow(&mut self, count: u64) {
+        if count == self.count {
+            return;
         }
+        if count > self.count && count - self.count <= TERMS {
+            let more = self.count + 1..=count;
+            self.zeta += more.map(|k| (k as f64).powf(-self.theta)).sum::<f64>();
+        } else {
+            self.zeta = zeta(count, self.theta);
+        }
+        self.count = count;
+        self.set_eta();
+    }
+
+    pub(crate) fn begin(&self) -> u64 {
+        self.begin
     }
 
     pub(crate) fn theta(&self) -> f64 {
@@ -148,7 +179,7 @@ impl Gray {
         } else if scaled < 1.0 + 0.5_f64.powf(self.theta) {
             1
         } else {
-            (self.count * (self.eta * uniform - self.eta + 1.0).powf(self.alpha)) as u64
+            (self.count as f64 * (self.eta * uniform - self.eta + 1.0).powf(self.alpha)) as u64
         }
     }
 }
@@ -173,6 +204,24 @@ mod tests {
     fn zeta_is_ycsbs_constant_for_its_theta_and_ten_thousand_million_items() {
         let error = (zeta(10_000_000_000, 0.99) - 26.469_028_201_783_02).abs();
         assert!(error < 1e-6, "{error:e}");
+    }
+
+    #[test]
+    fn a_count_that_has_grown_keeps_ycsbs_constant_of_the_beginning() {
+        let theta = 0.99;
+        let sum = |count: u64| zeta(count, theta);
+        let mut by_ones = Gray::new(1000, theta, sum(1000));
+        (1001..=2000).for_each(|count| by_ones.grow(count));
+        let mut at_once = Gray::new(1000, theta, sum(1000));
+        at_once.grow(2000);
+        let error = (by_ones.zeta / at_once.zeta - 1.0).abs();
+        assert!(error < 1e-12, "{error:e}");
+        // The third rank begins where the second ends; YCSB's begins at the fifth then.
+        let third = sum(2) / sum(2000) + 1e-9;
+        assert_eq!((by_ones.rank(third), at_once.rank(third)), (4, 4));
+        assert_eq!(Gray::new(2000, theta, sum(2000)).rank(third), 2);
+        at_once.grow(1000);
+        assert_eq!(at_once, Gray::new(1000, theta, sum(1000)));
     }
 
     #[test]

@@ -182,8 +182,9 @@ mod tests {
         );
         assert_eq!(
             names("ycsb"),
-            "dataintegrity families fieldcount fieldlength fieldlengthdistribution fillfactor \
-             insertorder keyformat range_keys recordcount recordstart splits zeropadding"
+            "dataintegrity families fieldcount fieldlength fieldlengthdistribution \
+             fieldlengthexpression fillfactor insertorder keyformat minfieldlength range_keys \
+             recordcount recordstart splits zeropadding"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 import type { BudgetPart, TimeBudget, TrialData } from '../data';
 import { DASH, fixed, join, many, percent, percentileName, significant, time } from '../pure/format';
-import { h, svg, type Child } from '../page/dom';
+import { h, scroll, svg, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
 import { partColor, partOpacity } from '../page/classes';
 
@@ -79,9 +79,8 @@ function table(budget: TimeBudget): HTMLElement {
   };
   const each = (us: number | null): string => (us === null ? DASH : significant(us / 1000));
   const all = budget.parts.reduce((sum, part) => sum + (part.us_per_commit ?? 0), 0);
-  return h(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Parts of the clients’ time' },
+  return scroll(
+    'Parts of the clients’ time',
     h(
       'table',
       { class: 'figures' },
@@ -103,11 +102,14 @@ function added(budget: TimeBudget): HTMLElement {
     'div',
     {},
     head,
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, ...['Percentile', 'Shown', 'Adds', 'At most', 'Share'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))),
-      h('tbody', {}, ...budget.added.map((row) => h('tr', {}, h('th', { scope: 'row' }, percentileName(row.percentile / 100)), ...[row.shown_us, row.adds_us, row.at_most_us].map((us) => h('td', { class: 'n' }, join(time(us)))), h('td', { class: 'n' }, percent(row.share))))),
+    scroll(
+      'What the generator adds: rows',
+      h(
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, ...['Percentile', 'Of those followed', 'Adds', 'At most', 'Share'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))),
+        h('tbody', {}, ...budget.added.map((row) => h('tr', {}, h('th', { scope: 'row' }, percentileName(row.percentile / 100)), ...[row.shown_us, row.adds_us, row.at_most_us].map((us) => h('td', { class: 'n' }, join(time(us)))), h('td', { class: 'n' }, percent(row.share))))),
+      ),
     ),
     h('p', { class: 'sub' }, 'From the run-queue wait of pgdyno’s threads and the place of each answer in its turn, of the transactions that were followed.'),
   );

@@ -1,10 +1,11 @@
 //! What YCSB prints: its results on standard output, its status on standard error. (Facts: its Client,
 //! StatusThread, Measurements and TextMeasurementsExporter; recordings of runs.)
 
+mod export;
+mod forms;
 mod numbers;
+mod series;
 mod status;
-
-use std::fmt::Write;
 
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::Outcome;
@@ -14,11 +15,11 @@ use super::Refusal;
 use super::command::{Command, Phase, without_password};
 use super::operations::{self, Kind, Operation};
 use super::plan::Plan;
-use numbers::{double, ordinal, place};
+use export::{Exporter, Line, Value};
+use forms::Forms;
+use numbers::place;
+use series::Series;
 pub use status::Status;
-
-/// Percentiles that are printed unless others are asked for.
-const PERCENTILES: &str = "50,95,99";
 
 /// From when latencies count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,8 @@ enum Since {
 #[derive(Debug)]
 pub struct Output {
     head: String,
-    percentiles: Vec<f64>,
+    exporter: Exporter,
+    forms: Forms,
     since: Since,
 }
 
@@ -81,28 +83,12 @@ impl Output {
     /// As it is asked for.
     ///
     /// # Errors
-    /// A kind of measurement that there is not.
+    /// A kind of measurement, or an exporter, that there is not.
     pub fn of(command: &Command, plan: &Plan) -> Result<Self, Refusal> {
         let properties = &command.properties;
         let since = since(command)?;
-        let kinds = [
-            "hdrhistogram",
-            "histogram",
-            "hdrhistogram+histogram",
-            "hdrhistogram+raw",
-            "timeseries",
-            "raw",
-        ];
-        match properties.get("measurementtype") {
-            None | Some("hdrhistogram") => {}
-            Some(kind) if kinds.contains(&kind) => remark!(
-                "pgdyno: warning: measurementtype={kind}: printed as hdrhistogram is, which pgdyno has"
-            ),
-            Some(kind) => {
-                let refusal = Refusal::usage(format!("unknown measurementtype={kind}"));
-                return Err(refusal.hint("it is hdrhistogram"));
-            }
-        }
+        let forms = Forms::of(properties)?;
+        let exporter = Exporter::named(properties.get("exporter"))?;
         let text = |name: &str, default: &str| properties.get(name).unwrap_or(default).to_owned();
         let url = without_password(&text("db.url", ""));
         let (batch, fetch) = (text("db.batchsize", "-1"), text("jdbc.fetchsize", "-1"));
@@ -122,9 +108,15 @@ impl Output {
         }
         Ok(Self {
             head,
-            percentiles: percentiles(properties.get("hdrhistogram.percentiles")),
+            exporter,
+            forms,
             since,
         })
+    }
+
+    /// The forms of its figures.
+    pub fn forms(&self) -> &Forms {
+        &self.forms
     }
 
     /// What comes before the run.
@@ -132,29 +124,30 @@ impl Output {
         &self.head
     }
 
-    /// The results.
-    pub fn tail(&self, outcome: &Outcome) -> String {
+    /// The results; the run's averages over time are these.
+    pub fn tail(&self, outcome: &Outcome, series: &Series) -> String {
         let recording = &outcome.recording;
         let operations = operations::of(recording);
         let runtime_ms = recording.measured.elapsed_us / 1000;
         let per_s = recording.measured.committed_per_s();
-        let mut text = format!(
-            "[OVERALL], RunTime(ms), {runtime_ms}\n\
-             [OVERALL], Throughput(ops/sec), {}\n\
-             [TOTAL_GCs], Count, 0\n\
-             [TOTAL_GC_TIME], Time(ms), 0\n\
-             [TOTAL_GC_TIME_%], Time(%), 0.0\n",
-            double(per_s)
-        );
-        let mut named: Vec<(&str, &Operation)> = operations
+        let mut lines = vec![
+            Line::new("OVERALL", "RunTime(ms)", Value::Whole(runtime_ms)),
+            Line::new("OVERALL", "Throughput(ops/sec)", Value::Real(per_s)),
+            Line::new("TOTAL_GCs", "Count", Value::Whole(0)),
+            Line::new("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
+            Line::new("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
+        ];
+        let mut named: Vec<(Kind, &Operation)> = operations
             .iter()
-            .map(|(kind, operation)| (name(*kind), operation))
+            .map(|(kind, operation)| (*kind, operation))
             .collect();
         // As they come out of Java's table of operations.
-        named.sort_by_key(|(name, _)| place(name));
+        named.sort_by_key(|(kind, _)| place(name(*kind)));
         if self.since != Since::Schedule {
-            for (name, operation) in &named {
-                self.operation(&mut text, name, &operation.latencies, Some(operation));
+            for (kind, operation) in &named {
+                let averages = series.averages(*kind, false);
+                let latencies = &operation.latencies;
+                lines.extend(self.operation(name(*kind), latencies, Some(operation), &averages));
             }
         }
         if self.since != Since::Start {
@@ -163,49 +156,39 @@ impl Output {
             } else {
                 ""
             };
-            for (name, operation) in &named {
+            for (kind, operation) in &named {
                 let latencies = operation.response.as_ref().unwrap_or(&operation.latencies);
                 let counts = (self.since == Since::Schedule).then_some(*operation);
-                self.operation(&mut text, &format!("{before}{name}"), latencies, counts);
+                let averages = series.averages(*kind, true);
+                let name = format!("{before}{}", name(*kind));
+                lines.extend(self.operation(&name, latencies, counts, &averages));
             }
         }
-        text
+        self.exporter.text(&lines)
     }
 
     /// The lines of an operation, with its statuses where they belong there.
     fn operation(
         &self,
-        text: &mut String,
         name: &str,
         latencies: &Latencies,
         counts: Option<&Operation>,
-    ) {
-        let mut line = |measurement: &str, value: String| {
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "[{name}], {measurement}, {value}");
-        };
-        line("Operations", latencies.count().to_string());
-        line(
-            "AverageLatency(us)",
-            double(latencies.mean_us().unwrap_or(0.0)),
-        );
-        let min_us = latencies.histogram().min_us().unwrap_or(0);
-        line("MinLatency(us)", min_us.to_string());
-        line("MaxLatency(us)", latencies.max_us().to_string());
-        for percent in &self.percentiles {
-            let measurement = format!("{}PercentileLatency(us)", ordinal(*percent));
-            line(&measurement, percentile_us(latencies, *percent).to_string());
-        }
-        let Some(operation) = counts.filter(|_| name != "READ-MODIFY-WRITE") else {
-            return;
-        };
-        for (status, count) in &operation.returns {
-            line(&format!("Return={status}"), count.to_string());
-        }
+        averages: &[(u64, f64)],
+    ) -> Vec<Line> {
+        let counts = counts.filter(|_| name != "READ-MODIFY-WRITE");
+        let returns = counts.map(|operation| operation.returns.iter());
+        let statuses: Vec<(String, u64)> = returns
+            .into_iter()
+            .flatten()
+            .map(|(status, count)| ((*status).to_owned(), *count))
+            .collect();
+        let mut lines = self.forms.lines(name, latencies, &statuses, averages);
         // Failed operations are not timed.
-        if operation.failed() > 0 {
-            let _ = writeln!(text, "[{name}-FAILED], Operations, {}", operation.failed());
+        if let Some(failed) = counts.map(Operation::failed).filter(|failed| *failed > 0) {
+            let metric = format!("{}{name}-FAILED", self.forms.before());
+            lines.push(Line::new(&metric, "Operations", Value::Whole(failed)));
         }
+        lines
     }
 }
 
@@ -228,61 +211,33 @@ fn since(command: &Command) -> Result<Since, Refusal> {
     }
 }
 
-fn percentiles(asked: Option<&str>) -> Vec<f64> {
-    let read = |text: &str| {
-        let parts = text.split(',');
-        let read = parts.map(|part| part.trim().parse().ok());
-        let all: Option<Vec<f64>> = read.collect();
-        all.filter(|all| all.iter().all(|p| (0.0..=100.0).contains(p)))
-    };
-    let asked = asked.unwrap_or(PERCENTILES);
-    read(asked).unwrap_or_else(|| {
-        remark!(
-            "[WARN] Couldn't read hdrhistogram.percentiles value: '{asked}', the default of \
-             '{PERCENTILES}' will be used."
-        );
-        read(PERCENTILES).unwrap_or_default()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties::Properties;
 
     #[test]
-    fn an_operations_lines_have_ycsbs_form() {
+    fn failed_operations_are_counted_behind_the_others() {
         let mut operation = Operation::default();
-        for latency_us in [100, 200, 300, 1000] {
-            operation.latencies.record(latency_us);
-        }
-        operation.returns.insert("OK", 4);
+        operation.latencies.record(100);
+        operation.returns.insert("OK", 1);
         operation.returns.insert("NOT_FOUND", 2);
-        let output = Output {
-            head: String::new(),
-            percentiles: percentiles(Some("50,99.9")),
-            since: Since::Start,
+        let last = |kind: &str| {
+            let mut properties = Properties::default();
+            properties.read(&format!("measurementtype={kind}"));
+            let output = Output {
+                head: String::new(),
+                exporter: Exporter::Text,
+                forms: Forms::of(&properties).unwrap(),
+                since: Since::Start,
+            };
+            let lines = output.operation("READ", &operation.latencies, Some(&operation), &[]);
+            Exporter::Text.text(&lines[lines.len() - 1..])
         };
-        let mut text = String::new();
-        output.operation(&mut text, "READ", &operation.latencies, Some(&operation));
+        assert_eq!(last("hdrhistogram"), "[READ-FAILED], Operations, 2\n");
         assert_eq!(
-            text,
-            "[READ], Operations, 4\n\
-             [READ], AverageLatency(us), 400.0\n\
-             [READ], MinLatency(us), 100\n\
-             [READ], MaxLatency(us), 1000\n\
-             [READ], 50thPercentileLatency(us), 200\n\
-             [READ], 99.9PercentileLatency(us), 1000\n\
-             [READ], Return=NOT_FOUND, 2\n\
-             [READ], Return=OK, 4\n\
-             [READ-FAILED], Operations, 2\n"
+            last("hdrhistogram+histogram"),
+            "[HdrREAD-FAILED], Operations, 2\n"
         );
-    }
-
-    #[test]
-    fn percentiles_that_cannot_be_read_are_the_usual_ones() {
-        assert_eq!(percentiles(Some("50, 99.99")), [50.0, 99.99]);
-        for wrong in ["x", "101", "", "50;99"] {
-            assert_eq!(percentiles(Some(wrong)), [50.0, 95.0, 99.0], "{wrong}");
-        }
     }
 }

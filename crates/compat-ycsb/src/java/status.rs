@@ -2,13 +2,15 @@
 
 use std::time::SystemTime;
 
-use pgdyno_drive::record::{Interval, Latencies};
+use pgdyno_drive::record::Interval;
 use pgdyno_model::Observer;
 use pgdyno_output::remark;
 use time::OffsetDateTime;
 
+use super::forms::Forms;
 use super::numbers::{place, two_digits};
-use super::{Since, name, percentile_us, since};
+use super::series::Series;
+use super::{Since, name, since};
 use crate::Refusal;
 use crate::command::Command;
 use crate::operations::{self, Kind, Operations};
@@ -20,6 +22,9 @@ pub struct Status {
     label: String,
     every_s: u64,
     since: Since,
+    forms: Forms,
+    /// Averages over time, for the results.
+    pub series: Series,
     /// The kinds of the run's scripts.
     pub kinds: Vec<Option<Kind>>,
     todo: Option<u64>,
@@ -39,7 +44,7 @@ impl Status {
     ///
     /// # Errors
     /// A property that is no number.
-    pub fn new(command: &Command, plan: &Plan) -> Result<Self, Refusal> {
+    pub fn new(command: &Command, plan: &Plan, forms: Forms) -> Result<Self, Refusal> {
         let properties = &command.properties;
         let seconds = properties.count("maxexecutiontime")?;
         Ok(Self {
@@ -47,6 +52,8 @@ impl Status {
             label: properties.get("label").unwrap_or_default().to_owned(),
             every_s: properties.count("status.interval")?.unwrap_or(10).max(1),
             since: since(command)?,
+            forms,
+            series: Series::default(),
             kinds: Vec::new(),
             todo: plan.operations,
             duration_s: seconds.filter(|seconds| *seconds > 0),
@@ -106,7 +113,7 @@ impl Status {
         let of = |kind: &Kind| self.operations.get(kind).unwrap_or(&none);
         if self.since != Since::Schedule {
             for kind in &named {
-                text += &part(name(*kind), &of(kind).latencies);
+                text += &self.forms.status(name(*kind), &of(kind).latencies);
             }
         }
         if self.since != Since::Start {
@@ -118,7 +125,8 @@ impl Status {
             for kind in &named {
                 let operation = of(kind);
                 let latencies = operation.response.as_ref().unwrap_or(&operation.latencies);
-                text += &part(&format!("{before}{}", name(*kind)), latencies);
+                let name = format!("{before}{}", name(*kind));
+                text += &self.forms.status(&name, latencies);
             }
         }
         text
@@ -151,22 +159,6 @@ impl Status {
     }
 }
 
-fn part(name: &str, latencies: &Latencies) -> String {
-    let at = |percent| percentile_us(latencies, percent);
-    format!(
-        "[{name}: Count={}, Max={}, Min={}, Avg={}, 50={}, 90={}, 99={}, 99.9={}, 99.99={}] ",
-        latencies.count(),
-        latencies.max_us(),
-        latencies.histogram().min_us().unwrap_or(0),
-        two_digits(latencies.mean_us().unwrap_or(0.0)),
-        at(50.0),
-        at(90.0),
-        at(99.0),
-        at(99.9),
-        at(99.99)
-    )
-}
-
 /// A moment as YCSB prints it, in UTC.
 fn time(now: SystemTime) -> String {
     let now = OffsetDateTime::from(now);
@@ -190,6 +182,12 @@ impl<O> Observer<O> for Status {
 
     fn second(&mut self, interval: &Interval) {
         operations::add_interval(&mut self.operations, &self.kinds, interval);
+        if self.forms.has_series() {
+            let mut second = Operations::new();
+            operations::add_interval(&mut second, &self.kinds, interval);
+            let granularity_ms = self.forms.granularity_ms;
+            self.series.add(interval.start_s(), granularity_ms, &second);
+        }
         for kind in self.operations.keys() {
             self.seen.entry(*kind).or_default();
         }
@@ -208,6 +206,7 @@ impl<O> Observer<O> for Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties::Properties;
     use std::time::{Duration, UNIX_EPOCH};
 
     fn status() -> Status {
@@ -216,6 +215,8 @@ mod tests {
             label: "mine ".to_owned(),
             every_s: 1,
             since: Since::Both,
+            forms: Forms::of(&Properties::default()).unwrap(),
+            series: Series::default(),
             kinds: vec![Some(Kind::Read)],
             todo: Some(1_000_000),
             duration_s: None,

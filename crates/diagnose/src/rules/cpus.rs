@@ -72,9 +72,25 @@ fn others_share(evidence: &Evidence<'_>) -> f64 {
     ratio(used, evidence.mean("host.cpu").unwrap_or(0.0))
 }
 
-/// Whether others have the host's CPUs, and what client and server wait for is theirs.
-pub fn others_limit(evidence: &Evidence<'_>) -> bool {
-    behind(evidence) == Behind::Others
+/// How much of what client and server wait for a CPU is the others'. While one waits, CPUs are used: by
+/// others, and by sessions and clients beside it. It is theirs as far as the use is theirs; nothing where
+/// they do not have the CPUs.
+pub fn share_behind_others(evidence: &Evidence<'_>) -> f64 {
+    if behind(evidence) != Behind::Others {
+        return 0.0;
+    }
+    let idle = evidence.server_idle_share().unwrap_or(0.0);
+    ratio(others_share(evidence), 1.0 - idle).min(1.0)
+}
+
+/// The same for what clients wait for the generator: what its own quota holds back is not theirs.
+pub fn generator_share_behind_others(evidence: &Evidence<'_>) -> f64 {
+    let waited_s = evidence.budget.time.waited_ns as f64 / 1e9;
+    let held_back_s = evidence.mean("host.throttled").unwrap_or(0.0) * evidence.elapsed_s;
+    match held_back_s > 0.0 {
+        true => share_behind_others(evidence) * ratio(waited_s, waited_s + held_back_s),
+        false => share_behind_others(evidence),
+    }
 }
 
 fn server(evidence: &Evidence<'_>) -> Examined {
@@ -94,12 +110,13 @@ fn server(evidence: &Evidence<'_>) -> Examined {
         kept.max(0.0)
     };
     let on_cpu = evidence.shares(&[Part::ServerCpu]);
-    let waiting = match behind {
-        Behind::Own => evidence.shares(&[Part::ServerWait]),
-        Behind::Quota | Behind::Others => evidence.constant(0.0),
+    let waiting = evidence.shares(&[Part::ServerWait]);
+    let kept_waiting = match behind {
+        Behind::Quota => 0.0,
+        Behind::Own | Behind::Others => 1.0 - share_behind_others(evidence),
     };
     let shares = on_cpu.iter().zip(&waiting);
-    let shares = shares.map(|(on_cpu, waiting)| kept * on_cpu + waiting);
+    let shares = shares.map(|(on_cpu, waiting)| kept * on_cpu + kept_waiting * waiting);
     let idle = evidence.server_idle_share();
     let are_all_busy = idle.is_some_and(|idle| idle <= FULL_IDLE_SHARE);
     let (cpu, wait) = (
@@ -230,21 +247,30 @@ fn others(evidence: &Evidence<'_>) -> Examined {
     }
     let share = others_share(evidence);
     let figure = format!("others used {} of the host’s CPUs", text::roughly(share));
-    if !others_limit(evidence) {
+    let theirs = share_behind_others(evidence);
+    if theirs == 0.0 {
         return Examined::nothing(evidence, figure);
     }
+    let of_generator = generator_share_behind_others(evidence);
+    let shares = evidence.shares(&[Part::ServerWait]).into_iter();
+    let shares = shares.zip(evidence.shares(&[Part::GeneratorWait]));
     let parts = [Part::ServerWait, Part::GeneratorWait];
     let waited: f64 = parts.iter().map(|part| evidence.budget.share(*part)).sum();
     let idle = evidence.server_idle_share().unwrap_or(0.0);
     Examined::found(Found {
-        shares: evidence.shares(&parts),
+        shares: shares
+            .map(|(server, generator)| server * theirs + generator * of_generator)
+            .collect(),
         sentence: "Other processes on the host limited it: client and server waited for CPUs that \
              they used"
             .to_owned(),
         proofs: vec![
             Proof::new(
                 text::roughly(waited),
-                "of the clients’ time pgdyno or the server waited for a CPU",
+                format!(
+                    "of the clients’ time pgdyno or the server waited for a CPU: {} of that for others",
+                    text::roughly(theirs)
+                ),
             )
             .at("time-budget", "Time budget"),
             Proof::new(

@@ -21,6 +21,9 @@ const BUSY_SHARE: f64 = 0.6;
 /// From this share of the clients' time on that they waited for pgdyno to get a CPU, it was starved.
 const STARVED_SHARE: f64 = 0.2;
 
+/// From so many CPUs on that its own quota held back, that is why.
+const HELD_BACK_CPUS: f64 = 0.1;
+
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(busiest) = evidence.busiest_thread() else {
         return Examined::NotKnown("pgdyno’s own CPU time was not recorded".to_owned());
@@ -31,12 +34,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         budget.share(Part::GeneratorWait),
     );
     let is_starved = waited > worked && waited >= STARVED_SHARE;
-    let others = super::cpus::others_limit(evidence);
-    let parts: &[Part] = match others {
-        // What the others take from both is theirs.
-        true => &[Part::GeneratorCpu],
-        false => &[Part::GeneratorCpu, Part::GeneratorWait],
-    };
+    let on_cpu = evidence.shares(&[Part::GeneratorCpu]);
+    let waiting = evidence.shares(&[Part::GeneratorWait]);
+    // What the others take from both is theirs.
+    let kept = 1.0 - super::cpus::generator_share_behind_others(evidence);
+    let shares = on_cpu.iter().zip(&waiting);
+    let shares = shares.map(|(on_cpu, waiting)| on_cpu + kept * waiting);
     let threads = &evidence.outcome.recording.threads;
     let lag_us = threads.iter().filter_map(|thread| thread.lag_p99_us).max();
     let mut proofs = vec![
@@ -57,7 +60,22 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .at("instruments", "Load generator"),
     ];
     proofs.extend(lag_us.map(|us| Proof::new(text::time(us as f64), "event-loop delay p99")));
+    let held_back = evidence.mean("host.throttled").unwrap_or(0.0);
+    let is_held_back = is_starved && held_back >= HELD_BACK_CPUS;
+    if is_held_back {
+        proofs.push(
+            Proof::new(
+                text::some(held_back),
+                "CPUs were held back by the quota of pgdyno’s control group",
+            )
+            .at("instruments", "Load generator"),
+        );
+    }
     let (sentence, remedy) = match is_starved {
+        true if is_held_back => (
+            "The client limited it: the CPU quota of pgdyno’s control group was used up",
+            "raise the CPU limit of pgdyno’s container, or run pgdyno outside of it",
+        ),
         true => (
             "The client limited it: pgdyno did not get the CPU time it needed",
             "stop other processes on the load generator, or run pgdyno on a separate machine",
@@ -68,7 +86,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         ),
     };
     Examined::found(Found {
-        shares: evidence.shares(parts),
+        shares: shares.collect(),
         sentence: sentence.to_owned(),
         proofs,
         remedies: vec![remedy.to_owned()],

@@ -80,8 +80,8 @@ fn frozen_backends_are_not_the_network() {
 #[test]
 fn a_busy_host_is_not_the_network() {
     let made = Made::of(8, 10)
-        .with("pg.waits", "Running", 4.5)
-        .scheduled(0.3, 4.2)
+        .with("pg.waits", "Running", 6.0)
+        .scheduled(0.3, 5.7)
         .cpus(2.0, 0.01)
         .with("host.cpu.others", "", 1.5)
         .with("client.ping", "", 9000.0);
@@ -274,6 +274,19 @@ fn a_starved_generator_wants_fewer_neighbours_and_a_busy_one_more_threads() {
     let verdict = assert_limit(&starved, Cause::Client);
     assert!(
         verdict.remedies[0].contains("other processes"),
+        "{:?}",
+        verdict.remedies
+    );
+    let mut held_back = Made::of(4, 10)
+        .with("pg.waits", "Running", 0.3)
+        .scheduled(0.3, 0.0)
+        .cpus(2.0, 0.1)
+        .with("host.cpu.others", "", 1.6)
+        .with("host.throttled", "", 0.85);
+    held_back.time.ran_ns = 100_000_000;
+    let verdict = assert_limit(&held_back, Cause::Client);
+    assert!(
+        verdict.remedies[0].contains("CPU limit"),
         "{:?}",
         verdict.remedies
     );

@@ -73,9 +73,14 @@ impl Latencies {
     /// The standard deviation in microseconds over all values (not an estimate from a sample), as
     /// pgbench prints it.
     pub fn stddev_us(&self) -> Option<f64> {
+        self.variance_us2().map(f64::sqrt)
+    }
+
+    /// The square of the standard deviation, as YCSB prints it.
+    pub fn variance_us2(&self) -> Option<f64> {
         let mean = self.mean_us()?;
         let mean_square = self.sum_squares_us2 as f64 / self.count() as f64;
-        Some((mean_square - mean * mean).max(0.0).sqrt())
+        Some((mean_square - mean * mean).max(0.0))
     }
 
     /// The `percent`ile in microseconds, when at least ten values lie beyond it: with fewer it

@@ -74,6 +74,11 @@ pub struct SweepArgs {
     #[arg(long)]
     pub resume: bool,
 
+    /// Drop tables that pgdyno loaded for something else when a point needs them with other
+    /// parameters
+    #[arg(long)]
+    pub replace: bool,
+
     /// Accept an experiment with allow_shell or restart: it runs programs on this host
     #[arg(long)]
     pub allow_shell: bool,
@@ -366,6 +371,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
             wanted,
             observe,
             target: None,
+            replace: args.replace,
             journals: &journals,
             progress: &mut verbosity.progress(),
             observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
@@ -483,6 +489,9 @@ fn again(args: &SweepArgs) -> String {
             "--capacity-time {}",
             pgdyno_model::text::as_typed(time)
         ));
+    }
+    if args.replace {
+        words.push("--replace".to_owned());
     }
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));

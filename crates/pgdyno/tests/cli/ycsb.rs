@@ -202,13 +202,19 @@ fn a_run_that_does_not_fit_the_table_is_refused() {
             "requestcount=5 does not go with requestdistribution=latest",
         ),
         (
+            "d",
+            "theta=0.5 generators=ycsb",
+            "theta=0.5 does not go with generators=ycsb",
+        ),
+        (
             "a",
             "requestdistribution=normal",
             "it must be one of zipfian, uniform",
         ),
         ("a", "readproportion=-1", "at least 0"),
     ] {
-        run(&db, mix, &[param], &["-t", "1"]).expect(2, &[want]);
+        let params: Vec<&str> = param.split(' ').collect();
+        run(&db, mix, &params, &["-t", "1"]).expect(2, &[want]);
     }
     // A row that is not there is a failure, and no fast read.
     db.sql("DELETE FROM usertable");

@@ -1,43 +1,44 @@
-//! The verdict on trials whose limit is made on purpose, on a real PostgreSQL: ten limits, each in two
-//! strengths, so that no rule is fitted to one number.
+//! The verdict on trials whose limit is made on purpose, on a real PostgreSQL. They use all of the
+//! machine, so they run one after the other: each limit three times, in three rounds, so that the
+//! repeats of one are apart.
 //!
-//! They use all of the machine, so they run one after the other.
+//! `PGDYNO_LIMITS` names the limits to make instead of all of them, separated by semicolons; `ROUNDS=1`
+//! makes each once.
 
 mod limits;
+mod processes;
+mod stage;
+mod storage;
 #[path = "../cli/support.rs"]
 #[allow(
     dead_code,
     reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
+mod table;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use limits::{Limit, Stage};
-
-/// What may be said of a trial.
-#[derive(Debug, PartialEq)]
-enum Said {
-    /// The limit that was made.
-    Right,
-    /// That it is not known.
-    NotKnown,
-    /// Another one.
-    Wrong(String),
-}
+use limits::Limit;
+use stage::Stage;
+use table::{Row, Said};
 
 /// Trials that need all of the machine say nothing when others use it.
 const IDLE_SHARE_MIN: f64 = 0.5;
 /// So long others may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Repeats of each limit.
+const ROUNDS: usize = 3;
+/// So many are to be named.
+const NAMED_MIN: usize = 24;
 
-/// Nine of ten are to be told, and none wrongly, whatever its strength. A forced checkpoint limits
-/// nothing on storage that writes it in passing: then "not known" is right.
 #[test]
-#[ignore = "minutes, on a machine that nobody else uses: make test-long PART=verdict"]
-fn limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly() {
-    let name = "limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly";
+#[ignore = "a quarter of an hour, on a machine that nobody else uses: make test-long PART=verdict"]
+fn limits_that_are_made_on_purpose_are_named_and_none_is_named_wrongly() {
+    let name = "limits_that_are_made_on_purpose_are_named_and_none_is_named_wrongly";
+    let chosen = std::env::var("PGDYNO_LIMITS").unwrap_or_default();
+    let rounds = std::env::var("ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
     if thread::available_parallelism().map_or(1, usize::from) < 2 {
         pgdyno_testkit::skip!(
             name,
@@ -45,37 +46,38 @@ fn limits_that_are_made_on_purpose_are_told_and_none_is_told_wrongly() {
         );
     }
     let begun = Instant::now();
-    while idle_share() < IDLE_SHARE_MIN {
+    while chosen.is_empty() && idle_share() < IDLE_SHARE_MIN {
         if begun.elapsed() > PATIENCE {
             pgdyno_testkit::skip!(name, "others use this machine's CPUs");
         }
     }
+    let is_chosen = |limit: &Limit| {
+        let mut names = chosen.split(';').map(str::trim);
+        chosen.is_empty() || names.any(|name| name == limit.name)
+    };
+    let limits = limits::all().into_iter().filter(|limit| is_chosen(limit));
+    let mut rows: Vec<Row> = limits.map(Row::new).collect();
+    assert!(!rows.is_empty(), "no limit is named {chosen}");
+
     let stage = Stage::new();
-    let mut report = String::new();
-    let (mut right, mut wrong) = (0, 0);
-    for limit in Limit::ALL {
-        let mut told = 0;
-        for strength in [1, 2] {
-            let json = stage.run(limit, strength);
-            let verdict = &json["verdict"];
-            let said = match verdict["limit"].as_str().unwrap_or("nothing at all") {
-                code if limit.codes().contains(&code) => Said::Right,
-                "not-known" => Said::NotKnown,
-                other => Said::Wrong(other.to_owned()),
-            };
-            told += u32::from(said == Said::Right);
-            wrong += u32::from(matches!(said, Said::Wrong(_)));
-            let line = format!("{limit:?} {strength}: {said:?}\n");
-            print!("{line}");
-            report += &line;
-            if said != Said::Right {
-                report += &format!("{verdict:#}\n");
-            }
+    for _ in 0..rounds {
+        for row in rows.iter_mut().filter(|row| !row.is_skipped()) {
+            let made = (row.limit.make)(&stage);
+            println!("{}", row.add(made));
         }
-        right += u32::from(told > 0);
     }
-    assert_eq!(wrong, 0, "{report}");
-    assert!(right >= 9, "{right} of 10\n{report}");
+    println!("\n{}", table::markdown(&rows));
+    for row in &rows {
+        if let Some(reason) = &row.skipped {
+            pgdyno_testkit::record_skip(&format!("{name}: {}", row.limit.name), reason);
+        }
+    }
+    let wrong: Vec<&Row> = rows.iter().filter(|row| row.has(Said::Wrong)).collect();
+    let names: Vec<&str> = wrong.iter().map(|row| row.limit.name).collect();
+    assert!(wrong.is_empty(), "named wrongly: {}", names.join(", "));
+    let named = rows.iter().filter(|row| row.is_named()).count();
+    let wanted = NAMED_MIN.min(rows.len());
+    assert!(named >= wanted, "{named} of {} named", rows.len());
 }
 
 /// The share of CPU time that was idle over a second (proc(5), `stat`).

@@ -31,7 +31,7 @@ use pgdyno_model::notebook::verdict;
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
-use pgdyno_workload::loader::{self, How, Loaded, Watch};
+use pgdyno_workload::loader::{self, How, Leave, Loaded, Watch};
 use pgdyno_workload::pack::Pack;
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
@@ -46,6 +46,8 @@ pub struct Means<'a> {
     pub target: Option<Target>,
     /// What is observed beside trials.
     pub observe: pgdyno_observe::ObserveOptions,
+    /// Whether tables may be dropped that pgdyno loaded for something else.
+    pub replace: bool,
     /// Where journals of settings go.
     pub journals: &'a Path,
     /// Who is told the steps before a trial, loads among them.
@@ -89,7 +91,7 @@ impl Ended {
 /// Carries out what is not complete.
 ///
 /// # Errors
-/// The notebook or a result cannot be written, or settings could not be put back.
+/// A server cannot do what the trials ask for, which is checked before the first one; the notebook or a result cannot be written, or settings could not be put back.
 pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
     let done = means.notebook.done().iter();
     let done = done.map(|done| (done.key.clone(), done.goodput_per_s));
@@ -103,7 +105,7 @@ pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
         loaded: LoadedTables::default(),
         learnt: Learnt::default(),
     };
-    let ended = sweep.all();
+    let ended = sweep.look_ahead().and_then(|()| sweep.all());
     // Whatever happened, the server is left as it was found.
     let restored = sweep.restore();
     let ended = ended?;
@@ -353,8 +355,12 @@ impl Sweep<'_> {
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
-            let replace_pgbench = self.plan.experiment.reset.replace_pgbench_tables;
-            let loaded = place.load(&mut session, tables, replace_pgbench, &mut self.means)?;
+            let leave = Leave {
+                experiment: &self.plan.identity.name,
+                replace: self.means.replace,
+                replace_pgbench: self.plan.experiment.reset.replace_pgbench_tables,
+            };
+            let loaded = place.load(&mut session, tables, leave, &mut self.means)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();
@@ -495,7 +501,7 @@ impl Place {
         &mut self,
         session: &mut Session,
         tables: &Tables,
-        replace_pgbench: bool,
+        leave: Leave<'_>,
         means: &mut Means<'_>,
     ) -> Result<Loaded, Failure> {
         let mut watch = Watch {
@@ -506,7 +512,7 @@ impl Place {
         let (pack, chosen) = (&tables.pack, &tables.chosen);
         let loaded = match means.study.keeps_tables() {
             true => loader::ensure_loaded(session, pack, chosen, &mut watch)?,
-            false => loader::load_as_asked(session, pack, chosen, replace_pgbench, &mut watch)?,
+            false => loader::load_as_asked(session, pack, chosen, leave, &mut watch)?,
         };
         if loaded.how == How::LoadedNow {
             for remark in &loaded.remarks {
@@ -584,5 +590,6 @@ pub fn whole_time(plan: &Plan) -> (Duration, String) {
     (all.time, all.words())
 }
 
+mod ahead;
 #[cfg(test)]
 mod tests;

@@ -87,6 +87,15 @@ fn drawn(
             low + world.draws.zipfian(count, theta(2)?, prng) as i64
         }
         DrawFunction::Latest => high - world.draws.zipfian(count, theta(2)?, world.prng) as i64,
+        DrawFunction::YcsbZipfian => {
+            low + world.draws.ycsb_rank_of(count, count, world.prng) as i64
+        }
+        DrawFunction::YcsbLatest => {
+            // YCSB's range ends one before the oldest.
+            let ranks = (count - 1).max(1);
+            let begin = arguments[2].to_int()?.saturating_sub(low).max(1) as u64;
+            high - world.draws.ycsb_rank_of(ranks, begin, world.prng) as i64
+        }
         DrawFunction::ScrambledZipfian => {
             let theta = theta(2)?;
             let readable = match arguments.get(3) {
@@ -114,7 +123,11 @@ fn drawn(
                 return Err(EvalError::Percentile(percentile));
             }
             let fraction = fraction("the fraction of the data", arguments[3])?;
-            let mean = count as f64 * fraction / -(-percentile / 100.0).ln_1p();
+            let of_keys = match arguments.get(4) {
+                Some(keys) => keys.to_int()?.max(1) as f64,
+                None => count as f64,
+            };
+            let mean = of_keys * fraction / -(-percentile / 100.0).ln_1p();
             // YCSB draws again when a sample lies beyond the range; this gives the same
             // distribution at once.
             let beyond = (-(count as f64) / mean).exp_m1();

@@ -54,6 +54,8 @@ pub(crate) enum DrawFunction {
     Zipfian,
     ScrambledZipfian,
     Latest,
+    YcsbZipfian,
+    YcsbLatest,
     Hotspot,
     Exponential,
     Sequential,
@@ -115,7 +117,7 @@ const fn draw(name: &'static str, arity: Arity, function: DrawFunction) -> Entry
     }
 }
 
-const FUNCTIONS: [Entry; 44] = {
+const FUNCTIONS: [Entry; 46] = {
     use Arity::*;
     [
         entry("mod", Exactly(2), Function::Mod),
@@ -165,8 +167,10 @@ const FUNCTIONS: [Entry; 44] = {
             DrawFunction::ScrambledZipfian,
         ),
         draw("latest", Between(2, 3), DrawFunction::Latest),
+        draw("ycsb_zipfian", Exactly(2), DrawFunction::YcsbZipfian),
+        draw("ycsb_latest", Exactly(3), DrawFunction::YcsbLatest),
         draw("hotspot", Exactly(4), DrawFunction::Hotspot),
-        draw("exponential", Exactly(4), DrawFunction::Exponential),
+        draw("exponential", Between(4, 5), DrawFunction::Exponential),
         draw("sequential", Exactly(3), DrawFunction::Sequential),
         draw("next_key", Between(2, 3), DrawFunction::NextKey),
         draw("acknowledged", Exactly(2), DrawFunction::Acknowledged),

@@ -273,6 +273,9 @@ const VALUES: &[(&str, &str)] = &[
     ("exponential(1, 9, 95, -1)", "error: the fraction of the data must be between 0 and 1 (not -1.000000)"),
     ("uniform(-9223372036854775807, 9223372036854775807)", "error: random range is too large"),
     ("zipfian(5, 5, 0.99) + latest(5, 5) + hotspot(5, 5, 0, 1) + exponential(5, 5, 95, 0)", "int 20"),
+    ("ycsb_zipfian(5, 5) + ycsb_latest(5, 5, 0) + ycsb_latest(6, 7, 0) + exponential(5, 5, 95, 0, -1)", "int 22"),
+    ("ycsb_zipfian(2, 1)", "error: empty range given to random"),
+    ("ycsb_latest(0, -1, 5)", "error: empty range given to random"),
     // Counters.
     ("next_key('k', 100)", "int 100"),
     ("next_key('k', 5) * 100 + next_key('k', 5) * 10 + next_key('other', 5)", "int 565"),

@@ -67,6 +67,7 @@ const BITS: &[&str] = &[
     "lpad(:x, 5, '0')",
     "next_key('n', 1)",
     "latest(1, :x)",
+    "ycsb_latest(1, :x, 5)",
     "ycsb_key(:x, 'java')",
 ];
 

@@ -1,6 +1,7 @@
 //! `pgdyno ycsb` and `pgdyno go-ycsb` on a real PostgreSQL, beside recordings of YCSB 0.18 (JDBC
 //! binding, pgJDBC 42.7.4) and go-ycsb (2024) on the same workloads.
 
+mod measurements;
 mod shape;
 
 use std::fs;
@@ -293,25 +294,58 @@ fn go_ycsbs_summaries_have_the_form_of_its_recordings() {
         frame(&run.stdout),
         frame(include_str!("recorded/go-table.out"))
     );
-    let json = place.go(
-        "run",
-        "c",
-        &[
-            "--threads",
-            "1",
-            "-p",
-            "operationcount=5",
-            "-p",
-            "outputstyle=json",
-        ],
-    );
+    let style = ["--threads", "2", "-p", "outputstyle=json"];
+    let json = place.go("run", "a", &[&style[..], &uniform[..]].concat());
     let json = json.expect(0, &[]);
+    // The properties name other hosts.
+    let behind = |text: &str| {
+        let text = go_properties_left_out(text);
+        shape(text.rsplit("****\n").next().unwrap())
+    };
+    let recorded = include_str!("recorded/go-json.out");
+    assert_eq!(behind(&json.stdout), behind(recorded));
     let rows: serde_json::Value =
         serde_json::from_str(json.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(
-        (&rows[0]["Operation"], &rows[1]["Count"]),
-        (&"READ".into(), &"5".into())
+        (&rows[1]["Operation"], &rows[1]["Count"]),
+        (&"TOTAL".into(), &"1000".into())
     );
+}
+
+#[test]
+fn ycsbs_generators_run_on_a_table_that_was_loaded_for_exact_draws() {
+    let place = Place::new("ycsb_generators");
+    let lengths = ["--param", "fieldlengthdistribution=zipfian"];
+    let args = ["--quiet", "load", "ycsb", "--param", "recordcount=1000"];
+    let url = ["--url", place.db.url.as_str()];
+    ran(pgdyno(&args).args(lengths).args(url)).expect(0, &[]);
+    for (distribution, operation) in [("latest", "SCAN"), ("exponential", "READ")] {
+        let distribution = format!("requestdistribution={distribution}");
+        let proportion = match operation {
+            "SCAN" => "scanproportion=0.9",
+            _ => "readproportion=0.9",
+        };
+        let mut args = Vec::new();
+        for pair in [
+            &*distribution,
+            "readproportion=0",
+            "updateproportion=0",
+            "insertproportion=0.1",
+            proportion,
+            "maxscanlength=20",
+            "scanlengthdistribution=zipfian",
+            "fieldlengthdistribution=zipfian",
+            "operationcount=500",
+        ] {
+            args.extend(["-p", pair]);
+        }
+        let run = place.ycsb("run", "a", &args).expect(0, &[]);
+        let both = count(&run, operation) + count(&run, "INSERT");
+        assert_eq!(both, 500, "{run:#?}");
+        assert!(!run.stdout.contains("FAILED"), "{run:#?}");
+    }
+    let rows = place.db.value("SELECT count(*) > 1000 FROM usertable");
+    assert_eq!(rows, "t");
 }
 
 #[test]
@@ -522,7 +556,7 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
         ("db=x.Mongo", "db=x.Mongo: pgdyno has the binding jdbc only"),
         (
             "exporter=x.JSON",
-            "exporter=x.JSON: pgdyno has the text exporter only",
+            "exporter=x.JSON: pgdyno has no such exporter",
         ),
         (
             "jdbc.autocommit=false",
@@ -532,6 +566,10 @@ fn what_cannot_be_had_is_refused_before_a_server_is_asked() {
         (
             "fieldlengthdistribution=x",
             "Unknown field length distribution \"x\"",
+        ),
+        (
+            "fieldlengthdistribution=histogram",
+            "Couldn't read field length histogram file: hist.txt: ",
         ),
         (
             "requestdistribution=x",
@@ -660,7 +698,7 @@ fn other_properties_have_their_effect_or_a_warning() {
         "-p",
         "hdrhistogram.percentiles=50,99.9",
         "-p",
-        "measurementtype=histogram",
+        "measurementtype=raw",
         "-p",
         "measurement.trackjvm=true",
         "-p",
@@ -675,7 +713,7 @@ fn other_properties_have_their_effect_or_a_warning() {
     let run = place.ycsb("run", "a", &more).expect(
         0,
         &[
-            "measurementtype=histogram: printed as hdrhistogram is",
+            "measurementtype=raw: printed as hdrhistogram is",
             "measurement.trackjvm does nothing here",
             "kept as trial 1",
         ],
@@ -699,4 +737,60 @@ fn other_properties_have_their_effect_or_a_warning() {
         .expect(0, &[]);
     assert!(!run.stdout.contains("Intended-"), "{run:#?}");
     assert_eq!(count(&run, "READ") + count(&run, "UPDATE"), 1000);
+}
+
+/// Ten draws are of lengths 20 (six: the first bucket has one more than its count), 40 (two) and, the
+/// last bucket having the length of the one before it, 40 again (two).
+#[test]
+fn fields_have_the_lengths_of_the_histogram_file() {
+    let place = Place::new("ycsb_lengths");
+    let path = place.folder.path().join("hist.txt");
+    fs::write(&path, "BlockSize\t20\n0\t5\n1\t2\n2\t3\n").unwrap();
+    let file = format!("fieldlengthhistogram={}", path.display());
+    let lengths = ["-p", "fieldlengthdistribution=histogram", "-p", &file];
+    place.ycsb("load", "a", &lengths).expect(0, &[]);
+    let share = "SELECT string_agg(DISTINCT l::text, ' '), \
+                 round(avg((l = 20)::int), 2) BETWEEN 0.56 AND 0.64 \
+                 FROM usertable, LATERAL (VALUES (length(field0)), (length(field4)), \
+                 (length(field9))) AS v (l)";
+    assert_eq!(place.db.value(share), "20 40|t");
+    // Updates write such lengths too: all of them are either.
+    let run = place.ycsb("run", "a", &lengths).expect(0, &[]);
+    assert!(!run.stdout.contains("FAILED"), "{run:#?}");
+    assert_eq!(place.db.value(share), "20 40|t");
+    // go-ycsb reads the same file.
+    place.db.sql("DROP TABLE usertable");
+    let go = [&["--threads", "2"][..], &lengths].concat();
+    place.go("load", "a", &go).expect(0, &[]);
+    assert_eq!(place.db.value(share), "20 40|t");
+}
+
+#[test]
+fn fields_are_as_long_as_minfieldlength_at_least() {
+    let place = Place::new("ycsb_min_length");
+    let lengths = |least: &'static str| {
+        let uniform = [
+            "-p",
+            "fieldlengthdistribution=uniform",
+            "-p",
+            "fieldlength=12",
+        ];
+        [&uniform[..], &["-p", least]].concat()
+    };
+    place
+        .ycsb("load", "a", &lengths("minfieldlength=13"))
+        .expect(2, &["minfieldlength is 13 and fieldlength only 12"]);
+    place
+        .ycsb("load", "a", &lengths("minfieldlength=10"))
+        .expect(0, &[]);
+    let range = "SELECT min(length(field3)), max(length(field3)) FROM usertable";
+    assert_eq!(place.db.value(range), "10|12");
+    place
+        .ycsb("run", "a", &lengths("minfieldlength=10"))
+        .expect(0, &[]);
+    assert_eq!(place.db.value(range), "10|12");
+    let go = ["--threads", "1", "-p", "minfieldlength=10"];
+    place
+        .go("load", "a", &go)
+        .expect(1, &["minfieldlength is no property that pgdyno knows"]);
 }

@@ -1,0 +1,235 @@
+//! Keys and lengths are drawn as YCSB draws them: the pack's scripts, with the parameters that a
+//! command's properties become, against a million recorded draws of YCSB's own generators.
+
+use pgdyno_script::{Counters, Draws, Language, Names, Op, Prng, Script, Slot, Value, Vars};
+use pgdyno_workload::params::Params;
+use pgdyno_workload::resolve;
+
+use super::Tool;
+use super::plan::tests::plan;
+
+const DRAWS: u32 = 1_000_000;
+
+/// Growing keys: one insert before so many draws.
+const DRAWS_PER_INSERT: u32 = 20;
+
+/// Further from its mean than this (in standard deviations, one side) chi-square is once in 10,000
+/// comparisons of equal distributions.
+const DEVIATIONS: f64 = 3.719;
+
+/// Draws of YCSB.
+struct Recording {
+    name: &'static str,
+    properties: &'static str,
+    /// Where each class begins.
+    from: Vec<i64>,
+    counts: Vec<u64>,
+}
+
+fn recordings() -> Vec<Recording> {
+    let lines = include_str!("recorded.txt").lines();
+    lines
+        .map(|line| {
+            let parts: Vec<&str> = line.split(" | ").collect();
+            let &[name, properties, classes] = parts.as_slice() else {
+                panic!("{line}");
+            };
+            let classes = classes.split(' ').map(|class| {
+                let (from, count) = class.split_once(':').unwrap();
+                (from.parse::<i64>().unwrap(), count.parse::<u64>().unwrap())
+            });
+            let (from, counts) = classes.unzip();
+            Recording {
+                name,
+                properties,
+                from,
+                counts,
+            }
+        })
+        .collect()
+}
+
+/// One client of the pack's scripts without a server.
+struct Client {
+    scripts: Vec<(String, Script)>,
+    names: Names,
+    vars: Vars,
+    prng: Prng,
+    draws: Draws,
+}
+
+impl Client {
+    fn new(recording: &Recording, generators: &str) -> Self {
+        let properties = format!(
+            "{} fieldcount=1 operationcount={DRAWS} scanproportion=0.1 insertproportion={}",
+            recording.properties,
+            // The last one counts.
+            if grows(recording) { 0.05 } else { 1e-12 },
+        );
+        let mut params = plan(Tool::Ycsb, "run", &properties).spec.params;
+        let records = recording.properties.split(' ');
+        let records = records.filter(|pair| pair.starts_with("recordcount="));
+        params.extend(records.map(str::to_owned));
+        params.push(format!("generators={generators}"));
+        let pack = resolve::pack("ycsb").unwrap();
+        let chosen = Params::parse(&pack, Some("custom"), &params).unwrap();
+        let values = chosen.or_defaults(&pack);
+        let mut names = Names::new();
+        let scripts = pack.scripts(Some("custom"), &values).unwrap().into_iter();
+        let scripts = scripts.map(|script| {
+            let parsed = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
+            (script.name, parsed.unwrap())
+        });
+        let scripts = scripts.collect();
+        let mut vars = Vars::new(&names);
+        for (name, value) in &values {
+            if let Some(slot) = names.get(name) {
+                vars.set_text(slot, value);
+            }
+        }
+        Self {
+            scripts,
+            vars,
+            prng: Prng::seed(18),
+            draws: Draws::new(Counters::new(&names)),
+            names,
+        }
+    }
+
+    fn slot(&self, name: &str) -> Slot {
+        self.names.get(name).unwrap()
+    }
+
+    /// Which script has this name.
+    fn script(&self, name: &str) -> usize {
+        let mut names = self.scripts.iter().map(|(name, _)| name);
+        names.position(|its| its == name).unwrap()
+    }
+
+    /// A transaction up to the command that sets this variable; what it is then: a number, or a
+    /// text's length.
+    fn draw(&mut self, script: usize, variable: Slot) -> i64 {
+        let Self {
+            vars, prng, draws, ..
+        } = self;
+        for command in &self.scripts[script].1.commands {
+            let Op::Set { slot, expr } = &command.op else {
+                break;
+            };
+            let value = expr.eval(vars, prng, draws, &mut |_| {}).unwrap();
+            vars.set(*slot, value);
+            if *slot == variable {
+                draws.end();
+                return match value {
+                    Value::Int(number) => number,
+                    Value::Text(text) => vars.bytes(text).len() as i64,
+                    other => panic!("{other}"),
+                };
+            }
+        }
+        panic!("the script never sets it");
+    }
+}
+
+/// A million draws in the recording's classes.
+fn drawn(recording: &Recording, generators: &str) -> Vec<u64> {
+    let mut client = Client::new(recording, generators);
+    let (script, variable) = match recording.name.split_once('-') {
+        Some(("scan", _)) => ("scan", "rows"),
+        Some(("field", _)) => ("insert", "value0"),
+        _ => ("read", "index"),
+    };
+    let script = client.script(script);
+    let variable = client.slot(variable);
+    let (insert, index, last) = (
+        client.script("insert"),
+        client.slot("index"),
+        client.slot("last"),
+    );
+    let grows = grows(recording);
+    let of_ages = recording.name.starts_with("latest") || recording.name.starts_with("exponential");
+    let mut counts = vec![0; recording.from.len()];
+    for turn in 0..DRAWS {
+        if grows && turn % DRAWS_PER_INSERT == 0 {
+            client.draw(insert, index);
+        }
+        let mut number = client.draw(script, variable);
+        if of_ages {
+            let Ok(Value::Int(last)) = client.vars.value(last) else {
+                panic!("not a number");
+            };
+            number = last - number;
+        }
+        let class = recording.from.partition_point(|from| *from <= number);
+        counts[class - 1] += 1;
+    }
+    counts
+}
+
+/// Chi-square of two samples of one size, in standard deviations from its mean (E. Wilson, M.
+/// Hilferty, "The distribution of chi-square", PNAS 17 (1931), p. 684-688). Classes with fewer than
+/// twenty draws are put together.
+fn deviations(one: &[u64], other: &[u64]) -> f64 {
+    assert_eq!(one.iter().sum::<u64>(), other.iter().sum::<u64>());
+    let (mut statistic, mut classes) = (0.0, 0);
+    let (mut a, mut b) = (0, 0);
+    for (more_a, more_b) in one.iter().zip(other) {
+        (a, b) = (a + more_a, b + more_b);
+        if a + b >= 20 {
+            statistic += (a as f64 - b as f64).powi(2) / (a + b) as f64;
+            classes += 1;
+            (a, b) = (0, 0);
+        }
+    }
+    assert!(classes > 10, "{classes} classes");
+    let freedom = f64::from(classes - 1);
+    let spread = 2.0 / (9.0 * freedom);
+    ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
+}
+
+/// Whether pgdyno draws as YCSB has drawn in these recordings, of which there are so many.
+fn assert_as_ycsb(recordings: impl Iterator<Item = Recording>, count: usize) {
+    let recordings: Vec<Recording> = recordings.collect();
+    assert_eq!(recordings.len(), count);
+    for recording in &recordings {
+        let name = recording.name;
+        let counts = drawn(recording, "ycsb");
+        if name.starts_with("sequential") {
+            assert_eq!(counts, recording.counts, "{name}");
+            continue;
+        }
+        let away = deviations(&counts, &recording.counts);
+        assert!(away < DEVIATIONS, "{name}: {away:.2} standard deviations");
+    }
+}
+
+fn grows(recording: &Recording) -> bool {
+    recording.name.ends_with("-growing")
+}
+
+#[test]
+fn every_generator_draws_as_ycsbs_does() {
+    assert_as_ycsb(recordings().into_iter().filter(|it| !grows(it)), 10);
+}
+
+#[test]
+fn every_generator_draws_as_ycsbs_does_while_keys_are_inserted() {
+    assert_as_ycsb(recordings().into_iter().filter(grows), 6);
+}
+
+#[test]
+fn exact_draws_are_told_from_ycsbs_where_they_differ() {
+    let different = [
+        "latest",
+        "latest-growing",
+        "exponential-growing",
+        "scan-zipfian",
+        "field-zipfian",
+    ];
+    let recordings = recordings();
+    for name in different {
+        let recording = recordings.iter().find(|r| r.name == name).unwrap();
+        let away = deviations(&drawn(recording, "exact"), &recording.counts);
+        assert!(away > 2.0 * DEVIATIONS, "{name}: {away:.2}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Averages over time, for `measurementtype=timeseries`. The engine's intervals are seconds, so this is
+//! the finest granularity.
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::Latencies;
+
+use crate::operations::{Kind, Operations};
+
+/// Latencies of an interval, as far as an average needs them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    sum_us: u64,
+}
+
+/// By kind of operation and start of the interval in milliseconds.
+#[derive(Debug, Default)]
+pub struct Series {
+    sums: BTreeMap<Kind, BTreeMap<u64, [Sum; 2]>>,
+}
+
+impl Sum {
+    fn add(&mut self, latencies: &Latencies) {
+        self.count += latencies.count();
+        self.sum_us += latencies.sum_us();
+    }
+}
+
+impl Series {
+    /// Adds what was done in a second that began then.
+    pub fn add(&mut self, start_s: f64, granularity_ms: u64, second: &Operations) {
+        let slot_ms = (start_s * 1000.0).round() as u64 / granularity_ms * granularity_ms;
+        for (kind, operation) in second {
+            let slots = self.sums.entry(*kind).or_default();
+            let [service, response] = slots.entry(slot_ms).or_default();
+            service.add(&operation.latencies);
+            response.add(operation.response.as_ref().unwrap_or(&operation.latencies));
+        }
+    }
+
+    /// Start in milliseconds and average in microseconds, where there was an operation.
+    pub fn averages(&self, kind: Kind, is_of_schedule: bool) -> Vec<(u64, f64)> {
+        let slots = self.sums.get(&kind).into_iter().flatten();
+        let sums = slots.map(|(start_ms, sums)| (*start_ms, sums[usize::from(is_of_schedule)]));
+        let done = sums.filter(|(_, sum)| sum.count > 0);
+        done.map(|(start_ms, sum)| (start_ms, sum.sum_us as f64 / sum.count as f64))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_averaged_by_granularity() {
+        let mut series = Series::default();
+        for (start_s, latency_us) in [(0.0, 100), (1.0, 300), (2.0001, 50)] {
+            let mut second = Operations::new();
+            let operation = second.entry(Kind::Read).or_default();
+            operation.latencies.record(latency_us);
+            let response = operation.response.get_or_insert_default();
+            response.record(latency_us * 2);
+            series.add(start_s, 2000, &second);
+        }
+        assert_eq!(
+            series.averages(Kind::Read, false),
+            [(0, 200.0), (2000, 50.0)]
+        );
+        assert_eq!(
+            series.averages(Kind::Read, true),
+            [(0, 400.0), (2000, 100.0)]
+        );
+        assert!(series.averages(Kind::Scan, false).is_empty());
+    }
+}
