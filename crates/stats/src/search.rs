@@ -233,7 +233,11 @@ fn wanted(asked: &Asked, steps: &[Step]) -> Next {
         (None, None) => step(2.0 * last.rate),
         (Some(low), None) => step(2.0 * low),
         (None, Some(high)) if high / 2.0 * longest < TRANSACTIONS_MIN => {
-            Next::End(End::NothingWithin)
+            // A single step may have met a stall.
+            match steps.iter().filter(|step| step.rate == high).count() {
+                1 => step(high),
+                _ => Next::End(End::NothingWithin),
+            }
         }
         (None, Some(high)) => step(high / 2.0),
         (Some(low), Some(high)) => match place(asked, steps) {
@@ -402,7 +406,14 @@ fn fit(asked: &Asked, steps: &[Step], place: &Place) -> Option<Answer> {
     let t = two_sided_t(LEVEL, line.steps - 3);
     let beyond = used.iter().map(|step| step.effective_beyond).sum::<f64>() / used.len() as f64;
     let target = line.unbiased(1.0 / asked.limit, beyond);
-    let interval = line.crossing(target, t)?;
+    let mut interval = line.crossing(target, t)?;
+    // Where steps have so few values beyond the percentile, how low it lies is known only roughly: none
+    // of it and twice as much are possible.
+    if beyond < EFFECTIVE_BEYOND_MIN {
+        let lies_low = target - line.unbiased(1.0 / asked.limit, 0.0);
+        interval.low = line.crossing(target + lies_low, t)?.low;
+        interval.high = line.crossing(target - lies_low, t)?.high;
+    }
     let rate = line.rate + (target - line.inverse) / line.slope;
     let drift = -line.change_per_s / line.slope * line.seconds / rate;
     Some(Answer {
@@ -648,6 +659,66 @@ mod tests {
         assert_eq!(end, End::NothingWithin);
         assert_eq!((found.rate, found.low), (None, None));
         assert!(found.high.unwrap() < 100.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_single_step_that_breaks_the_limit_is_made_again_before_the_search_gives_up() {
+        let asked = Asked {
+            first_rate: 40.0,
+            ..ASKED
+        };
+        let stalled = Step {
+            rate: 40.0,
+            seconds: 50.0,
+            at_s: 25.0,
+            took_s: 51.0,
+            latency: 90.0,
+            between: (60.0, 120.0),
+            effective_beyond: 10.0,
+        };
+        let Next::Step { rate, .. } = next(&asked, &[stalled]) else {
+            panic!("it gives up");
+        };
+        assert_eq!(rate, 40.0);
+        assert_eq!(
+            next(&asked, &[stalled, stalled]),
+            Next::End(End::NothingWithin)
+        );
+    }
+
+    #[test]
+    fn steps_with_few_values_beyond_the_percentile_widen_the_interval() {
+        let steps = |effective_beyond| {
+            let steps = (0..8).map(|at| {
+                let rate = if at % 2 == 0 { 900.0 } else { 960.0 };
+                let chance = if at % 4 < 2 { 1.02 } else { 0.98 };
+                Step {
+                    rate,
+                    seconds: 50.0,
+                    at_s: 51.0 * f64::from(at),
+                    took_s: 51.0,
+                    latency: chance / (1.0 - rate / 1_000.0),
+                    between: (0.0, f64::INFINITY),
+                    effective_beyond,
+                }
+            });
+            steps.collect::<Vec<_>>()
+        };
+        let asked = Asked {
+            limit: 1.0 / 0.07,
+            ..ASKED
+        };
+        let width = |beyond| {
+            let found = answer(&asked, &steps(beyond));
+            assert!(found.line.is_some(), "{found:?}");
+            found.half_width().unwrap()
+        };
+        assert!(
+            width(3.9) > 1.2 * width(4.0),
+            "{} {}",
+            width(3.9),
+            width(4.0)
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,6 +19,19 @@ pub const MARK: &str = "queue";
 #[derive(Debug)]
 pub struct QueueServer {
     address: SocketAddr,
+    queue: Arc<Queue>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    /// The Unix socket of the server that answers everything else.
+    server: PathBuf,
+    service: Duration,
+    /// When the one server behind the queue is free.
+    free: Mutex<Instant>,
+    /// Answers, and by how much they were late altogether, in microseconds.
+    answers: AtomicU64,
+    late_us: AtomicU64,
 }
 
 impl QueueServer {
@@ -29,9 +43,14 @@ impl QueueServer {
     pub fn start(server: &Path, service: Duration) -> QueueServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
-        // When the one server behind the queue is free.
-        let free = Mutex::new(Instant::now());
-        let shared = Arc::new((server.to_owned(), service, free));
+        let queue = Arc::new(Queue {
+            server: server.to_owned(),
+            service,
+            free: Mutex::new(Instant::now()),
+            answers: AtomicU64::new(0),
+            late_us: AtomicU64::new(0),
+        });
+        let shared = queue.clone();
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let shared = shared.clone();
@@ -39,7 +58,7 @@ impl QueueServer {
                 thread::spawn(move || serve(client, &shared));
             }
         });
-        QueueServer { address }
+        QueueServer { address, queue }
     }
 
     /// A connection string for it.
@@ -49,13 +68,18 @@ impl QueueServer {
             self.address
         )
     }
+
+    /// By how much this host was late with an answer on average. The queue does not grow by that.
+    pub fn late(&self) -> Duration {
+        let answers = self.queue.answers.load(Ordering::Relaxed).max(1);
+        Duration::from_micros(self.queue.late_us.load(Ordering::Relaxed) / answers)
+    }
 }
 
-fn serve(mut client: TcpStream, shared: &(PathBuf, Duration, Mutex<Instant>)) -> io::Result<()> {
+fn serve(mut client: TcpStream, queue: &Queue) -> io::Result<()> {
     client.set_nodelay(true)?;
-    let (path, service, free) = shared;
     let startup = hostile::startup(&mut client)?;
-    let mut server = UnixStream::connect(path)?;
+    let mut server = UnixStream::connect(&queue.server)?;
     server.write_all(&startup)?;
     let (mut from, mut to) = (server.try_clone()?, client.try_clone()?);
     thread::spawn(move || {
@@ -72,12 +96,17 @@ fn serve(mut client: TcpStream, shared: &(PathBuf, Duration, Mutex<Instant>)) ->
             continue;
         }
         let done = {
-            let mut free = free.lock().expect("no thread has panicked");
-            *free = (*free).max(Instant::now()) + *service;
+            let mut free = queue.free.lock().expect("no thread has panicked");
+            *free = (*free).max(Instant::now()) + queue.service;
             *free
         };
         // What sleeps too long delays one answer, never the queue: `free` is by the clock.
         thread::sleep(done.saturating_duration_since(Instant::now()));
         client.write_all(&[complete("CALL"), ready(b'I')].concat())?;
+        let late = Instant::now().saturating_duration_since(done);
+        queue.answers.fetch_add(1, Ordering::Relaxed);
+        queue
+            .late_us
+            .fetch_add(late.as_micros() as u64, Ordering::Relaxed);
     }
 }
