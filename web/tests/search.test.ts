@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Capacity, Ladder, SearchStep } from '../src/data';
-import { halfWidth, intervalOf, searchFigures, sideOf, sure, surely } from '../src/experiment/search';
+import { halfWidth, intervalOf, lengths, limitOf, searchFigures, sideOf, sure, surely } from '../src/experiment/search';
 
 const step = (rate_per_s: number, side: SearchStep['side'], low_us: number | null = 1000, high_us: number | null = 2000): SearchStep => ({ trial: rate_per_s, rate_per_s, from_s: 0, seconds: 10, response_p99_us: 1500, low_us, high_us, side, falls_behind: false });
 
@@ -24,6 +24,14 @@ describe('a search for a capacity', () => {
     expect(sideOf([step(1, 'within'), step(1, 'over')])).toBe('cannot-tell');
     expect(intervalOf([step(1, 'within', 1, 3), step(1, 'within', 2, 5)])).toEqual([1, 5]);
     expect(intervalOf([step(1, 'within', 1, 3), step(1, 'cannot-tell', null, null)])).toBe(null);
+  });
+  it('says how long the steps at a rate were, and what limited most of them', () => {
+    expect(lengths([])).toBe('–');
+    expect(lengths([step(1, 'within'), { ...step(1, 'within'), seconds: 20.02 }])).toBe('10 + 20');
+    const [cpu, lock] = [{ code: 'cpu', name: 'Server CPU' }, { code: 'lock', name: 'Locks' }];
+    expect(limitOf([null])).toBe('–');
+    expect(limitOf([cpu, null, cpu])).toBe('Server CPU');
+    expect(limitOf([lock, cpu, cpu])).toBe('Server CPU (2 of 3)');
   });
   it('has a highest rate surely within and a lowest one surely over', () => {
     expect(surely(ladder({}).steps)).toEqual({ within: 90, over: 110 });

@@ -26,7 +26,7 @@ export function experimentPage(data: ExperimentData): void {
   };
   const sections: (Section | null)[] = [];
   const capacity = data.capacity ?? null;
-  if (capacity !== null) sections.push(capacitySection(capacity));
+  if (capacity !== null) sections.push(capacitySection(capacity, data.trials));
   // One search is what the page is about.
   const search = capacity !== null && capacity.ladders.length === 1 && capacity.ladders[0]!.search.steps > 0 ? { capacity, ladder: capacity.ladders[0]! } : null;
   // Its rates and lengths are the search's own choice, and no plane.

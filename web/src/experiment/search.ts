@@ -1,6 +1,6 @@
 /** How a search for a capacity went: each step as a bar over time, its rate, and its side of the limit. */
 
-import type { Capacity, Ladder, LimitSide, SearchStep } from '../data';
+import type { Capacity, Ladder, LimitSide, SearchStep, TrialLimit } from '../data';
 import { linearAxis, named } from '../chart/axes';
 import { figure } from '../chart/figure';
 import { Plot } from '../chart/plot';
@@ -8,7 +8,7 @@ import { drawn, rect } from '../chart/shapes';
 import { h } from '../page/dom';
 import { token } from '../page/theme';
 import type { Headline } from '../page/shell';
-import { asked, change, DASH, many, percent, rate, significant, span, timeText } from '../pure/format';
+import { asked, change, count, DASH, many, percent, rate, significant, span, timeText } from '../pure/format';
 import { linear, linearLabel } from '../pure/ticks';
 
 export const SIDES: Record<LimitSide, { name: string; color: string }> = {
@@ -30,6 +30,18 @@ export function intervalOf(steps: SearchStep[]): [number, number] | null {
   const highs = steps.map((step) => step.high_us);
   if (steps.length === 0 || lows.includes(null) || highs.includes(null)) return null;
   return [Math.min(...(lows as number[])), Math.max(...(highs as number[]))];
+}
+
+/** How long each step was, in whole seconds: `10 + 20 + 20`. */
+export const lengths = (steps: SearchStep[]): string => (steps.length === 0 ? DASH : steps.map((step) => count(Math.round(step.seconds))).join(' + '));
+
+/** What limited most of the trials at one rate, and of how many where not all agree. */
+export function limitOf(limits: (TrialLimit | null)[]): string {
+  const names = limits.flatMap((limit) => (limit === null ? [] : [limit.name]));
+  const agree = (name: string): number => names.filter((other) => other === name).length;
+  const most = names.reduce<string | null>((best, name) => (best === null || agree(name) > agree(best) ? name : best), null);
+  if (most === null) return DASH;
+  return agree(most) === names.length ? most : `${most} (${agree(most)} of ${names.length})`;
 }
 
 /** The highest rate of a step within the limit by all of its interval, and the lowest one over it. */

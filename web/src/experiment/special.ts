@@ -1,6 +1,6 @@
 /** What stands beside or in place of a matrix: capacity, slob's cache fit, the retries laboratory. */
 
-import type { Capacity, Estimate, RetriesLab, SlobSweep } from '../data';
+import type { Capacity, Estimate, RetriesLab, SlobSweep, TrialRef } from '../data';
 import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, rate, significant, timeText } from '../pure/format';
 import { linesChart, type Line } from '../chart/lines';
 import { bar } from '../page/bars';
@@ -8,7 +8,7 @@ import { lineOf } from '../page/classes';
 import { definitions, section, trialLink, type Section } from '../page/shell';
 import { h, rich, type Child } from '../page/dom';
 import { median } from './model';
-import { intervalOf, searchChart, sideOf, SIDES } from './search';
+import { intervalOf, lengths, limitOf, searchChart, sideOf, SIDES } from './search';
 
 const known = (values: (number | null)[]): number[] => values.filter((v): v is number => v !== null);
 
@@ -19,7 +19,8 @@ function estimate(of: Estimate | null, names: Record<string, string>): string | 
   return `${words} ${rate(of.per_s)}/s${interval}`;
 }
 
-export function capacitySection(capacity: Capacity): Section {
+export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section {
+  const limits = new Map(trials.map((trial) => [trial.trial, trial.limit ?? null]));
   const blocks = capacity.ladders.map((ladder, i) => {
     const loads = [...ladder.loads].sort((a, b) => a.rate_per_s - b.rate_per_s);
     const line = (of: (load: (typeof loads)[number]) => (number | null)[], name: string, style: { color: string; symbol: string }): Line => ({
@@ -65,7 +66,7 @@ export function capacitySection(capacity: Capacity): Section {
       h(
         'table',
         { class: 'figures' },
-        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, '95 % interval', `p99 ≤ ${asked(capacity.slo_us)}`, 'Failed', 'Steps', 'Seconds', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 9 || i === 5 ? undefined : 'n' }, text)))),
+        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, '95 % interval', `p99 ≤ ${asked(capacity.slo_us)}`, 'Failed', 'Steps', 'Seconds', 'Their lengths s', 'What limited it', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 5 || i > 8 ? undefined : 'n' }, text)))),
         h(
           'tbody',
           {},
@@ -74,7 +75,7 @@ export function capacitySection(capacity: Capacity): Section {
             const steps = ladder.steps.filter((step) => load.trials.includes(step.trial));
             const [side, between] = [sideOf(steps), intervalOf(steps)];
             const seconds = steps.reduce((sum, step) => sum + step.seconds, 0);
-            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: 'n quiet' }, between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
+            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: 'n quiet' }, between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, lengths(steps)), h('td', {}, limitOf(load.trials.map((n) => limits.get(n) ?? null))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
           }),
         ),
       ),
