@@ -1934,10 +1934,15 @@ export type Ladder = {
   title: string;
   /** By rate, the lowest first. */
   loads: Array<Load>;
-  /** The highest load that keeps the limit; `null`: no step says. */
+  /**
+   * The highest load that keeps the limit; `null`: not known, as no step is surely within the limit
+   * or over it.
+   */
   capacity: Estimate | null;
   /** How it was found. */
   search: Search;
+  /** The search's steps, in the order in which they were made. */
+  steps: Array<SearchStep>;
   /** Beyond which load latency grows faster than load; `null`: there is no curve. */
   knee: Estimate | null;
   /** Which rates were left out of the curve, and why. */
@@ -1998,6 +2003,31 @@ export type Search = {
   /** By what share the capacity changed during these steps; `null`: no more than chance. */
   drift: number | null;
 };
+
+/** A trial as a step of the search. */
+export type SearchStep = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Transactions a second that were to start. */
+  rate_per_s: number;
+  /** When measuring began, seconds since the first step began. */
+  from_s: number;
+  /** How long it was measured, seconds. */
+  seconds: number;
+  /** Of response times; `null` with too few transactions, or when the server fell behind. */
+  response_p99_us: number | null;
+  /** The lower end of its 95 % interval; `null`: not known. */
+  low_us: number | null;
+  /** The upper end; `null`: not known. */
+  high_us: number | null;
+  /** On which side of the limit it lies, by its interval. */
+  side: LimitSide;
+  /** The server did less than was due: response times grow as long as the step lasts. */
+  falls_behind: boolean;
+};
+
+/** On which side of the limit a step lies. */
+export type LimitSide = "within" | "over" | "cannot-tell";
 
 /** All points, in the order in which they were first measured. */
 export type RetriesLab = {

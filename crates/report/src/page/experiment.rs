@@ -11,7 +11,7 @@ use super::blocks::Defined;
 use super::{begin, environment, trial, words};
 use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
-use pgdyno_model::document::capacity::{Capacity, EstimateIs};
+use pgdyno_model::document::capacity::{Capacity, EstimateIs, Ladder, LimitSide};
 use pgdyno_model::document::page::{
     Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
 };
@@ -117,8 +117,9 @@ fn of(
     let axes = Axes::of(&found.points);
     let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, row)?;
     let defined = Defined::of(row);
+    let capacity = defined.capacity(&all);
     let mut common = begin(
-        title(row, &found, &axes),
+        title(row, &found, &axes, capacity.as_ref()),
         facts(row, first, &all),
         first.map_or("", |(_, trial)| &trial.command),
     );
@@ -134,8 +135,7 @@ fn of(
         .into_iter()
         .map(Into::into)
         .collect();
-    let capacity = defined.capacity(&all);
-    let serves = capacity.as_ref().and_then(serves);
+    let serves = capacity.as_ref().and_then(|found| serves(found, &judged));
     common.verdict = serves.or_else(|| best.map(|at| says(&points[at])));
     let environment = first.map(|(outcome, trial)| {
         let Trial { run, observed, .. } = documents::trial(outcome);
@@ -246,23 +246,30 @@ fn text(value: &Value) -> String {
 
 fn on_grid(result: PointResult, axes: &Axes, judged: &Judged) -> Point {
     let committed = Some(result.committed).filter(|committed| *committed > 0);
-    let mut limits: BTreeMap<&str, u64> = BTreeMap::new();
-    for code in result.trials.iter().filter_map(|t| judged.get(&t.trial)) {
-        *limits.entry(code).or_default() += 1;
-    }
-    // Of equally many the first by name, so that a report is always the same.
-    let most = limits.iter().rev().max_by_key(|(_, agree)| **agree);
+    let most = most(result.trials.iter().filter_map(|t| judged.get(&t.trial)));
     Point {
         at: axes.at(&result.varied),
         retries_per_commit: committed.map(|committed| result.retries as f64 / committed as f64),
-        limit: most.map(|(code, agree)| PointLimit {
-            code: (*code).to_owned(),
+        limit: most.map(|(code, agree, of)| PointLimit {
+            code: code.to_owned(),
             name: pgdyno_diagnose::name(code).to_owned(),
-            agree: *agree,
-            of: limits.values().sum(),
+            agree,
+            of,
         }),
         result,
     }
+}
+
+/// The limit that most trials had, how many had it, and of how many.
+fn most<'a>(codes: impl Iterator<Item = &'a String>) -> Option<(&'a str, u64, u64)> {
+    let mut limits: BTreeMap<&str, u64> = BTreeMap::new();
+    for code in codes {
+        *limits.entry(code).or_default() += 1;
+    }
+    let of = limits.values().sum();
+    // Of equally many the first by name, so that a report is always the same.
+    let most = limits.iter().rev().max_by_key(|(_, agree)| **agree)?;
+    Some((most.0, *most.1, of))
 }
 
 fn goodput(point: &Point) -> Option<&Summary> {
@@ -278,12 +285,32 @@ fn best(points: &[Point]) -> Option<usize> {
 }
 
 /// The sentence of a search for a capacity; `None` where it has none, or several.
-fn serves(found: &Capacity) -> Option<Verdict> {
+fn serves(found: &Capacity, judged: &Judged) -> Option<Verdict> {
     let [ladder] = &found.ladders[..] else {
         return None;
     };
-    let capacity = ladder.capacity.as_ref()?;
     let limit = figures::ms(found.slo_us.round() as u64);
+    let label = Some("What was asked: the highest rate within the limit".to_owned());
+    let Some(capacity) = &ladder.capacity else {
+        if ladder.search.steps == 0 {
+            return None;
+        }
+        let allowed = Duration::from_secs(found.time_s.round() as u64);
+        let words = format!(
+            "were allowed: allow more (`--capacity-time`), so that steps can be longer than {}",
+            figures::as_typed(longest(ladder))
+        );
+        let proof = Proof::new(figures::as_typed(allowed), words);
+        return Some(Verdict {
+            limit: "not-known".to_owned(),
+            label,
+            sentence: format!(
+                "The capacity is not known: no step is surely within {limit} ms or over it"
+            ),
+            evidence: vec![proof.at("capacity", "Capacity")],
+            ..Verdict::default()
+        });
+    };
     let per_s = figures::rate(capacity.per_s);
     let sentence = match capacity.is {
         EstimateIs::At => {
@@ -317,6 +344,13 @@ fn serves(found: &Capacity) -> Option<Verdict> {
         );
         evidence.push(Proof::new(format!("{low} to {high}/s"), words).at("capacity", "Capacity"));
     }
+    let at_limit = limit_there(ladder, judged);
+    if let Some((code, agree, of)) = at_limit {
+        let name = pgdyno_diagnose::name(code);
+        let words = format!("steps that are not surely within the limit were limited by: {name}");
+        let proof = Proof::new(format!("{agree} of {of}"), words);
+        evidence.push(proof.at("capacity", "Capacity"));
+    }
     if let Some(knee) = ladder
         .knee
         .as_ref()
@@ -324,6 +358,13 @@ fn serves(found: &Capacity) -> Option<Verdict> {
     {
         let words = "is the knee: beyond it latency grows faster than load";
         let proof = Proof::new(format!("{}/s", figures::rate(knee.per_s)), words);
+        evidence.push(proof.at("capacity", "Capacity"));
+    }
+    // The estimate itself is as likely too high as too low.
+    let low = capacity.interval.as_ref().and_then(|of| of.as_ref()?.low);
+    if let Some(low) = low {
+        let words = "is what to plan with: the interval's lower end";
+        let proof = Proof::new(format!("{}/s", figures::rate(low)), words);
         evidence.push(proof.at("capacity", "Capacity"));
     }
     let steps = figures::plural(ladder.search.steps, "step");
@@ -336,12 +377,25 @@ fn serves(found: &Capacity) -> Option<Verdict> {
         evidence.push(Proof::new(figures::roughly(drift.abs()), words).at("capacity", "Capacity"));
     }
     Some(Verdict {
-        limit: "not-known".to_owned(),
-        label: Some("What was asked: the highest rate within the limit".to_owned()),
+        limit: at_limit.map_or("not-known", |(code, ..)| code).to_owned(),
+        label,
         sentence,
         evidence,
         ..Verdict::default()
     })
+}
+
+/// What limited most of the steps that are not surely within the limit, of how many that are judged.
+fn limit_there<'a>(ladder: &Ladder, judged: &'a Judged) -> Option<(&'a str, u64, u64)> {
+    let steps = ladder.steps.iter();
+    let steps = steps.filter(|step| step.side != LimitSide::Within);
+    most(steps.filter_map(|step| judged.get(&step.trial)))
+}
+
+/// The longest step of a search.
+fn longest(ladder: &Ladder) -> Duration {
+    let seconds = ladder.steps.iter().map(|step| step.seconds);
+    Duration::from_secs(seconds.fold(0.0, f64::max).round() as u64)
 }
 
 /// The sentence of the whole: where it was fastest, and what limited it there.
@@ -440,11 +494,16 @@ impl Pages {
     }
 }
 
-fn title(row: &ExperimentRow, found: &Points, axes: &Axes) -> String {
+fn title(row: &ExperimentRow, found: &Points, axes: &Axes, capacity: Option<&Capacity>) -> String {
     let mut workloads: Vec<&str> = found.points.iter().map(|p| p.workload.as_str()).collect();
     workloads.sort_unstable();
     workloads.dedup();
-    let grid = axes.0.iter().map(|(path, values)| {
+    // Rates and lengths of a search are its own choice.
+    let searched = capacity.and_then(searched);
+    let chosen = ["rate", "duration"];
+    let axes = axes.0.iter();
+    let axes = axes.filter(|(path, _)| searched.is_none() || !chosen.contains(&path.as_str()));
+    let grid = axes.map(|(path, values)| {
         let values = figures::plural(values.len() as u64, "value");
         format!("{values} of {}", short(path))
     });
@@ -453,7 +512,21 @@ fn title(row: &ExperimentRow, found: &Points, axes: &Axes) -> String {
     if !grid.is_empty() {
         title += &format!(", {}", grid.join(" × "));
     }
+    if let Some((low, high)) = searched {
+        let (low, high) = (figures::rate(low), figures::rate(high));
+        title += &format!(", a capacity search from {low} to {high}/s");
+    }
     title
+}
+
+/// The lowest and the highest rate of all steps; `None` without steps.
+fn searched(found: &Capacity) -> Option<(f64, f64)> {
+    let steps = found.ladders.iter().flat_map(|ladder| &ladder.steps);
+    let rates = steps.map(|step| step.rate_per_s);
+    rates.fold(None, |ends, rate| {
+        let (low, high) = ends.unwrap_or((rate, rate));
+        Some((low.min(rate), high.max(rate)))
+    })
 }
 
 fn facts(

@@ -275,7 +275,13 @@ impl Sweep<'_> {
         before: &mut Circumstances,
     ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
-        let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
+        // With the same arrivals at each rate all steps of a search would be off alike, which its
+        // interval cannot show.
+        let own = match self.plan.experiment.capacity {
+            Some(_) => number as i64 + 1,
+            None => i64::from(slot.repeat),
+        };
+        let seed = self.plan.identity.seed.wrapping_add(own);
         let trial = Trial {
             spec: TrialSpec {
                 observe: self.means.observe.spec.clone(),
