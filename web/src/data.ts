@@ -701,7 +701,10 @@ export type ScriptFigures = {
   retried: number;
 };
 
-/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
+/**
+ * Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`; where
+ * there are intervals, with fewer than ten effective ones.
+ */
 export type Latencies = {
   /** How many there are. */
   count: number;
@@ -721,6 +724,22 @@ export type Latencies = {
   p99_9_us: number | null;
   /** The longest. */
   max_us: number | null;
+  /** How far the percentiles can be trusted; left out where that is not known. */
+  intervals?: Array<PercentileInterval>;
+};
+
+/** How far a percentile can be trusted, its transactions depending on one another. */
+export type PercentileInterval = {
+  /** Such as 99. */
+  percentile: number;
+  /** So many independent transactions would show it as surely. */
+  effective: number;
+  /** The lower end of its 95 % interval; `null` where the percentile is withheld. */
+  low_us: number | null;
+  /** The upper end; `null` where it is above all that was measured, too. */
+  high_us: number | null;
+  /** About how long a trial shows it; `null` where this one does. */
+  needs_s: number | null;
 };
 
 /** What tries cost: those that were committed, and those that were thrown away. */
