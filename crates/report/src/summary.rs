@@ -71,6 +71,7 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
         totals(run)
             + &units::text(&run.measured.all.units, width)
             + &latencies(&run.measured, &run.stalls, width)
+            + &within(&interval(main_latency(&run.measured)))
             + &within(&added(trial.budget.as_ref())),
         endpoints(run, width),
         trial.budget.as_ref().map_or_else(String::new, budget::text),
@@ -311,15 +312,19 @@ fn latencies(measured: &Phase, stalls: &Stalls, width: usize) -> String {
     if text.contains(ATTEMPT) {
         text += "other latencies count from the start of the first try\n";
     }
-    let main = measured.all.response.as_ref();
-    let main = main.unwrap_or(&measured.all.service);
     if text.contains('–') {
-        text += match main.intervals {
+        text += match main_latency(measured).intervals {
             Some(_) => "–: fewer than ten effective transactions above it\n",
             None => "–: fewer than ten transactions above it\n",
         };
     }
-    text + &interval(main)
+    text
+}
+
+/// From the schedule where there is one.
+fn main_latency(measured: &Phase) -> &Latency {
+    let response = measured.all.response.as_ref();
+    response.unwrap_or(&measured.all.service)
 }
 
 /// How far the 99th percentile can be trusted, where that is known.
