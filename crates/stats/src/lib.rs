@@ -28,6 +28,7 @@ mod ranks;
 mod rng;
 mod sample;
 pub mod search;
+mod select;
 mod steady;
 mod student;
 mod trend;

@@ -38,9 +38,11 @@ impl Store {
     /// The store cannot be read.
     pub fn notes(&self, number: i64) -> Result<Vec<Note>, Failure> {
         let sql = "SELECT notes FROM trial WHERE number = ?";
-        self.connection
-            .query_row(sql, [number], |row| json(row, "notes"))
-            .map_err(self.failed("cannot read"))
+        let read = || {
+            let mut select = self.connection.prepare_cached(sql)?;
+            select.query_row([number], |row| json(row, "notes"))
+        };
+        read().map_err(self.failed("cannot read"))
     }
 
     /// The texts of a trial's events of one kind, in their order.

@@ -276,7 +276,7 @@ impl Store {
     fn rows(&self, rest: &str, values: Vec<Value>) -> Result<Vec<TrialRow>, Failure> {
         let sql = format!("SELECT {} FROM trial t {rest}", TrialRow::columns());
         let read = || {
-            let mut select = self.connection.prepare(&sql)?;
+            let mut select = self.connection.prepare_cached(&sql)?;
             select
                 .query_map(params_from_iter(values), TrialRow::read)?
                 .collect()

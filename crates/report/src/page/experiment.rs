@@ -2,7 +2,8 @@
 //! of its trials within the same file.
 
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook, TrialRow};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -19,11 +20,13 @@ use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::document::{Proof, Trial, Verdict};
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Failure, Outcome, State, text as figures};
+use pgdyno_model::{Failure, Note, Outcome, Severity, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.
 const PAGES_BYTES_MAX: usize = 24 << 20;
+/// Of more trials no page is put into the file: those of the first few would fill it.
+const PAGED_TRIALS_MAX: usize = 500;
 
 /// The document of an experiment, from the store; `with_trials` puts the pages of its
 /// trials into it, whose series are as these rows say.
@@ -98,7 +101,10 @@ fn of(
     let mut judged = Judged::new();
     let mut sizes = BTreeMap::new();
     let mut first = None;
-    let mut pages = with_trials.map(|rows| (rows, Pages::default()));
+    let are_few = all.len() <= PAGED_TRIALS_MAX;
+    let mut pages = with_trials
+        .filter(|_| are_few)
+        .map(|rows| (rows, Pages::default()));
     for trial in &all {
         let outcome = store.outcome(trial.number)?;
         if let Some((rows, pages)) = &mut pages {
@@ -135,6 +141,12 @@ fn of(
         .into_iter()
         .map(Into::into)
         .collect();
+    let (paged, with_figures) = pages.as_ref().map_or((0, all.len()), |(_, pages)| {
+        (pages.documents.len(), pages.with_figures)
+    });
+    if with_trials.is_some() && paged < with_figures {
+        common.notes.push(without_pages(paged, with_figures).into());
+    }
     let serves = capacity.as_ref().and_then(|found| serves(found, &judged));
     common.verdict = serves.or_else(|| best.map(|at| says(&points[at])));
     let environment = first.map(|(outcome, trial)| {
@@ -430,15 +442,14 @@ fn says(point: &Point) -> Verdict {
 }
 
 fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> {
-    let point_of = |number: i64| {
-        points.iter().position(|point| {
-            let counted = point.result.trials.iter().map(|trial| trial.trial);
-            let left_out = point.result.left_out.iter().map(|trial| trial.trial);
-            counted.chain(left_out).any(|known| known == number)
-        })
-    };
+    let mut point_of: HashMap<i64, usize> = HashMap::new();
+    for (at, point) in points.iter().enumerate() {
+        let counted = point.result.trials.iter().map(|trial| trial.trial);
+        let left_out = point.result.left_out.iter().map(|trial| trial.trial);
+        point_of.extend(counted.chain(left_out).map(|number| (number, at)));
+    }
     let told = all.iter().filter_map(|trial| {
-        let point = point_of(trial.number)?;
+        let point = *point_of.get(&trial.number)?;
         let latency = match trial.spec.rate {
             Some(_) => &trial.response,
             None => &trial.service,
@@ -472,6 +483,22 @@ fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> 
 struct Pages {
     documents: Vec<TrialPage>,
     bytes: usize,
+    with_figures: usize,
+}
+
+/// What a reader must know who misses pages of trials.
+fn without_pages(paged: usize, of: usize) -> Note {
+    let sentence = match paged {
+        0 => format!("the pages of its {of} trials are left out: they would not fit"),
+        _ => format!("the pages of {paged} of {of} trials are in this file: more would not fit"),
+    };
+    Note {
+        code: Cow::Borrowed("pages-left-out"),
+        severity: Severity::Notice,
+        sentence,
+        remedy: "all of them, each in a file of its own: pgdyno report NAME --folder DIR"
+            .to_owned(),
+    }
 }
 
 impl Pages {
@@ -482,7 +509,11 @@ impl Pages {
         row: &TrialRow,
         rows: Rows,
     ) -> Result<(), Failure> {
-        if row.elapsed_us.is_none() || self.bytes > PAGES_BYTES_MAX {
+        if row.elapsed_us.is_none() {
+            return Ok(());
+        }
+        self.with_figures += 1;
+        if self.bytes > PAGES_BYTES_MAX {
             return Ok(());
         }
         let page = trial::of_outcome(store, outcome, row, rows)?;
