@@ -427,7 +427,7 @@ impl Client {
         let program = cx.program(self.script);
         if cx.drive.time_every_command {
             if program.statement(self.command).is_none() {
-                cx.now = cx.clock.now();
+                cx.now = cx.clock_now();
             }
         } else if !program.is_timed(self.command) {
             return;

@@ -22,7 +22,13 @@ impl Clock {
 
     #[inline]
     pub(crate) fn now(self) -> Nanos {
-        monotonic_ns() - self.origin_ns
+        self.since(monotonic_ns())
+    }
+
+    /// A time on the monotonic clock as the engine counts it.
+    #[inline]
+    pub(crate) fn since(self, monotonic_ns: u64) -> Nanos {
+        monotonic_ns - self.origin_ns
     }
 
     /// A time on the monotonic clock, as [`pgdyno_platform::io::Io::wait`] takes it.

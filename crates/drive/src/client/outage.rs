@@ -85,7 +85,7 @@ impl Client {
         begun: Nanos,
         words: &str,
     ) {
-        cx.now = cx.clock.now();
+        cx.now = cx.clock_now();
         let outage = self.outage.get_or_insert_with(|| {
             let text = format!("client {} gets no connection: {words}", self.id);
             cx.happened(EventKind::Outage, text);
