@@ -3,6 +3,8 @@
 
 mod connect;
 mod error;
+#[cfg(test)]
+mod inspect;
 mod link;
 mod meta;
 mod outage;
@@ -479,6 +481,12 @@ impl Client {
 
     fn has_ended_all<I: Io>(&self, cx: &Context<'_, I>) -> bool {
         let more = u64::from(self.id < cx.drive.one_more);
+        planted!(
+            9,
+            return cx
+                .transactions
+                .is_some_and(|count| self.ended_transactions > count.get() + more)
+        );
         cx.transactions
             .is_some_and(|count| self.ended_transactions >= count.get() + more)
     }
@@ -531,6 +539,7 @@ impl Client {
         } else {
             Outcome::Failed(failure)
         };
+        planted!(6, let outcome = Outcome::Failed(failure); let ended = self.ended(cx, outcome); return self.book(cx, ended););
         if may_be_committed || failure == Failure::Interrupted {
             self.tried = None;
         }

@@ -20,6 +20,11 @@ impl Clock {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn with_origin(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
     #[inline]
     pub(crate) fn now(self) -> Nanos {
         self.since(monotonic_ns())

@@ -161,6 +161,7 @@ impl<'run, I: Io> Context<'run, I> {
 
     /// Whether the time that [`Until::Elapsed`] gives is over.
     pub(crate) fn is_past_end(&self) -> bool {
+        planted!(4, return self.now > self.end);
         self.now >= self.end
     }
 

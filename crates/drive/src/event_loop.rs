@@ -35,11 +35,11 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, mut clients: Vec<Client>, go: Receive
     event_loop.finish(clients, error);
 }
 
-struct EventLoop<'run, I> {
-    cx: Context<'run, I>,
+pub(crate) struct EventLoop<'run, I> {
+    pub(crate) cx: Context<'run, I>,
     control: Control,
     /// Clients that wait for nothing.
-    ready: VecDeque<u32>,
+    pub(crate) ready: VecDeque<u32>,
     is_ended: Vec<bool>,
     /// How many have ended.
     ended: usize,
@@ -50,7 +50,7 @@ struct EventLoop<'run, I> {
 }
 
 impl<'run, I: Io> EventLoop<'run, I> {
-    fn new(setup: Setup<'run>, clients: usize, io: I) -> Self {
+    pub(crate) fn new(setup: Setup<'run>, clients: usize, io: I) -> Self {
         setup.control.wakes(io.waker());
         Self {
             control: setup.control.clone(),
@@ -65,7 +65,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
     }
 
     /// Connects all clients, a few at a time.
-    fn connect(&mut self, clients: &mut [Client]) -> Result<(), DriveError> {
+    pub(crate) fn connect(&mut self, clients: &mut [Client]) -> Result<(), DriveError> {
         if self.cx.drive.connection_per_transaction {
             return Ok(());
         }
@@ -100,12 +100,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
     }
 
     /// Whether clients still work.
-    fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         self.ended < self.is_ended.len() && !self.is_given_up
     }
 
     /// Clients begin to work.
-    fn begin(&mut self, clients: &mut [Client], begin: Nanos) {
+    pub(crate) fn begin(&mut self, clients: &mut [Client], begin: Nanos) {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);
         self.cx.now = self.cx.clock_now();
@@ -129,7 +129,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
     }
 
     /// One time around: clients that wait for nothing, then the next event or deadline.
-    fn step(&mut self, clients: &mut [Client]) -> std::io::Result<()> {
+    pub(crate) fn step(&mut self, clients: &mut [Client]) -> std::io::Result<()> {
         let drive = self.cx.drive;
         self.cx.stop = self.control.stop();
         if self.cx.stop > Stop::No && self.give_up_at.is_none() {
@@ -138,6 +138,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             // Those that only wait for their next transaction need not.
             self.ready.extend(0..clients.len() as u32);
         }
+        planted!(14, self.give_up_at = self.give_up_at.map(|_| Nanos::MAX));
         if self.cx.stop == Stop::Now || self.give_up_at.is_some_and(|at| self.cx.now >= at) {
             self.cx.now = self.cx.clock_now();
             for client in clients.iter_mut() {
@@ -182,6 +183,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
                 break;
             };
             self.cx.now = self.cx.clock_now();
+            planted!(
+                1,
+                if self.cx.now.is_multiple_of(7) {
+                    continue;
+                }
+            );
             let client = &mut clients[key as usize];
             let since = match handed_over {
                 Some(since) => since,
@@ -267,7 +274,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
         }
     }
 
-    fn finish(mut self, mut clients: Vec<Client>, error: Option<std::io::Error>) {
+    /// Ends the clients and the books; gives the sockets back.
+    pub(crate) fn finish(mut self, mut clients: Vec<Client>, error: Option<std::io::Error>) -> I {
         let thread = self.cx.recorder.thread();
         self.cx.now = self.cx.clock_now();
         let mut aborted = clients.iter().filter(|client| client.is_aborted()).count();
@@ -297,5 +305,6 @@ impl<'run, I: Io> EventLoop<'run, I> {
             .cx
             .reports
             .send(Report::Finished(thread, Box::new(end)));
+        self.cx.io
     }
 }

@@ -54,6 +54,7 @@ impl Client {
             State::Choose | State::Schedule => Resume::Choose,
             State::Begin => Resume::Begin,
             _ => {
+                planted!(5, self.error = None; self.link = None; self.disconnect(cx); self.draws.end(); return self.state = State::Choose);
                 self.count_error(cx, Then::Fail);
                 self.book_broken_off(cx, Failure::ConnectionLost);
                 Resume::Choose
