@@ -4,6 +4,8 @@
 mod block;
 mod connect;
 mod error;
+#[cfg(test)]
+mod inspect;
 mod link;
 mod meta;
 mod outage;
@@ -457,7 +459,7 @@ impl Client {
         let program = cx.program(self.script);
         if cx.drive.time_every_command {
             if program.statement(self.command).is_none() {
-                cx.now = cx.clock.now();
+                cx.now = cx.clock_now();
             }
         } else if !program.is_timed(self.command) {
             return;
@@ -520,6 +522,12 @@ impl Client {
 
     fn has_ended_all<I: Io>(&self, cx: &Context<'_, I>) -> bool {
         let more = u64::from(self.id < cx.drive.one_more);
+        planted!(
+            9,
+            return cx
+                .transactions
+                .is_some_and(|count| self.ended_transactions > count.get() + more)
+        );
         cx.transactions
             .is_some_and(|count| self.ended_transactions >= count.get() + more)
     }
@@ -572,6 +580,7 @@ impl Client {
         } else {
             Outcome::Failed(failure)
         };
+        planted!(6, let outcome = Outcome::Failed(failure); let ended = self.ended(cx, outcome); return self.book(cx, ended););
         let ended = self.ended(cx, outcome);
         if may_be_committed || failure == Failure::Interrupted {
             self.tried = None;

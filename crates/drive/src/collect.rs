@@ -178,6 +178,13 @@ impl Collected {
             && *entry.key() < progress
         {
             let (thread, interval) = entry.remove();
+            planted!(
+                16,
+                if interval.drain {
+                    self.links[thread].recycle(interval);
+                    continue;
+                }
+            );
             live.second(&interval);
             let phase = match (interval.warmup, &mut self.recording.warmup) {
                 (true, Some(warmup)) => warmup,

@@ -12,6 +12,9 @@
 //!
 //! Not here: what a workload is, how a target was named, how results look.
 
+#[macro_use]
+mod planted;
+
 mod apart;
 mod client;
 mod clock;
@@ -34,6 +37,8 @@ mod rules;
 mod run;
 mod savepoint;
 mod schedule;
+#[cfg(test)]
+mod simulation;
 
 pub use control::Control;
 pub use drive::{

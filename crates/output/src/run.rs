@@ -2,6 +2,7 @@
 
 use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
+use pgdyno_model::document::WholeTrial;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::{documents, summary};
@@ -64,7 +65,12 @@ impl Ran {
         })
     }
 
-    fn print_document(&self, document: &Whole, json: Sink, quiet: bool) -> Result<(), Failure> {
+    fn print_document(
+        &self,
+        document: &WholeTrial,
+        json: Sink,
+        quiet: bool,
+    ) -> Result<(), Failure> {
         if !matches!(json, Sink::Stdout) {
             let text = match terminal::width() {
                 Some(_) => summary::brief(&document.trial, width()),

@@ -100,6 +100,7 @@ impl Client {
         let Some(link) = &mut self.link else {
             return self.abort_disconnected(cx, "no connection");
         };
+        planted!(12, return self.try_again(cx));
         if link.status() == TransactionStatus::Idle {
             return self.after_rollback(cx);
         }
@@ -306,6 +307,10 @@ impl Client {
             .as_ref()
             .is_some_and(|error| error.is_retryable(cx));
         let max_tries = cx.drive.max_tries;
+        planted!(
+            8,
+            return is_retryable && self.tries <= max_tries && !cx.is_time_up()
+        );
         is_retryable
             && !self.is_released(cx)
             && (max_tries == 0 || self.tries < max_tries)
@@ -328,6 +333,7 @@ impl Client {
     pub(super) fn retry<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "repeats the transaction after the error");
         self.count_error(cx, Then::Retry);
+        planted!(2, self.tries += 1);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
         self.units.restart();
@@ -340,6 +346,7 @@ impl Client {
                 block.savepoint + 1
             }
             _ => {
+                planted!(11, self.draws.end());
                 self.draws.restart();
                 0
             }
@@ -424,6 +431,7 @@ impl Client {
 
     /// COMMIT was answered with ROLLBACK.
     pub(super) fn rolled_back<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        planted!(15, return);
         let text = "the server answered COMMIT with ROLLBACK and no error";
         let cause = Cause::of_rule(ROLLED_BACK);
         if self.error.is_none() {

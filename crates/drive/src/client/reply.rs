@@ -201,6 +201,7 @@ impl Client {
             self.read_frames(cx, &partial, &mut is_complete)
         };
         partial.drain(..used);
+        planted!(10, partial.clear());
         self.book_units(cx);
         if let Some(link) = &mut self.link {
             link.partial = partial;

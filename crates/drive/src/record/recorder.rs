@@ -139,6 +139,12 @@ impl Recorder {
         self.used = self.cpu_now();
     }
 
+    /// What the present interval has counted.
+    #[cfg(test)]
+    pub(crate) fn present_counts(&self) -> super::Counts {
+        self.interval.all().counts
+    }
+
     /// The number of the thread it belongs to.
     pub(crate) fn thread(&self) -> usize {
         self.thread
@@ -512,6 +518,12 @@ impl Recorder {
         self.interval.start_ns = end - self.begin;
         self.interval.warmup = warmup;
         self.interval.drain = drain;
+        planted!(
+            7,
+            if start_ns == SECOND_NS {
+                return;
+            }
+        );
         // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Interval(self.thread, ended));
     }
