@@ -55,8 +55,15 @@ function experiment(url) {
     file,
     `name = ${JSON.stringify(`clients ${HOSTILE}`)}\nworkload = "select-only"\nduration = "1s"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nclients = [1, 3]\n`,
   );
-  pgdyno.run('-q', 'sweep', file, '--url', url);
+  pgdyno.run('-q', 'sweep', file, '--replace', '--url', url);
   return pgdyno.sql('SELECT max(number) AS number, name FROM experiment')[0];
+}
+
+/** A search for a capacity with time for two steps. */
+function capacity(url) {
+  const file = at('capacity.toml');
+  writeFileSync(file, 'name = "capacity"\nworkload = "select-only"\nduration = "10s"\nwarmup = 0\nreset.settle = 0\n[matrix]\nparams.scale = [1]\nclients = [2]\nrate = [200]\n[capacity]\nslo = "500ms"\n');
+  pgdyno.run('-q', 'sweep', file, '--capacity-time', '25s', '--url', url);
 }
 
 const made = { program, store, hostile: HOSTILE, pages: {} };
@@ -79,6 +86,8 @@ try {
   const trials = (clients) => pgdyno.sql(`SELECT number FROM trial WHERE experiment = ${number} AND clients = ${clients} ORDER BY number`).map((row) => row.number);
   const [a, b] = [trials(1), trials(3)];
   report('compare', { a, b }, 'compare', a.join(','), b.join(','), '--html', 'FILE');
+  capacity(url);
+  report('capacity', {}, 'report', 'capacity', '-o', 'FILE');
   writeFileSync(at('made.json'), JSON.stringify(made, null, 2));
 } finally {
   pgdyno.end();

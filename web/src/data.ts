@@ -407,6 +407,8 @@ export type TrialSpec = {
   exit_on_abort: boolean;
   /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */
   trusts_commit: boolean;
+  /** Every error of the server may be tried again (YCSB's inserts). */
+  retries_every_error: boolean;
   /** The client ends when the last try of a transaction has failed, as with ysql_bench. */
   ends_on_last_try: boolean;
   /**
@@ -497,6 +499,16 @@ export type Compatible = {
    * (YCSB's `operationcount`).
    */
   one_more_transaction: number | null;
+  /** Transactions of a client share blocks (JDBC without autocommit). */
+  commits: Commits | null;
+};
+
+/** When a client commits. */
+export type Commits = {
+  /** The number of the script that writes, among those of the trial. */
+  script: number;
+  /** After so many transactions of it. */
+  every: number;
 };
 
 /** Where the database was. */
@@ -689,7 +701,10 @@ export type ScriptFigures = {
   retried: number;
 };
 
-/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
+/**
+ * Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`; where
+ * there are intervals, with fewer than ten effective ones.
+ */
 export type Latencies = {
   /** How many there are. */
   count: number;
@@ -709,6 +724,22 @@ export type Latencies = {
   p99_9_us: number | null;
   /** The longest. */
   max_us: number | null;
+  /** How far the percentiles can be trusted; left out where that is not known. */
+  intervals?: Array<PercentileInterval>;
+};
+
+/** How far a percentile can be trusted, its transactions depending on one another. */
+export type PercentileInterval = {
+  /** Such as 99. */
+  percentile: number;
+  /** So many independent transactions would show it as surely. */
+  effective: number;
+  /** The lower end of its 95 % interval; `null` where the percentile is withheld. */
+  low_us: number | null;
+  /** The upper end; `null` where it is above all that was measured, too. */
+  high_us: number | null;
+  /** About how long a trial shows it; `null` where this one does. */
+  needs_s: number | null;
 };
 
 /** What tries cost: those that were committed, and those that were thrown away. */
@@ -1922,10 +1953,15 @@ export type Ladder = {
   title: string;
   /** By rate, the lowest first. */
   loads: Array<Load>;
-  /** The highest load that keeps the limit; `null`: no step says. */
+  /**
+   * The highest load that keeps the limit; `null`: not known, as no step is surely within the limit
+   * or over it.
+   */
   capacity: Estimate | null;
   /** How it was found. */
   search: Search;
+  /** The search's steps, in the order in which they were made. */
+  steps: Array<SearchStep>;
   /** Beyond which load latency grows faster than load; `null`: there is no curve. */
   knee: Estimate | null;
   /** Which rates were left out of the curve, and why. */
@@ -1986,6 +2022,31 @@ export type Search = {
   /** By what share the capacity changed during these steps; `null`: no more than chance. */
   drift: number | null;
 };
+
+/** A trial as a step of the search. */
+export type SearchStep = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Transactions a second that were to start. */
+  rate_per_s: number;
+  /** When measuring began, seconds since the first step began. */
+  from_s: number;
+  /** How long it was measured, seconds. */
+  seconds: number;
+  /** Of response times; `null` with too few transactions, or when the server fell behind. */
+  response_p99_us: number | null;
+  /** The lower end of its 95 % interval; `null`: not known. */
+  low_us: number | null;
+  /** The upper end; `null`: not known. */
+  high_us: number | null;
+  /** On which side of the limit it lies, by its interval. */
+  side: LimitSide;
+  /** The server did less than was due: response times grow as long as the step lasts. */
+  falls_behind: boolean;
+};
+
+/** On which side of the limit a step lies. */
+export type LimitSide = "within" | "over" | "cannot-tell";
 
 /** All points, in the order in which they were first measured. */
 export type RetriesLab = {
@@ -2111,6 +2172,8 @@ export type Calibration = {
   lines: Array<CalibrationLine>;
   /** Of a commit. */
   sync: Sync;
+  /** What this host can do without a database, where it is the yardstick. */
+  host: Fact<HostSpeed>;
   /** More clients; `null`: only one was tried. */
   concurrency: Concurrency | null;
 };
@@ -2140,6 +2203,8 @@ export type CalibrationLine = {
   mean_us: number;
   /** Of the mean. */
   expected: Range;
+  /** Where the expectation is from. */
+  yardstick: Yardstick;
   /** What came of the expectation. */
   verdict: LineVerdict;
   /** The median without that of the round trip; `null` for the round trip itself. */
@@ -2169,6 +2234,9 @@ export type Range = {
   /** Above it the expectation is missed. */
   high_us: number;
 };
+
+/** Where an expectation is from. */
+export type Yardstick = "asked" | "host" | "article";
 
 /** What came of an expectation. */
 export type LineVerdict = "met" | "better" | "missed";
@@ -2204,6 +2272,18 @@ export type Sync = {
   server_us: number | null;
   /** In words, with what is not known and why. */
   sentences: Array<string>;
+};
+
+/** What the host of client and server can do without a database: medians in microseconds. */
+export type HostSpeed = {
+  /** A message to another thread and back, the way that the server is reached. */
+  round_trip_us: number;
+  /** The way: `a Unix socket`, `the loopback`. */
+  way: string;
+  /** A block written to the file system of the server's log and synced. */
+  sync_us: Fact<number>;
+  /** What the product may take for a read by primary key beside the round trip. */
+  work_us: number;
 };
 
 /** More clients. */

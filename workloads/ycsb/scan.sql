@@ -1,5 +1,5 @@
 {{include request.sql}}
-\set rows {{if :scanlengthdistribution = 'uniform'}}uniform(:minscanlength, :maxscanlength){{elif :generators = 'ycsb'}}ycsb_zipfian(:minscanlength, :maxscanlength){{else}}zipfian(:minscanlength, :maxscanlength, 0.99){{end}}
+\set rows {{if :scanlengthdistribution = 'uniform'}}uniform(:minscanlength, :maxscanlength){{elif :generators <> 'exact'}}ycsb_zipfian(:minscanlength, :maxscanlength){{else}}zipfian(:minscanlength, :maxscanlength, 0.99){{end}}
 {{if :readallfields}}
 SELECT * FROM usertable WHERE ycsb_key >= :ycsb_key ORDER BY ycsb_key LIMIT :rows;
 {{else}}

@@ -299,6 +299,7 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
             reconnect: options.reconnect,
             exit_on_abort: options.exit_on_abort,
             trusts_commit: true,
+            retries_every_error: false,
             ends_on_last_try: flavour.ends_on_last_try,
             counts_as_pgbench: true,
         },
@@ -312,6 +313,7 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
             debug: say.debug,
             transactions_per_client_max: None,
             one_more_transaction: None,
+            commits: None,
         },
         ..TrialSpec::default()
     };

@@ -102,12 +102,16 @@ fn loaded_rows(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
     let ask = |e| trouble::server(&e, "could not look for pgio's tables");
     let dialect = Product::ask(session).map_err(ask)?.dialect;
     let table = format!("{PREFIX}1");
-    let find = dialect
-        .find_table
-        .replace("{literal}", &format!("'{table}'"));
-    let setup = "make it: pgdyno pgio setup, with the same configuration";
-    if admin::value(session, &find).map_err(ask)?.is_none() {
-        return Err(Failure::new(format!("there is no table {table}")).hint(setup));
+    // The first and the last one: between them there is no gap.
+    for (number, fewer) in [(1, None), (conf.tables, Some("NUM_SCHEMAS: fewer"))] {
+        let table = format!("{PREFIX}{number}");
+        let find = dialect
+            .find_table
+            .replace("{literal}", &format!("'{table}'"));
+        if admin::value(session, &find).map_err(ask)?.is_none() {
+            let failure = Failure::new(format!("there is no table {table}")).hint(SETUP);
+            return Err(fewer.into_iter().fold(failure, Failure::hint));
+        }
     }
     let rows = admin::value(session, &format!("SELECT max(mykey) FROM {table}"));
     let rows = rows.map_err(ask)?.and_then(|rows| rows.parse::<u64>().ok());
@@ -117,10 +121,13 @@ fn loaded_rows(session: &mut Session, conf: &Conf) -> Result<u64, Failure> {
             conf.scale.text, conf.scale.blocks
         ))
         .hint("a run may touch fewer rows than were loaded, not more: lower SCALE")
-        .hint(setup)),
+        .hint(SETUP)),
         rows => Ok(rows),
     }
 }
+
+/// The way out where tables are missing, or have fewer rows than a run is to touch.
+const SETUP: &str = "make it: pgdyno pgio setup, with the same configuration";
 
 /// How many tables were loaded; a run may use fewer. Tables that pgdyno did not load are as many as
 /// the configuration says.

@@ -56,6 +56,7 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         interrupts: Some(interrupts),
     };
     let request = Request {
+        experiment: None,
         pack: &pack,
         params: &params,
         // Those that are recognised as pgdyno's own, or pgio's; others are an error that names them.

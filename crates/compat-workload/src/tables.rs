@@ -153,6 +153,7 @@ pub fn load(
     let params =
         Params::parse(&pack, options.workload.mix.as_deref(), &params).map_err(Failure::new)?;
     let request = Request {
+        experiment: None,
         pack: &pack,
         params: &params,
         replace: options.parsed.given("drop") == Some("true"),

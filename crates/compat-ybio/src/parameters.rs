@@ -111,6 +111,13 @@ impl Parameters {
                 let names = names.join(", ");
                 return Err(format!("{} has {what} (there are: {names})", verb.name()));
             };
+            // `setup tab_rows` would make a million rows in tables of this name.
+            let is_a_name = |text: &str| known.iter().any(|parameter| parameter.0 == text);
+            if let (None, Some(text)) = (&given.name, &given.value)
+                && is_a_name(text)
+            {
+                return Err(format!("{text} is a parameter without a value: {text}=…"));
+            }
             let value = parameter.accept(given.value.as_deref())?;
             if values.insert(parameter.0, value).is_some() {
                 return Err(format!("{} is given twice", parameter.0));
@@ -258,6 +265,10 @@ mod tests {
                 "runit has no parameter \"tab_nums\" (there are: tab_prefix, ",
             ),
             ("remove('a', 1, 2)", "remove has only 2 parameters"),
+            (
+                "setup(tab_rows, 10)",
+                "tab_rows is a parameter without a value: tab_rows=…",
+            ),
             (
                 "runit(tab_rows=>1.5)",
                 "tab_rows=1.5: expected a whole number",

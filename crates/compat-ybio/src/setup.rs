@@ -55,6 +55,7 @@ pub fn open(
         interrupts: Some(interrupts),
     };
     let request = Request {
+        experiment: None,
         pack: &pack,
         params: &params,
         replace: recreates,
@@ -62,7 +63,7 @@ pub fn open(
         connections: Connections::default(),
     };
     let loaded = loader::load(&mut session, &request, &mut watch)
-        .map_err(|failure| target.explain(failure))?;
+        .map_err(|failure| in_these_words(target.explain(failure)))?;
     for text in loaded.means.iter().chain(&loaded.remarks) {
         remark!("pgdyno: note: {text}");
     }
@@ -71,6 +72,18 @@ pub fn open(
     }
     answer!("CALL")?;
     Ok(Exit::Ok)
+}
+
+/// A failure without hints that name options of other commands.
+fn in_these_words(mut failure: Failure) -> Failure {
+    let hints = failure.hints.len();
+    failure.hints.retain(|hint| !hint.contains("--param "));
+    match failure.hints.len() == hints {
+        true => failure,
+        false => failure.hint(
+            "say what the table was made with; or recreate=>true, which drops it and makes it again",
+        ),
+    }
 }
 
 /// Waits for other setups, which ybio's users start together, a table each: pgdyno loads one after the

@@ -46,7 +46,7 @@ Usage:
 Flags:
   -P, --property_file FILE   read properties from a file (repeatable; later files win)
   -p, --prop NAME=VALUE      set a property (repeatable; wins over files)
-      --threads N            clients, each with its own connection [default: 200, as threadcount]
+      --threads N            clients, each with its own connection [default: 1, as threadcount]
       --target N             operations per second over all clients [default: no limit]
       --interval N           print a summary each N seconds [default: 10]
       --table NAME           usertable, the only one

@@ -36,9 +36,9 @@ pub fn place(url: &str, user: &str, password: &str) -> Result<Place, Refusal> {
     if url.contains(';') {
         let text =
             format!("db.url={shown}: pgdyno does not deal rows to several databases by their keys");
-        return Err(
-            Refusal::usage(text).hint("name one; hosts of one cluster are separated by commas")
-        );
+        return Err(Refusal::usage(text).hint(
+            "measure each database by a run of its own; hosts of one cluster are separated by commas",
+        ));
     }
     let Some(rest) = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)) else {
         let text = format!("db.url={shown}: it is no URL of PostgreSQL's JDBC driver");

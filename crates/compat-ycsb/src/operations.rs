@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Failure, Interval, Latencies, Recording, ScriptInterval};
+use pgdyno_drive::record::{
+    FailedTries, Failure, Interval, Latencies, Outcome, Phase, Recording, ScriptInterval, Units,
+};
 
 /// One of YCSB's operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,15 +21,32 @@ pub enum Kind {
     ReadModifyWrite,
 }
 
-/// What became of the operations of a kind.
+/// What YCSB calls the result of an operation, in the order that it prints them in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// It went well.
+    Ok,
+    /// It waits for the others of its batch.
+    Batched,
+    /// There was no such row.
+    NotFound,
+    /// It did not change the one row that it should.
+    UnexpectedState,
+    /// The server refused it, or the connection broke.
+    Error,
+}
+
+/// What became of the operations of a kind. An operation that is tried again is one more, as there.
 #[derive(Debug, Clone, Default)]
 pub struct Operation {
     /// Those that went well.
     pub latencies: Latencies,
     /// The same from the schedule on; with a rate only.
     pub response: Option<Latencies>,
-    /// By YCSB's status.
-    pub returns: BTreeMap<&'static str, u64>,
+    /// Those of a batch that only waited for the last one.
+    pub batched: u64,
+    /// The others.
+    pub failed: BTreeMap<Status, FailedTries>,
 }
 
 /// By kind, those that were done.
@@ -39,46 +58,120 @@ impl Kind {
         Some(match name {
             "read" => Self::Read,
             "update" => Self::Update,
-            "insert" => Self::Insert,
+            "insert" | "insert-batch" => Self::Insert,
             "scan" => Self::Scan,
             "readmodifywrite" => Self::ReadModifyWrite,
             _ => return None,
         })
     }
 
-    /// YCSB's status of a failure. (Facts: JdbcDBClient.)
-    fn status(self, failure: Failure) -> &'static str {
-        match (failure, self) {
-            (Failure::RowMissing, Self::Update) => "UNEXPECTED_STATE",
-            (Failure::RowMissing, _) => "NOT_FOUND",
-            _ => "ERROR",
+    /// YCSB's status where a row is missing. (Facts: JdbcDBClient.)
+    fn missing(self) -> Status {
+        match self {
+            Self::Update => Status::UnexpectedState,
+            _ => Status::NotFound,
+        }
+    }
+
+    /// YCSB's status of how an operation ended; `None` when it never did.
+    pub fn status(self, outcome: Outcome) -> Option<Status> {
+        match outcome {
+            Outcome::Committed => Some(Status::Ok),
+            Outcome::Failed(Failure::RowMissing) => Some(self.missing()),
+            Outcome::Skipped | Outcome::Failed(Failure::Interrupted) => None,
+            Outcome::Failed(_) | Outcome::Unknown => Some(Status::Error),
+        }
+    }
+}
+
+impl Status {
+    /// YCSB's name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Batched => "BATCHED_OK",
+            Self::NotFound => "NOT_FOUND",
+            Self::UnexpectedState => "UNEXPECTED_STATE",
+            Self::Error => "ERROR",
         }
     }
 }
 
 impl Operation {
     fn add(&mut self, kind: Kind, script: &ScriptInterval) {
-        self.latencies.merge(&script.service);
+        match script.units.as_slice() {
+            [] => {
+                let last_tries = script.attempt.as_ref();
+                self.latencies.merge(last_tries.unwrap_or(&script.service));
+            }
+            // A transaction is a batch of inserts, which are units.
+            inserts => {
+                for insert in inserts {
+                    self.latencies.merge(&insert.latencies);
+                }
+                self.batched += done(script) - script.counts.total();
+            }
+        }
         if let Some(response) = &script.response {
             self.response.get_or_insert_default().merge(response);
         }
-        self.book("OK", script.counts.committed);
-        self.book("ERROR", script.counts.unknown);
-        for (failure, count) in &script.counts.failed {
-            self.book(kind.status(*failure), *count);
+        self.fail(Status::Error, &script.failed);
+        self.fail(kind.missing(), &script.missing);
+    }
+
+    fn fail(&mut self, status: Status, tries: &FailedTries) {
+        if tries.service.count() > 0 {
+            self.failed.entry(status).or_default().merge(tries);
         }
     }
 
-    fn book(&mut self, status: &'static str, count: u64) {
-        if count > 0 {
-            *self.returns.entry(status).or_default() += count;
-        }
+    /// How many there are by status.
+    pub fn returns(&self) -> BTreeMap<Status, u64> {
+        let failed = self.failed.iter();
+        let failed = failed.map(|(status, tries)| (*status, tries.service.count()));
+        let well = self.latencies.count().saturating_sub(self.batched);
+        let well = [(Status::Ok, well), (Status::Batched, self.batched)];
+        well.into_iter()
+            .chain(failed)
+            .filter(|(_, count)| *count > 0)
+            .collect()
     }
 
     /// Those that did not go well.
     pub fn failed(&self) -> u64 {
-        let failed = self.returns.iter().filter(|(status, _)| **status != "OK");
-        failed.map(|(_, count)| count).sum()
+        let failed = self.failed.values();
+        failed.map(|tries| tries.service.count()).sum()
+    }
+
+    /// Those that found no row.
+    pub fn missing(&self) -> u64 {
+        let of = |status| self.failed.get(&status);
+        let missing = [Status::UnexpectedState, Status::NotFound]
+            .into_iter()
+            .filter_map(of);
+        missing.map(|tries| tries.service.count()).sum()
+    }
+}
+
+/// Operations of a script that have ended: transactions, or the inserts of their batches.
+pub fn done(script: &ScriptInterval) -> u64 {
+    match script.units.as_slice() {
+        [] => script.counts.total(),
+        inserts => {
+            let inserted: u64 = inserts.iter().map(Units::count).sum();
+            inserted + script.counts.total() - script.counts.committed
+        }
+    }
+}
+
+/// Those that went well, a second.
+pub fn per_s(measured: &Phase) -> f64 {
+    let well =
+        |script: &ScriptInterval| done(script) - (script.counts.total() - script.counts.committed);
+    let well: u64 = measured.scripts.iter().map(well).sum();
+    match measured.elapsed_us {
+        0 => 0.0,
+        elapsed_us => well as f64 * 1e6 / elapsed_us as f64,
     }
 }
 
@@ -120,8 +213,12 @@ pub fn of(recording: &Recording) -> Operations {
             };
             let operation = operations.entry(part).or_default();
             operation.latencies.merge(&totals.latencies);
-            operation.book("OK", totals.latencies.count());
-            operation.book("ERROR", totals.failures + totals.aborts);
+            let of = |latencies: &Latencies| FailedTries {
+                service: latencies.clone(),
+                response: None,
+            };
+            operation.fail(Status::Error, &of(&totals.failed));
+            operation.fail(part.missing(), &of(&totals.missing));
         }
     }
     operations

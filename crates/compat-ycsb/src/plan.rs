@@ -1,6 +1,7 @@
 //! What properties mean: parameters of the pack, the trial, the output. After this, there are no
 //! properties. (Facts: CoreWorkload, Client and JdbcDBClient of YCSB; core.go and db.go of go-ycsb.)
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub struct Plan {
     pub table: Vec<String>,
     /// The trial.
     pub spec: TrialSpec,
+    /// Without autocommit: a client commits after so many inserts, and at its end.
+    pub commit_every: Option<NonZeroU64>,
     /// All operations; `None`: until the time is over.
     pub operations: Option<u64>,
     /// The number of the first key, and how many follow; without a count, all that are there.
@@ -81,7 +84,7 @@ const SHARES: [(&str, f64); 5] = [
 ];
 
 /// Those that pgdyno can do in one way only: property and the value that it may have.
-const ONLY: [(&str, &str, &str); 5] = [
+const ONLY: [(&str, &str, &str); 4] = [
     (
         "table",
         "usertable",
@@ -93,11 +96,6 @@ const ONLY: [(&str, &str, &str); 5] = [
         "pgdyno's usertable has columns field0, field1, …",
     ),
     ("keyprefix", "user", "keys begin with user"),
-    (
-        "jdbc.autocommit",
-        "true",
-        "each operation is a transaction of its own, as YCSB means it",
-    ),
     (
         "dropdata",
         "false",
@@ -120,17 +118,28 @@ impl Plan {
     /// What cannot be had, and the way out.
     pub fn of(command: &Command) -> Result<Self, Refusal> {
         let (tool, properties) = (command.tool, &command.properties);
-        refuse(tool, properties)?;
+        refuse(command)?;
         let mut warnings = super::known::warnings(tool, properties);
         let keys = keys(command)?;
         let operations = operations(command)?;
         let distribution = distribution(properties)?;
+        // In a run without inserts there is nothing to be sent together.
+        let batch = match command.phase {
+            Phase::Load => batch(command)?,
+            Phase::Run => 1,
+        };
+        let transactions = operations.map(|count| count.div_ceil(batch));
         let inserts = properties.share("insertproportion")?.unwrap_or(0.0);
         let (table, of_run) = params(command)?;
         let mut params = table.clone();
-        params.push("generators=ycsb".to_owned());
+        params.push(format!("generators={}", generators(tool)));
         match command.phase {
-            Phase::Load => params.extend(load_params(keys, operations.unwrap_or(0))),
+            Phase::Load => {
+                params.extend(load_params(keys, operations.unwrap_or(0)));
+                if batch > 1 {
+                    params.push(format!("insertbatch={batch}"));
+                }
+            }
             Phase::Run => {
                 // The table knows it; what another tool loaded tells the longest of a few fields.
                 params.retain(|param| !param.starts_with("fieldlength="));
@@ -148,20 +157,25 @@ impl Plan {
         }
         let (target, ignored) = target(tool, properties)?;
         warnings.extend(ignored);
-        let threads_default = if tool == Tool::GoYcsb { 200 } else { 1 };
-        let threads = properties.count("threadcount")?.unwrap_or(threads_default);
-        let threads = clients(tool, threads, operations)?;
-        let retry = retry(command, &mut warnings)?;
+        let threads = properties.count("threadcount")?.unwrap_or(1);
+        let threads = clients(tool, threads, transactions)?;
+        let retry = retry(command)?;
+        let commit_every = commit_every(command, &mut warnings)?;
+        // Of a load too it is the run's operations that are looked at.
+        let of_run = properties.count("operationcount")?.unwrap_or(0);
         let expected = match distribution.as_str() {
-            "zipfian" => (operations.unwrap_or(0) as f64 * inserts * 2.0) as u64 + 1,
+            "zipfian" => (of_run as f64 * inserts * 2.0) as u64 + 1,
             _ => 0,
         };
         let count = keys
             .count
             .unwrap_or(RECORDS_UNSAID.saturating_sub(keys.start));
         let last = (keys.start + count + expected).saturating_sub(1);
+        let goes_on = command.phase == Phase::Run
+            || tool == Tool::GoYcsb
+            || properties.bool("core_workload_insertion_keep_going_on_error") == Some(true);
         let observe = pgdyno_observe::ObserveOptions::default();
-        let spec = TrialSpec {
+        let mut spec = TrialSpec {
             mix: Some("custom".to_owned()),
             params,
             target,
@@ -169,21 +183,23 @@ impl Plan {
             rate: properties
                 .count("target")?
                 .filter(|n| *n > 0)
-                .map(|n| n as f64),
+                .map(|n| n as f64 / batch as f64),
             warmup: Warmup::Given(warmup(command)?),
             retry,
             errors: ErrorPolicy {
-                continue_on_error: command.phase == Phase::Run
-                    || tool == Tool::GoYcsb
-                    || properties.bool("core_workload_insertion_keep_going_on_error") == Some(true),
+                continue_on_error: goes_on,
+                retries_every_error: retry.tries() != 1,
+                ends_on_last_try: !goes_on,
                 ..ErrorPolicy::default()
             },
             observe: observe.spec,
-            ..until(properties, operations, threads)?
+            ..until(properties, transactions, threads)?
         };
+        spec.compatible.log_share = is_raw(command).then_some(1.0);
         Ok(Self {
             table,
             spec,
+            commit_every,
             operations,
             keys,
             key_range: (keys.start, last),
@@ -205,6 +221,14 @@ impl Plan {
     }
 }
 
+/// How the tool draws, whatever the table's keys are.
+fn generators(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Ycsb => "ycsb",
+        Tool::GoYcsb => "go-ycsb",
+    }
+}
+
 /// To both tools every order but `hashed` is ordered.
 fn key_format(command: &Command) -> KeyFormat {
     match (command.properties.get("insertorder"), command.tool) {
@@ -215,7 +239,8 @@ fn key_format(command: &Command) -> KeyFormat {
 }
 
 /// What pgdyno cannot do, before anything is asked of a server.
-fn refuse(tool: Tool, properties: &Properties) -> Result<(), Refusal> {
+fn refuse(command: &Command) -> Result<(), Refusal> {
+    let (tool, properties) = (command.tool, &command.properties);
     for (name, only, why) in ONLY {
         if let Some(value) = properties.get(name).map(str::trim)
             && !value.eq_ignore_ascii_case(only)
@@ -247,14 +272,14 @@ fn refuse(tool: Tool, properties: &Properties) -> Result<(), Refusal> {
             "db={class}: pgdyno has the binding jdbc only"
         )));
     }
-    if properties.bool("jdbc.batchupdateapi") == Some(true)
-        || properties.count("batch.size")?.is_some_and(|size| size > 1)
-    {
+    if properties.count("batch.size")?.is_some_and(|size| size > 1) {
         return Err(
             Refusal::usage("batches cannot be had: each insert is a statement of its own")
                 .hint("pgdyno load ycsb loads with COPY"),
         );
     }
+    refuse_raw(command)?;
+    refuse_batches(command)?;
     let integrity = properties.bool("dataintegrity") == Some(true);
     let lengths = properties.get("fieldlengthdistribution");
     if integrity && lengths.is_some_and(|name| name != "constant") {
@@ -263,6 +288,62 @@ fn refuse(tool: Tool, properties: &Properties) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// How many inserts are sent together.
+fn batch(command: &Command) -> Result<u64, Refusal> {
+    let properties = &command.properties;
+    let is_on = properties.bool("jdbc.batchupdateapi") == Some(true);
+    let size = match command.tool {
+        Tool::Ycsb if is_on => batch_size(properties)?,
+        _ => None,
+    };
+    Ok(size.map_or(1, NonZeroU64::get))
+}
+
+/// What does not go with inserts that are sent together.
+fn refuse_batches(command: &Command) -> Result<(), Refusal> {
+    let properties = &command.properties;
+    if command.tool == Tool::GoYcsb || properties.bool("jdbc.batchupdateapi") != Some(true) {
+        return Ok(());
+    }
+    let has_inserts = properties.share("insertproportion")?.unwrap_or(0.0) > 0.0;
+    let interval = properties.get("measurement.interval").unwrap_or("op");
+    let why = match (command.phase, batch_size(properties)?) {
+        (Phase::Run, _) if !has_inserts => return Ok(()),
+        (Phase::Run, _) => "in a run, inserts of a batch would wait for other operations",
+        (Phase::Load, None) => "without db.batchsize the inserts would never be sent",
+        _ if retry_limit(command)? > 0 => "an insert of a batch is not tried again",
+        _ if is_raw(command) => "measurementtype=raw does not keep the inserts of a batch",
+        _ if interval != "op" => "inserts of a batch have no schedule of their own",
+        _ => return Ok(()),
+    };
+    let refusal = Refusal::usage(format!("jdbc.batchupdateapi=true cannot be had: {why}"));
+    Err(refusal.hint("jdbc.batchupdateapi=true loads with -p db.batchsize=1000, or leave it out"))
+}
+
+/// Whether each operation is to be kept.
+fn is_raw(command: &Command) -> bool {
+    let kind = command.properties.get("measurementtype");
+    command.tool == Tool::Ycsb && kind.is_some_and(|kind| kind.ends_with("raw"))
+}
+
+/// What of single operations is not kept.
+fn refuse_raw(command: &Command) -> Result<(), Refusal> {
+    let properties = &command.properties;
+    if !is_raw(command) {
+        return Ok(());
+    }
+    let share = properties.share("readmodifywriteproportion")?;
+    let has_parts = command.phase == Phase::Run && share.is_some_and(|share| share > 0.0);
+    let tries = retry_limit(command)?;
+    let why = match (has_parts, tries) {
+        (true, _) => "a read-modify-write is kept as one, without its read and its update",
+        (_, 1..) => "an insert that is tried again is kept as one",
+        _ => return Ok(()),
+    };
+    let refusal = Refusal::usage(format!("measurementtype=raw cannot be had: {why}"));
+    Err(refusal.hint("measurementtype=hdrhistogram counts them"))
 }
 
 /// The numbers of keys that are loaded, or asked for.
@@ -302,7 +383,7 @@ fn operations(command: &Command) -> Result<Option<u64>, Refusal> {
         },
     };
     let said = said.filter(|count| *count > 0);
-    if said.is_none() && command.phase == Phase::Load {
+    if said.is_none() && command.phase == Phase::Load && command.tool == Tool::Ycsb {
         let text = "nothing says how many rows to load";
         return Err(Refusal::usage(text).hint("such as -p recordcount=1000"));
     }
@@ -448,15 +529,20 @@ fn clients(tool: Tool, threads: u64, operations: Option<u64>) -> Result<u32, Ref
         let text = "threadcount=0: there must be at least one thread";
         return Err(Refusal::usage(text));
     }
-    let threads = match (operations, tool) {
-        (Some(operations), Tool::GoYcsb) if operations < threads => {
+    // YCSB goes on without end where nothing says how many operations there are.
+    let all = match tool {
+        Tool::Ycsb => operations,
+        Tool::GoYcsb => Some(operations.unwrap_or(0)),
+    };
+    let threads = match (all, tool) {
+        (Some(all), Tool::GoYcsb) if all < threads => {
             return Err(Refusal::impossible(format!(
-                "totalOpCount(operationcount/insertcount/recordcount): {operations} should be bigger \
-                 than threadCount: {threads}"
+                "totalOpCount(operationcount/insertcount/recordcount): {all} should be bigger than \
+                 threadCount: {threads}"
             ))
-            .hint("--threads: go-ycsb has 200 threads unless threadcount says otherwise"));
+            .hint("-p operationcount=N (a load: recordcount), --threads"));
         }
-        (Some(operations), _) => threads.min(operations),
+        (Some(all), _) => threads.min(all),
         (None, _) => threads,
     };
     match u32::try_from(threads) {
@@ -498,34 +584,82 @@ fn warmup(command: &Command) -> Result<Duration, Refusal> {
     })
 }
 
-/// Inserts of a load are tried again if that is asked for, as far as the server says that they may.
-fn retry(command: &Command, warnings: &mut Vec<String>) -> Result<RetryPolicy, Refusal> {
-    let properties = &command.properties;
-    let limit = properties.count("core_workload_insertion_retry_limit")?;
-    let interval = properties.count("core_workload_insertion_retry_interval")?;
-    let limit = limit.filter(|_| command.phase == Phase::Load).unwrap_or(0);
+/// How often an insert of a load is tried again.
+fn retry_limit(command: &Command) -> Result<u64, Refusal> {
+    let limit = command
+        .properties
+        .count("core_workload_insertion_retry_limit")?;
+    Ok(limit.filter(|_| command.phase == Phase::Load).unwrap_or(0))
+}
+
+/// Inserts of a load are tried again after any error, if that is asked for.
+fn retry(command: &Command) -> Result<RetryPolicy, Refusal> {
+    let interval = command
+        .properties
+        .count("core_workload_insertion_retry_interval")?;
+    let limit = retry_limit(command)?;
     if limit == 0 {
         return Ok(RetryPolicy {
             max_tries: Some(1),
             ..RetryPolicy::default()
         });
     }
-    warnings.push(
-        "core_workload_insertion_retry_limit: only errors that the server says may be tried again \
-         are, not every one"
-            .to_owned(),
-    );
     let pause = Duration::from_secs(interval.unwrap_or(3));
     let backoff = (!pause.is_zero()).then_some(Backoff {
         base: pause,
         cap: pause,
-        jitter: Jitter::Equal,
+        jitter: Jitter::None,
     });
     Ok(RetryPolicy {
         max_tries: Some(u32::try_from(limit).unwrap_or(u32::MAX).saturating_add(1)),
         backoff: Some(Pauses(backoff)),
         ..RetryPolicy::default()
     })
+}
+
+/// Without autocommit, as YCSB's JDBC binding does it: inserts are committed one by one, or so many
+/// together; what is read and updated in between, and all that is left at the end, with them.
+fn commit_every(
+    command: &Command,
+    warnings: &mut Vec<String>,
+) -> Result<Option<NonZeroU64>, Refusal> {
+    let properties = &command.properties;
+    let is_off = properties.bool("jdbc.autocommit") == Some(false);
+    // A batch that is sent together is committed together.
+    let is_batch = command.phase == Phase::Load && batch(command)? > 1;
+    if command.tool == Tool::GoYcsb || !is_off || is_batch {
+        return Ok(None);
+    }
+    let together = batch_size(properties)?.unwrap_or(NonZeroU64::MIN);
+    if together.get() > 1 && retry_limit(command)? > 0 {
+        let text = "core_workload_insertion_retry_limit cannot be had with db.batchsize and \
+                    jdbc.autocommit=false: an error rolls back all inserts of its block, and only one \
+                    of them would be tried again";
+        return Err(Refusal::usage(text).hint("leave out db.batchsize, or the retries"));
+    }
+    let share = |name| Ok::<_, Refusal>(properties.share(name)?.unwrap_or(0.0));
+    let updates = properties.share("updateproportion")?.unwrap_or(0.05);
+    let writes = updates + share("readmodifywriteproportion")?;
+    if command.phase == Phase::Run && writes > 0.0 {
+        warnings.push(
+            "jdbc.autocommit=false: updates are committed with the next insert of their thread, or at \
+             the end, and lock their rows until then"
+                .to_owned(),
+        );
+    }
+    Ok(Some(together))
+}
+
+/// `db.batchsize`; what is not positive is none, as there.
+fn batch_size(properties: &Properties) -> Result<Option<NonZeroU64>, Refusal> {
+    let Some(text) = properties.get("db.batchsize").map(str::trim) else {
+        return Ok(None);
+    };
+    let size: i64 = text.parse().map_err(|_| {
+        let refusal = Refusal::usage(format!("Invalid db.batchsize specified: {text}"));
+        refusal.hint("it is a whole number, such as 1000")
+    })?;
+    Ok(u64::try_from(size).ok().and_then(NonZeroU64::new))
 }
 
 #[cfg(test)]
@@ -564,11 +698,11 @@ pub(crate) mod tests {
         let go = plan(
             Tool::GoYcsb,
             "run",
-            "recordcount=10 pg.password=a/b minfieldlength=5",
+            "recordcount=10 operationcount=5 pg.password=a/b minfieldlength=5",
         );
         let params = go.spec.params.join(" ");
         assert!(!params.contains("minfieldlength"), "{params}");
-        assert_eq!(go.spec.clients(), 200);
+        assert_eq!(go.spec.clients(), 1);
         assert_eq!(go.key_range, (0, 9));
         assert_eq!(
             go.spec.target.urls[0].secret(),
@@ -629,6 +763,13 @@ pub(crate) mod tests {
         );
         assert!(!params.contains("fieldlength"), "{params}");
         assert_eq!(run.key_range, (40, 70));
+        let load = plan(Tool::GoYcsb, "load", &format!("{pairs} threadcount=1"));
+        assert_eq!(load.key_range, (40, 70));
+        assert!(params.contains(" generators=go-ycsb "), "{params}");
+        let pairs = "operationcount=5 recordcount=300 insertorder=ordered";
+        let ordered = plan(Tool::GoYcsb, "run", pairs);
+        let params = ordered.spec.params.join(" ");
+        assert!(params.contains("generators=go-ycsb"), "{params}");
         let latest = plan(
             Tool::Ycsb,
             "run",

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 
+use pgdyno_model::spec::Commits;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 use pgdyno_run::header;
@@ -11,7 +12,7 @@ use pgdyno_run::trial::Trial;
 
 use super::command::{Command, Phase};
 use super::messages::Messages;
-use super::operations::{self, Kind, Operations};
+use super::operations::{self, Kind, Operation, Operations};
 use super::plan::Plan;
 use super::{Refusal, Tool, go, java, tables};
 
@@ -42,7 +43,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
         java::say_what_comes(command);
     }
     tables::ready(&plan, command.phase)?;
-    let trial = Trial {
+    let mut trial = Trial {
         spec: plan.spec.clone().resolved(),
         observe: pgdyno_observe::ObserveOptions::default(),
     };
@@ -51,6 +52,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     if command.phase == Phase::Run {
         rows_must_be_there(&plan, &prepared)?;
     }
+    trial.spec.compatible.commits = commits(&plan, &prepared);
     let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
     write_answer(format_args!("{}", printer.head(command, &plan)))?;
     let scripts = prepared.scripts.iter();
@@ -59,14 +61,16 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     let mut observers = Observers::new([printer.observer(kinds.collect()), &mut messages]);
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut observers, since)?;
-    let text = printer.tail(&ran.outcome);
+    let (aside, text) = printer.tail(&ran.outcome)?;
+    write_answer(format_args!("{aside}"))?;
     match export {
         Some(mut file) => file.write_all(text.as_bytes()).map_err(|e| {
             Refusal::impossible(format!("Could not export measurements, error: {e}"))
         })?,
         None => write_answer(format_args!("{text}"))?,
     }
-    for line in remarks(&ran.outcome, &operations::of(&ran.outcome.recording)) {
+    let operations = operations::of(&ran.outcome.recording);
+    for line in remarks(command.tool, &ran.outcome, &operations) {
         remark!("pgdyno: {line}");
     }
     ran.say_where();
@@ -120,15 +124,31 @@ impl Printer {
         }
     }
 
-    fn tail(&mut self, outcome: &Outcome) -> String {
+    /// What goes to standard output, and the results.
+    fn tail(&mut self, outcome: &Outcome) -> Result<(String, String), Refusal> {
         match self {
             Self::Java(output, status) => {
-                status.finish();
-                output.tail(outcome, &status.series)
+                status.finish(&outcome.recording.connections.closings);
+                let tail = output.tail(outcome, status)?;
+                Ok((tail.aside, tail.results))
             }
-            Self::Go(ticks) => ticks.tail(outcome),
+            Self::Go(ticks) => Ok((String::new(), ticks.tail(outcome))),
         }
     }
+}
+
+/// Without autocommit: when it is committed, by the script that inserts.
+fn commits(plan: &Plan, prepared: &Prepared) -> Option<Commits> {
+    let mut names = prepared.scripts.iter().map(|script| {
+        let name = &script.program.script().name;
+        Kind::of_script(name)
+    });
+    let inserts = names.position(|kind| kind == Some(Kind::Insert));
+    plan.commit_every.map(|every| Commits {
+        // Without inserts it is committed at the end.
+        script: inserts.unwrap_or(prepared.scripts.len()),
+        every,
+    })
 }
 
 /// A failure without hints that name options of other commands.
@@ -169,18 +189,33 @@ fn rows_must_be_there(plan: &Plan, prepared: &Prepared) -> Result<(), Refusal> {
 }
 
 /// What the tools' tables have no line for.
-fn remarks(outcome: &Outcome, operations: &Operations) -> Vec<String> {
+fn remarks(tool: Tool, outcome: &Outcome, operations: &Operations) -> Vec<String> {
     let mut lines = Vec::new();
-    let failed: u64 = operations
-        .values()
-        .map(|operation| operation.failed())
-        .sum();
+    let sum = |of: fn(&Operation) -> u64| operations.values().map(of).sum::<u64>();
+    // To go-ycsb they are done, and with zipfian there are always some.
+    let missing = match tool {
+        Tool::GoYcsb => sum(Operation::missing),
+        Tool::Ycsb => 0,
+    };
+    if missing > 0 {
+        lines.push(format!(
+            "{missing} operations found no row, which go-ycsb counts as done; they are not part of \
+             throughput and latency"
+        ));
+    }
+    let failed = sum(Operation::failed) - missing;
     if failed > 0 {
         lines.push(format!(
             "{failed} operations failed; they are not part of throughput and latency"
         ));
     }
     let recording = &outcome.recording;
+    if recording.undone > 0 {
+        lines.push(format!(
+            "{} operations that had gone well were rolled back with their block",
+            recording.undone
+        ));
+    }
     for reason in recording.reasons.iter().take(5) {
         lines.push(format!("{} times: {}", reason.tries(), reason.message));
     }

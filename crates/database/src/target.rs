@@ -162,6 +162,17 @@ fn address(info: &ConnInfo) -> String {
 }
 
 impl Target {
+    /// Restarts a server of this run's own.
+    ///
+    /// # Errors
+    /// It is another's, or it does not start again.
+    pub fn restart_own(&self) -> Result<(), Failure> {
+        match &self.server {
+            Some(server) => server.restart().map_err(trouble::own_server),
+            None => Err(Failure::new("the server is not one of this run's own")),
+        }
+    }
+
     /// The server that is described so; of several hosts one, in libpq's way.
     ///
     /// # Errors

@@ -98,6 +98,12 @@ impl Ladder<'_> {
 
     /// The trials as steps of a search, in the order in which they were begun.
     pub fn steps(&self) -> Vec<Step> {
+        let numbered = self.numbered_steps().into_iter();
+        numbered.map(|(_, step)| step).collect()
+    }
+
+    /// The same with the trials' numbers in the notebook.
+    pub fn numbered_steps(&self) -> Vec<(i64, Step)> {
         let mut trials: Vec<&TrialRow> = self.trials().collect();
         trials.sort_by(|a, b| (&a.started, a.number).cmp(&(&b.started, b.number)));
         let began = trials.first().and_then(|trial| stamp::read(&trial.started));
@@ -109,7 +115,7 @@ impl Ladder<'_> {
             };
             let ended = since(trial.ended.as_deref().and_then(stamp::read));
             let (from, to) = (since(started).unwrap_or(0.0), ended.unwrap_or(0.0));
-            step(trial, (from, to.max(from)))
+            (trial.number, step(trial, (from, to.max(from))))
         });
         steps.collect()
     }

@@ -62,6 +62,9 @@ impl Drive {
         for stall in &mut recording.stalls {
             stall.start_us += shift_us;
         }
+        for closing in &mut recording.connections.closings {
+            closing.at_us += shift_us;
+        }
         recording.events.splice(0..0, ramp.events);
         recording.events.truncate(Recording::EVENTS_MAX);
         recording.outages.merge(&Outages {

@@ -1,8 +1,11 @@
 //! One client: a state machine that takes scripts through a connection, transaction after
 //! transaction. It never blocks: it says what it waits for, and its event loop comes back.
 
+mod block;
 mod connect;
 mod error;
+#[cfg(test)]
+mod inspect;
 mod link;
 mod meta;
 mod outage;
@@ -14,10 +17,10 @@ mod units;
 use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
-use crate::clock::Nanos;
+use crate::clock::{Nanos, micros};
 use crate::context::Context;
 use crate::program::{Prepare, Statement};
-use crate::record::{Activity, Cause, ClientUnits, Delay, Ended, Failure, Outcome};
+use crate::record::{Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome};
 use error::TransactionError;
 use link::Link;
 use outage::Outage;
@@ -88,6 +91,18 @@ pub(crate) struct Client {
     has_waited: bool,
     /// Whether a statement of the present try has found no row.
     has_missed: bool,
+    /// Whether the present command has.
+    command_has_missed: bool,
+    /// When the present command's error was there; `None` when there is none that was answered.
+    failed_at: Option<Nanos>,
+    /// Transactions of the script that writes ([`crate::Commits`]).
+    written: u64,
+    /// Transactions that were booked as committed in the block that is open.
+    uncommitted: u64,
+    /// When it began to take its leave with a statement, and then how long that took.
+    parting: Nanos,
+    /// How it closed its last connection.
+    closing: Option<Closing>,
     /// Transactions that count for `-t`.
     ended_transactions: u64,
     /// Whether it ended because of its connection.
@@ -140,6 +155,12 @@ impl Client {
             outage: None,
             has_waited: false,
             has_missed: false,
+            command_has_missed: false,
+            failed_at: None,
+            written: 0,
+            uncommitted: 0,
+            parting: 0,
+            closing: None,
             ended_transactions: 0,
             is_disconnected: false,
         }
@@ -187,6 +208,11 @@ impl Client {
         })
     }
 
+    /// How it closed its last connection.
+    pub(crate) fn closing(&self) -> Option<Closing> {
+        self.closing
+    }
+
     pub(crate) fn is_aborted(&self) -> bool {
         matches!(self.state, State::Aborted)
     }
@@ -196,6 +222,8 @@ impl Client {
         loop {
             match self.state {
                 State::Idle
+                | State::Beginning
+                | State::Committing
                 | State::Preparing
                 | State::WaitResult
                 | State::RollingBack
@@ -366,6 +394,7 @@ impl Client {
             };
         };
         self.command_begun = cx.now;
+        self.command_has_missed = false;
         match op {
             Op::Sql(_) => self.send_statement(cx),
             meta => self.execute_meta(cx, meta),
@@ -385,6 +414,9 @@ impl Client {
         }
         if let Err(error) = statement.check(&self.vars) {
             return self.abort_command(cx, "SQL", &error.to_string());
+        }
+        if cx.drive.commits.is_some() && link.status() == TransactionStatus::Idle {
+            return self.begin_block(cx);
         }
         if let Some(prepare) = &statement.prepare
             && !link.is_prepared(prepare.number)
@@ -427,7 +459,7 @@ impl Client {
         let program = cx.program(self.script);
         if cx.drive.time_every_command {
             if program.statement(self.command).is_none() {
-                cx.now = cx.clock.now();
+                cx.now = cx.clock_now();
             }
         } else if !program.is_timed(self.command) {
             return;
@@ -435,13 +467,24 @@ impl Client {
         // With the second of its end, as the transaction: the warm-up may end between the two.
         cx.rotate(cx.now);
         let latency = cx.now.saturating_sub(self.command_begun);
-        cx.recorder.command(self.script, self.command, latency);
+        let is_missing = self.command_has_missed && cx.drive.scripts[self.script].must_find;
+        cx.recorder
+            .command(self.script, self.command, latency, is_missing);
     }
 
     fn end_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        if self.link.as_ref().map(Link::status) != Some(TransactionStatus::Idle) {
-            let text = "aborted: end of script reached without completing the last transaction";
-            return self.abort(cx, Failure::OpenBlock, text);
+        match (self.link.as_ref().map(Link::status), cx.drive.commits) {
+            (Some(TransactionStatus::Idle), _) => self.uncommitted = 0,
+            (Some(TransactionStatus::InTransaction), Some(commits)) => {
+                if self.is_commit_due(commits) {
+                    return self.commit_block(cx);
+                }
+                self.uncommitted += 1;
+            }
+            _ => {
+                let text = "aborted: end of script reached without completing the last transaction";
+                return self.abort(cx, Failure::OpenBlock, text);
+            }
         }
         let mut ended = self.ended(cx, Outcome::Committed);
         let script = &cx.drive.scripts[self.script];
@@ -479,6 +522,12 @@ impl Client {
 
     fn has_ended_all<I: Io>(&self, cx: &Context<'_, I>) -> bool {
         let more = u64::from(self.id < cx.drive.one_more);
+        planted!(
+            9,
+            return cx
+                .transactions
+                .is_some_and(|count| self.ended_transactions > count.get() + more)
+        );
         cx.transactions
             .is_some_and(|count| self.ended_transactions >= count.get() + more)
     }
@@ -531,11 +580,12 @@ impl Client {
         } else {
             Outcome::Failed(failure)
         };
+        planted!(6, let outcome = Outcome::Failed(failure); let ended = self.ended(cx, outcome); return self.book(cx, ended););
+        let ended = self.ended(cx, outcome);
         if may_be_committed || failure == Failure::Interrupted {
             self.tried = None;
         }
         self.lose_try(cx);
-        let ended = self.ended(cx, outcome);
         self.book(cx, ended);
     }
 
@@ -588,10 +638,20 @@ impl Client {
     }
 
     pub(crate) fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let begun = self.link.is_some().then(|| cx.clock.now());
         if let Some(mut link) = self.link.take() {
             link.say_goodbye(&mut cx.io, self.key, &mut cx.sealed);
         }
         cx.io.close(self.key);
+        if let Some(begun) = begun {
+            let closed = cx.clock.now();
+            let latency = closed.saturating_sub(begun) + std::mem::take(&mut self.parting);
+            self.closing = Some(Closing {
+                at_us: cx.recorder.at_us(closed),
+                latency_us: micros(latency),
+            });
+        }
+        self.block_undone(cx);
         cx.deadlines.clear(self.key);
         self.in_pipeline = false;
     }

@@ -20,9 +20,20 @@ impl Clock {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn with_origin(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
     #[inline]
     pub(crate) fn now(self) -> Nanos {
-        monotonic_ns() - self.origin_ns
+        self.since(monotonic_ns())
+    }
+
+    /// A time on the monotonic clock as the engine counts it.
+    #[inline]
+    pub(crate) fn since(self, monotonic_ns: u64) -> Nanos {
+        monotonic_ns - self.origin_ns
     }
 
     /// A time on the monotonic clock, as [`pgdyno_platform::io::Io::wait`] takes it.

@@ -178,6 +178,13 @@ impl Collected {
             && *entry.key() < progress
         {
             let (thread, interval) = entry.remove();
+            planted!(
+                16,
+                if interval.drain {
+                    self.links[thread].recycle(interval);
+                    continue;
+                }
+            );
             live.second(&interval);
             let phase = match (interval.warmup, &mut self.recording.warmup) {
                 (true, Some(warmup)) => warmup,
@@ -265,11 +272,13 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
     recording.by_client.extend(end.by_client);
+    recording.connections.closings.extend(end.closings);
     recording
         .connections
         .latencies
         .merge(&end.finished.connects);
     recording.outages.merge(&end.finished.outages);
+    recording.undone += end.finished.undone;
     reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.added.merge(&end.finished.added);
     recording.worst.extend(end.finished.worst.finish());
@@ -353,6 +362,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
         },
         by_client: Vec::new(),
         drawn: BTreeMap::new(),
+        undone: 0,
         end: End::Complete,
         broken_invariant: None,
     }

@@ -84,9 +84,9 @@ impl<'run, I: Io> Context<'run, I> {
         Self {
             drive,
             places: setup.places,
-            io,
             clock: setup.clock,
-            now: setup.clock.now(),
+            now: setup.clock.since(io.now_ns()),
+            io,
             end: Nanos::MAX,
             end_has_moved: false,
             latency_limit: drive.latency_limit.map(nanos),
@@ -108,6 +108,12 @@ impl<'run, I: Io> Context<'run, I> {
             connected: 0,
             connect_error: None,
         }
+    }
+
+    /// Reads the clock.
+    #[inline]
+    pub(crate) fn clock_now(&self) -> Nanos {
+        self.clock.since(self.io.now_ns())
     }
 
     pub(crate) fn program(&self, script: usize) -> &'run Program {
@@ -155,6 +161,7 @@ impl<'run, I: Io> Context<'run, I> {
 
     /// Whether the time that [`Until::Elapsed`] gives is over.
     pub(crate) fn is_past_end(&self) -> bool {
+        planted!(4, return self.now > self.end);
         self.now >= self.end
     }
 

@@ -30,6 +30,7 @@ impl Deadlines {
     }
 
     pub(crate) fn clear(&mut self, client: u32) {
+        planted!(13, self.heap.clear());
         self.set[client as usize] = None;
     }
 
@@ -46,6 +47,12 @@ impl Deadlines {
 
     /// A client whose deadline has come, with that deadline; the deadline is used up.
     pub(crate) fn due(&mut self, now: Nanos) -> Option<(u32, Nanos)> {
+        planted!(
+            3,
+            if self.next() == Some(now) {
+                return None;
+            }
+        );
         let at = self.next().filter(|at| *at <= now)?;
         let Reverse((_, client)) = self.heap.pop()?;
         self.set[client as usize] = None;

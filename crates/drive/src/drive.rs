@@ -54,6 +54,18 @@ pub enum OnLastTry {
     EndClient,
 }
 
+/// When a client commits what its transactions did in a block that they share: JDBC without
+/// autocommit. The first statement outside of a block begins one; an error rolls it back, and with it
+/// what was booked as committed ([`crate::record::Recording::undone`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commits {
+    /// The number of the script that writes.
+    pub script: usize,
+    /// After so many of its transactions; all that is left is committed when the client has done all
+    /// it was told to.
+    pub every: NonZeroU64,
+}
+
 /// A compiled script and how often it is chosen.
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -126,6 +138,9 @@ pub struct Drive {
     /// What errors of the server mean: which may be tried again, above all. The first that fits
     /// counts.
     pub errors: &'static [ErrorRule],
+    /// Every error of the server may be tried again, unless it leaves open what was committed
+    /// (YCSB's inserts).
+    pub retries_every_error: bool,
     /// How a transaction is tried again.
     pub retry: Retry,
     /// Tries of a transaction, the first included; 0 sets no limit.
@@ -146,6 +161,8 @@ pub struct Drive {
     pub on_error: OnError,
     /// Each transaction on a connection of its own (pgbench's `--connect`).
     pub connection_per_transaction: bool,
+    /// Transactions of a client share blocks, as with a driver that does not commit by itself.
+    pub commits: Option<Commits>,
     /// Report each retried error (pgbench's `--verbose-errors`).
     pub verbose_errors: bool,
     /// Hand each measured transaction that ends to [`crate::Live::logged`], or this share of them
@@ -191,6 +208,7 @@ impl Default for Drive {
             rate: None,
             latency_limit: None,
             errors: PGBENCH_RULES,
+            retries_every_error: false,
             retry: Retry::Restart,
             max_tries: 1,
             backoff: None,
@@ -200,6 +218,7 @@ impl Default for Drive {
             counts_as_pgbench: false,
             on_error: OnError::EndClient,
             connection_per_transaction: false,
+            commits: None,
             verbose_errors: false,
             log: None,
             time_every_command: false,

@@ -25,17 +25,8 @@ const EVENTS_MAX: usize = 1024;
 /// Runs one thread's clients from connecting to the end. The run begins at the moment that `go` gives,
 /// or not when it is closed.
 pub(crate) fn run<I: Io>(setup: Setup<'_>, mut clients: Vec<Client>, go: Receiver<Nanos>, io: I) {
-    setup.control.wakes(io.waker());
-    let (control, reports) = (setup.control.clone(), setup.reports.clone());
-    let context = Context::new(setup, io, clients.len());
-    let mut event_loop = EventLoop {
-        cx: context,
-        control,
-        ready: VecDeque::new(),
-        is_ended: vec![false; clients.len()],
-        ended: 0,
-        buffer: vec![0; BUFFER_BYTES],
-    };
+    let reports = setup.reports.clone();
+    let mut event_loop = EventLoop::new(setup, clients.len(), io);
     let connected = event_loop.connect(&mut clients);
     let failed = connected.is_err();
     let _ = reports.send(Report::Connected(connected));
@@ -44,20 +35,37 @@ pub(crate) fn run<I: Io>(setup: Setup<'_>, mut clients: Vec<Client>, go: Receive
     event_loop.finish(clients, error);
 }
 
-struct EventLoop<'run, I> {
-    cx: Context<'run, I>,
+pub(crate) struct EventLoop<'run, I> {
+    pub(crate) cx: Context<'run, I>,
     control: Control,
     /// Clients that wait for nothing.
-    ready: VecDeque<u32>,
+    pub(crate) ready: VecDeque<u32>,
     is_ended: Vec<bool>,
     /// How many have ended.
     ended: usize,
     buffer: Vec<u8>,
+    /// When the transactions in flight are given up, once the run is to stop.
+    give_up_at: Option<Nanos>,
+    is_given_up: bool,
 }
 
-impl<I: Io> EventLoop<'_, I> {
+impl<'run, I: Io> EventLoop<'run, I> {
+    pub(crate) fn new(setup: Setup<'run>, clients: usize, io: I) -> Self {
+        setup.control.wakes(io.waker());
+        Self {
+            control: setup.control.clone(),
+            cx: Context::new(setup, io, clients),
+            ready: VecDeque::new(),
+            is_ended: vec![false; clients],
+            ended: 0,
+            buffer: vec![0; BUFFER_BYTES],
+            give_up_at: None,
+            is_given_up: false,
+        }
+    }
+
     /// Connects all clients, a few at a time.
-    fn connect(&mut self, clients: &mut [Client]) -> Result<(), DriveError> {
+    pub(crate) fn connect(&mut self, clients: &mut [Client]) -> Result<(), DriveError> {
         if self.cx.drive.connection_per_transaction {
             return Ok(());
         }
@@ -84,9 +92,23 @@ impl<I: Io> EventLoop<'_, I> {
 
     /// From the start of the run until all clients have ended.
     fn work(&mut self, clients: &mut [Client], begin: Nanos) -> std::io::Result<()> {
+        self.begin(clients, begin);
+        while self.goes_on() {
+            self.step(clients)?;
+        }
+        Ok(())
+    }
+
+    /// Whether clients still work.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.ended < self.is_ended.len() && !self.is_given_up
+    }
+
+    /// Clients begin to work.
+    pub(crate) fn begin(&mut self, clients: &mut [Client], begin: Nanos) {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);
-        self.cx.now = self.cx.clock.now();
+        self.cx.now = self.cx.clock_now();
         let count = clients.len();
         let duration = match drive.until {
             Until::Elapsed(duration) => Some(nanos(duration)),
@@ -104,41 +126,44 @@ impl<I: Io> EventLoop<'_, I> {
             client.begin();
             self.ready.push_back(index as u32);
         }
-        let mut give_up_at = None;
-        while self.ended < clients.len() {
-            self.cx.stop = self.control.stop();
-            if self.cx.stop > Stop::No && give_up_at.is_none() {
-                self.cx.now = self.cx.clock.now();
-                give_up_at = Some(self.cx.now + nanos(drive.grace));
-                // Those that only wait for their next transaction need not.
-                self.ready.extend(0..clients.len() as u32);
+    }
+
+    /// One time around: clients that wait for nothing, then the next event or deadline.
+    pub(crate) fn step(&mut self, clients: &mut [Client]) -> std::io::Result<()> {
+        let drive = self.cx.drive;
+        self.cx.stop = self.control.stop();
+        if self.cx.stop > Stop::No && self.give_up_at.is_none() {
+            self.cx.now = self.cx.clock_now();
+            self.give_up_at = Some(self.cx.now + nanos(drive.grace));
+            // Those that only wait for their next transaction need not.
+            self.ready.extend(0..clients.len() as u32);
+        }
+        planted!(14, self.give_up_at = self.give_up_at.map(|_| Nanos::MAX));
+        if self.cx.stop == Stop::Now || self.give_up_at.is_some_and(|at| self.cx.now >= at) {
+            self.cx.now = self.cx.clock_now();
+            for client in clients.iter_mut() {
+                client.give_up(&mut self.cx);
             }
-            if self.cx.stop == Stop::Now || give_up_at.is_some_and(|at| self.cx.now >= at) {
-                self.cx.now = self.cx.clock.now();
-                for client in clients.iter_mut() {
-                    client.give_up(&mut self.cx);
-                }
+            self.is_given_up = true;
+            return Ok(());
+        }
+        if std::mem::take(&mut self.cx.end_has_moved) {
+            self.ready.extend(0..clients.len() as u32);
+        }
+        for _ in 0..self.ready.len() {
+            if self.cx.is_over {
                 break;
             }
-            if std::mem::take(&mut self.cx.end_has_moved) {
-                self.ready.extend(0..clients.len() as u32);
-            }
-            for _ in 0..self.ready.len() {
-                if self.cx.is_over {
-                    break;
-                }
-                let Some(index) = self.ready.pop_front() else {
-                    break;
-                };
-                self.cx.now = self.cx.clock.now();
-                let client = &mut clients[index as usize];
-                let wait = client.advance(&mut self.cx);
-                self.note(index, wait);
-                self.goes(client);
-            }
-            self.turn(clients, give_up_at)?;
+            let Some(index) = self.ready.pop_front() else {
+                break;
+            };
+            self.cx.now = self.cx.clock_now();
+            let client = &mut clients[index as usize];
+            let wait = client.advance(&mut self.cx);
+            self.note(index, wait);
+            self.goes(client);
         }
-        Ok(())
+        self.turn(clients, self.give_up_at)
     }
 
     /// Waits for the next event or deadline, or until `limit`, and lets the clients concerned go on.
@@ -157,7 +182,13 @@ impl<I: Io> EventLoop<'_, I> {
             let Some((key, event)) = self.cx.io.next(&mut self.buffer) else {
                 break;
             };
-            self.cx.now = self.cx.clock.now();
+            self.cx.now = self.cx.clock_now();
+            planted!(
+                1,
+                if self.cx.now.is_multiple_of(7) {
+                    continue;
+                }
+            );
             let client = &mut clients[key as usize];
             let since = match handed_over {
                 Some(since) => since,
@@ -188,7 +219,7 @@ impl<I: Io> EventLoop<'_, I> {
                 return Ok(());
             }
         }
-        self.cx.now = self.cx.clock.now();
+        self.cx.now = self.cx.clock_now();
         while let Some((index, at)) = self.cx.deadlines.due(self.cx.now) {
             let client = &mut clients[index as usize];
             let lag = self.cx.now - at;
@@ -201,7 +232,7 @@ impl<I: Io> EventLoop<'_, I> {
             let wait = client.due(&mut self.cx);
             self.note(index, wait);
             self.goes(client);
-            self.cx.now = self.cx.clock.now();
+            self.cx.now = self.cx.clock_now();
         }
         self.cx.rotate(self.cx.now);
         Ok(())
@@ -243,9 +274,10 @@ impl<I: Io> EventLoop<'_, I> {
         }
     }
 
-    fn finish(mut self, mut clients: Vec<Client>, error: Option<std::io::Error>) {
+    /// Ends the clients and the books; gives the sockets back.
+    pub(crate) fn finish(mut self, mut clients: Vec<Client>, error: Option<std::io::Error>) -> I {
         let thread = self.cx.recorder.thread();
-        self.cx.now = self.cx.clock.now();
+        self.cx.now = self.cx.clock_now();
         let mut aborted = clients.iter().filter(|client| client.is_aborted()).count();
         if error.is_some() {
             aborted += clients.len() - self.ended;
@@ -265,6 +297,7 @@ impl<I: Io> EventLoop<'_, I> {
                 .count(),
             cancels: std::mem::take(&mut self.cx.cancels),
             by_client: clients.iter().filter_map(Client::work_units).collect(),
+            closings: clients.iter().filter_map(Client::closing).collect(),
             error,
             at: self.cx.now,
             finished: self.cx.recorder.finish(self.cx.now),
@@ -273,5 +306,6 @@ impl<I: Io> EventLoop<'_, I> {
             .cx
             .reports
             .send(Report::Finished(thread, Box::new(end)));
+        self.cx.io
     }
 }

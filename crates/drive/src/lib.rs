@@ -12,6 +12,9 @@
 //!
 //! Not here: what a workload is, how a target was named, how results look.
 
+#[macro_use]
+mod planted;
+
 mod apart;
 mod client;
 mod clock;
@@ -34,9 +37,13 @@ mod rules;
 mod run;
 mod savepoint;
 mod schedule;
+#[cfg(test)]
+mod simulation;
 
 pub use control::Control;
-pub use drive::{Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Until, operations};
+pub use drive::{
+    Commits, Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Until, operations,
+};
 pub use error::DriveError;
 pub use live::Live;
 pub use message::{Level, Message};

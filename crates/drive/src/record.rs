@@ -30,7 +30,7 @@ pub use client_time::{Activity, ClientTime};
 pub use endpoint::{EndpointRecord, Event, EventKind};
 pub(crate) use executions::{Execution, Executions, HowEnded};
 pub use histogram::{Bucket, Histogram};
-pub use interval::{Interval, LoopLags, ScriptInterval};
+pub use interval::{FailedTries, Interval, LoopLags, ScriptInterval};
 pub use lag::Lags;
 pub use latencies::{Latencies, Packed};
 pub use outcome::{Counts, Failure, Outcome};
@@ -40,8 +40,8 @@ pub use reasons::Reason;
 pub(crate) use reasons::{Cause, Reasons};
 pub(crate) use recorder::{Ended, Finished, Recorder, Then};
 pub use recording::{
-    ClientsEnd, Connections, Drain, End, Outages, Phase, Recording, ScriptRecord, StatementRecord,
-    StatementTotals, ThreadUse,
+    ClientsEnd, Closing, Connections, Drain, End, Outages, Phase, Recording, ScriptRecord,
+    StatementRecord, StatementTotals, ThreadUse,
 };
 pub(crate) use report::{Report, ThreadEnd};
 pub use second::{ScriptSecond, Second};

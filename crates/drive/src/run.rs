@@ -124,7 +124,7 @@ impl Drive {
         })
     }
 
-    fn seeds(&self, threads: usize) -> Seeds {
+    pub(crate) fn seeds(&self, threads: usize) -> Seeds {
         let mut given = self.variables.iter().map(|(name, _)| name);
         let has_default_seed = given.any(|name| name == "default_seed");
         Seeds::deal(self.seed as u64, self.clients, threads, has_default_seed)
@@ -151,7 +151,7 @@ impl Drive {
     }
 
     /// One client's variables at the start.
-    fn vars(&self, client: usize, seeds: &Seeds) -> Vars {
+    pub(crate) fn vars(&self, client: usize, seeds: &Seeds) -> Vars {
         let mut vars = Vars::new(&self.names);
         let own = [
             ("client_id", Some(client as i64)),

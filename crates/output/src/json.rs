@@ -82,7 +82,9 @@ impl Sink {
             Self::None => Ok(()),
             Self::Stdout => write_answer(format_args!("{:#}\n", sorted(document)?)),
             Self::File(path, mut file) => {
-                let written = writeln!(file, "{:#}", sorted(document)?);
+                // In one piece: formatted into the file, each token is a system call.
+                let text = format!("{:#}\n", sorted(document)?);
+                let written = file.write_all(text.as_bytes());
                 written.map_err(|error| could_not_write(&path, &error))
             }
         }
@@ -99,7 +101,8 @@ impl Lines {
             Sink::None => Ok(()),
             Sink::Stdout => write_answer(format_args!("{}\n", sorted(&document())?)),
             Sink::File(path, file) => {
-                let written = writeln!(file, "{}", sorted(&document())?);
+                let text = format!("{}\n", sorted(&document())?);
+                let written = file.write_all(text.as_bytes());
                 written.map_err(|error| could_not_write(path, &error))
             }
         }

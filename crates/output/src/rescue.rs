@@ -40,7 +40,7 @@ fn write(folder: &Path, document: &impl Serialize) -> io::Result<PathBuf> {
         .create_new(true)
         .mode(0o600)
         .open(&path)?;
-    match writeln!(file, "{text:#}") {
+    match file.write_all(format!("{text:#}\n").as_bytes()) {
         Ok(()) => Ok(path),
         Err(error) => {
             // Half a result is worse than none.

@@ -2,6 +2,7 @@
 
 use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
+use pgdyno_model::document::WholeTrial;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::{documents, summary};
@@ -54,9 +55,22 @@ impl Ran {
     /// Prints the summary, unless JSON takes its place, writes the JSON and says where it is kept.
     ///
     /// # Errors
-    /// A full disk.
+    /// A full disk. What is not kept either then goes to a file of its own, which is named.
     pub fn print(&self, json: Sink, quiet: bool) -> Result<(), Failure> {
         let document = documents::whole(&self.outcome);
+        let printed = self.print_document(&document, json, quiet);
+        printed.map_err(|unprinted| match &self.kept {
+            Ok(_) => unprinted,
+            Err(unkept) => rescued(unkept.clone(), &document).detail(unprinted.message),
+        })
+    }
+
+    fn print_document(
+        &self,
+        document: &WholeTrial,
+        json: Sink,
+        quiet: bool,
+    ) -> Result<(), Failure> {
         if !matches!(json, Sink::Stdout) {
             let text = match terminal::width() {
                 Some(_) => summary::brief(&document.trial, width()),
@@ -64,7 +78,7 @@ impl Ran {
             };
             write_answer(format_args!("{text}"))?;
         }
-        json.write(&document)?;
+        json.write(document)?;
         if !quiet {
             self.say_where();
         }

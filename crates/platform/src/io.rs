@@ -20,6 +20,8 @@ pub use uring::Uring;
 pub use waker::Waker;
 
 use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::clock::monotonic_ns;
@@ -41,8 +43,39 @@ pub enum Event {
     Failed(io::Error),
 }
 
-/// The sockets of one event loop.
+/// Where to connect.
+#[derive(Clone, Copy, Debug)]
+pub enum Address<'a> {
+    /// TCP, with the options of the socket.
+    Tcp(SocketAddr, &'a TcpOptions),
+    /// A Unix socket, as [`connect_unix`] takes it.
+    Unix(&'a Path),
+}
+
+/// The sockets of one event loop, and its clock. All that an event loop knows of the world comes
+/// through here: a simulation implements all of it, the backends all but the clock and how to
+/// connect, which are the operating system's.
 pub trait Io {
+    /// The clock that the loop's times are of: [`monotonic_ns`].
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        monotonic_ns()
+    }
+
+    /// Begins a connection under `key`; whether it is still being made, as [`Io::open`] then
+    /// reports.
+    ///
+    /// # Errors
+    /// As [`connect_tcp`] and [`connect_unix`].
+    fn connect(&mut self, key: Key, address: Address<'_>) -> io::Result<bool> {
+        let socket = match address {
+            Address::Tcp(address, options) => connect_tcp(address, options),
+            Address::Unix(path) => connect_unix(path),
+        }?;
+        let is_connecting = socket.is_connecting();
+        self.open(key, socket).map(|()| is_connecting)
+    }
+
     /// Takes over a socket under `key`. A socket that is still connecting is reported by
     /// [`Event::Connected`] or [`Event::Failed`].
     ///
@@ -75,7 +108,7 @@ pub trait Io {
     /// # Errors
     /// As [`Io::wait`].
     fn wait_for(&mut self, timeout: Duration) -> io::Result<()> {
-        let now_ns = monotonic_ns();
+        let now_ns = self.now_ns();
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         self.wait(now_ns, Some(now_ns.saturating_add(timeout_ns)))
     }

@@ -23,12 +23,15 @@ pub fn text(budget: &TimeBudget) -> String {
     }
     let rows = rows(budget);
     let title = "WHERE THE CLIENTS’ TIME WENT";
-    let of = format!(
-        "{} x {} s = {} client-seconds",
-        figures::plural(budget.clients, "client"),
-        figures::significant(budget.elapsed_s, 3),
-        seconds(budget.client_seconds),
-    );
+    let clients = figures::plural(budget.clients, "client");
+    let all = seconds(budget.client_seconds);
+    let of = match budget.is_whole() {
+        true => {
+            let elapsed = figures::significant(budget.elapsed_s, 3);
+            format!("{clients} x {elapsed} s = {all} client-seconds")
+        }
+        false => format!("{clients} till their ends: {all} client-seconds"),
+    };
     let mut text = apart(title, &of) + &bar(budget, &rows);
     let columns = "    %  client-s  ms/commit";
     let phases: String = budget
@@ -233,6 +236,21 @@ WHERE THE CLIENTS’ TIME WENT          32 clients x 60.0 s = 1,920 client-secon
 ";
         assert_eq!(text, expected);
         assert!(text.lines().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn clients_that_ended_before_the_last_transaction_are_not_multiplied_by_all_the_time() {
+        let budget = TimeBudget {
+            client_seconds: 1500.0,
+            ..budget()
+        };
+        let text = text(&budget);
+        let title = text.lines().next().unwrap();
+        assert!(
+            title.ends_with(" 32 clients till their ends: 1,500 client-seconds"),
+            "{title}"
+        );
+        assert!(title.chars().count() <= 80, "{title}");
     }
 
     #[test]

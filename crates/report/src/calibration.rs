@@ -36,6 +36,7 @@ pub fn document(c: &read::Calibration) -> Calibration {
         }),
         lines: judged.lines.iter().map(line).collect(),
         sync: judged.sync.clone(),
+        host: c.host.clone(),
         concurrency: (c.steps.len() > 1).then(|| concurrency(c)),
     }
 }
@@ -54,6 +55,7 @@ fn line(line: &Line<'_>) -> CalibrationLine {
         max_us: latencies.max_us(),
         mean_us: line.measured.mean_us(),
         expected: line.expected,
+        yardstick: line.yardstick,
         verdict: line.verdict,
         without_round_trip_us: line.without_round_trip.map(|(us, _)| us),
         without_round_trip_within: line.without_round_trip.map(|(_, within)| within),

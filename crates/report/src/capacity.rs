@@ -50,7 +50,8 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
         }
     });
     let found = curve.as_ref().ok();
-    let steps = ladder.steps();
+    let numbered = ladder.numbered_steps();
+    let steps: Vec<search::Step> = numbered.iter().map(|(_, step)| *step).collect();
     let asked = ladder.asked(asked);
     let answer = search::answer(&asked, &steps);
     let line = answer.line;
@@ -67,6 +68,10 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
             line_steps: line.map_or(0, |line| line.steps as u64),
             drift: drift.map(|line| line.drift),
         },
+        steps: numbered
+            .iter()
+            .map(|(trial, step)| capacity::SearchStep::new(*trial, step, asked.limit))
+            .collect(),
         knee: found.map(|curve| curve.knee(&bootstrap).into()),
         gaps,
         no_curve: curve.err().map(|why| why.to_string()),

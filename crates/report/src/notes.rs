@@ -24,14 +24,13 @@ pub fn of<'a>(
                 note,
                 trials: Vec::new(),
             });
-            if !of.trials.contains(&trial.number) {
-                of.trials.push(trial.number);
-            }
+            of.trials.push(trial.number);
         }
     }
     let mut notes: Vec<NoteOfTrials> = by_code.into_values().collect();
     for of in &mut notes {
         of.trials.sort_unstable();
+        of.trials.dedup();
     }
     notes.sort_by_key(|of| std::cmp::Reverse(of.note.severity));
     Ok(notes)

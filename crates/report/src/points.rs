@@ -11,7 +11,7 @@ mod text;
 mod uneven;
 mod varied;
 
-pub use varied::{values, words};
+pub use varied::{named, values, words};
 
 use pgdyno_model::notebook::Notebook;
 pub use text::text;

@@ -10,8 +10,8 @@ use super::table::Table;
 use super::wrap::wrapped;
 use super::{accounting, budget, observed, retries, units, verdict};
 use pgdyno_model::document::{
-    Counts, End, EndedBy, Endpoint, Figures, KeySkew, Phase, Run, ScriptStatements, Stalls,
-    Steadiness, SteadinessVerdict, TimeBudget, Trial,
+    Counts, End, EndedBy, Endpoint, Figures, KeySkew, Latency, Phase, Run, ScriptStatements,
+    Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
@@ -71,6 +71,7 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
         totals(run)
             + &units::text(&run.measured.all.units, width)
             + &latencies(&run.measured, &run.stalls, width)
+            + &within(&interval(main_latency(&run.measured)))
             + &within(&added(trial.budget.as_ref())),
         endpoints(run, width),
         trial.budget.as_ref().map_or_else(String::new, budget::text),
@@ -312,9 +313,45 @@ fn latencies(measured: &Phase, stalls: &Stalls, width: usize) -> String {
         text += "other latencies count from the start of the first try\n";
     }
     if text.contains('–') {
-        text += "–: fewer than ten transactions above it\n";
+        text += match main_latency(measured).intervals {
+            Some(_) => "–: fewer than ten effective transactions above it\n",
+            None => "–: fewer than ten transactions above it\n",
+        };
     }
     text
+}
+
+/// From the schedule where there is one.
+fn main_latency(measured: &Phase) -> &Latency {
+    let response = measured.all.response.as_ref();
+    response.unwrap_or(&measured.all.service)
+}
+
+/// How far the 99th percentile can be trusted, where that is known.
+fn interval(latency: &Latency) -> String {
+    let Some(p99) = latency.interval(99.0) else {
+        return String::new();
+    };
+    let effective = format!(
+        "{} effective of {} transactions",
+        figures::count(p99.effective.round() as u64),
+        figures::count(latency.count)
+    );
+    let words = match (p99.low_us, p99.high_us, p99.needs_s) {
+        (Some(low), Some(high), _) => format!(
+            "{} to {} ms (95 %; {effective})",
+            figures::ms(low),
+            figures::ms(high)
+        ),
+        (Some(low), None, _) => format!("{} ms or more (95 %; {effective})", figures::ms(low)),
+        (None, _, needs_s) => {
+            let needs = needs_s.map_or_else(String::new, |seconds| {
+                format!("; about {} would show it", figures::seconds(seconds))
+            });
+            format!("not known: {effective}{needs}")
+        }
+    };
+    format!("p99          {words}\n")
 }
 
 /// What of the latencies is pgdyno's own.

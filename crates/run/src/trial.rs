@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Control, Drive, DriveError, Setup};
+use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
@@ -165,6 +165,7 @@ impl Trial {
             warmup_apart: account::is_due(prepared),
             rate: spec.rate,
             latency_limit: spec.latency_limit,
+            retries_every_error: spec.errors.retries_every_error,
             retry: spec.retry.retry(),
             max_tries: spec.retry.tries(),
             backoff: spec.retry.pauses(),
@@ -177,6 +178,10 @@ impl Trial {
             exit_on_abort: spec.errors.exit_on_abort,
             verbose_errors: spec.errors.verbose_errors,
             connection_per_transaction: spec.connection_per_transaction,
+            commits: compatible.commits.map(|commits| Commits {
+                script: commits.script,
+                every: commits.every,
+            }),
             log: compatible.log_share,
             time_every_command: compatible.times_every_command,
             debug: compatible.debug,

@@ -111,26 +111,37 @@ fn wait_until_ready(plan: &Plan, instance: &Instance, child: &mut Child) -> Resu
     }
 }
 
+/// Stops a server of ours with a checkpoint, as `pg_ctl -m fast` does (SIGINT); false when it has not
+/// ended within `limit`.
+pub(crate) fn stop(child: &mut Child, limit: Duration) -> bool {
+    ended(child, Signal::Interrupt, limit)
+}
+
 /// Ends a server of ours at once: SIGQUIT, and SIGKILL when that does not help. Returns false
 /// when even that did not. The server itself kills its children 5 s after SIGQUIT, so it gets
 /// a little longer.
 pub(crate) fn end(child: &mut Child) -> bool {
-    for (signal, patience) in [
+    [
         (Signal::Quit, Duration::from_secs(8)),
         (Signal::Kill, Duration::from_secs(2)),
-    ] {
-        let start = Instant::now();
-        let mut signalled = false;
-        while start.elapsed() < patience {
-            if !matches!(child.try_wait(), Ok(None)) {
-                return true;
-            }
-            // Until it has been waited for, its id cannot belong to somebody else.
-            if !signalled {
-                signalled = child::send_signal(child.id(), signal).is_ok();
-            }
-            std::thread::sleep(Duration::from_millis(2));
+    ]
+    .into_iter()
+    .any(|(signal, patience)| ended(child, signal, patience))
+}
+
+/// Sends the signal and waits; whether it has ended.
+fn ended(child: &mut Child, signal: Signal, patience: Duration) -> bool {
+    let start = Instant::now();
+    let mut signalled = false;
+    while start.elapsed() < patience {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return true;
         }
+        // Until it has been waited for, its id cannot belong to somebody else.
+        if !signalled {
+            signalled = child::send_signal(child.id(), signal).is_ok();
+        }
+        std::thread::sleep(Duration::from_millis(2));
     }
     false
 }

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::account::Account;
@@ -103,10 +104,12 @@ fn free_port() -> Result<u16> {
 #[derive(Debug)]
 pub struct Server {
     // `drop` ends the processes; the instance, dropped after it, removes the directory.
-    child: Child,
+    child: Mutex<Child>,
     instance: Instance,
     installation: Installation,
     address: Address,
+    account: Account,
+    options: Options,
 }
 
 impl Server {
@@ -129,22 +132,41 @@ impl Server {
         }
         on_step(Step::Starting);
         let address = options.address(&instance)?;
-        let plan = Plan {
-            installation: &installation,
-            account: &account,
-            settings: &options.settings,
-            address: &address,
-            life: Life::WithUs,
-            limit: options.start_limit,
-            interrupted: options.interrupted,
-        };
+        let plan = plan(options, &installation, &account, &address);
         let child = postmaster::start(&plan, &instance)?;
         Ok(Server {
-            child,
+            child: Mutex::new(child),
             instance,
             installation,
             address,
+            account,
+            options: options.clone(),
         })
+    }
+
+    /// Stops it as `pg_ctl -m fast` does, with a checkpoint, and starts it on the same data and
+    /// address; settings that need a restart are in effect then. Connections are lost.
+    ///
+    /// # Errors
+    /// It does not start, be it for a setting that it does not take: it is stopped then.
+    pub fn restart(&self) -> Result<()> {
+        let mut child = self.child();
+        if !postmaster::stop(&mut child, self.options.start_limit) && !postmaster::end(&mut child) {
+            return Err(not_ended(&child));
+        }
+        let plan = plan(
+            &self.options,
+            &self.installation,
+            &self.account,
+            &self.address,
+        );
+        *child = postmaster::start(&plan, &self.instance)?;
+        Ok(())
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        // Nothing is half done when a holder panics.
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where it listens.
@@ -154,7 +176,7 @@ impl Server {
 
     /// Process id of its first process, the postmaster.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child().id()
     }
 
     /// Its version.
@@ -183,30 +205,53 @@ impl Server {
     }
 
     /// Whether it still runs.
-    pub fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+    pub fn is_running(&self) -> bool {
+        matches!(self.child().try_wait(), Ok(None))
     }
 
     /// Stops it at once and removes its data.
     ///
     /// # Errors
     /// When it does not end; its data stay then.
-    pub fn stop(mut self) -> Result<()> {
-        if postmaster::end(&mut self.child) {
-            return Ok(());
+    pub fn stop(self) -> Result<()> {
+        let mut child = self.child();
+        match postmaster::end(&mut child) {
+            true => Ok(()),
+            false => Err(not_ended(&child)),
         }
-        Err(Error::Stop {
-            pid: self.child.id(),
-            limit: Duration::from_secs(10),
-            reason: "not even SIGKILL ended it".into(),
-        })
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if !postmaster::end(&mut self.child) {
+        let has_ended = postmaster::end(&mut self.child());
+        if !has_ended {
             self.instance.leave(); // The next start sweeps it, when its processes are gone.
         }
+    }
+}
+
+fn plan<'a>(
+    options: &'a Options,
+    installation: &'a Installation,
+    account: &'a Account,
+    address: &'a Address,
+) -> Plan<'a> {
+    Plan {
+        installation,
+        account,
+        settings: &options.settings,
+        address,
+        life: Life::WithUs,
+        limit: options.start_limit,
+        interrupted: options.interrupted,
+    }
+}
+
+fn not_ended(child: &Child) -> Error {
+    Error::Stop {
+        pid: child.id(),
+        limit: Duration::from_secs(10),
+        reason: "not even SIGKILL ended it".into(),
     }
 }

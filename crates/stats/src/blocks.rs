@@ -8,10 +8,16 @@ use crate::student::two_sided_t;
 
 /// Blocks from which the spread between them can be seen.
 pub const MIN_BLOCKS: usize = 5;
+/// Blocks from which a percentile of one trial alone is judged.
+pub const MIN_BLOCKS_ALONE: usize = 10;
 /// Blocks up to which no neighbours are put together.
 const BLOCKS: usize = 30;
+/// The same for one trial alone.
+const BLOCKS_ALONE: usize = 60;
 /// Neighbouring blocks are never taken to be more alike than this.
 const ALIKE_MAX: f64 = 0.8;
+/// The same for one trial alone.
+const ALIKE_MAX_ALONE: f64 = 0.9;
 /// The confidence of the intervals.
 const LEVEL: f64 = 0.95;
 /// Of the normal distribution at this level.
@@ -38,7 +44,8 @@ pub struct Dependence {
 
 impl Dependence {
     /// Of the percentile `percent` (0 to 100), from blocks in the order of time; `None` with fewer
-    /// than [`MIN_BLOCKS`], or without transactions.
+    /// than [`MIN_BLOCKS`], or without transactions. For a search that puts many trials together:
+    /// its errors to both sides cancel out there.
     ///
     /// The share of transactions beyond the percentile is a ratio of sums over blocks; its variance
     /// comes from the blocks' residuals (batch means: Law & Kelton 2000, 9.5.3; for quantiles Seila
@@ -47,10 +54,72 @@ impl Dependence {
     /// variance, and the interval Wilson's (1927) with that number, less a factor (z / t)² for a
     /// variance from few blocks (Korn & Graubard 1998).
     pub fn of(percent: f64, blocks: &[Block]) -> Option<Self> {
-        let size = blocks.len().div_ceil(BLOCKS);
-        if blocks.len() < MIN_BLOCKS || !(percent > 0.0 && percent < 100.0) {
+        let spread = Spread::of(percent, blocks, MIN_BLOCKS, BLOCKS)?;
+        let n = spread.residuals.len();
+        // Residuals that sum to zero are a little too unlike (Marriott & Pope 1954).
+        let alike = match n < 10 || spread.squares == 0.0 {
+            true => 0.0,
+            false => spread.neighbours() + 1.0 / n as f64,
+        };
+        let alike = alike.clamp(0.0, ALIKE_MAX);
+        let effective = spread.effective((1.0 + alike) / (1.0 - alike));
+        Some(Self {
+            effective,
+            shares: wilson(percent, effective * fewer(n - 1)),
+        })
+    }
+
+    /// The same for a trial that is judged alone: `None` with fewer than [`MIN_BLOCKS_ALONE`].
+    ///
+    /// A trial that saw few bursts looks surer than it is, and of many such trials those would be
+    /// shown. So the autocorrelation of blocks is taken one standard error above its estimate,
+    /// corrected for its bias (Kendall 1954), and so is the variance between them; Student's t has
+    /// the degrees of freedom of so many independent blocks, and the effective number is what the
+    /// interval is computed with.
+    pub fn alone(percent: f64, blocks: &[Block]) -> Option<Self> {
+        let spread = Spread::of(percent, blocks, MIN_BLOCKS_ALONE, BLOCKS_ALONE)?;
+        let n = spread.residuals.len() as f64;
+        let (alike, unsure) = match spread.squares == 0.0 {
+            true => (0.0, 0.0),
+            false => {
+                let alike = (n * spread.neighbours() + 1.0) / (n - 4.0) + 1.0 / n.sqrt();
+                (alike.clamp(0.0, ALIKE_MAX_ALONE), spread.unsure())
+            }
+        };
+        let by_neighbours = (1.0 + alike) / (1.0 - alike);
+        let freedom = (n / by_neighbours - 1.0).round().max(1.0) as usize;
+        let effective = spread.effective(by_neighbours * (1.0 + unsure)) * fewer(freedom);
+        Some(Self {
+            effective,
+            shares: wilson(percent, effective),
+        })
+    }
+
+    /// Whether ten effective transactions lie beyond the percentile.
+    pub fn supports(&self, percent: f64) -> bool {
+        self.effective * (1.0 - percent / 100.0) >= MIN_BEYOND as f64 - 1e-6
+    }
+}
+
+/// How blocks differ.
+struct Spread {
+    /// Transactions of all blocks.
+    count: f64,
+    /// The share of them beyond the percentile.
+    share: f64,
+    /// By block: transactions beyond it, less those that this share would make.
+    residuals: Vec<f64>,
+    /// The sum of the residuals' squares.
+    squares: f64,
+}
+
+impl Spread {
+    /// Of `at_least` blocks or more, neighbours put together until `at_most` are left.
+    fn of(percent: f64, blocks: &[Block], at_least: usize, at_most: usize) -> Option<Self> {
+        if blocks.len() < at_least || !(percent > 0.0 && percent < 100.0) {
             return None;
         }
+        let size = blocks.len().div_ceil(at_most);
         // A rest that makes no whole block goes into the last one.
         let whole = blocks.len() / size;
         let merged = (0..whole).map(|i| {
@@ -77,44 +146,55 @@ impl Dependence {
             .iter()
             .map(|block| block.beyond as f64 - share * block.count as f64)
             .collect();
-        let n = residuals.len() as f64;
-        let squares: f64 = residuals.iter().map(|e| e * e).sum();
-        let variance = n / (n - 1.0) * squares / (count * count) * alike(&residuals, squares);
-        let p = percent / 100.0;
-        let effective = (share * (1.0 - share) / variance).min(count);
-        // Nothing beyond: equal latencies, which no block contradicts.
-        let effective = if effective.is_finite() {
-            effective
-        } else {
-            count
-        };
-        let t = two_sided_t(LEVEL, residuals.len() - 1);
-        let size = effective * (Z / t).powi(2);
-        let middle = (p + Z * Z / (2.0 * size)) / (1.0 + Z * Z / size);
-        let half =
-            Z / (1.0 + Z * Z / size) * (p * (1.0 - p) / size + Z * Z / (4.0 * size * size)).sqrt();
         Some(Self {
-            effective,
-            shares: (middle - half, middle + half),
+            count,
+            share,
+            squares: residuals.iter().map(|e| e * e).sum(),
+            residuals,
         })
     }
 
-    /// Whether ten effective transactions lie beyond the percentile.
-    pub fn supports(&self, percent: f64) -> bool {
-        self.effective * (1.0 - percent / 100.0) >= MIN_BEYOND as f64 - 1e-6
+    /// So many independent transactions would vary as the blocks do, if the blocks' variance were
+    /// so many times what it is.
+    fn effective(&self, times: f64) -> f64 {
+        let n = self.residuals.len() as f64;
+        let variance = n / (n - 1.0) * self.squares / (self.count * self.count) * times;
+        let effective = self.share * (1.0 - self.share) / variance;
+        // Nothing beyond: equal latencies, which no block contradicts.
+        match effective.is_finite() {
+            true => effective.min(self.count),
+            false => self.count,
+        }
+    }
+
+    /// The autocorrelation of neighbouring blocks, of which some differ.
+    fn neighbours(&self) -> f64 {
+        let products = self.residuals.windows(2).map(|pair| pair[0] * pair[1]);
+        products.sum::<f64>() / self.squares
+    }
+
+    /// The relative standard error of the variance: how much the squares differ that it is the mean
+    /// of.
+    fn unsure(&self) -> f64 {
+        let n = self.residuals.len() as f64;
+        let fourths: f64 = self.residuals.iter().map(|e| e.powi(4)).sum();
+        let spread = n * fourths / (self.squares * self.squares) - 1.0;
+        (spread.max(0.0) / n).sqrt()
     }
 }
 
-/// By how much more a sum varies because neighbours are alike: 1 where they are not.
-fn alike(residuals: &[f64], squares: f64) -> f64 {
-    let n = residuals.len();
-    if n < 10 || squares == 0.0 {
-        return 1.0;
-    }
-    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    // Residuals that sum to zero are a little too unlike (Marriott & Pope 1954).
-    let r = (products / squares + 1.0 / n as f64).clamp(0.0, ALIKE_MAX);
-    (1.0 + r) / (1.0 - r)
+/// What a variance of few degrees of freedom leaves of an effective number.
+fn fewer(freedom: usize) -> f64 {
+    (Z / two_sided_t(LEVEL, freedom)).powi(2)
+}
+
+/// The ends of Wilson's interval of a share that was found among so many.
+fn wilson(percent: f64, size: f64) -> (f64, f64) {
+    let p = percent / 100.0;
+    let middle = (p + Z * Z / (2.0 * size)) / (1.0 + Z * Z / size);
+    let half =
+        Z / (1.0 + Z * Z / size) * (p * (1.0 - p) / size + Z * Z / (4.0 * size * size)).sqrt();
+    (middle - half, middle + half)
 }
 
 #[cfg(test)]
@@ -155,9 +235,34 @@ mod tests {
     }
 
     #[test]
+    fn alone_few_bursts_count_as_fewer_than_many() {
+        // The same variance: one in six seconds has the slow ones, or each a little more or less.
+        let few: Vec<u64> = (0..60).map(|i| if i % 6 == 0 { 60 } else { 0 }).collect();
+        let mut rare = vec![8; 60];
+        rare[30] = 128;
+        let of = |beyond: &[u64]| Dependence::alone(99.0, &blocks(beyond)).unwrap();
+        let even = of(&[10; 60]).effective;
+        assert!(even > 0.9 * 60_000.0, "{even}");
+        assert!(of(&few).effective < even / 10.0, "{:?}", of(&few));
+        let plain = |beyond: &[u64]| Dependence::of(99.0, &blocks(beyond)).unwrap().effective;
+        let left = |beyond: &[u64]| of(beyond).effective / plain(beyond);
+        assert!(left(&rare) < left(&few), "{} {}", left(&rare), left(&few));
+    }
+
+    #[test]
+    fn alone_a_slow_half_counts_as_hardly_anything() {
+        let halves: Vec<u64> = (0..60).map(|i| if i < 30 { 20 } else { 0 }).collect();
+        let found = Dependence::alone(99.0, &blocks(&halves)).unwrap();
+        assert!(!found.supports(99.0), "{found:?}");
+        assert!(found.effective < 200.0, "{found:?}");
+    }
+
+    #[test]
     fn without_blocks_or_transactions_nothing_is_said() {
         assert_eq!(Dependence::of(99.0, &blocks(&[10; 4])), None);
         assert_eq!(Dependence::of(99.0, &[Block::default(); 20]), None);
+        assert_eq!(Dependence::alone(99.0, &blocks(&[10; 9])), None);
+        assert_eq!(Dependence::alone(99.0, &[Block::default(); 20]), None);
         for percent in [0.0, 100.0, f64::NAN] {
             assert_eq!(Dependence::of(percent, &blocks(&[10; 20])), None);
         }

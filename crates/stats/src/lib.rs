@@ -28,6 +28,7 @@ mod ranks;
 mod rng;
 mod sample;
 pub mod search;
+mod select;
 mod steady;
 mod student;
 mod trend;
@@ -36,7 +37,7 @@ mod warmup;
 mod words;
 
 pub use arrival::Arrival;
-pub use blocks::{Block, Dependence, MIN_BLOCKS};
+pub use blocks::{Block, Dependence, MIN_BLOCKS, MIN_BLOCKS_ALONE};
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
 pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
 pub use compare::{

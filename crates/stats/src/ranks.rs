@@ -1,7 +1,7 @@
 //! Rank tests of two samples, exact at the sizes that repeats have, with the shift between the
 //! samples and its interval. What is compared (figures or their logarithms) is the caller's choice.
 
-use crate::{normal, order};
+use crate::{normal, order, select};
 
 /// Up to so many figures together the null distribution is counted out; beyond it the normal
 /// approximation is right to the third digit (Hollander, Wolfe & Chicken 2014, 4.1).
@@ -55,15 +55,9 @@ pub(crate) fn signed_rank_p(differences: &[f64]) -> f64 {
 /// Chicken 2014, 4.2 and 4.3).
 pub(crate) fn rank_sum_shift(a: &[f64], b: &[f64], level: f64) -> Shift {
     shift(
-        &all_differences(a, b),
+        &select::differences(a, b),
         rank_sum_trim(a.len(), b.len(), level),
     )
-}
-
-/// One of B less one of A, for each of both.
-pub(crate) fn all_differences(a: &[f64], b: &[f64]) -> Vec<f64> {
-    let differences = b.iter().flat_map(|b| a.iter().map(move |a| b - a));
-    differences.collect()
 }
 
 /// How many of the differences lie outside the rank sum test's interval at each end.
@@ -81,19 +75,9 @@ pub(crate) fn rank_sum_trim(a: usize, b: usize, level: f64) -> usize {
 /// signed-rank test (Hollander, Wolfe & Chicken 2014, 3.2 and 3.3).
 pub(crate) fn signed_rank_shift(differences: &[f64], level: f64) -> Shift {
     shift(
-        &walsh_averages(differences),
+        &select::walsh_averages(differences),
         signed_rank_trim(differences.len(), level),
     )
-}
-
-/// The mean of each two differences, and of each with itself.
-pub(crate) fn walsh_averages(differences: &[f64]) -> Vec<f64> {
-    let averages = differences.iter().enumerate().flat_map(|(i, first)| {
-        differences[i..]
-            .iter()
-            .map(move |second| 0.5 * (first + second))
-    });
-    averages.collect()
 }
 
 /// How many of the averages lie outside the signed-rank test's interval at each end.
@@ -205,13 +189,14 @@ fn approximate_trim(mean: f64, variance: f64, level: f64) -> usize {
 }
 
 /// Of at least one difference.
-pub(crate) fn shift(differences: &[f64], trim: usize) -> Shift {
-    let sorted = order::sorted(differences);
-    let trim = trim.min((sorted.len() - 1) / 2);
+pub(crate) fn shift(differences: &select::Ordered, trim: usize) -> Shift {
+    let count = differences.len();
+    let trim = trim.min((count - 1) / 2);
+    let middle = [(count - 1) / 2, count / 2].map(|rank| differences.at(rank));
     Shift {
-        estimate: order::median(&sorted),
-        low: sorted[trim],
-        high: sorted[sorted.len() - 1 - trim],
+        estimate: order::median(&middle),
+        low: differences.at(trim),
+        high: differences.at(count - 1 - trim),
     }
 }
 

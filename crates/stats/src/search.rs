@@ -48,7 +48,27 @@ pub struct Step {
     pub effective_beyond: f64,
 }
 
+/// On which side of the limit a step lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// All of its interval is within the limit.
+    Within,
+    /// All of its interval is over the limit.
+    Over,
+    /// The interval crosses the limit, or is not known.
+    CannotTell,
+}
+
 impl Step {
+    /// On which side of this limit it surely lies.
+    pub fn side(&self, limit: f64) -> Side {
+        match self.between {
+            (_, high) if high <= limit => Side::Within,
+            (low, _) if low > limit => Side::Over,
+            _ => Side::CannotTell,
+        }
+    }
+
     fn is_long_enough(&self) -> bool {
         self.effective_beyond >= EFFECTIVE_BEYOND_MIN
     }
@@ -190,27 +210,34 @@ fn wanted(asked: &Asked, steps: &[Step]) -> Next {
     };
     let longest = longest_s(asked);
     let length = current_s(asked, steps);
-    // On which side a step lies must be known before it leads anywhere.
-    if is_too_short(asked, steps, last) && last.seconds < longest {
-        let for_count = TRANSACTIONS_MIN / last.rate;
-        let seconds = (2.0 * last.seconds).max(for_count).min(longest);
-        if last.latency.is_nan() && last.rate * longest < TRANSACTIONS_MIN {
-            return Next::End(End::NothingWithin);
-        }
-        return Next::Step {
-            rate: last.rate,
-            seconds,
-        };
-    }
     let step = |rate: f64| Next::Step {
         rate,
         seconds: length.max(TRANSACTIONS_MIN / rate).min(longest),
     };
+    // On which side a step lies must be known before it leads anywhere.
+    if is_too_short(asked, steps, last) && last.seconds < longest {
+        let for_count = TRANSACTIONS_MIN / last.rate;
+        let seconds = (2.0 * last.seconds).max(for_count).min(longest);
+        let is_hopeless = last.latency.is_nan() && last.rate * longest < TRANSACTIONS_MIN;
+        return match enclosure(asked, steps) {
+            (_, Some(_)) if is_hopeless => Next::End(End::NothingWithin),
+            // So few transactions say nothing: more of them do.
+            (_, None) if is_hopeless => step(2.0 * last.rate),
+            _ => Next::Step {
+                rate: last.rate,
+                seconds,
+            },
+        };
+    }
     match enclosure(asked, steps) {
         (None, None) => step(2.0 * last.rate),
         (Some(low), None) => step(2.0 * low),
         (None, Some(high)) if high / 2.0 * longest < TRANSACTIONS_MIN => {
-            Next::End(End::NothingWithin)
+            // A single step may have met a stall.
+            match steps.iter().filter(|step| step.rate == high).count() {
+                1 => step(high),
+                _ => Next::End(End::NothingWithin),
+            }
         }
         (None, Some(high)) => step(high / 2.0),
         (Some(low), Some(high)) => match place(asked, steps) {
@@ -230,14 +257,14 @@ pub fn answer(asked: &Asked, steps: &[Step]) -> Answer {
     if let Some(fitted) = place(asked, steps).and_then(|place| fit(asked, steps, &place)) {
         return fitted;
     }
-    let surely = |is: fn(&Step, f64) -> bool| {
+    let surely = |side: Side| {
         steps
             .iter()
-            .filter(move |step| is(step, asked.limit))
+            .filter(move |step| step.side(asked.limit) == side)
             .map(|step| step.rate)
     };
-    let low = surely(|step, limit| step.between.1 <= limit).fold(None, greater);
-    let high = surely(|step, limit| step.between.0 > limit)
+    let low = surely(Side::Within).fold(None, greater);
+    let high = surely(Side::Over)
         .filter(|rate| low.is_none_or(|low| *rate > low))
         .fold(None, less);
     let rate = match enclosure(asked, steps) {
@@ -379,7 +406,14 @@ fn fit(asked: &Asked, steps: &[Step], place: &Place) -> Option<Answer> {
     let t = two_sided_t(LEVEL, line.steps - 3);
     let beyond = used.iter().map(|step| step.effective_beyond).sum::<f64>() / used.len() as f64;
     let target = line.unbiased(1.0 / asked.limit, beyond);
-    let interval = line.crossing(target, t)?;
+    let mut interval = line.crossing(target, t)?;
+    // Where steps have so few values beyond the percentile, how low it lies is known only roughly: none
+    // of it and twice as much are possible.
+    if beyond < EFFECTIVE_BEYOND_MIN {
+        let lies_low = target - line.unbiased(1.0 / asked.limit, 0.0);
+        interval.low = line.crossing(target + lies_low, t)?.low;
+        interval.high = line.crossing(target - lies_low, t)?.high;
+    }
     let rate = line.rate + (target - line.inverse) / line.slope;
     let drift = -line.change_per_s / line.slope * line.seconds / rate;
     Some(Answer {
@@ -574,7 +608,7 @@ mod tests {
                 took_s: seconds + asked.beside_s,
                 latency,
                 between: (0.95 * latency, 1.05 * latency),
-                effective_beyond: 100.0,
+                effective_beyond: if is_counted { 100.0 } else { 0.0 },
             });
         }
     }
@@ -628,6 +662,66 @@ mod tests {
     }
 
     #[test]
+    fn a_single_step_that_breaks_the_limit_is_made_again_before_the_search_gives_up() {
+        let asked = Asked {
+            first_rate: 40.0,
+            ..ASKED
+        };
+        let stalled = Step {
+            rate: 40.0,
+            seconds: 50.0,
+            at_s: 25.0,
+            took_s: 51.0,
+            latency: 90.0,
+            between: (60.0, 120.0),
+            effective_beyond: 10.0,
+        };
+        let Next::Step { rate, .. } = next(&asked, &[stalled]) else {
+            panic!("it gives up");
+        };
+        assert_eq!(rate, 40.0);
+        assert_eq!(
+            next(&asked, &[stalled, stalled]),
+            Next::End(End::NothingWithin)
+        );
+    }
+
+    #[test]
+    fn steps_with_few_values_beyond_the_percentile_widen_the_interval() {
+        let steps = |effective_beyond| {
+            let steps = (0..8).map(|at| {
+                let rate = if at % 2 == 0 { 900.0 } else { 960.0 };
+                let chance = if at % 4 < 2 { 1.02 } else { 0.98 };
+                Step {
+                    rate,
+                    seconds: 50.0,
+                    at_s: 51.0 * f64::from(at),
+                    took_s: 51.0,
+                    latency: chance / (1.0 - rate / 1_000.0),
+                    between: (0.0, f64::INFINITY),
+                    effective_beyond,
+                }
+            });
+            steps.collect::<Vec<_>>()
+        };
+        let asked = Asked {
+            limit: 1.0 / 0.07,
+            ..ASKED
+        };
+        let width = |beyond| {
+            let found = answer(&asked, &steps(beyond));
+            assert!(found.line.is_some(), "{found:?}");
+            found.half_width().unwrap()
+        };
+        assert!(
+            width(3.9) > 1.2 * width(4.0),
+            "{} {}",
+            width(3.9),
+            width(4.0)
+        );
+    }
+
+    #[test]
     fn no_step_begins_that_would_exceed_the_time() {
         let asked = Asked {
             time_s: 60.0,
@@ -666,6 +760,27 @@ mod tests {
             seconds: 10.0,
         };
         assert_eq!(next(&ASKED, &[clear]), further);
+    }
+
+    #[test]
+    fn a_step_is_on_the_side_of_all_of_its_interval() {
+        let side = |between| {
+            let step = Step {
+                rate: 1.0,
+                seconds: 1.0,
+                at_s: 0.0,
+                took_s: 1.0,
+                latency: 20.0,
+                between,
+                effective_beyond: 0.0,
+            };
+            step.side(20.0)
+        };
+        assert_eq!(side((10.0, 20.0)), Side::Within);
+        assert_eq!(side((20.1, 30.0)), Side::Over);
+        assert_eq!(side((f64::INFINITY, f64::INFINITY)), Side::Over);
+        assert_eq!(side((20.0, 21.0)), Side::CannotTell);
+        assert_eq!(side((0.0, f64::INFINITY)), Side::CannotTell);
     }
 
     #[test]

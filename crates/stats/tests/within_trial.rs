@@ -1,6 +1,6 @@
-//! Percentiles within simulated trials whose true percentiles are known: how often their 95 %
-//! intervals hold the truth. The table is that of docs/statistics.md:
-//! `make test-long PART=statistics`.
+//! Percentiles of simulated trials whose true percentiles are known: how often they are shown, and
+//! how often the 95 % intervals of those that are shown hold the truth. The table is that of
+//! docs/statistics.md: `make test-long PART=statistics`.
 
 use pgdyno_stats::{Block, Dependence};
 
@@ -26,22 +26,59 @@ impl Draw {
     }
 }
 
+/// P(Z > z). Abramowitz & Stegun 1964, 7.1.26.
+fn normal_beyond(z: f64) -> f64 {
+    let x = z.abs() / std::f64::consts::SQRT_2;
+    let t = 1.0 / (1.0 + 0.327_591_1 * x);
+    let last = -1.453_152_027 + t * 1.061_405_429;
+    let polynomial = 0.254_829_592 + t * (-0.284_496_736 + t * (1.421_413_741 + t * last));
+    let tail = 0.5 * t * polynomial * (-x * x).exp();
+    if z < 0.0 { 1.0 - tail } else { tail }
+}
+
+/// Standard deviation of the logarithm of log-normal times; their median is 1.
+const SIGMA: f64 = 0.5;
+
 #[derive(Clone, Copy)]
 enum Server {
     /// So many transactions a second, log-normal, each like the one before it by so much.
-    Alike { per_s: usize, rho: f64 },
-    /// One queue, exponential times: so many are served a second, and it is busy for this share.
-    Queue { served_per_s: f64, busy: f64 },
+    Alike { per_s: f64, rho: f64 },
+    /// One queue, arrivals at random: so many are served a second, and it is busy for this share.
+    Queue {
+        served_per_s: f64,
+        busy: f64,
+        equal: bool,
+    },
+    /// Log-normal milliseconds, but all stop for so long, every ten seconds or at random. Arrivals
+    /// at random, 1,000 a second.
+    Stalls { length_s: f64, regular: bool },
 }
+
+/// Of [`Server::Stalls`], from the end of one to the beginning of the next.
+const BETWEEN_S: f64 = 10.0;
 
 impl Server {
     fn words(self) -> String {
         match self {
+            Self::Alike { per_s, rho: 0.0 } => format!("independent, {per_s} a second"),
             Self::Alike { per_s, rho } => format!("AR(1), ρ = {rho}, {per_s} a second"),
-            Self::Queue { served_per_s, busy } => format!(
-                "M/M/1, {:.0} % busy, {:.0} a second",
+            Self::Queue {
+                served_per_s,
+                busy,
+                equal,
+            } => format!(
+                "{}, {:.0} % busy, {:.0} a second",
+                if equal { "M/D/1" } else { "M/M/1" },
                 busy * 100.0,
                 busy * served_per_s
+            ),
+            Self::Stalls { length_s, regular } => format!(
+                "stalls of {length_s} s, {}",
+                if regular {
+                    "every 10.5 s"
+                } else {
+                    "at random, 1 in 10.5 s"
+                }
             ),
         }
     }
@@ -53,26 +90,55 @@ impl Server {
             Self::Alike { per_s, rho } => {
                 let mut z = draw.normal();
                 for second in &mut found {
-                    for _ in 0..per_s {
+                    for _ in 0..per_s as usize {
                         z = rho * z + (1.0 - rho * rho).sqrt() * draw.normal();
-                        second.push(z.exp());
+                        second.push((SIGMA * z).exp());
                     }
                 }
             }
-            Self::Queue { served_per_s, busy } => {
+            Self::Queue {
+                served_per_s,
+                busy,
+                equal,
+            } => {
                 let (gap, service) = (1.0 / (busy * served_per_s), 1.0 / served_per_s);
-                // Begins as the queue is in the long run: idle, or with an exponential wait.
-                let mut free = match draw.uniform() < busy {
-                    true => draw.exponential(service / (1.0 - busy)),
-                    false => 0.0,
-                };
-                let mut arrival = 0.0;
+                // Begins so long ago that the queue has forgotten that it was empty.
+                let settles_s = 20.0 * service / (1.0 - busy.sqrt()).powi(2);
+                let (mut arrival, mut free) = (-settles_s, -settles_s);
                 loop {
                     arrival += draw.exponential(gap);
-                    free = arrival.max(free) + draw.exponential(service);
-                    match found.get_mut(free as usize) {
-                        Some(second) => second.push(free - arrival),
-                        None => break,
+                    free = arrival.max(free)
+                        + match equal {
+                            true => service,
+                            false => draw.exponential(service),
+                        };
+                    if free >= 0.0 {
+                        match found.get_mut(free as usize) {
+                            Some(second) => second.push(free - arrival),
+                            None => break,
+                        }
+                    }
+                }
+            }
+            Self::Stalls { length_s, regular } => {
+                let cycle_s = BETWEEN_S + length_s;
+                let mut begins = match regular {
+                    true => draw.uniform() * cycle_s,
+                    false => draw.exponential(BETWEEN_S),
+                } - length_s;
+                let mut now = 0.0;
+                while now < seconds as f64 {
+                    now += draw.exponential(1e-3);
+                    while now > begins + length_s {
+                        begins += match regular {
+                            true => cycle_s,
+                            false => length_s + draw.exponential(BETWEEN_S),
+                        };
+                    }
+                    let waits = (now >= begins).then_some(begins + length_s - now);
+                    let took = 1e-3 * (SIGMA * draw.normal()).exp() + waits.unwrap_or(0.0);
+                    if let Some(second) = found.get_mut((now + took) as usize) {
+                        second.push(took);
                     }
                 }
             }
@@ -80,37 +146,111 @@ impl Server {
         found
     }
 
-    fn truth(self, percent: f64) -> f64 {
+    /// The share of latencies above this.
+    fn beyond(self, latency: f64) -> f64 {
         match self {
-            Self::Alike { .. } => match percent {
-                50.0 => 1.0,
-                99.0 => 2.326_348_f64.exp(),
-                _ => unreachable!("no other is asked for"),
-            },
-            Self::Queue { served_per_s, busy } => {
-                -(1.0 - percent / 100.0).ln() / (served_per_s * (1.0 - busy))
+            Self::Alike { .. } => normal_beyond(latency.ln() / SIGMA),
+            Self::Queue {
+                served_per_s,
+                busy,
+                equal: false,
+            } => (-latency * served_per_s * (1.0 - busy)).exp(),
+            Self::Queue {
+                served_per_s, busy, ..
+            } => 1.0 - waits_at_most(busy, latency * served_per_s - 1.0),
+            Self::Stalls { length_s, .. } => {
+                let cycle_s = BETWEEN_S + length_s;
+                let usual = |x: f64| match x > 0.0 {
+                    true => normal_beyond((x * 1e3).ln() / SIGMA),
+                    false => 1.0,
+                };
+                let steps = 2_000;
+                let width = length_s / f64::from(steps);
+                let waited = (0..steps).map(|i| usual(latency - width * (f64::from(i) + 0.5)));
+                (BETWEEN_S * usual(latency) + width * waited.sum::<f64>()) / cycle_s
             }
         }
     }
+
+    fn truth(self, percent: f64) -> f64 {
+        let is_above = |latency: f64| self.beyond(latency) > 1.0 - percent / 100.0;
+        let (mut low, mut high) = (0.0, 1e-3);
+        while is_above(high) {
+            high *= 2.0;
+        }
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            match is_above(middle) {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        high
+    }
 }
 
-/// In 100 trials.
+/// P(W <= t) in M/D/1, times in services (Franx 2001, for one server: all terms are positive).
+fn waits_at_most(busy: f64, t: f64) -> f64 {
+    if t < 0.0 {
+        return 0.0;
+    }
+    let most = t as usize + 1;
+    let poisson = |mean: f64, k: usize| {
+        let terms = (1..=k).map(|i| mean / i as f64);
+        (-mean).exp() * terms.product::<f64>()
+    };
+    // P(more than k arrive in a service).
+    let more: Vec<f64> = (0..=most)
+        .scan(1.0, |left, k| {
+            *left -= poisson(busy, k);
+            Some(left.max(0.0))
+        })
+        .collect();
+    // P(so many in the system): what leaves 0 … j upwards comes back from j + 1.
+    let mut inside = vec![1.0 - busy];
+    for j in 0..most {
+        let up = (1..=j).map(|i| inside[i] * more[j + 1 - i]).sum::<f64>();
+        inside.push((inside[0] * more[j] + up) / (-busy).exp());
+    }
+    let ahead = busy * (most as f64 - t);
+    (0..most)
+        .map(|j| poisson(ahead, j) * inside[..=most - j].iter().sum::<f64>())
+        .sum()
+}
+
+#[derive(Clone, Copy, Default)]
 struct Found {
-    /// The interval holds the truth.
-    held: f64,
-    /// Ten effective transactions lie beyond the percentile.
-    shown: f64,
-    /// The interval holds the truth, in 100 of those that are shown.
-    held_when_shown: f64,
-    /// Of all transactions, the median.
-    effective: f64,
+    trials: usize,
+    shown: usize,
+    /// Shown, and the interval holds the truth.
+    right: usize,
 }
 
-fn found(server: Server, seconds: usize, percent: f64, trials: usize) -> Found {
+impl Found {
+    fn shown_percent(self) -> f64 {
+        100.0 * self.shown as f64 / self.trials as f64
+    }
+
+    /// Of those that are shown.
+    fn right_percent(self) -> f64 {
+        100.0 * self.right as f64 / self.shown as f64
+    }
+
+    /// Shown but wrong, of all.
+    fn wrong_percent(self) -> f64 {
+        100.0 * (self.shown - self.right) as f64 / self.trials as f64
+    }
+}
+
+fn found<const N: usize>(
+    server: Server,
+    seconds: usize,
+    percents: [f64; N],
+    trials: usize,
+) -> [Found; N] {
     let mut draw = Draw(7);
-    let truth = server.truth(percent);
-    let (mut held, mut shown, mut both) = (0, 0, 0);
-    let mut effective = Vec::new();
+    let truths = percents.map(|percent| server.truth(percent));
+    let mut found = [Found::default(); N];
     for _ in 0..trials {
         let by_second = server.trial(&mut draw, seconds);
         let mut all: Vec<f64> = by_second.iter().flatten().copied().collect();
@@ -119,108 +259,154 @@ fn found(server: Server, seconds: usize, percent: f64, trials: usize) -> Found {
             let rank = (share * all.len() as f64).ceil() as usize;
             all[rank.clamp(1, all.len()) - 1]
         };
-        let of = |percent: f64| {
+        for ((found, percent), truth) in found.iter_mut().zip(percents).zip(truths) {
+            found.trials += 1;
             let value = at(percent / 100.0);
             let block = |second: &Vec<f64>| Block {
                 count: second.len() as u64,
                 beyond: second.iter().filter(|it| **it > value).count() as u64,
             };
             let blocks: Vec<Block> = by_second.iter().map(block).collect();
-            Dependence::of(percent, &blocks).unwrap()
-        };
-        let dependence = of(percent);
-        let (low, high) = dependence.shares;
-        let is_above_all = (1.0 - high) * (all.len() as f64) < 1.0;
-        let is_held = at(low) <= truth && (is_above_all || truth <= at(high));
-        let is_shown = dependence.supports(percent);
-        held += usize::from(is_held);
-        shown += usize::from(is_shown);
-        both += usize::from(is_held && is_shown);
-        effective.push(dependence.effective / all.len() as f64);
+            let dependence = Dependence::alone(percent, &blocks).unwrap();
+            if !dependence.supports(percent) {
+                continue;
+            }
+            found.shown += 1;
+            let (low, high) = dependence.shares;
+            let is_above_all = (1.0 - high) * (all.len() as f64) < 1.0;
+            // Equal services are equal but for rounding.
+            let about = 1e-9 * truth;
+            let is_right = at(low) <= truth + about && (is_above_all || truth - about <= at(high));
+            found.right += usize::from(is_right);
+        }
     }
-    effective.sort_unstable_by(f64::total_cmp);
-    let percent_of = |part: usize, of: usize| 100.0 * part as f64 / of as f64;
-    Found {
-        held: percent_of(held, trials),
-        shown: percent_of(shown, trials),
-        held_when_shown: percent_of(both, shown.max(1)),
-        effective: effective[trials / 2],
+    found
+}
+
+const fn queue(served_per_s: f64, busy: f64, equal: bool) -> Server {
+    Server::Queue {
+        served_per_s,
+        busy,
+        equal,
     }
 }
 
-const SERVERS: [Server; 8] = [
+const SERVERS: [Server; 19] = [
     Server::Alike {
-        per_s: 100,
+        per_s: 1_000.0,
         rho: 0.0,
     },
     Server::Alike {
-        per_s: 100,
-        rho: 0.5,
-    },
-    Server::Alike {
-        per_s: 100,
-        rho: 0.9,
-    },
-    Server::Alike {
-        per_s: 1_000,
+        per_s: 100.0,
         rho: 0.0,
     },
     Server::Alike {
-        per_s: 1_000,
-        rho: 0.5,
-    },
-    Server::Alike {
-        per_s: 1_000,
+        per_s: 1_000.0,
         rho: 0.9,
     },
-    Server::Queue {
-        served_per_s: 1_000.0,
-        busy: 0.8,
+    Server::Alike {
+        per_s: 100.0,
+        rho: 0.9,
     },
-    Server::Queue {
-        served_per_s: 1_000.0,
-        busy: 0.9,
+    queue(1_000.0, 0.5, false),
+    queue(1_000.0, 0.8, false),
+    queue(1_000.0, 0.9, false),
+    queue(1_000.0, 0.95, false),
+    queue(1_000.0, 0.5, true),
+    queue(1_000.0, 0.8, true),
+    queue(1_000.0, 0.9, true),
+    queue(1_000.0, 0.95, true),
+    queue(100.0, 0.5, false),
+    queue(100.0, 0.8, false),
+    queue(100.0, 0.9, false),
+    queue(100.0, 0.95, false),
+    queue(100.0, 0.95, true),
+    Server::Stalls {
+        length_s: 0.5,
+        regular: true,
+    },
+    Server::Stalls {
+        length_s: 0.5,
+        regular: false,
     },
 ];
 
 #[test]
-fn intervals_of_transactions_like_their_neighbours_hold_the_truth() {
-    for rho in [0.0, 0.5, 0.9] {
-        for percent in [50.0, 99.0] {
-            let server = Server::Alike { per_s: 1_000, rho };
-            let held = found(server, 30, percent, 300).held;
-            assert!(held >= 92.0, "{}: p{percent}: {held}", server.words());
+fn the_truths_are_those_of_long_simulations() {
+    for server in [
+        queue(1_000.0, 0.8, true),
+        queue(1_000.0, 0.5, false),
+        SERVERS[17],
+    ] {
+        let all = server.trial(&mut Draw(3), 600).concat();
+        for percent in [60.0, 90.0, 99.0] {
+            let truth = server.truth(percent);
+            let beyond = all.iter().filter(|it| **it > truth).count() as f64 / all.len() as f64;
+            let ratio = beyond / (1.0 - percent / 100.0);
+            let words = server.words();
+            assert!((0.9..1.1).contains(&ratio), "{words}: p{percent}: {ratio}");
         }
     }
 }
 
 #[test]
-fn in_a_queue_the_interval_of_the_median_holds_the_truth() {
-    let server = Server::Queue {
-        served_per_s: 1_000.0,
-        busy: 0.8,
-    };
-    let held = found(server, 30, 50.0, 300).held;
-    assert!(held >= 92.0, "{held}");
+fn percentiles_of_half_a_minute_are_shown_and_right_where_neighbours_are_alike() {
+    for rho in [0.0, 0.9] {
+        let server = Server::Alike {
+            per_s: 1_000.0,
+            rho,
+        };
+        for found in found(server, 30, [50.0, 99.0], 150) {
+            assert!(found.shown_percent() > 85.0, "ρ = {rho}: {}", found.shown);
+            assert!(found.right_percent() > 92.0, "ρ = {rho}: {}", found.right);
+        }
+    }
+}
+
+#[test]
+fn the_p99_of_a_thousand_in_a_busy_queue_is_not_shown() {
+    let [p99] = found(queue(100.0, 0.9, false), 11, [99.0], 300);
+    assert_eq!(p99.shown, 0);
+}
+
+#[test]
+fn what_a_queue_shows_is_right_and_more_of_it_in_longer_trials() {
+    let server = queue(1_000.0, 0.8, false);
+    let [short, long] = [10, 100].map(|seconds| found(server, seconds, [50.0, 90.0, 99.0], 120));
+    for (short, long) in short.into_iter().zip(long) {
+        assert!(short.shown < long.shown, "{} {}", short.shown, long.shown);
+        assert!(short.wrong_percent() < 8.0 && long.wrong_percent() < 8.0);
+    }
+    assert!(long[1].shown_percent() > 95.0 && long[1].right_percent() > 92.0);
 }
 
 #[test]
 #[ignore = "make test-long PART=statistics"]
-fn intervals_within_a_trial_hold_the_truth() {
-    println!("| | seconds | p50: holds | p99: holds | shown | holds when shown | effective |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+fn percentiles_of_a_trial_are_right_where_they_are_shown() {
+    let (lengths, percents) = ([10, 100, 1_000], [50.0, 90.0, 99.0]);
+    let heads = lengths.map(|seconds| percents.map(|percent| format!("p{percent}, {seconds} s")));
+    println!("| | {} |", heads.concat().join(" | "));
+    println!("| --- |{}", " --- |".repeat(9));
+    let mut worst = 0.0f64;
     for server in SERVERS {
-        for seconds in [10, 30, 120] {
-            let [p50, p99] = [50.0, 99.0].map(|percent| found(server, seconds, percent, 1_000));
-            println!(
-                "| {} | {seconds} | {:.1} | {:.1} | {:.0} | {:.1} | {:.0} % |",
-                server.words(),
-                p50.held,
-                p99.held,
-                p99.shown,
-                p99.held_when_shown,
-                p99.effective * 100.0
-            );
-        }
+        let cells = lengths.map(|seconds| {
+            // In ten seconds no stall may come: no method knows of one then.
+            let is_seen = seconds > 10 || !matches!(server, Server::Stalls { regular: false, .. });
+            found(server, seconds, percents, 500).map(|found| {
+                let right = found.right_percent();
+                if is_seen {
+                    worst = worst.max(found.wrong_percent());
+                    let is_usual = found.shown_percent() >= 50.0;
+                    assert!(!is_usual || right >= 90.0, "{}: {right}", server.words());
+                }
+                match found.shown {
+                    0 => "–".to_owned(),
+                    _ => format!("{:.0} / {right:.0}", found.shown_percent()),
+                }
+            })
+        });
+        println!("| {} | {} |", server.words(), cells.concat().join(" | "));
     }
+    println!("\nshown but wrong, at most: {worst:.1} %, but for stalls at random in 10 s");
+    assert!(worst <= 10.0, "{worst}");
 }

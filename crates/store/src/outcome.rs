@@ -119,6 +119,7 @@ impl Store {
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
                 drawn: BTreeMap::new(),
+                undone: 0,
                 scripts,
                 operations,
                 statements,
@@ -177,6 +178,7 @@ impl Store {
                 retries: count(3)?,
                 failures: count(4)?,
                 aborts: count(5)?,
+                ..StatementTotals::default()
             });
             Ok(())
         })?;
@@ -194,6 +196,7 @@ impl Store {
                 let connections = Connections {
                     initial_us: row.get(0)?,
                     latencies: packed::read_latencies(row, 1)?,
+                    ..Connections::default()
                 };
                 let outages = Outages {
                     count: row.get(5)?,

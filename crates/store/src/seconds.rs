@@ -180,6 +180,7 @@ pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
                 lag: script.lag.as_ref().map(|packed| packed.unpack()),
                 work: script.work.clone(),
                 units: script.units.iter().map(PackedUnits::unpack).collect(),
+                ..ScriptInterval::default()
             });
         }
     }

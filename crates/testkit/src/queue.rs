@@ -1,9 +1,11 @@
-//! A server with a queue whose capacity is known: one statement at a time, for exponential times.
+//! A server with a queue whose capacity is known: one statement at a time, each for the same time
+//! (M/D/1).
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,28 +19,38 @@ pub const MARK: &str = "queue";
 #[derive(Debug)]
 pub struct QueueServer {
     address: SocketAddr,
+    queue: Arc<Queue>,
 }
 
-/// When the one server behind the queue is free, and its random numbers.
-struct Desk {
-    free: Instant,
-    random: u64,
+#[derive(Debug)]
+struct Queue {
+    /// The Unix socket of the server that answers everything else.
+    server: PathBuf,
+    service: Duration,
+    /// When the one server behind the queue is free.
+    free: Mutex<Instant>,
+    /// Answers, and by how much they were late altogether, in microseconds.
+    answers: AtomicU64,
+    late_us: AtomicU64,
 }
 
 impl QueueServer {
-    /// Starts one that serves statements with [`MARK`] in them one after the other, so many a second
-    /// on average, and lets the server at this Unix socket answer all others.
+    /// Starts one that serves statements with [`MARK`] in them one after the other, each for so
+    /// long, and lets the server at this Unix socket answer all others.
     ///
     /// # Panics
     /// When it cannot listen.
-    pub fn start(server: &Path, served_per_s: f64, seed: u64) -> QueueServer {
+    pub fn start(server: &Path, service: Duration) -> QueueServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
-        let desk = Desk {
-            free: Instant::now(),
-            random: seed,
-        };
-        let shared = Arc::new((server.to_owned(), served_per_s, Mutex::new(desk)));
+        let queue = Arc::new(Queue {
+            server: server.to_owned(),
+            service,
+            free: Mutex::new(Instant::now()),
+            answers: AtomicU64::new(0),
+            late_us: AtomicU64::new(0),
+        });
+        let shared = queue.clone();
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let shared = shared.clone();
@@ -46,7 +58,7 @@ impl QueueServer {
                 thread::spawn(move || serve(client, &shared));
             }
         });
-        QueueServer { address }
+        QueueServer { address, queue }
     }
 
     /// A connection string for it.
@@ -56,13 +68,18 @@ impl QueueServer {
             self.address
         )
     }
+
+    /// By how much this host was late with an answer on average. The queue does not grow by that.
+    pub fn late(&self) -> Duration {
+        let answers = self.queue.answers.load(Ordering::Relaxed).max(1);
+        Duration::from_micros(self.queue.late_us.load(Ordering::Relaxed) / answers)
+    }
 }
 
-fn serve(mut client: TcpStream, shared: &(PathBuf, f64, Mutex<Desk>)) -> io::Result<()> {
+fn serve(mut client: TcpStream, queue: &Queue) -> io::Result<()> {
     client.set_nodelay(true)?;
-    let (path, served_per_s, desk) = shared;
     let startup = hostile::startup(&mut client)?;
-    let mut server = UnixStream::connect(path)?;
+    let mut server = UnixStream::connect(&queue.server)?;
     server.write_all(&startup)?;
     let (mut from, mut to) = (server.try_clone()?, client.try_clone()?);
     thread::spawn(move || {
@@ -78,28 +95,18 @@ fn serve(mut client: TcpStream, shared: &(PathBuf, f64, Mutex<Desk>)) -> io::Res
             server.write_all(&message)?;
             continue;
         }
-        let done = desk
-            .lock()
-            .expect("no thread has panicked")
-            .take(*served_per_s);
+        let done = {
+            let mut free = queue.free.lock().expect("no thread has panicked");
+            *free = (*free).max(Instant::now()) + queue.service;
+            *free
+        };
         // What sleeps too long delays one answer, never the queue: `free` is by the clock.
         thread::sleep(done.saturating_duration_since(Instant::now()));
         client.write_all(&[complete("CALL"), ready(b'I')].concat())?;
-    }
-}
-
-impl Desk {
-    /// When the next statement is done, if it comes now.
-    fn take(&mut self, served_per_s: f64) -> Instant {
-        // SplitMix64.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        let uniform = ((z >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        let service = Duration::from_secs_f64(-uniform.ln() / served_per_s);
-        self.free = self.free.max(Instant::now()) + service;
-        self.free
+        let late = Instant::now().saturating_duration_since(done);
+        queue.answers.fetch_add(1, Ordering::Relaxed);
+        queue
+            .late_us
+            .fetch_add(late.as_micros() as u64, Ordering::Relaxed);
     }
 }

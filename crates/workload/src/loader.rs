@@ -55,6 +55,20 @@ pub struct Request<'a> {
     pub drop_tables: &'a [String],
     /// How rows travel.
     pub connections: Connections,
+    /// The experiment that loads; its name goes into the tables' marks.
+    pub experiment: Option<&'a str>,
+}
+
+/// What an experiment may drop to load tables again with other parameters. Tables that it loaded
+/// itself may always go; those that pgdyno did not make never, save with `replace_pgbench`.
+#[derive(Debug, Clone, Copy)]
+pub struct Leave<'a> {
+    /// The experiment's name.
+    pub experiment: &'a str,
+    /// Tables that pgdyno loaded for anything else may go.
+    pub replace: bool,
+    /// The tables of `pgbench -i` may go.
+    pub replace_pgbench: bool,
 }
 
 /// Who watches, and who helps.
@@ -114,49 +128,34 @@ pub fn ensure_loaded(
         replace: false,
         drop_tables: &[],
         connections: Connections::default(),
+        experiment: None,
     };
     load(session, &request, watch)
 }
 
-/// As [`ensure_loaded`]; tables that pgdyno loaded with other parameters are loaded again. Those of
-/// anybody else never, save with `replace_pgbench` the tables of `pgbench -i`.
+/// As [`ensure_loaded`]; tables that do not fit are loaded again if they may be dropped.
+///
+/// # Errors
+/// Tables do not fit and may not be dropped, or the load fails.
 pub fn load_as_asked(
     session: &mut Session,
     pack: &Pack,
     params: &Params,
-    replace_pgbench: bool,
+    leave: Leave<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
-    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
-    let dialect = Product::ask(session).map_err(ask)?.dialect;
-    let params = &params.clone().on(pack, dialect.name);
-    let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
-    let seen = Seen::of(session, dialect, pack, params, &found)?;
-    let state = state::judge(pack, &seen.tables, &found);
-    let of_pgbench = replace_pgbench
-        && state == State::Others
-        && pgbench_tables::are_stock(session, pack, &found).map_err(ask)?;
-    let fits = match &state {
-        State::Others if !of_pgbench => true,
-        State::Ours(_) | State::Others => {
-            let loaded = scale::of_pack(session, dialect, pack).map_err(ask)?;
-            params.all_given().all(|(name, given)| {
-                let of_tables = loaded.get(name).or(seen.values.get(name));
-                of_tables.is_none_or(|of_tables| scale::same(of_tables, given))
-            })
-        }
-        State::Nothing | State::Interrupted | State::Unusable(_) => true,
-    };
-    let dropped: Vec<String> = match of_pgbench && !fits {
-        true => found.into_iter().map(|found| found.name).collect(),
-        false => Vec::new(),
+    let giving_way = giving_way(session, pack, params, leave)?;
+    let dropped: &[String] = match &giving_way {
+        Some(tables) if tables.of_pgbench => &tables.names,
+        _ => &[],
     };
     let request = Request {
         pack,
         params,
-        replace: !fits && !of_pgbench,
-        drop_tables: &dropped,
+        replace: giving_way.as_ref().is_some_and(|tables| !tables.of_pgbench),
+        drop_tables: dropped,
         connections: Connections::default(),
+        experiment: Some(leave.experiment),
     };
     let mut loaded = load(session, &request, watch)?;
     if !dropped.is_empty() {
@@ -165,6 +164,112 @@ pub fn load_as_asked(
         loaded.remarks.push(remark);
     }
     Ok(loaded)
+}
+
+/// What [`load_as_asked`] would do now; it drops and loads nothing. What it would drop, if anything.
+///
+/// # Errors
+/// What [`load_as_asked`] would refuse: tables that do not fit and may not be dropped.
+pub fn look_ahead(
+    session: &mut Session,
+    pack: &Pack,
+    params: &Params,
+    leave: Leave<'_>,
+) -> Result<Option<GivingWay>, Failure> {
+    let giving_way = giving_way(session, pack, params, leave)?;
+    if giving_way.is_some() {
+        return Ok(giving_way);
+    }
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let product = Product::ask(session).map_err(ask)?;
+    let params = &params.clone().on(pack, product.dialect.name);
+    params
+        .check_on(pack, &product)
+        .map_err(|why| Failure::with(Exit::Usage, why))?;
+    let found = state::find(session, product.dialect, pack, &params.or_defaults(pack))?;
+    let request = Request {
+        pack,
+        params,
+        replace: false,
+        drop_tables: &[],
+        connections: Connections::default(),
+        experiment: Some(leave.experiment),
+    };
+    check(session, product.dialect, &request, &found)?;
+    Ok(None)
+}
+
+/// Tables that do not fit and may be dropped.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GivingWay {
+    /// Their names.
+    pub names: Vec<String>,
+    /// How they were loaded and by what, for people.
+    pub loaded: String,
+    /// Whether they are those of `pgbench -i`.
+    of_pgbench: bool,
+}
+
+/// The tables that do not fit and may be dropped; `None`: they fit, or nothing is to be dropped.
+fn giving_way(
+    session: &mut Session,
+    pack: &Pack,
+    params: &Params,
+    leave: Leave<'_>,
+) -> Result<Option<GivingWay>, Failure> {
+    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
+    let dialect = Product::ask(session).map_err(ask)?.dialect;
+    let params = &params.clone().on(pack, dialect.name);
+    let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
+    let seen = Seen::of(session, dialect, pack, params, &found)?;
+    let state = state::judge(pack, &seen.tables, &found);
+    let of_pgbench = match &state {
+        State::Ours(_) => false,
+        State::Others
+            if leave.replace_pgbench
+                && pgbench_tables::are_stock(session, pack, &found).map_err(ask)? =>
+        {
+            true
+        }
+        State::Others | State::Nothing | State::Interrupted | State::Unusable(_) => {
+            return Ok(None);
+        }
+    };
+    let loaded = scale::of_pack(session, dialect, pack).map_err(ask)?;
+    let other = params.all_given().find_map(|(name, given)| {
+        let of_tables = loaded.get(name).or(seen.values.get(name))?;
+        (!scale::same(of_tables, given)).then(|| (name, of_tables.clone(), given))
+    });
+    let Some((name, of_tables, given)) = other else {
+        return Ok(None);
+    };
+    let names: Vec<String> = found.into_iter().map(|found| found.name).collect();
+    let (by, is_own) = match &state {
+        State::Ours(mark) => match &mark.experiment {
+            Some(experiment) if experiment == leave.experiment => {
+                ("by this experiment".to_owned(), true)
+            }
+            Some(experiment) => (format!("by experiment {experiment}"), false),
+            None => ("by pgdyno, not by this experiment".to_owned(), false),
+        },
+        _ => ("by pgbench -i".to_owned(), true),
+    };
+    let loaded = format!("loaded with {name} = {of_tables} {by}");
+    if is_own || leave.replace {
+        return Ok(Some(GivingWay {
+            names,
+            loaded,
+            of_pgbench,
+        }));
+    }
+    Err(Failure::new(format!(
+        "{name} = {given} needs other tables: {} would be dropped, {loaded}",
+        names.join(", ")
+    ))
+    .hint("--replace drops them and loads them again")
+    .hint(format!(
+        "or leave out params.{name} to run on the existing tables"
+    )))
 }
 
 /// Every parameter as a run would see it: the user's value, that of the tables that are there, or the

@@ -22,6 +22,9 @@ pub struct Mark {
     pub pack_sha256: String,
     /// Version of pgdyno.
     pub pgdyno: String,
+    /// The experiment that loaded them; none: `pgdyno load`, or a run of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<String>,
 }
 
 /// How far the load came.
@@ -43,6 +46,15 @@ impl Mark {
     /// Reads a comment; `None` when it is not a mark that this version understands whole.
     pub fn read(comment: &str) -> Option<Mark> {
         read(comment)
+    }
+
+    /// Whether both are of the same load, whoever asked for it.
+    pub fn is_same_load(&self, other: &Mark) -> bool {
+        let anyones = |mark: &Mark| Mark {
+            experiment: None,
+            ..mark.clone()
+        };
+        anyones(self) == anyones(other)
     }
 }
 
@@ -91,8 +103,15 @@ mod tests {
             params: BTreeMap::from([("scale".to_owned(), "3".to_owned())]),
             pack_sha256: "ab".to_owned(),
             pgdyno: "0.1.0".to_owned(),
+            experiment: None,
         };
-        assert_eq!(Mark::read(&mark.comment()), Some(mark));
+        assert_eq!(Mark::read(&mark.comment()), Some(mark.clone()));
+        let of_one = Mark {
+            experiment: Some("scales".to_owned()),
+            ..mark.clone()
+        };
+        assert_eq!(Mark::read(&of_one.comment()), Some(of_one.clone()));
+        assert!(of_one.is_same_load(&mark) && of_one != mark);
         for other in [
             "",
             "a table",

@@ -160,6 +160,7 @@ mod tests {
             params: BTreeMap::new(),
             pack_sha256: String::new(),
             pgdyno: String::new(),
+            experiment: None,
         })
     }
 

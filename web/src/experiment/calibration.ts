@@ -1,7 +1,7 @@
 /** Calibration: what the infrastructure gives beside what good infrastructure would, and why. */
 
-import type { Calibration } from '../data';
-import { asked, columnUnit, count, DASH, inUnit, timeText } from '../pure/format';
+import type { Calibration, Range, Yardstick } from '../data';
+import { columnUnit, count, DASH, inUnit, timeText } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { figure } from '../chart/figure';
@@ -17,13 +17,32 @@ type Row = Calibration['lines'][number];
 
 const VERDICTS: Record<string, [string, string]> = { met: ['met', 'better'], better: ['better', 'better'], missed: ['missed', 'worse'] };
 
+const range = (expected: Range): string => (expected.low_us === 0 ? `up to ${timeText(expected.high_us)}` : `${timeText(expected.low_us)} to ${timeText(expected.high_us)}`);
+
+/** Where the expectations of a system are from. */
+function yardsticks(system: Calibration): [string, Child][] {
+  const of = (yardstick: Yardstick): string => system.lines.flatMap((row) => (row.yardstick === yardstick ? [row.line] : [])).join(', ');
+  const host = system.host;
+  const entries: [string, Child][] = [];
+  if (of('host') !== '' && 'round_trip_us' in host) {
+    const sync = typeof host.sync_us === 'number' ? `, ${timeText(host.sync_us)} a sync of its disk` : '';
+    entries.push(['Expected', `${of('host')}: by what this host can do: ${timeText(host.round_trip_us)} there and back over ${host.way}${sync}, ${timeText(host.work_us)} of work`]);
+  }
+  if (of('article') !== '') {
+    const why = 'unknown' in host ? host.unknown : typeof host.sync_us === 'number' ? '' : host.sync_us.unknown;
+    entries.push(['Expected', `${of('article')}: an article’s figures, not this host’s: ${why}`]);
+  }
+  if (of('asked') !== '') entries.push(['Expected', `${of('asked')}: --expect`]);
+  return entries;
+}
+
 /** One line (read, update …): a bar for each system and its expectation as a band. */
 function bars(line: string, systems: Calibration[], of: (row: Row) => number | null, name: string): HTMLElement | null {
   const rows = systems.flatMap((system, i) => system.lines.filter((row) => row.line === line).map((row) => ({ system, row, i })));
   const values = rows.map(({ row }) => of(row));
   if (values.every((v) => v === null)) return null;
-  const band = rows.find(({ row }) => row.expected !== null)?.row.expected ?? null;
-  const axis = linear(Math.max(band?.high_us ?? 0, ...values.map((v) => v ?? 0)) / 1000 * 1.12, 5);
+  const bands = rows.map(({ row }) => row.expected);
+  const axis = linear((Math.max(...bands.map((band) => band?.high_us ?? 0), ...values.map((v) => v ?? 0)) / 1000) * 1.25, 5);
   const height = rows.length * 40 + 54;
   const plot = new Plot({
     height,
@@ -33,9 +52,14 @@ function bars(line: string, systems: Calibration[], of: (row: Row) => number | n
       yAxis: { ...linearAxis(-0.5, rows.length - 0.5, 1), inverse: true, splitLine: { show: false }, axisLabel: { color: token('ink1'), fontSize: 12, width: Math.min(180, width * 0.28), overflow: 'truncate', customValues: rows.map((_, i) => i), formatter: (v: number) => rows[Math.round(v)]?.system.calibration ?? '' } },
       series: [
         unclipped((api, box) => {
-          if (band === null) return [];
-          const [x0, x1] = [api.coord([band.low_us / 1000, 0])[0], Math.min(api.coord([band.high_us / 1000, 0])[0], box.x + box.width)];
-          return [rect(x0, box.y, x1, box.y + box.height, token('ok'), 0.16), segment(x1, box.y, x1, box.y + box.height, token('ok'), 1.2, [4, 3]), words((x0 + x1) / 2, box.y - 16, band.low_us === 0 ? `expected: up to ${asked(band.high_us)}` : `expected: ${asked(band.low_us)} to ${asked(band.high_us)}`, token('ok'), { align: 'center' })];
+          // Each system may be judged by its own host.
+          return bands.flatMap((band, place) => {
+            if (band === null) return [];
+            const [x0, x1] = [api.coord([band.low_us / 1000, 0])[0], Math.min(api.coord([band.high_us / 1000, 0])[0], box.x + box.width)];
+            const [y0, y1] = [api.coord([0, place - 0.5])[1], api.coord([0, place + 0.5])[1]];
+            const label = place === 0 ? [words((x0 + x1) / 2, box.y - 16, `expected: ${range(band)}`, token('ok'), { align: 'center' })] : [];
+            return [rect(x0, y0, x1, y1, token('ok'), 0.16), segment(x1, y0, x1, y1, token('ok'), 1.2, [4, 3]), ...label];
+          });
         }, 1),
         drawn((api) => {
           const shapes: Record<string, unknown>[] = [];
@@ -97,12 +121,13 @@ export function calibrations(list: Calibration[]): Section {
             ...system.lines.map((row) => {
               const [text, style] = VERDICTS[row.verdict ?? ''] ?? [row.verdict ?? DASH, ''];
               const parts = Object.entries(row.parts ?? {}).filter(([, v]) => v !== null && v > 0).map(([name, v]) => `${PARTS[name] ?? name.replace(/_us$/, '')} ${timeText(v)}`);
-              return h('tr', {}, h('th', { scope: 'row' }, row.trial === null ? row.line : trialLink(row.trial, row.line)), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : row.expected.low_us === 0 ? `up to ${asked(row.expected.high_us)}` : `${asked(row.expected.low_us)} to ${asked(row.expected.high_us)}`), h('td', { class: 'n' }, timeText(row.without_round_trip_us)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
+              return h('tr', {}, h('th', { scope: 'row' }, row.trial === null ? row.line : trialLink(row.trial, row.line)), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : range(row.expected)), h('td', { class: 'n' }, timeText(row.without_round_trip_us)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
             }),
           ),
         ),
       ),
       definitions([
+        ...yardsticks(system),
         ...cause.map(({ row, cause: of }): [string, Child] => [`Why ${row.line}`, `${of.part}: ${of.sentence}${of.evidence.length > 0 ? ` (${of.evidence.join('; ')})` : ''}`]),
         ...(system.sync?.sentences ?? []).map((words_): [string, Child] => ['Sync', words_]),
         ...doubts.map((words_): [string, Child] => ['Doubt', words_]),

@@ -11,6 +11,7 @@ import { curves } from './curves';
 import { maps } from './map';
 import { bestWithin, driftShare, goodput, latencyOf, median, plane, spreadShare, type Plane } from './model';
 import { allPoints, legend, steady } from './points';
+import { searchFigures, sureBlock } from './search';
 import { capacitySection, retriesLab, slobSweep } from './special';
 
 
@@ -24,15 +25,20 @@ export function experimentPage(data: ExperimentData): void {
     row?.focus({ preventScroll: true });
   };
   const sections: (Section | null)[] = [];
-  if (matrix) sections.push(...planes(data, of, go));
-  if (data.capacity !== undefined && data.capacity !== null) sections.push(capacitySection(data.capacity));
+  const capacity = data.capacity ?? null;
+  if (capacity !== null) sections.push(capacitySection(capacity, data.trials));
+  // One search is what the page is about.
+  const search = capacity !== null && capacity.ladders.length === 1 && capacity.ladders[0]!.search.steps > 0 ? { capacity, ladder: capacity.ladders[0]! } : null;
+  // Its rates and lengths are the search's own choice, and no plane.
+  if (matrix && search === null) sections.push(...planes(data, of, go));
   if (data.slob !== undefined && data.slob !== null) sections.push(slobSweep(data.slob));
   if (data.retries_lab !== undefined && data.retries_lab !== null) sections.push(retriesLab(data.retries_lab));
   if (data.calibrations !== undefined && data.calibrations.length > 0) sections.push(calibrations(data.calibrations));
   if (matrix) sections.push(allPoints(data, of), steady(data, of));
   sections.push(plan(data));
-  const top: Section = { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, of === null ? null : best(data, of), null) };
-  const figures = matrix ? figuresOf(data) : [];
+  const beside = search !== null ? sureBlock(search.capacity, search.ladder) : of === null ? null : best(data, of);
+  const top: Section = { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, beside, null) };
+  const figures = search !== null ? searchFigures(search.capacity, search.ladder) : matrix ? figuresOf(data) : [];
   const trust: Section = { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, null), figures.length > 0 && headlines(figures, data.notes, false)) };
   assemble(data, [titleBlock(data)], [top, trust, ...sections.filter((s): s is Section => s !== null)], null, `set ${data.uuid}`);
 }

@@ -1,6 +1,6 @@
 /** What stands beside or in place of a matrix: capacity, slob's cache fit, the retries laboratory. */
 
-import type { Capacity, Estimate, RetriesLab, SlobSweep } from '../data';
+import type { Capacity, Estimate, RetriesLab, SlobSweep, TrialRef } from '../data';
 import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, rate, significant, timeText } from '../pure/format';
 import { linesChart, type Line } from '../chart/lines';
 import { bar } from '../page/bars';
@@ -8,6 +8,7 @@ import { lineOf } from '../page/classes';
 import { definitions, section, trialLink, type Section } from '../page/shell';
 import { h, rich, type Child } from '../page/dom';
 import { median } from './model';
+import { intervalOf, lengths, limitOf, searchChart, sideOf, SIDES } from './search';
 
 const known = (values: (number | null)[]): number[] => values.filter((v): v is number => v !== null);
 
@@ -18,7 +19,8 @@ function estimate(of: Estimate | null, names: Record<string, string>): string | 
   return `${words} ${rate(of.per_s)}/s${interval}`;
 }
 
-export function capacitySection(capacity: Capacity): Section {
+export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section {
+  const limits = new Map(trials.map((trial) => [trial.trial, trial.limit ?? null]));
   const blocks = capacity.ladders.map((ladder, i) => {
     const loads = [...ladder.loads].sort((a, b) => a.rate_per_s - b.rate_per_s);
     const line = (of: (load: (typeof loads)[number]) => (number | null)[], name: string, style: { color: string; symbol: string }): Line => ({
@@ -64,25 +66,28 @@ export function capacitySection(capacity: Capacity): Section {
       h(
         'table',
         { class: 'figures' },
-        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, 'Kept', 'Failed', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 6 ? undefined : 'n' }, text)))),
+        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, '95 % interval', `p99 ≤ ${asked(capacity.slo_us)}`, 'Failed', 'Steps', 'Seconds', 'Their lengths s', 'What limited it', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 5 || i > 8 ? undefined : 'n' }, text)))),
         h(
           'tbody',
           {},
           ...loads.map((load) => {
             const p99 = known(load.response_p99_us);
-            const kept = p99.filter((us) => us <= capacity.slo_us).length;
-            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: `n ${p99.length > 0 && kept === p99.length ? 'better' : kept === 0 ? 'worse' : ''}` }, p99.length === 0 ? DASH : `${kept} of ${p99.length}`), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
+            const steps = ladder.steps.filter((step) => load.trials.includes(step.trial));
+            const [side, between] = [sideOf(steps), intervalOf(steps)];
+            const seconds = steps.reduce((sum, step) => sum + step.seconds, 0);
+            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: 'n quiet' }, between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, lengths(steps)), h('td', {}, limitOf(load.trials.map((n) => limits.get(n) ?? null))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
           }),
         ),
       ),
     );
     const words: [string, Child][] = [];
     const capWords = estimate(cap, CAPACITY);
+    if (capWords === null && ladder.search.steps > 0) words.push(['Capacity', `not known: no step is surely within ${asked(capacity.slo_us)} or over it`]);
     if (capWords !== null) words.push(['Capacity', `${capWords}: the highest load that keeps p99 within ${asked(capacity.slo_us)}`]);
     const kneeWords = estimate(knee, KNEE);
     if (kneeWords !== null) words.push(['Knee', `${kneeWords}: beyond it latency grows faster than load`]);
     for (const gap of ladder.gaps) words.push(['Left out', gap]);
-    return h('div', { class: 'two-columns wide-left' }, chart, h('div', {}, definitions(words), table));
+    return h('div', {}, h('div', { class: 'two-columns wide-left' }, chart, searchChart(ladder, `search-${i}`)), definitions(words), table);
   });
   return { id: 'capacity', link: 'Capacity', element: section('capacity', 'How much load it takes', `Transactions start on schedule, whether the server keeps up or not; the limit for p99 of the response time is ${asked(capacity.slo_us)}.`, null, ...blocks) };
 }

@@ -14,6 +14,9 @@ const INSIDE = 0.12;
 const LEADER = 0.004;
 const ROW = 18;
 
+/** Whether every client worked to the end: those that end before another one's last transaction have no more time. */
+const isWhole = (budget: TimeBudget): boolean => Math.abs(budget.clients * budget.elapsed_s - budget.client_seconds) <= 0.005 * budget.client_seconds;
+
 /** The hatching of what is not attributed, once for each drawing. */
 function hatching(id: string): SVGElement {
   return svg('pattern', { id, width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('rect', { width: 7, height: 7, fill: 'var(--bg)' }), svg('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: 'var(--line2)', 'stroke-width': 3 }));
@@ -65,7 +68,7 @@ export function budgetBar(budget: TimeBudget): HTMLElement {
   return h(
     'div',
     { class: 'budget' },
-    h('p', { class: 'budget-head' }, h('strong', {}, 'Where the clients’ time went'), ` ${many(budget.clients, 'client')} × ${significant(budget.elapsed_s)} s = ${significant(budget.client_seconds, 4)} client-seconds, each in exactly one part, in the order of a request’s way`),
+    h('p', { class: 'budget-head' }, h('strong', {}, 'Where the clients’ time went'), ` ${many(budget.clients, 'client')}${isWhole(budget) ? ` × ${significant(budget.elapsed_s)} s =` : ' till their ends:'} ${significant(budget.client_seconds, 4)} client-seconds, each in exactly one part, in the order of a request’s way`),
     h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': words }, svg('svg', { class: 'budget-bar', width: WIDTH, height: HEIGHT + 10 + rows * ROW, viewBox: `0 0 ${WIDTH} ${HEIGHT + 10 + rows * ROW}`, 'aria-hidden': 'true' }, svg('defs', {}, hatching('hatch-bar')), ...shapes)),
   );
 }

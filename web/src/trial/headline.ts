@@ -1,7 +1,7 @@
 /** How much: the headline figures of a trial, and the accounting below them. */
 
 import type { Sibling, TrialData } from '../data';
-import { count, DASH, many, partOf, percent, rate, shortCount, significant, time, timeText } from '../pure/format';
+import { count, DASH, many, partOf, percent, rate, shortCount, significant, span, time, timeText } from '../pure/format';
 import { needed } from '../pure/histogram';
 import { h, type Child } from '../page/dom';
 import { dotStrip, headlines, type Headline } from '../page/shell';
@@ -19,12 +19,18 @@ export function trialHeadlines(data: TrialData): HTMLElement {
   const main = response ?? measured.service;
   const word = response === null ? 'Service' : 'Response';
   const latency = (key: string, name: string, us: number | null, service: number | null, p: number, strip: Element | null): Headline => {
+    const interval = main.intervals?.find((i) => Math.abs(i.percentile - 100 * p) < 1e-6);
+    if (us === null && interval !== undefined && interval.needs_s !== null) {
+      return { key, label: `${word} ${name}`, value: DASH, context: `not known: ${count(Math.round(interval.effective))} effective of ${many(main.count, 'transaction')}; about ${span(interval.needs_s)} would show it`, strip };
+    }
     if (us === null) {
       const beyond = Math.floor(main.count * (1 - p) + 1e-6);
       return { key, label: `${word} ${name}`, value: DASH, context: `not shown: ${many(beyond, 'sample')} beyond it, 10 needed (${count(needed(p))} in all)`, strip };
     }
     const { value, unit } = time(us);
-    return { key, label: `${word} ${name}`, value, unit, context: response === null ? undefined : `service ${timeText(service)}`, strip };
+    const known = interval === undefined ? undefined : `95 %: ${timeText(interval.low_us)} ${interval.high_us === null ? 'or more' : `to ${timeText(interval.high_us)}`}; ${count(Math.round(interval.effective))} effective`;
+    const context = [known, response === null ? undefined : `service ${timeText(service)}`].filter((words) => words !== undefined).join('; ');
+    return { key, label: `${word} ${name}`, value, unit, context: context === '' ? undefined : context, strip };
   };
   const started = measured.committed + measured.failed + measured.skipped + measured.unknown;
   const work = measured.work ?? null;

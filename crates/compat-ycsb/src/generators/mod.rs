@@ -1,5 +1,6 @@
-//! Keys and lengths are drawn as YCSB draws them: the pack's scripts, with the parameters that a
-//! command's properties become, against a million recorded draws of YCSB's own generators.
+//! Keys and lengths are drawn as the tools draw them: the pack's scripts, with the parameters that a
+//! command's properties become, against a million recorded draws of YCSB's own generators, and a
+//! million requests of go-ycsb.
 
 use pgdyno_script::{Counters, Draws, Language, Names, Op, Prng, Script, Slot, Value, Vars};
 use pgdyno_workload::params::Params;
@@ -8,17 +9,16 @@ use pgdyno_workload::resolve;
 use super::Tool;
 use super::plan::tests::plan;
 
-const DRAWS: u32 = 1_000_000;
-
 /// Growing keys: one insert before so many draws.
-const DRAWS_PER_INSERT: u32 = 20;
+const DRAWS_PER_INSERT: u64 = 20;
 
 /// Further from its mean than this (in standard deviations, one side) chi-square is once in 10,000
 /// comparisons of equal distributions.
 const DEVIATIONS: f64 = 3.719;
 
-/// Draws of YCSB.
+/// Draws of a tool.
 struct Recording {
+    tool: Tool,
     name: &'static str,
     properties: &'static str,
     /// Where each class begins.
@@ -26,9 +26,12 @@ struct Recording {
     counts: Vec<u64>,
 }
 
-fn recordings() -> Vec<Recording> {
-    let lines = include_str!("recorded.txt").lines();
-    lines
+fn recordings(tool: Tool) -> Vec<Recording> {
+    let text = match tool {
+        Tool::Ycsb => include_str!("recorded.txt"),
+        Tool::GoYcsb => include_str!("recorded-go.txt"),
+    };
+    text.lines()
         .map(|line| {
             let parts: Vec<&str> = line.split(" | ").collect();
             let &[name, properties, classes] = parts.as_slice() else {
@@ -40,6 +43,7 @@ fn recordings() -> Vec<Recording> {
             });
             let (from, counts) = classes.unzip();
             Recording {
+                tool,
                 name,
                 properties,
                 from,
@@ -59,18 +63,18 @@ struct Client {
 }
 
 impl Client {
-    fn new(recording: &Recording, generators: &str) -> Self {
+    /// With the tool's generators, or others.
+    fn new(recording: &Recording, generators: Option<&str>) -> Self {
+        // The last one counts. Scripts without a share are left out.
         let properties = format!(
-            "{} fieldcount=1 operationcount={DRAWS} scanproportion=0.1 insertproportion={}",
+            "fieldcount=1 operationcount=1000000 scanproportion=0.1 insertproportion=1e-12 {}",
             recording.properties,
-            // The last one counts.
-            if grows(recording) { 0.05 } else { 1e-12 },
         );
-        let mut params = plan(Tool::Ycsb, "run", &properties).spec.params;
+        let mut params = plan(recording.tool, "run", &properties).spec.params;
         let records = recording.properties.split(' ');
         let records = records.filter(|pair| pair.starts_with("recordcount="));
         params.extend(records.map(str::to_owned));
-        params.push(format!("generators={generators}"));
+        params.extend(generators.map(|name| format!("generators={name}")));
         let pack = resolve::pack("ycsb").unwrap();
         let chosen = Params::parse(&pack, Some("custom"), &params).unwrap();
         let values = chosen.or_defaults(&pack);
@@ -131,8 +135,8 @@ impl Client {
     }
 }
 
-/// A million draws in the recording's classes.
-fn drawn(recording: &Recording, generators: &str) -> Vec<u64> {
+/// As many draws, in the recording's classes.
+fn drawn(recording: &Recording, generators: Option<&str>) -> Vec<u64> {
     let mut client = Client::new(recording, generators);
     let (script, variable) = match recording.name.split_once('-') {
         Some(("scan", _)) => ("scan", "rows"),
@@ -149,7 +153,7 @@ fn drawn(recording: &Recording, generators: &str) -> Vec<u64> {
     let grows = grows(recording);
     let of_ages = recording.name.starts_with("latest") || recording.name.starts_with("exponential");
     let mut counts = vec![0; recording.from.len()];
-    for turn in 0..DRAWS {
+    for turn in 0..recording.counts.iter().sum() {
         if grows && turn % DRAWS_PER_INSERT == 0 {
             client.draw(insert, index);
         }
@@ -187,13 +191,13 @@ fn deviations(one: &[u64], other: &[u64]) -> f64 {
     ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
-/// Whether pgdyno draws as YCSB has drawn in these recordings, of which there are so many.
-fn assert_as_ycsb(recordings: impl Iterator<Item = Recording>, count: usize) {
+/// Whether pgdyno draws as the tool has drawn in these recordings, of which there are so many.
+fn assert_as_recorded(recordings: impl Iterator<Item = Recording>, count: usize) {
     let recordings: Vec<Recording> = recordings.collect();
     assert_eq!(recordings.len(), count);
     for recording in &recordings {
         let name = recording.name;
-        let counts = drawn(recording, "ycsb");
+        let counts = drawn(recording, None);
         if name.starts_with("sequential") {
             assert_eq!(counts, recording.counts, "{name}");
             continue;
@@ -209,27 +213,56 @@ fn grows(recording: &Recording) -> bool {
 
 #[test]
 fn every_generator_draws_as_ycsbs_does() {
-    assert_as_ycsb(recordings().into_iter().filter(|it| !grows(it)), 10);
+    let recordings = recordings(Tool::Ycsb).into_iter();
+    assert_as_recorded(recordings.filter(|it| !grows(it)), 10);
 }
 
 #[test]
 fn every_generator_draws_as_ycsbs_does_while_keys_are_inserted() {
-    assert_as_ycsb(recordings().into_iter().filter(grows), 6);
+    assert_as_recorded(recordings(Tool::Ycsb).into_iter().filter(grows), 6);
+}
+
+#[test]
+fn every_generator_draws_as_go_ycsbs_does() {
+    let recordings = recordings(Tool::GoYcsb).into_iter();
+    assert_as_recorded(recordings.filter(|it| !grows(it)), 8);
+}
+
+#[test]
+fn every_generator_draws_as_go_ycsbs_does_while_keys_are_inserted() {
+    assert_as_recorded(recordings(Tool::GoYcsb).into_iter().filter(grows), 6);
+}
+
+/// How far these generators' draws are from the tool's recording of this name.
+fn away(tool: Tool, name: &str, generators: &str) -> f64 {
+    let recordings = recordings(tool);
+    let recording = recordings.iter().find(|r| r.name == name).unwrap();
+    deviations(&drawn(recording, Some(generators)), &recording.counts)
 }
 
 #[test]
 fn exact_draws_are_told_from_ycsbs_where_they_differ() {
-    let different = [
+    for name in [
         "latest",
         "latest-growing",
         "exponential-growing",
         "scan-zipfian",
         "field-zipfian",
-    ];
-    let recordings = recordings();
-    for name in different {
-        let recording = recordings.iter().find(|r| r.name == name).unwrap();
-        let away = deviations(&drawn(recording, "exact"), &recording.counts);
+    ] {
+        let away = away(Tool::Ycsb, name, "exact");
         assert!(away > 2.0 * DEVIATIONS, "{name}: {away:.2}");
+    }
+}
+
+#[test]
+fn ycsbs_draws_are_told_from_go_ycsbs_where_they_differ() {
+    for name in ["zipfian", "zipfian-growing", "zipfian-part"] {
+        let away = away(Tool::GoYcsb, name, "ycsb");
+        assert!(away > 2.0 * DEVIATIONS, "{name}: {away:.2}");
+    }
+    for name in ["sequential", "sequential-part", "sequential-growing"] {
+        let recordings = recordings(Tool::GoYcsb);
+        let recording = recordings.iter().find(|r| r.name == name).unwrap();
+        assert_ne!(drawn(recording, Some("ycsb")), recording.counts, "{name}");
     }
 }

@@ -12,6 +12,8 @@ pub enum Value {
     Whole(u64),
     /// Java's `double`.
     Real(f64),
+    /// A line that has no figure: -1.
+    None,
 }
 
 /// One result: `[READ], Operations, 1000`.
@@ -52,6 +54,7 @@ impl Value {
         match self {
             Self::Whole(value) => value.to_string(),
             Self::Real(value) => double(value),
+            Self::None => "-1".to_owned(),
         }
     }
 

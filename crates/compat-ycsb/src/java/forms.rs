@@ -7,6 +7,7 @@ use pgdyno_output::remark;
 use super::export::{Line, Value};
 use super::numbers::{ordinal, two_digits};
 use super::percentile_us;
+use super::raw::{Point, summary};
 use crate::Refusal;
 use crate::properties::Properties;
 
@@ -30,6 +31,21 @@ enum Form {
     Buckets { count: u64, is_verbose: bool },
     /// Averages over time.
     Series,
+    /// Each operation by itself; whether a summary is printed too.
+    Raw { has_summary: bool },
+}
+
+/// What is printed under a name.
+#[derive(Debug, Clone, Copy)]
+pub struct Printed<'a> {
+    /// Of all operations.
+    pub latencies: &'a Latencies,
+    /// How many ended with which status.
+    pub statuses: &'a [(String, u64)],
+    /// Averages over time; with a series only.
+    pub averages: &'a [(u64, f64)],
+    /// Each of them; with `raw` only.
+    pub points: &'a [Point],
 }
 
 /// The forms that are asked for, with what comes before an operation's name there.
@@ -47,23 +63,23 @@ impl Forms {
     /// A kind of measurement that there is not, or one that cannot be had with these numbers.
     pub fn of(properties: &Properties) -> Result<Self, Refusal> {
         let hdr = || Form::Hdr(percentiles(properties.get("hdrhistogram.percentiles")));
+        let raw = || Form::Raw {
+            has_summary: properties.bool("measurement.raw.no_summary") != Some(true),
+        };
         let kind = properties.get("measurementtype").unwrap_or("hdrhistogram");
         let forms = match kind {
             "hdrhistogram" => vec![("", hdr())],
             "histogram" => vec![("", buckets(properties)?)],
             "hdrhistogram+histogram" => vec![("Hdr", hdr()), ("Bucket", buckets(properties)?)],
             "timeseries" => vec![("", Form::Series)],
-            "raw" | "hdrhistogram+raw" => {
-                remark!(
-                    "pgdyno: warning: measurementtype={kind}: printed as hdrhistogram is; single \
-                     operations are not kept"
-                );
-                vec![("", hdr())]
-            }
+            "raw" => vec![("", raw())],
+            "hdrhistogram+raw" => vec![("Hdr", hdr()), ("Raw", raw())],
             kind => {
                 let refusal = Refusal::usage(format!("unknown measurementtype={kind}"));
-                return Err(refusal
-                    .hint("it is hdrhistogram, histogram, hdrhistogram+histogram or timeseries"));
+                return Err(refusal.hint(
+                    "it is hdrhistogram, histogram, timeseries, raw, hdrhistogram+histogram or \
+                     hdrhistogram+raw",
+                ));
             }
         };
         let granularity_ms = properties.count("timeseries.granularity")?;
@@ -86,26 +102,26 @@ impl Forms {
         self.forms.iter().any(|(_, form)| *form == Form::Series)
     }
 
+    /// What comes before the name of operations that are printed one by one, if they are.
+    pub fn raw(&self) -> Option<&'static str> {
+        let mut forms = self.forms.iter();
+        let is_raw = |form: &Form| matches!(form, Form::Raw { .. });
+        forms.find_map(|(before, form)| is_raw(form).then_some(*before))
+    }
+
     /// The lines of an operation. Statuses (`Return=OK`) come with the first form only.
-    pub fn lines(
-        &self,
-        name: &str,
-        latencies: &Latencies,
-        statuses: &[(String, u64)],
-        averages: &[(u64, f64)],
-    ) -> Vec<Line> {
+    pub fn lines(&self, name: &str, printed: &Printed<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
         for (at, (before, form)) in self.forms.iter().enumerate() {
             let name = format!("{before}{name}");
-            let statuses = if at == 0 { statuses } else { &[] };
-            form.lines(&mut lines, &name, latencies, statuses, averages);
+            let statuses = if at == 0 { printed.statuses } else { &[] };
+            let printed = Printed {
+                statuses,
+                ..*printed
+            };
+            form.lines(&mut lines, &name, &printed);
         }
         lines
-    }
-
-    /// What comes before an operation's name in the first form.
-    pub fn before(&self) -> &'static str {
-        self.forms.first().map_or("", |(before, _)| *before)
     }
 
     /// An operation's part of a status line.
@@ -119,14 +135,18 @@ impl Forms {
 }
 
 impl Form {
-    fn lines(
-        &self,
-        lines: &mut Vec<Line>,
-        name: &str,
-        latencies: &Latencies,
-        statuses: &[(String, u64)],
-        averages: &[(u64, f64)],
-    ) {
+    fn lines(&self, lines: &mut Vec<Line>, name: &str, printed: &Printed<'_>) {
+        let Printed {
+            latencies,
+            statuses,
+            averages,
+            points,
+        } = *printed;
+        if let Self::Raw { has_summary } = self {
+            lines.extend(summary(name, points, *has_summary));
+            lines.extend(returns(name, statuses));
+            return;
+        }
         let mut line = |measurement: String, value| lines.push(Line::new(name, measurement, value));
         let mean_us = latencies.mean_us().unwrap_or(0.0);
         let min_us = latencies.histogram().min_us().unwrap_or(0);
@@ -157,11 +177,10 @@ impl Form {
                     }
                 }
             }
-            Self::Series => {}
+            Self::Series | Self::Raw { .. } => {}
         }
-        for (status, count) in statuses {
-            line(format!("Return={status}"), Value::Whole(*count));
-        }
+        lines.extend(returns(name, statuses));
+        let mut line = |measurement: String, value| lines.push(Line::new(name, measurement, value));
         match self {
             Self::Buckets {
                 is_verbose: true,
@@ -214,9 +233,25 @@ impl Form {
                 )
             }
             _ if latencies.count() == 0 => String::new(),
+            Self::Raw { .. } => format!(
+                "{name} count: {}, average latency(us): {:.2}",
+                latencies.count(),
+                latencies.mean_us().unwrap_or(0.0)
+            ),
             _ => format!("[{name} AverageLatency(us)={mean}]"),
         }
     }
+}
+
+/// How many operations ended with which status.
+fn returns<'a>(
+    name: &'a str,
+    statuses: &'a [(String, u64)],
+) -> impl Iterator<Item = Line> + use<'a> {
+    let line = move |(status, count): &(String, u64)| {
+        Line::new(name, format!("Return={status}"), Value::Whole(*count))
+    };
+    statuses.iter().map(line)
 }
 
 /// The bucket in which this percentage is reached; none, if that is behind the last one.
@@ -277,7 +312,13 @@ mod tests {
             latencies.record(latency_us);
         }
         let statuses = [("NOT_FOUND".to_owned(), 2), ("OK".to_owned(), 4)];
-        Exporter::Text.text(&forms.lines("READ", &latencies, &statuses, averages))
+        let printed = Printed {
+            latencies: &latencies,
+            statuses: &statuses,
+            averages,
+            points: &[],
+        };
+        Exporter::Text.text(&forms.lines("READ", &printed))
     }
 
     #[test]
@@ -351,6 +392,9 @@ mod tests {
         );
         let none = forms("measurementtype=histogram").unwrap();
         assert_eq!(none.status("READ", &Latencies::default()), " ");
+        let raw = "READ count: 1, average latency(us): 246.00 ";
+        assert_eq!(status("raw"), raw);
+        assert!(status("hdrhistogram+raw").ends_with(&format!("]\nRaw{raw}")));
     }
 
     #[test]

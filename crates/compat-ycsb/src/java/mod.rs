@@ -2,8 +2,10 @@
 //! StatusThread, Measurements and TextMeasurementsExporter; recordings of runs.)
 
 mod export;
+mod figures;
 mod forms;
 mod numbers;
+mod raw;
 mod series;
 mod status;
 
@@ -13,12 +15,11 @@ use pgdyno_output::remark;
 
 use super::Refusal;
 use super::command::{Command, Phase, without_password};
-use super::operations::{self, Kind, Operation};
+use super::operations::{self, Kind};
 use super::plan::Plan;
 use export::{Exporter, Line, Value};
-use forms::Forms;
-use numbers::place;
-use series::Series;
+use figures::{CLEANUP, Errors, Figures, order};
+use forms::{Forms, Printed};
 pub use status::Status;
 
 /// From when latencies count.
@@ -38,7 +39,18 @@ pub struct Output {
     head: String,
     exporter: Exporter,
     forms: Forms,
+    errors: Errors,
+    raw: raw::Place,
     since: Since,
+}
+
+/// What comes after a run.
+#[derive(Debug)]
+pub struct Tail {
+    /// On standard output, wherever the results go.
+    pub aside: String,
+    /// The results.
+    pub results: String,
 }
 
 /// YCSB's name of an operation.
@@ -109,6 +121,8 @@ impl Output {
         Ok(Self {
             head,
             exporter,
+            errors: Errors::of(properties),
+            raw: raw::Place::of(properties)?,
             forms,
             since,
         })
@@ -124,12 +138,14 @@ impl Output {
         &self.head
     }
 
-    /// The results; the run's averages over time are these.
-    pub fn tail(&self, outcome: &Outcome, series: &Series) -> String {
+    /// The results of a run that was watched.
+    ///
+    /// # Errors
+    /// The file of single operations cannot be written.
+    pub fn tail(&mut self, outcome: &Outcome, status: &Status) -> Result<Tail, Refusal> {
         let recording = &outcome.recording;
-        let operations = operations::of(recording);
         let runtime_ms = recording.measured.elapsed_us / 1000;
-        let per_s = recording.measured.committed_per_s();
+        let per_s = operations::per_s(&recording.measured);
         let mut lines = vec![
             Line::new("OVERALL", "RunTime(ms)", Value::Whole(runtime_ms)),
             Line::new("OVERALL", "Throughput(ops/sec)", Value::Real(per_s)),
@@ -137,58 +153,32 @@ impl Output {
             Line::new("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
             Line::new("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
         ];
-        let mut named: Vec<(Kind, &Operation)> = operations
-            .iter()
-            .map(|(kind, operation)| (*kind, operation))
-            .collect();
-        // As they come out of Java's table of operations.
-        named.sort_by_key(|(kind, _)| place(name(*kind)));
-        if self.since != Since::Schedule {
-            for (kind, operation) in &named {
-                let averages = series.averages(*kind, false);
-                let latencies = &operation.latencies;
-                lines.extend(self.operation(name(*kind), latencies, Some(operation), &averages));
-            }
-        }
-        if self.since != Since::Start {
-            let before = if self.since == Since::Both {
-                "Intended-"
-            } else {
-                ""
+        let mut named = self.errors.figures(&operations::of(recording));
+        let closings = Figures::of_closings(&recording.connections.closings);
+        named.insert(CLEANUP.to_owned(), closings);
+        let (mut announced, mut raw) = (String::new(), String::new());
+        for (before, name, is_of_schedule) in order(named.keys(), self.since) {
+            let figures = &named[name];
+            let points = status.points.of(name, is_of_schedule);
+            // Statuses are those of the operations, whenever these began.
+            let has_statuses = !is_of_schedule || self.since == Since::Schedule;
+            let printed = Printed {
+                latencies: figures.latencies(is_of_schedule),
+                statuses: if has_statuses { &figures.returns } else { &[] },
+                averages: &status.series.averages(name, is_of_schedule),
+                points,
             };
-            for (kind, operation) in &named {
-                let latencies = operation.response.as_ref().unwrap_or(&operation.latencies);
-                let counts = (self.since == Since::Schedule).then_some(*operation);
-                let averages = series.averages(*kind, true);
-                let name = format!("{before}{}", name(*kind));
-                lines.extend(self.operation(&name, latencies, counts, &averages));
+            let name = format!("{before}{name}");
+            lines.extend(self.forms.lines(&name, &printed));
+            if let Some(before) = self.forms.raw() {
+                announced += &self.raw.announcement();
+                raw += &status.points.text(&format!("{before}{name}"), points);
             }
         }
-        self.exporter.text(&lines)
-    }
-
-    /// The lines of an operation, with its statuses where they belong there.
-    fn operation(
-        &self,
-        name: &str,
-        latencies: &Latencies,
-        counts: Option<&Operation>,
-        averages: &[(u64, f64)],
-    ) -> Vec<Line> {
-        let counts = counts.filter(|_| name != "READ-MODIFY-WRITE");
-        let returns = counts.map(|operation| operation.returns.iter());
-        let statuses: Vec<(String, u64)> = returns
-            .into_iter()
-            .flatten()
-            .map(|(status, count)| ((*status).to_owned(), *count))
-            .collect();
-        let mut lines = self.forms.lines(name, latencies, &statuses, averages);
-        // Failed operations are not timed.
-        if let Some(failed) = counts.map(Operation::failed).filter(|failed| *failed > 0) {
-            let metric = format!("{}{name}-FAILED", self.forms.before());
-            lines.push(Line::new(&metric, "Operations", Value::Whole(failed)));
-        }
-        lines
+        Ok(Tail {
+            aside: announced + &self.raw.write(raw)?,
+            results: self.exporter.text(&lines),
+        })
     }
 }
 
@@ -208,36 +198,5 @@ fn since(command: &Command) -> Result<Since, Refusal> {
             Refusal::usage(format!("unknown measurement.interval={other}"))
                 .hint("it is op, intended or both"),
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::properties::Properties;
-
-    #[test]
-    fn failed_operations_are_counted_behind_the_others() {
-        let mut operation = Operation::default();
-        operation.latencies.record(100);
-        operation.returns.insert("OK", 1);
-        operation.returns.insert("NOT_FOUND", 2);
-        let last = |kind: &str| {
-            let mut properties = Properties::default();
-            properties.read(&format!("measurementtype={kind}"));
-            let output = Output {
-                head: String::new(),
-                exporter: Exporter::Text,
-                forms: Forms::of(&properties).unwrap(),
-                since: Since::Start,
-            };
-            let lines = output.operation("READ", &operation.latencies, Some(&operation), &[]);
-            Exporter::Text.text(&lines[lines.len() - 1..])
-        };
-        assert_eq!(last("hdrhistogram"), "[READ-FAILED], Operations, 2\n");
-        assert_eq!(
-            last("hdrhistogram+histogram"),
-            "[HdrREAD-FAILED], Operations, 2\n"
-        );
     }
 }

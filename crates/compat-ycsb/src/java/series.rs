@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pgdyno_drive::record::Latencies;
 
-use crate::operations::{Kind, Operations};
+use super::figures::Named;
 
 /// Latencies of an interval, as far as an average needs them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,10 +14,10 @@ struct Sum {
     sum_us: u64,
 }
 
-/// By kind of operation and start of the interval in milliseconds.
+/// By name and start of the interval in milliseconds.
 #[derive(Debug, Default)]
 pub struct Series {
-    sums: BTreeMap<Kind, BTreeMap<u64, [Sum; 2]>>,
+    sums: BTreeMap<String, BTreeMap<u64, [Sum; 2]>>,
 }
 
 impl Sum {
@@ -29,19 +29,19 @@ impl Sum {
 
 impl Series {
     /// Adds what was done in a second that began then.
-    pub fn add(&mut self, start_s: f64, granularity_ms: u64, second: &Operations) {
+    pub fn add(&mut self, start_s: f64, granularity_ms: u64, second: &Named) {
         let slot_ms = (start_s * 1000.0).round() as u64 / granularity_ms * granularity_ms;
-        for (kind, operation) in second {
-            let slots = self.sums.entry(*kind).or_default();
+        for (name, figures) in second {
+            let slots = self.sums.entry(name.clone()).or_default();
             let [service, response] = slots.entry(slot_ms).or_default();
-            service.add(&operation.latencies);
-            response.add(operation.response.as_ref().unwrap_or(&operation.latencies));
+            service.add(&figures.service);
+            response.add(&figures.response);
         }
     }
 
     /// Start in milliseconds and average in microseconds, where there was an operation.
-    pub fn averages(&self, kind: Kind, is_of_schedule: bool) -> Vec<(u64, f64)> {
-        let slots = self.sums.get(&kind).into_iter().flatten();
+    pub fn averages(&self, name: &str, is_of_schedule: bool) -> Vec<(u64, f64)> {
+        let slots = self.sums.get(name).into_iter().flatten();
         let sums = slots.map(|(start_ms, sums)| (*start_ms, sums[usize::from(is_of_schedule)]));
         let done = sums.filter(|(_, sum)| sum.count > 0);
         done.map(|(start_ms, sum)| (start_ms, sum.sum_us as f64 / sum.count as f64))
@@ -57,21 +57,14 @@ mod tests {
     fn seconds_are_averaged_by_granularity() {
         let mut series = Series::default();
         for (start_s, latency_us) in [(0.0, 100), (1.0, 300), (2.0001, 50)] {
-            let mut second = Operations::new();
-            let operation = second.entry(Kind::Read).or_default();
-            operation.latencies.record(latency_us);
-            let response = operation.response.get_or_insert_default();
-            response.record(latency_us * 2);
+            let mut second = Named::new();
+            let figures = second.entry("READ".to_owned()).or_default();
+            figures.service.record(latency_us);
+            figures.response.record(latency_us * 2);
             series.add(start_s, 2000, &second);
         }
-        assert_eq!(
-            series.averages(Kind::Read, false),
-            [(0, 200.0), (2000, 50.0)]
-        );
-        assert_eq!(
-            series.averages(Kind::Read, true),
-            [(0, 400.0), (2000, 100.0)]
-        );
-        assert!(series.averages(Kind::Scan, false).is_empty());
+        assert_eq!(series.averages("READ", false), [(0, 200.0), (2000, 50.0)]);
+        assert_eq!(series.averages("READ", true), [(0, 400.0), (2000, 100.0)]);
+        assert!(series.averages("SCAN", false).is_empty());
     }
 }

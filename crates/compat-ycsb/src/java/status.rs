@@ -1,16 +1,19 @@
 //! YCSB's status lines while it runs (`-s`), on standard error.
 
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use pgdyno_drive::record::Interval;
+use pgdyno_drive::record::{Closing, Interval, LoggedTransaction};
 use pgdyno_model::Observer;
 use pgdyno_output::remark;
 use time::OffsetDateTime;
 
+use super::figures::{CLEANUP, Errors, Figures, Named, order};
 use super::forms::Forms;
-use super::numbers::{place, two_digits};
+use super::numbers::two_digits;
+use super::raw::Points;
 use super::series::Series;
-use super::{Since, name, since};
+use super::{Since, since};
 use crate::Refusal;
 use crate::command::Command;
 use crate::operations::{self, Kind, Operations};
@@ -23,16 +26,19 @@ pub struct Status {
     every_s: u64,
     since: Since,
     forms: Forms,
+    errors: Errors,
     /// Averages over time, for the results.
     pub series: Series,
+    /// Each operation, for the results.
+    pub points: Points,
     /// The kinds of the run's scripts.
     pub kinds: Vec<Option<Kind>>,
     todo: Option<u64>,
     duration_s: Option<u64>,
     /// Since the last line.
     operations: Operations,
-    /// All kinds that were ever done: from then on they have a part in each line.
-    seen: Operations,
+    /// All names that there ever were: from then on they have a part in each line.
+    seen: BTreeSet<String>,
     interval_s: f64,
     elapsed_s: f64,
     done: u64,
@@ -53,12 +59,14 @@ impl Status {
             every_s: properties.count("status.interval")?.unwrap_or(10).max(1),
             since: since(command)?,
             forms,
+            errors: Errors::of(properties),
             series: Series::default(),
+            points: Points::default(),
             kinds: Vec::new(),
             todo: plan.operations,
             duration_s: seconds.filter(|seconds| *seconds > 0),
             operations: Operations::new(),
-            seen: Operations::new(),
+            seen: BTreeSet::new(),
             interval_s: 0.0,
             elapsed_s: 0.0,
             done: 0,
@@ -66,26 +74,39 @@ impl Status {
         })
     }
 
-    /// The run is over: the last line.
-    pub fn finish(&mut self) {
+    /// The run is over, and connections are closed: the last line.
+    pub fn finish(&mut self, closings: &[Closing]) {
         if let Some(seconds) = self.duration_s
             && self.elapsed_s + 0.01 >= seconds as f64
         {
             remark!("Maximum time elapsed. Requesting stop for the workload.");
             remark!("Stop requested for workload. Now Joining!");
         }
-        self.print();
+        self.points.finish(closings);
+        for closing in closings {
+            let one = Figures::of_closings(&[*closing]);
+            let at_s = closing.at_us as f64 / 1e6;
+            let granularity_ms = self.forms.granularity_ms;
+            let closed = [(CLEANUP.to_owned(), one)].into();
+            self.series.add(at_s, granularity_ms, &closed);
+        }
+        let closed = Figures::of_closings(closings);
+        self.print([(CLEANUP.to_owned(), closed)].into());
     }
 
-    fn print(&mut self) {
+    /// Prints a line, with these figures too.
+    fn print(&mut self, more: Named) {
         if self.is_on {
-            remark!("{}", self.line(SystemTime::now()));
+            let mut named = self.errors.figures(&self.operations);
+            named.extend(more);
+            self.seen.extend(named.keys().cloned());
+            remark!("{}", self.line(SystemTime::now(), &named));
         }
         self.operations.clear();
         (self.interval_s, self.done_before) = (0.0, self.done);
     }
 
-    fn line(&self, now: SystemTime) -> String {
+    fn line(&self, now: SystemTime, named: &Named) -> String {
         let mut text = format!(
             "{}{} {} sec: {} operations; ",
             self.label,
@@ -107,27 +128,10 @@ impl Status {
         if left > 0 {
             text += &format!("est completion in {}", self.remaining(left));
         }
-        let mut named: Vec<Kind> = self.seen.keys().copied().collect();
-        named.sort_by_key(|kind| place(name(*kind)));
-        let none = operations::Operation::default();
-        let of = |kind: &Kind| self.operations.get(kind).unwrap_or(&none);
-        if self.since != Since::Schedule {
-            for kind in &named {
-                text += &self.forms.status(name(*kind), &of(kind).latencies);
-            }
-        }
-        if self.since != Since::Start {
-            let before = if self.since == Since::Both {
-                "Intended-"
-            } else {
-                ""
-            };
-            for kind in &named {
-                let operation = of(kind);
-                let latencies = operation.response.as_ref().unwrap_or(&operation.latencies);
-                let name = format!("{before}{}", name(*kind));
-                text += &self.forms.status(&name, latencies);
-            }
+        let none = Figures::default();
+        for (before, name, is_of_schedule) in order(self.seen.iter(), self.since) {
+            let latencies = named.get(name).unwrap_or(&none).latencies(is_of_schedule);
+            text += &self.forms.status(&format!("{before}{name}"), latencies);
         }
         text
     }
@@ -169,15 +173,13 @@ fn time(now: SystemTime) -> String {
 }
 
 impl<O> Observer<O> for Status {
-    fn begun(&mut self, _started: SystemTime) {
+    fn begun(&mut self, started: SystemTime) {
+        self.points.begin(started);
         if let Some(seconds) = self.duration_s {
             remark!("Maximum execution time specified as: {seconds} secs");
         }
-        self.print();
-        remark!(
-            "DBWrapper: report latency for each error is false and specific error codes to track \
-             for latency are: []"
-        );
+        self.print(Named::new());
+        remark!("{}", self.errors.text());
     }
 
     fn second(&mut self, interval: &Interval) {
@@ -186,19 +188,23 @@ impl<O> Observer<O> for Status {
             let mut second = Operations::new();
             operations::add_interval(&mut second, &self.kinds, interval);
             let granularity_ms = self.forms.granularity_ms;
+            let second = self.errors.figures(&second);
             self.series.add(interval.start_s(), granularity_ms, &second);
         }
-        for kind in self.operations.keys() {
-            self.seen.entry(*kind).or_default();
-        }
         let all = interval.scripts.iter();
-        self.done += all.map(|script| script.counts.total()).sum::<u64>();
+        self.done += all.map(operations::done).sum::<u64>();
         self.interval_s += interval.length_s();
         self.elapsed_s = interval.start_s() + interval.length_s();
         // Seconds are whole but for the last one.
         let is_due = self.interval_s + 1e-6 >= self.every_s as f64;
         if is_due && self.todo.is_none_or(|todo| self.done < todo) {
-            self.print();
+            self.print(Named::new());
+        }
+    }
+
+    fn logged(&mut self, _thread: usize, transactions: &[LoggedTransaction]) {
+        if self.forms.raw().is_some() {
+            self.points.add(&self.kinds, &self.errors, transactions);
         }
     }
 }
@@ -216,12 +222,14 @@ mod tests {
             every_s: 1,
             since: Since::Both,
             forms: Forms::of(&Properties::default()).unwrap(),
+            errors: Errors::default(),
             series: Series::default(),
+            points: Points::default(),
             kinds: vec![Some(Kind::Read)],
             todo: Some(1_000_000),
             duration_s: None,
             operations: Operations::new(),
-            seen: Operations::new(),
+            seen: BTreeSet::new(),
             interval_s: 0.0,
             elapsed_s: 0.0,
             done: 0,
@@ -235,25 +243,26 @@ mod tests {
         let mut status = status();
         let now = UNIX_EPOCH + Duration::from_millis(1_795_381_901_538);
         assert_eq!(
-            status.line(now),
+            status.line(now, &Named::new()),
             "mine 2026-11-22 21:11:41:538 0 sec: 0 operations; est completion in 0 second "
         );
-        let read = status.operations.entry(Kind::Read).or_default();
-        read.latencies.record(246);
-        status.seen.entry(Kind::Read).or_default();
+        let mut named = Named::new();
+        let read = named.entry("READ".to_owned()).or_default();
+        read.service.record(246);
+        read.response.record(246);
+        status.seen.insert("READ".to_owned());
         (status.done, status.elapsed_s, status.interval_s) = (135, 1.0, 1.0);
         let part =
             "Count=1, Max=246, Min=246, Avg=246, 50=246, 90=246, 99=246, 99.9=246, 99.99=246] ";
         assert_eq!(
-            status.line(now),
+            status.line(now, &named),
             format!(
                 "mine 2026-11-22 21:11:41:538 1 sec: 135 operations; 135 current ops/sec; est \
                  completion in 2 hours 3 minutes [READ: {part}[Intended-READ: {part}"
             )
         );
-        status.operations.clear();
         (status.todo, status.since) = (Some(135), Since::Start);
-        assert!(status.line(now).ends_with(
+        assert!(status.line(now, &Named::new()).ends_with(
             "current ops/sec; [READ: Count=0, Max=0, Min=0, Avg=0, 50=0, 90=0, 99=0, 99.9=0, 99.99=0] "
         ));
     }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use pgdyno_model::document::calibration::Range;
+use pgdyno_model::Fact;
+use pgdyno_model::document::calibration::{HostSpeed, Range, What, Yardstick};
 use pgdyno_model::spec::duration;
 
 const fn ms(low: f64, high: f64) -> Range {
@@ -41,29 +42,31 @@ fn us(text: &str) -> Result<f64, String> {
     Ok(time.as_secs_f64() * 1e6)
 }
 
-/// What is expected. Read and update are the article's (`docs/calibrate.md`); the other two follow
-/// from them unless they are given.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// A round trip through a database may take so many times that of the host itself …
+const ROUND_TRIPS: f64 = 4.0;
+/// … and so much more: the mean of a busy host.
+const GRACE_US: f64 = 100.0;
+/// A durable commit may take so many syncs …
+const SYNCS: f64 = 2.0;
+/// … and what takes less than this part of a sync has not waited for the disk.
+const SYNC_PART_MIN: f64 = 1.0 / 3.0;
+
+/// The article's expectation of a read (`docs/calibrate.md`).
+const ARTICLE_READ: Range = ms(1.0, 2.0);
+/// The article's expectation of an update.
+const ARTICLE_UPDATE: Range = ms(2.0, 4.0);
+
+/// What `--expect` says; for what it does not name, the host or the article.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Expectations {
     /// A row read by its primary key.
-    pub read: Range,
+    pub read: Option<Range>,
     /// A field updated by its primary key.
-    pub update: Range,
-    /// Where it is given.
+    pub update: Option<Range>,
+    /// An empty query.
     pub round_trip: Option<Range>,
-    /// Where it is given.
+    /// A durable commit of one row.
     pub commit: Option<Range>,
-}
-
-impl Default for Expectations {
-    fn default() -> Self {
-        Self {
-            read: ms(1.0, 2.0),
-            update: ms(2.0, 4.0),
-            round_trip: None,
-            commit: None,
-        }
-    }
 }
 
 /// The lines that can be expected something of.
@@ -82,8 +85,8 @@ impl Expectations {
         };
         let range = range(of)?;
         match name.trim() {
-            "read" => self.read = range,
-            "update" => self.update = range,
+            "read" => self.read = Some(range),
+            "update" => self.update = Some(range),
             "round-trip" => self.round_trip = Some(range),
             "commit" => self.commit = Some(range),
             other => return Err(format!("unknown line {other}; lines are {NAMES}")),
@@ -91,18 +94,56 @@ impl Expectations {
         Ok(())
     }
 
-    /// Of a round trip: half of what a read may take, so that the other half is the server's.
-    pub fn round_trip(&self) -> Range {
-        self.round_trip.unwrap_or(Range {
-            low_us: 0.0,
-            high_us: self.read.high_us / 2.0,
-        })
+    /// What is expected of a line's mean, and where that is from. `host` is known where it is the
+    /// yardstick.
+    pub fn of(&self, what: What, host: &Fact<HostSpeed>) -> (Range, Yardstick) {
+        if let Some(asked) = self.asked(what) {
+            return (asked, Yardstick::Asked);
+        }
+        if let Some(range) = host.known().and_then(|host| by_host(what, host)) {
+            return (range, Yardstick::Host);
+        }
+        let range = match what {
+            What::RoundTrip => half(ARTICLE_READ),
+            What::Read => ARTICLE_READ,
+            What::Commit | What::Update => ARTICLE_UPDATE,
+        };
+        (range, Yardstick::Article)
     }
 
-    /// Of a durable commit of one row: what an update may take, as it is one.
-    pub fn commit(&self) -> Range {
-        self.commit.unwrap_or(self.update)
+    /// What is asked for; of a round trip half of a read, so that the other half is the server's; a
+    /// commit of one row is an update.
+    fn asked(&self, what: What) -> Option<Range> {
+        match what {
+            What::RoundTrip => self.round_trip.or(self.read.map(half)),
+            What::Commit => self.commit.or(self.update),
+            What::Read => self.read,
+            What::Update => self.update,
+        }
     }
+}
+
+/// Up to half of this.
+fn half(range: Range) -> Range {
+    Range {
+        low_us: 0.0,
+        high_us: range.high_us / 2.0,
+    }
+}
+
+/// By what the host can do; `None` where its sync is not known and decides.
+fn by_host(what: What, host: &HostSpeed) -> Option<Range> {
+    let round_trip_us = ROUND_TRIPS * host.round_trip_us + GRACE_US;
+    let read_us = round_trip_us + host.work_us;
+    let (low_us, high_us) = match what {
+        What::RoundTrip => (0.0, round_trip_us),
+        What::Read => (0.0, read_us),
+        What::Commit | What::Update => {
+            let sync_us = host.sync_us.known()?;
+            (SYNC_PART_MIN * sync_us, read_us + SYNCS * sync_us)
+        }
+    };
+    Some(Range { low_us, high_us })
 }
 
 #[cfg(test)]
@@ -118,21 +159,53 @@ mod tests {
         Ok(expectations)
     }
 
+    fn elsewhere() -> Fact<HostSpeed> {
+        Fact::Unknown("the server is on another host".to_owned())
+    }
+
     #[test]
-    fn the_articles_figures_are_expected_unless_others_are_given() {
+    fn the_articles_figures_are_expected_of_another_host_unless_others_are_given() {
+        use What::{Commit, Read, RoundTrip, Update};
         let article = expect(&[]).unwrap();
-        assert_eq!(article.read, ms(1.0, 2.0));
-        assert_eq!(article.update, ms(2.0, 4.0));
-        assert_eq!(article.round_trip(), ms(0.0, 1.0));
-        assert_eq!(article.commit(), article.update);
+        let of = |expected: &Expectations, what| expected.of(what, &elsewhere());
+        assert_eq!(of(&article, Read), (ms(1.0, 2.0), Yardstick::Article));
+        assert_eq!(of(&article, Update), (ms(2.0, 4.0), Yardstick::Article));
+        assert_eq!(of(&article, RoundTrip), (ms(0.0, 1.0), Yardstick::Article));
+        assert_eq!(of(&article, Commit), of(&article, Update));
         let own = expect(&["read=500us", "update=1.5-3ms", "commit=1–2"]).unwrap();
-        assert_eq!(own.read, ms(0.0, 0.5));
-        assert_eq!(own.round_trip(), ms(0.0, 0.25));
-        assert_eq!(own.update, ms(1.5, 3.0));
-        assert_eq!(own.commit(), ms(1.0, 2.0));
+        assert_eq!(of(&own, Read), (ms(0.0, 0.5), Yardstick::Asked));
+        assert_eq!(of(&own, RoundTrip), (ms(0.0, 0.25), Yardstick::Asked));
+        assert_eq!(of(&own, Update), (ms(1.5, 3.0), Yardstick::Asked));
+        assert_eq!(of(&own, Commit), (ms(1.0, 2.0), Yardstick::Asked));
         let kept = serde_json::to_value(own).unwrap();
         assert_eq!(serde_json::from_value::<Expectations>(kept).unwrap(), own);
         assert!(serde_json::from_value::<Expectations>(json!({ "read": 1 })).is_err());
+    }
+
+    #[test]
+    fn on_this_host_its_own_round_trip_and_sync_are_the_yardstick() {
+        use What::{Commit, Read, RoundTrip, Update};
+        let mut host = HostSpeed {
+            round_trip_us: 25.0,
+            way: "a Unix socket".to_owned(),
+            sync_us: Fact::Known(3000.0),
+            work_us: 500.0,
+        };
+        let of = |what, host: &HostSpeed| {
+            let (range, by) = Expectations::default().of(what, &Fact::Known(host.clone()));
+            (range.low_us, range.high_us, by)
+        };
+        assert_eq!(of(RoundTrip, &host), (0.0, 200.0, Yardstick::Host));
+        assert_eq!(of(Read, &host), (0.0, 700.0, Yardstick::Host));
+        for what in [Commit, Update] {
+            assert_eq!(of(what, &host), (1000.0, 6700.0, Yardstick::Host));
+        }
+        // A disk that cannot be seen: what waits for it is judged by the article.
+        host.sync_us = Fact::Unknown("permission denied".to_owned());
+        assert_eq!(of(Update, &host), (2000.0, 4000.0, Yardstick::Article));
+        assert_eq!(of(Read, &host).2, Yardstick::Host);
+        let own = expect(&["read=3ms"]).unwrap();
+        assert_eq!(own.of(Read, &Fact::Known(host)).1, Yardstick::Asked);
     }
 
     #[test]

@@ -5,12 +5,18 @@
 use super::read::{Calibration, Measured};
 use pgdyno_model::Fact;
 use pgdyno_model::document::Facts;
-use pgdyno_model::document::calibration::{Cause, Grown, LineVerdict, Part, Range, Sync, What};
+use pgdyno_model::document::calibration::{
+    Cause, Grown, LineVerdict, Part, Range, Sync, What, Yardstick,
+};
 
 /// Waiting for a sync that costs less is answered by a cache, not by a disk.
 const CACHE_US: f64 = 50.0;
 /// Syncs for each commit between which they are taken to be the commits' own.
 const SYNCS_PER_COMMIT: std::ops::RangeInclusive<f64> = 0.5..=1.5;
+/// From so many sequential scans for each transaction on they are taken to be the transactions'.
+const SCANS_PER_TRANSACTION: f64 = 0.9;
+/// A table with fewer rows fits in a few blocks, and to read them all is right.
+const SCANNED_ROWS_MIN: f64 = 100.0;
 /// Validity notes that make a durable change worth less than it seems.
 const DOUBTS: [&str; 4] = [
     "fsync-off",
@@ -27,6 +33,8 @@ pub struct Line<'a> {
     pub measured: &'a Measured,
     /// What was expected of the mean.
     pub expected: Range,
+    /// Where that is from.
+    pub yardstick: Yardstick,
     /// What came of it.
     pub verdict: LineVerdict,
     /// The median without that of the round trip, and whether this is within expectation; `None` for
@@ -68,14 +76,13 @@ impl<'a> Judged<'a> {
             }
             _ => Durable::Unknown,
         };
-        let expected = &c.expectations;
         let lines = [
-            (What::RoundTrip, round_trip, expected.round_trip()),
-            (What::Commit, c.commit.as_ref(), expected.commit()),
-            (What::Read, c.read.as_ref(), expected.read),
-            (What::Update, c.update.as_ref(), expected.update),
+            (What::RoundTrip, round_trip),
+            (What::Commit, c.commit.as_ref()),
+            (What::Read, c.read.as_ref()),
+            (What::Update, c.update.as_ref()),
         ];
-        let lines = lines.into_iter().filter_map(|(what, measured, expected)| {
+        let lines = lines.into_iter().filter_map(|(what, measured)| {
             let judging = Judging {
                 what,
                 measured: measured?,
@@ -84,7 +91,7 @@ impl<'a> Judged<'a> {
                 facts: &c.facts,
                 sync: &sync,
             };
-            Some(judging.line(expected))
+            Some(judging.line(c.expectations.of(what, &c.host)))
         });
         Self {
             lines: lines.collect(),
@@ -192,9 +199,14 @@ struct Judging<'a, 'b> {
 }
 
 impl<'a> Judging<'a, '_> {
-    fn line(&self, expected: Range) -> Line<'a> {
+    fn line(&self, (expected, yardstick): (Range, Yardstick)) -> Line<'a> {
         let mean_us = self.measured.mean_us();
-        let verdict = of_mean(mean_us, expected);
+        let scan = self.scan();
+        // As fast as a scan may be while the table is small, it is no access by primary key.
+        let verdict = match scan {
+            Some(_) => LineVerdict::Missed,
+            None => of_mean(mean_us, expected),
+        };
         let parts = self.parts();
         let without_round_trip = self
             .round_trip
@@ -207,14 +219,44 @@ impl<'a> Judging<'a, '_> {
             what: self.what,
             measured: self.measured,
             expected,
+            yardstick,
             verdict,
             without_round_trip,
-            cause: (verdict == LineVerdict::Missed)
-                .then(|| self.cause(&parts, expected))
-                .flatten(),
+            cause: match (scan, verdict) {
+                (Some(scan), _) => Some(scan),
+                (None, LineVerdict::Missed) => self.cause(&parts, expected),
+                (None, LineVerdict::Met | LineVerdict::Better) => None,
+            },
             parts,
-            doubts: self.doubts(verdict),
+            doubts: self.doubts(verdict, yardstick),
         }
+    }
+
+    /// Where rows are found by reading the table instead of by its primary key.
+    fn scan(&self) -> Option<Cause> {
+        if !matches!(self.what, What::Read | What::Update) {
+            return None;
+        }
+        let grown = self.measured.server_side.known()?;
+        let (scans, rows) = (grown.get("scans")?, grown.get("rows_scanned")?);
+        let each = rows as f64 / scans.max(1) as f64;
+        let per_transaction = scans as f64 / self.measured.transactions.max(1) as f64;
+        (per_transaction >= SCANS_PER_TRANSACTION && each >= SCANNED_ROWS_MIN).then(|| Cause {
+            part: Part::Server,
+            sentence: format!(
+                "rows are not found by the primary key but by sequential scans of {each:.0} rows \
+                 each, which take longer the larger the table is"
+            ),
+            evidence: vec![
+                format!(
+                    "{scans} sequential scans during {} transactions (pg_stat_user_tables)",
+                    self.measured.transactions
+                ),
+                "check that usertable has its primary key, and the planner's settings \
+                 (enable_indexscan …)"
+                    .to_owned(),
+            ],
+        })
     }
 
     fn parts(&self) -> Vec<(Part, f64)> {
@@ -348,7 +390,7 @@ impl<'a> Judging<'a, '_> {
         })
     }
 
-    fn doubts(&self, verdict: LineVerdict) -> Vec<String> {
+    fn doubts(&self, verdict: LineVerdict, yardstick: Yardstick) -> Vec<String> {
         let notes = &self.measured.notes;
         let with = |codes: &[&str]| -> Vec<String> {
             let notes = notes
@@ -369,7 +411,14 @@ impl<'a> Judging<'a, '_> {
             ));
         }
         if verdict == LineVerdict::Better && doubts.is_empty() {
-            doubts.extend(with(&["same-host"]));
+            match yardstick {
+                Yardstick::Host => doubts.push(
+                    "it takes less than a third of a sync of this host's disk: it has not waited \
+                     for the disk, or a cache answers instead of it"
+                        .to_owned(),
+                ),
+                Yardstick::Asked | Yardstick::Article => doubts.extend(with(&["same-host"])),
+            }
         }
         doubts
     }
@@ -384,6 +433,7 @@ pub fn ms(us: f64) -> String {
 mod tests {
     use super::*;
     use pgdyno_drive::record::Latencies;
+    use pgdyno_model::document::calibration::HostSpeed;
     use pgdyno_model::{Note, Severity};
 
     fn measured(us: u64) -> Measured {
@@ -612,6 +662,52 @@ mod tests {
         assert_eq!(doubts(&c, 1), "it is so: fsync-off");
         assert_eq!(doubts(&c, 3), "it is so: fsync-off");
         assert_eq!(doubts(&c, 2), "it is so: same-host");
+    }
+
+    #[test]
+    fn a_sequential_scan_is_a_miss_however_fast_it_is() {
+        let verdict = |scans: u64, rows: u64| {
+            let mut c = calibration([20, 2000, 80, 150, 2100]);
+            let counted = [
+                ("scans".to_owned(), scans),
+                ("rows_scanned".to_owned(), rows),
+            ];
+            c.read.as_mut().unwrap().server_side = Fact::Known(Grown {
+                source: "pg_stat_database".to_owned(),
+                timed: false,
+                counted: counted.into(),
+            });
+            let judged = Judged::of(&c);
+            let cause = judged.lines[2].cause.clone();
+            (judged.lines[2].verdict, cause.map(|cause| cause.sentence))
+        };
+        assert_eq!(verdict(0, 0), (LineVerdict::Better, None));
+        let (missed, why) = verdict(1000, 10_000_000);
+        assert_eq!(missed, LineVerdict::Missed);
+        assert!(why.unwrap().contains("sequential scans of 10000 rows each"));
+        // Of a few blocks a scan is right; a few scans are of others.
+        assert_eq!(verdict(1000, 20_000).0, LineVerdict::Better);
+        assert_eq!(verdict(10, 100_000).0, LineVerdict::Better);
+    }
+
+    #[test]
+    fn durable_faster_than_the_disk_of_this_host_is_doubtful() {
+        let mut c = calibration([20, 900, 80, 150, 900]);
+        c.host = Fact::Known(HostSpeed {
+            round_trip_us: 15.0,
+            way: "a Unix socket".to_owned(),
+            sync_us: Fact::Known(3000.0),
+            work_us: 500.0,
+        });
+        let judged = Judged::of(&c);
+        let verdicts: Vec<_> = judged.lines.iter().map(|line| line.verdict).collect();
+        use LineVerdict::{Better, Met};
+        assert_eq!(verdicts, [Met, Better, Met, Better]);
+        for line in [1, 3] {
+            assert!(judged.lines[line].doubts[0].contains("less than a third of a sync"));
+        }
+        // A read cannot be faster than the host's own round trip.
+        assert!(judged.lines[2].doubts.is_empty());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::expect::Expectations;
 use super::growth::Growth;
 use pgdyno_model::client_bound::{CLIENT_BOUND_SHARE, limiting};
 use pgdyno_model::document::Facts;
-use pgdyno_model::document::calibration::{Grown, Step};
+use pgdyno_model::document::calibration::{Grown, HostSpeed, Step};
 use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook};
 use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
@@ -16,8 +16,10 @@ use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
 pub struct Calibration {
     /// Which.
     pub experiment: ExperimentRow,
-    /// What was expected.
+    /// What was asked for.
     pub expectations: Expectations,
+    /// What the host can do, where it is the yardstick.
+    pub host: Fact<HostSpeed>,
     /// When more clients were to be no use.
     pub growth: Growth,
     /// What was chosen of the workload's parameters, `NAME=VALUE` each.
@@ -104,6 +106,7 @@ pub fn of_experiment(
     let mut calibration = Calibration {
         params: serde_json::from_value(definition["params"].clone()).unwrap_or_default(),
         server: definition["server"].as_str().unwrap_or_default().to_owned(),
+        host: serde_json::from_value(definition["host"].clone()).unwrap_or_default(),
         no_wait: definition["no_wait"].as_str().map(str::to_owned),
         ..Calibration::new(experiment.clone(), expectations, growth)
     };
@@ -170,6 +173,7 @@ impl Calibration {
         Self {
             experiment,
             expectations,
+            host: Fact::default(),
             growth,
             params: Vec::new(),
             target: String::new(),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use pgdyno_platform::io::{Io, connect_tcp, connect_unix};
+use pgdyno_platform::io::{Address, Io};
 use pgdyno_wire::{Addr, Candidate, ConnectError, Connecting, next_candidate};
 
 use super::link::Link;
@@ -69,7 +69,7 @@ impl Client {
     }
 
     fn connect_first<I: Io>(&mut self, cx: &mut Context<'_, I>, is_before_run: bool) {
-        let begun = cx.clock.now();
+        let begun = cx.clock_now();
         self.count_attempt(cx);
         let attempt = Attempt {
             endpoint: self.id % cx.drive.endpoints.len(),
@@ -93,7 +93,7 @@ impl Client {
         if cx.drive.tries_other_endpoints {
             limit = limit.or(Some(PATIENCE_NS));
         }
-        attempt.deadline = limit.map(|limit| cx.clock.now().saturating_add(limit));
+        attempt.deadline = limit.map(|limit| cx.clock_now().saturating_add(limit));
         if self.outage.is_some() {
             attempt.end_by(cx.end);
         }
@@ -103,17 +103,13 @@ impl Client {
     fn try_candidate<I: Io>(&mut self, cx: &mut Context<'_, I>, mut attempt: Box<Attempt>) {
         let candidate = &cx.drive.endpoints[attempt.endpoint][attempt.candidate];
         (attempt.again, attempt.is_open) = (None, false);
-        let now = cx.clock.now();
+        let now = cx.clock_now();
         let is_unix = matches!(candidate.addr, Addr::Unix(_));
-        let socket = match &candidate.addr {
-            Addr::Tcp(address) => connect_tcp(*address, &candidate.socket),
-            Addr::Unix(path) => connect_unix(path),
+        let address = match &candidate.addr {
+            Addr::Tcp(address) => Address::Tcp(*address, &candidate.socket),
+            Addr::Unix(path) => Address::Unix(path),
         };
-        let opened = socket.and_then(|socket| {
-            let is_connecting = socket.is_connecting();
-            cx.io.open(self.key, socket).map(|()| is_connecting)
-        });
-        match opened {
+        match cx.io.connect(self.key, address) {
             Ok(is_connecting) => {
                 attempt.machine = Some(Connecting::new(candidate.login.clone()));
                 self.state = State::Connecting(attempt);
@@ -181,7 +177,7 @@ impl Client {
                     return;
                 };
                 cx.deadlines.clear(self.key);
-                cx.now = cx.clock.now();
+                cx.now = cx.clock_now();
                 let (endpoint, is_before_run) = (attempt.endpoint, attempt.is_before_run);
                 let failures = std::mem::take(&mut attempt.failures);
                 self.candidate = attempt.candidate;

@@ -37,9 +37,15 @@ impl TransactionError {
         self.cause.map(Cause::class)
     }
 
-    fn is_retryable(&self) -> bool {
-        self.cause.is_some_and(Cause::is_retryable)
+    fn is_retryable<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        self.cause.is_some_and(|cause| is_retryable(cx, cause))
     }
+}
+
+/// Whether what is known by this may be tried again.
+fn is_retryable<I: Io>(cx: &Context<'_, I>, cause: Cause) -> bool {
+    let is_open = cause.class() == ErrorClass::Ambiguous;
+    cause.is_retryable() || (cx.drive.retries_every_error && !is_open)
 }
 
 /// Whether a client goes on after a failed try.
@@ -49,7 +55,7 @@ fn survives<I: Io>(cx: &Context<'_, I>, cause: Option<Cause>) -> bool {
             cause.class(),
             ErrorClass::Ambiguous | ErrorClass::RolledBack
         );
-        is_settled || cause.is_retryable() || cx.drive.on_error == OnError::Continue
+        is_settled || is_retryable(cx, cause) || cx.drive.on_error == OnError::Continue
     })
 }
 
@@ -71,6 +77,7 @@ impl Client {
         let Some(error) = &self.error else {
             return self.state = State::EndCommand;
         };
+        self.failed_at = Some(cx.now);
         if !survives(cx, error.cause) {
             let (failure, is_told) = (error.failure, error.is_told);
             let text = format!(
@@ -93,6 +100,7 @@ impl Client {
         let Some(link) = &mut self.link else {
             return self.abort_disconnected(cx, "no connection");
         };
+        planted!(12, return self.try_again(cx));
         if link.status() == TransactionStatus::Idle {
             return self.after_rollback(cx);
         }
@@ -212,6 +220,7 @@ impl Client {
             let text = "aborted while rolling back the transaction after an error";
             return self.abort(cx, Failure::Script, text);
         }
+        self.block_undone(cx);
         if cx.drive.counts_as_pgbench && cx.is_past_end() {
             self.error = None;
             return self.finish(cx);
@@ -274,14 +283,19 @@ impl Client {
     /// Books the present try, if there is one, as thrown away.
     pub(super) fn lose_try<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let is_ambiguous = |error: &TransactionError| error.class() == Some(ErrorClass::Ambiguous);
+        // Then it is booked with its transaction.
+        if self.error.as_ref().is_some_and(is_ambiguous) || self.is_released(cx) {
+            return;
+        }
         let Some(tried) = self.tried.take() else {
             return;
         };
-        if !self.error.as_ref().is_some_and(is_ambiguous) && !self.is_released(cx) {
-            cx.recorder.rotate(cx.now);
-            let time = cx.now.saturating_sub(tried);
-            cx.recorder.try_lost(self.script, time, self.statements);
-        }
+        cx.recorder.rotate(cx.now);
+        let times = (
+            cx.now.saturating_sub(tried),
+            cx.now.saturating_sub(self.scheduled),
+        );
+        cx.recorder.try_lost(self.script, times, self.statements);
     }
 
     /// pgbench's `doRetry`: only errors that may be tried again, within the tries allowed, the latency
@@ -291,8 +305,12 @@ impl Client {
         let is_retryable = self
             .error
             .as_ref()
-            .is_some_and(TransactionError::is_retryable);
+            .is_some_and(|error| error.is_retryable(cx));
         let max_tries = cx.drive.max_tries;
+        planted!(
+            8,
+            return is_retryable && self.tries <= max_tries && !cx.is_time_up()
+        );
         is_retryable
             && !self.is_released(cx)
             && (max_tries == 0 || self.tries < max_tries)
@@ -315,6 +333,7 @@ impl Client {
     pub(super) fn retry<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "repeats the transaction after the error");
         self.count_error(cx, Then::Retry);
+        planted!(2, self.tries += 1);
         self.tries += 1;
         self.random = self.random_at_begin.clone();
         self.units.restart();
@@ -327,6 +346,7 @@ impl Client {
                 block.savepoint + 1
             }
             _ => {
+                planted!(11, self.draws.end());
                 self.draws.restart();
                 0
             }
@@ -338,7 +358,7 @@ impl Client {
         self.tell_tries(cx, "ends the failed transaction");
         self.count_error(cx, Then::Fail);
         let error = self.error.take();
-        let is_retryable = error.as_ref().is_some_and(TransactionError::is_retryable);
+        let is_retryable = error.as_ref().is_some_and(|error| error.is_retryable(cx));
         let outcome = match &error {
             _ if self.is_released(cx) => Outcome::Unknown,
             Some(error) if error.class() == Some(ErrorClass::Ambiguous) => Outcome::Unknown,
@@ -386,7 +406,9 @@ impl Client {
 
     /// Counts the present error by what follows it.
     pub(super) fn count_error<I: Io>(&mut self, cx: &mut Context<'_, I>, then: Then) {
-        cx.recorder.error(self.script, self.command, then);
+        let failed_at = self.failed_at.take().unwrap_or(cx.now);
+        let latency = failed_at.saturating_sub(self.command_begun);
+        cx.recorder.error(self.script, self.command, latency, then);
         let cause = self.error.as_ref().and_then(|error| error.cause);
         if let Some(cause) = cause.or(self.last_cause.take()) {
             cx.recorder.reasons().lost(cause, then);
@@ -409,6 +431,7 @@ impl Client {
 
     /// COMMIT was answered with ROLLBACK.
     pub(super) fn rolled_back<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        planted!(15, return);
         let text = "the server answered COMMIT with ROLLBACK and no error";
         let cause = Cause::of_rule(ROLLED_BACK);
         if self.error.is_none() {

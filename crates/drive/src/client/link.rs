@@ -196,6 +196,12 @@ impl Link {
         self.awaited += 1;
     }
 
+    /// Gathers COMMIT.
+    pub(super) fn commit(&mut self) {
+        self.simple("COMMIT");
+        self.may_commit = true;
+    }
+
     /// Gathers a statement with the client's values.
     pub(super) fn statement(&mut self, statement: &Statement, vars: &Vars) {
         let effect = statement.effects.when(self.will_be_in_block);

@@ -158,7 +158,7 @@ impl Client {
 
     fn sleep<I: Io>(&mut self, cx: &mut Context<'_, I>, sleep: &Sleep) -> Done {
         let duration_us = told(cx, sleep.duration_us(&self.vars)).map_err(|()| EXECUTION)?;
-        cx.now = cx.clock.now();
+        cx.now = cx.clock_now();
         self.sleep_until = cx.now.saturating_add(duration_us.saturating_mul(1000));
         self.state = State::Sleeping;
         Ok(())
@@ -169,7 +169,7 @@ impl Client {
     fn shell<I: Io>(&mut self, cx: &mut Context<'_, I>, args: &ShellArgs) -> Done {
         let line = told(cx, args.command_line(&self.vars)).map_err(|()| EXECUTION)?;
         let status = shell_command(&line).status();
-        cx.now = cx.clock.now();
+        cx.now = cx.clock_now();
         match status {
             Ok(status) if status.success() => Ok(()),
             _ => {
@@ -185,7 +185,7 @@ impl Client {
     fn set_shell<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, args: &ShellArgs) -> Done {
         let line = told(cx, args.command_line(&self.vars)).map_err(|()| EXECUTION)?;
         let run = run_for_output(&line);
-        cx.now = cx.clock.now();
+        cx.now = cx.clock_now();
         let problem = match run {
             Err(_) => "could not launch shell command",
             Ok(output) if output.is_empty() => "could not read result of shell command",

@@ -54,6 +54,7 @@ impl Client {
             State::Choose | State::Schedule => Resume::Choose,
             State::Begin => Resume::Begin,
             _ => {
+                planted!(5, self.error = None; self.link = None; self.disconnect(cx); self.draws.end(); return self.state = State::Choose);
                 self.count_error(cx, Then::Fail);
                 self.book_broken_off(cx, Failure::ConnectionLost);
                 Resume::Choose
@@ -85,7 +86,7 @@ impl Client {
         begun: Nanos,
         words: &str,
     ) {
-        cx.now = cx.clock.now();
+        cx.now = cx.clock_now();
         let outage = self.outage.get_or_insert_with(|| {
             let text = format!("client {} gets no connection: {words}", self.id);
             cx.happened(EventKind::Outage, text);

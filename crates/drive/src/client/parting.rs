@@ -4,23 +4,31 @@
 use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::TransactionStatus;
 
-use super::link::Link;
 use super::{Client, State};
-use crate::clock::nanos;
+use crate::clock::{Nanos, nanos};
 use crate::context::Context;
 
 impl Client {
     /// Nothing more is to be run on this connection.
     pub(super) fn part<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        let is_idle =
-            |link: &&mut Link| link.status() == TransactionStatus::Idle && link.awaited() == 0;
-        let (Some(text), Some(link)) =
-            (&cx.drive.last_statement, self.link.as_mut().filter(is_idle))
-        else {
+        let link = self.link.as_mut().filter(|link| link.awaited() == 0);
+        let Some(link) = link else {
             return self.leave(cx);
         };
-        link.simple(text);
-        self.state = State::Parting(cx.now.saturating_add(nanos(cx.drive.grace)));
+        let until = match (link.status(), &cx.drive.last_statement) {
+            (TransactionStatus::InTransaction, _) if cx.drive.commits.is_some() => {
+                link.commit();
+                // However long it takes: it is the run's own work.
+                Nanos::MAX
+            }
+            (TransactionStatus::Idle, Some(text)) => {
+                link.simple(text);
+                cx.now.saturating_add(nanos(cx.drive.grace))
+            }
+            _ => return self.leave(cx),
+        };
+        self.parting = cx.now;
+        self.state = State::Parting(until);
         if link.transmit(&mut cx.io, self.key, &mut cx.sealed).is_err() {
             self.disconnect(cx);
             self.leave(cx);
@@ -30,6 +38,9 @@ impl Client {
     /// Has nothing more to do. The connection stays until all clients of the thread have ended: that a
     /// server ends many sessions would slow down those that still work.
     pub(super) fn leave<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if matches!(self.state, State::Parting(_)) {
+            self.parting = cx.now.saturating_sub(self.parting);
+        }
         cx.deadlines.clear(self.key);
         self.state = State::Finished;
     }

@@ -201,6 +201,7 @@ impl Client {
             self.read_frames(cx, &partial, &mut is_complete)
         };
         partial.drain(..used);
+        planted!(10, partial.clear());
         self.book_units(cx);
         if let Some(link) = &mut self.link {
             link.partial = partial;
@@ -348,11 +349,20 @@ impl Client {
                     self.answered_rollback(cx);
                 }
                 // The number of rows is the last word of a tag that has one.
-                self.has_missed |= frame.body.ends_with(b" 0\0");
+                let is_none = frame.body.ends_with(b" 0\0");
+                self.has_missed |= is_none;
+                self.command_has_missed |= is_none;
+                if matches!(self.state, State::Parting(_)) && frame.body.starts_with(b"COMMIT") {
+                    self.uncommitted = 0;
+                }
                 self.unit_done(cx, frame.body);
                 self.result_ended(cx);
             }
-            tag::ERROR_RESPONSE if matches!(self.state, State::Parting(_)) => {}
+            tag::ERROR_RESPONSE if matches!(self.state, State::Parting(_)) => {
+                if let Ok(Message::ErrorResponse(fields)) = frame.parse() {
+                    self.parting_error(cx, fields);
+                }
+            }
             tag::ERROR_RESPONSE => {
                 if let Ok(Message::ErrorResponse(fields)) = frame.parse() {
                     self.server_error(cx, fields);
@@ -499,8 +509,10 @@ impl Client {
         self.state = match self.state {
             State::Parting(_) => return self.leave(cx),
             State::Preparing => return self.after_preparing(cx),
-            State::WaitResult if has_failed => State::Error,
+            State::WaitResult | State::Beginning | State::Committing if has_failed => State::Error,
             State::WaitResult => State::EndCommand,
+            State::Beginning => State::Command,
+            State::Committing => State::EndTransaction,
             State::RollingBack => return self.after_rollback(cx),
             State::Restoring => return self.after_restoring(cx),
             _ => return,

@@ -44,6 +44,11 @@ pub(super) enum State {
     /// `Sleeping`, `EndCommand`, itself after a jump, at the script's end `EndTransaction`, or
     /// `Aborted`.
     Command,
+    /// Waits for the answer to the BEGIN of a block that transactions share. Then `Command`, the same
+    /// one, or `Error`.
+    Beginning,
+    /// Waits for the answer to the COMMIT of such a block. Then `EndTransaction` again, or `Error`.
+    Committing,
     /// Waits until the server has prepared statements. Then `Command`, the same one, or `Error`
     /// when one could not be prepared and the client is to live on.
     Preparing,
@@ -78,7 +83,7 @@ pub(super) enum State {
     Failed,
     /// Books a committed transaction. Waits for nothing, but gives way to others when the whole
     /// transaction waited for nothing; then `Choose`, or `Finished`, or `Aborted` when the script
-    /// has left a transaction block open.
+    /// has left a transaction block open; first `Committing`, when the block that it shares is to end.
     EndTransaction,
     /// Has done all it was told to do, and waits for the answer to its last statement, no longer than
     /// until then. Then `Finished`, also when the connection breaks.

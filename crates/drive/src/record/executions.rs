@@ -25,8 +25,10 @@ pub(crate) struct Execution {
 pub(crate) enum HowEnded {
     /// Well, after so long.
     Well { latency_us: u64 },
+    /// Without an error, and without a row where there must be one.
+    Missing { latency_us: u64 },
     /// With an error, and what followed.
-    Wrong(Then),
+    Wrong { latency_us: u64, then: Then },
 }
 
 /// Those that were not handed over yet.
@@ -75,9 +77,15 @@ pub(crate) fn add_up(totals: &mut [Vec<StatementTotals>], executions: &[Executio
         let Some(totals) = totals else { continue };
         match execution.ended {
             HowEnded::Well { latency_us } => totals.latencies.record(latency_us),
-            HowEnded::Wrong(Then::Retry) => totals.retries += 1,
-            HowEnded::Wrong(Then::Fail) => totals.failures += 1,
-            HowEnded::Wrong(Then::Abort) => totals.aborts += 1,
+            HowEnded::Missing { latency_us } => totals.missing.record(latency_us),
+            HowEnded::Wrong { latency_us, then } => {
+                totals.failed.record(latency_us);
+                *match then {
+                    Then::Retry => &mut totals.retries,
+                    Then::Fail => &mut totals.failures,
+                    Then::Abort => &mut totals.aborts,
+                } += 1;
+            }
         }
     }
 }

@@ -21,6 +21,22 @@ pub struct ScriptInterval {
     /// Work units, by the operations of [`super::Recording::operations`]; fewer when there are none
     /// of the last ones.
     pub units: Vec<Units>,
+    /// Tries that ended with an error or with their connection, whatever became of their
+    /// transaction; not those that the end of the run broke off. Of a trial from the notebook there
+    /// are none.
+    pub failed: FailedTries,
+    /// Transactions that found no row where they must ([`super::Failure::RowMissing`]); in the same
+    /// way.
+    pub missing: FailedTries,
+}
+
+/// How long tries took that came to nothing.
+#[derive(Clone, Debug, Default)]
+pub struct FailedTries {
+    /// From the start of the try to its end.
+    pub service: Latencies,
+    /// From the *scheduled* start of its transaction to its end; with a rate only.
+    pub response: Option<Latencies>,
 }
 
 /// One thread's part of an [`Interval`], whatever it did for which script.
@@ -55,7 +71,13 @@ pub struct Interval {
 
 impl Interval {
     pub(crate) fn for_scripts(count: usize, with_rate: bool, with_retries: bool) -> Self {
+        let failed = FailedTries {
+            response: with_rate.then(Latencies::default),
+            ..FailedTries::default()
+        };
         let script = ScriptInterval {
+            failed: failed.clone(),
+            missing: failed,
             attempt: with_retries.then(Latencies::default),
             response: with_rate.then(Latencies::default),
             lag: with_rate.then(Latencies::default),
@@ -109,6 +131,8 @@ impl Interval {
             script.lag.iter_mut().for_each(Latencies::clear);
             script.work = Work::default();
             script.units.iter_mut().for_each(Units::clear);
+            script.failed.clear();
+            script.missing.clear();
         }
     }
 }
@@ -125,6 +149,8 @@ impl ScriptInterval {
         for (operation, theirs) in other.units.iter().enumerate() {
             self.units(operation).merge(theirs);
         }
+        self.failed.merge(&other.failed);
+        self.missing.merge(&other.missing);
     }
 
     /// The units of this operation.
@@ -133,6 +159,27 @@ impl ScriptInterval {
             self.units.resize_with(operation + 1, Units::default);
         }
         &mut self.units[operation]
+    }
+}
+
+impl FailedTries {
+    /// Adds a try.
+    pub(crate) fn record(&mut self, service_us: u64, response_us: u64) {
+        self.service.record(service_us);
+        if let Some(response) = &mut self.response {
+            response.record(response_us);
+        }
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Self) {
+        self.service.merge(&other.service);
+        merge_optional(&mut self.response, other.response.as_ref());
+    }
+
+    fn clear(&mut self) {
+        self.service.clear();
+        self.response.iter_mut().for_each(Latencies::clear);
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) struct Recorder {
     scheduled: Scheduled,
     connects: Latencies,
     outages: Outages,
+    undone: u64,
     /// By place; nothing is kept of transactions where there is one place only.
     endpoints: Vec<EndpointRecord>,
     reasons: Reasons,
@@ -60,6 +61,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Finished {
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
+    pub(crate) undone: u64,
     pub(crate) endpoints: Vec<EndpointRecord>,
     pub(crate) reasons: Vec<Reason>,
     pub(crate) worst: Worst,
@@ -87,6 +89,7 @@ impl Recorder {
             scheduled: Scheduled::default(),
             connects: Latencies::default(),
             outages: Outages::default(),
+            undone: 0,
             endpoints: vec![EndpointRecord::with_rate(with_rate); places],
             reasons: Reasons::default(),
             log,
@@ -136,6 +139,12 @@ impl Recorder {
         self.used = self.cpu_now();
     }
 
+    /// What the present interval has counted.
+    #[cfg(test)]
+    pub(crate) fn present_counts(&self) -> super::Counts {
+        self.interval.all().counts
+    }
+
     /// The number of the thread it belongs to.
     pub(crate) fn thread(&self) -> usize {
         self.thread
@@ -161,14 +170,20 @@ impl Recorder {
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
         interval.work.given_up += u64::from(end.is_given_up);
-        if end.outcome != Outcome::Committed {
-            return;
+        let attempt_us = micros(end.at.saturating_sub(end.tried));
+        match end.outcome {
+            Outcome::Committed => {}
+            Outcome::Failed(Failure::RowMissing) => {
+                return interval.missing.record(attempt_us, response_us);
+            }
+            Outcome::Unknown => return interval.failed.record(attempt_us, response_us),
+            // Booked with its last try.
+            Outcome::Failed(_) | Outcome::Skipped => return,
         }
         self.gaps.committed(end.at, &mut self.interval.gaps);
         let interval = &mut self.interval.scripts[script];
         let service_us = micros(end.at - end.begun);
         interval.service.record(service_us);
-        let attempt_us = micros(end.at.saturating_sub(end.tried));
         if let Some(attempt) = &mut interval.attempt {
             attempt.record(attempt_us);
         }
@@ -265,20 +280,33 @@ impl Recorder {
             tries: end.tries,
             latency_us: lasted_us(end.scheduled, end.at),
             lag_us: lasted_us(end.scheduled, end.begun),
+            took_us: micros(end.at.saturating_sub(end.begun)),
+            waited_us: micros(end.begun.saturating_sub(end.scheduled)),
             at_us: micros(end.at.saturating_sub(self.begin)),
         };
         log.add(transaction, self.thread, &self.reports);
     }
 
-    /// Books one execution of a command that went well.
-    pub(crate) fn command(&mut self, script: usize, command: usize, latency: Nanos) {
+    /// Books one execution of a command without an error.
+    pub(crate) fn command(
+        &mut self,
+        script: usize,
+        command: usize,
+        latency: Nanos,
+        is_missing: bool,
+    ) {
         let latency_us = micros(latency);
-        self.executed(script, command, HowEnded::Well { latency_us });
+        let ended = match is_missing {
+            true => HowEnded::Missing { latency_us },
+            false => HowEnded::Well { latency_us },
+        };
+        self.executed(script, command, ended);
     }
 
     /// Books an error in a command.
-    pub(crate) fn error(&mut self, script: usize, command: usize, then: Then) {
-        self.executed(script, command, HowEnded::Wrong(then));
+    pub(crate) fn error(&mut self, script: usize, command: usize, latency: Nanos, then: Then) {
+        let latency_us = micros(latency);
+        self.executed(script, command, HowEnded::Wrong { latency_us, then });
     }
 
     /// Only those of the measured phase count.
@@ -295,17 +323,31 @@ impl Recorder {
         self.executions.add(execution, self.thread, &self.reports);
     }
 
-    /// Books a try that came to nothing after so long and so many statements.
-    pub(crate) fn try_lost(&mut self, script: usize, time: Nanos, statements: u32) {
-        let work = &mut self.interval.scripts[script].work;
-        work.lost_tries += 1;
-        work.lost_us += micros(time);
-        work.lost_statements += u64::from(statements);
+    /// Books a try that came to nothing after so many statements, and how long it took: itself, and
+    /// since the schedule.
+    pub(crate) fn try_lost(
+        &mut self,
+        script: usize,
+        (time, since_schedule): (Nanos, Nanos),
+        statements: u32,
+    ) {
+        let interval = &mut self.interval.scripts[script];
+        let lost_us = micros(time);
+        interval.work.lost_tries += 1;
+        interval.work.lost_us += lost_us;
+        interval.work.lost_statements += u64::from(statements);
+        interval.failed.record(lost_us, micros(since_schedule));
     }
 
     /// Books a pause between tries.
     pub(crate) fn paused(&mut self, script: usize, time: Nanos) {
         self.interval.scripts[script].work.backoff_us += micros(time);
+    }
+
+    /// Books that so many transactions that were booked as committed have been rolled back with their
+    /// block.
+    pub(crate) fn undone(&mut self, count: u64) {
+        self.undone += count;
     }
 
     /// Work units of an operation.
@@ -438,6 +480,7 @@ impl Recorder {
         Finished {
             connects: self.connects,
             outages: self.outages,
+            undone: self.undone,
             endpoints: self.endpoints,
             reasons: self.reasons.finish().collect(),
             worst: self.worst,
@@ -475,6 +518,12 @@ impl Recorder {
         self.interval.start_ns = end - self.begin;
         self.interval.warmup = warmup;
         self.interval.drain = drain;
+        planted!(
+            7,
+            if start_ns == SECOND_NS {
+                return;
+            }
+        );
         // The collector outlives the threads; if it is gone, there is no receiver.
         let _ = self.reports.send(Report::Interval(self.thread, ended));
     }

@@ -59,6 +59,9 @@ pub struct Recording {
     /// How many numbers were drawn from each counter of the scripts, by its name; of a trial from the
     /// notebook it is empty. A warm-up is in it unless it had connections of its own.
     pub drawn: BTreeMap<String, u64>,
+    /// Transactions that were booked as committed and rolled back later, with the block that they
+    /// shared ([`crate::Commits`]); of a trial from the notebook 0.
+    pub undone: u64,
     /// How the run ended.
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.
@@ -223,6 +226,11 @@ pub struct StatementTotals {
     pub failures: u64,
     /// Errors here that ended the client.
     pub aborts: u64,
+    /// From sending to the end of the answer; of executions with an error. Of a trial from the
+    /// notebook there are none.
+    pub failed: Latencies,
+    /// The same of executions that found no row where the script must find one.
+    pub missing: Latencies,
 }
 
 /// How long connecting took.
@@ -232,6 +240,17 @@ pub struct Connections {
     pub initial_us: u64,
     /// Each connection, from opening the socket until the server was ready.
     pub latencies: Latencies,
+    /// The last closing of each client, in no order. Of a trial from the notebook there is none.
+    pub closings: Vec<Closing>,
+}
+
+/// How a client closed its connection: the farewell to the server, and the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// When it was closed, in microseconds since clients began to work.
+    pub at_us: u64,
+    /// How long that took.
+    pub latency_us: u64,
 }
 
 /// Connections that were lost, or not to be had, and what became of them

@@ -4,7 +4,7 @@ use std::io;
 
 use pgdyno_session::CancelHandle;
 
-use super::{ClientUnits, Event, Execution, Finished, Interval, LoggedTransaction};
+use super::{ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction};
 use crate::clock::Nanos;
 use crate::error::DriveError;
 use crate::message::Message;
@@ -39,6 +39,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
     pub(crate) by_client: Vec<ClientUnits>,
+    pub(crate) closings: Vec<Closing>,
     /// Cancel the statements that were given up.
     pub(crate) cancels: Vec<CancelHandle>,
     /// The event loop itself broke.

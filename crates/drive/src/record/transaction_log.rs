@@ -29,6 +29,10 @@ pub struct LoggedTransaction {
     pub latency_us: u64,
     /// How late it started in microseconds; 0 where the latency is.
     pub lag_us: u64,
+    /// From its begin to its end in microseconds, whatever came of it, pauses between tries included.
+    pub took_us: u64,
+    /// How late it began in microseconds, whatever came of it.
+    pub waited_us: u64,
     /// When it ended, in microseconds since clients began to work.
     pub at_us: u64,
 }

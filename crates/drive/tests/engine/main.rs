@@ -1,12 +1,14 @@
 //! The engine against a real PostgreSQL. One program, so that all tests share one server. The engine
 //! chooses how it waits for sockets: io_uring where there is one. `engine_epoll` tries the other.
 
+mod blocks;
 mod client_time;
 mod commit;
 mod connecting;
 mod control;
 mod endpoints;
 mod ends;
+mod failed;
 mod hostile;
 mod lags;
 mod language;

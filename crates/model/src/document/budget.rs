@@ -154,6 +154,15 @@ pub struct TimeBudget {
     pub added: Vec<AddedRow>,
 }
 
+impl TimeBudget {
+    /// Whether every client worked from the beginning to the end, to half a percent: those that have
+    /// ended before the last transaction of another one have no more time that could go anywhere.
+    pub fn is_whole(&self) -> bool {
+        let all_s = self.clients as f64 * self.elapsed_s;
+        (all_s - self.client_seconds).abs() <= 0.005 * all_s
+    }
+}
+
 /// A part of the clients' time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

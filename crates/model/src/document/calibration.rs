@@ -35,6 +35,8 @@ pub struct Calibration {
     pub lines: Vec<CalibrationLine>,
     /// Of a commit.
     pub sync: Sync,
+    /// What this host can do without a database, where it is the yardstick.
+    pub host: Fact<HostSpeed>,
     /// More clients; `null`: only one was tried.
     pub concurrency: Option<Concurrency>,
 }
@@ -74,6 +76,8 @@ pub struct CalibrationLine {
     pub mean_us: f64,
     /// Of the mean.
     pub expected: Range,
+    /// Where the expectation is from.
+    pub yardstick: Yardstick,
     /// What came of the expectation.
     pub verdict: LineVerdict,
     /// The median without that of the round trip; `null` for the round trip itself.
@@ -151,6 +155,33 @@ pub struct Range {
     pub low_us: f64,
     /// Above it the expectation is missed.
     pub high_us: f64,
+}
+
+/// Where an expectation is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Yardstick {
+    /// `--expect`.
+    Asked,
+    /// What the host itself can do, and what the product adds to it.
+    Host,
+    /// The article's figures for good infrastructure (`docs/calibrate.md`).
+    Article,
+}
+
+/// What the host of client and server can do without a database: medians in microseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct HostSpeed {
+    /// A message to another thread and back, the way that the server is reached.
+    pub round_trip_us: f64,
+    /// The way: `a Unix socket`, `the loopback`.
+    pub way: String,
+    /// A block written to the file system of the server's log and synced.
+    pub sync_us: Fact<f64>,
+    /// What the product may take for a read by primary key beside the round trip.
+    pub work_us: f64,
 }
 
 /// A part of a line's time.

@@ -28,10 +28,13 @@ pub struct Ladder {
     pub title: String,
     /// By rate, the lowest first.
     pub loads: Vec<Load>,
-    /// The highest load that keeps the limit; `null`: no step says.
+    /// The highest load that keeps the limit; `null`: not known, as no step is surely within the limit
+    /// or over it.
     pub capacity: Option<Estimate>,
     /// How it was found.
     pub search: Search,
+    /// The search's steps, in the order in which they were made.
+    pub steps: Vec<SearchStep>,
     /// Beyond which load latency grows faster than load; `null`: there is no curve.
     pub knee: Option<Estimate>,
     /// Which rates were left out of the curve, and why.
@@ -56,6 +59,66 @@ pub struct Search {
     pub line_steps: u64,
     /// By what share the capacity changed during these steps; `null`: no more than chance.
     pub drift: Option<f64>,
+}
+
+/// A trial as a step of the search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SearchStep {
+    /// Its number in the notebook.
+    pub trial: i64,
+    /// Transactions a second that were to start.
+    pub rate_per_s: f64,
+    /// When measuring began, seconds since the first step began.
+    pub from_s: f64,
+    /// How long it was measured, seconds.
+    pub seconds: f64,
+    /// Of response times; `null` with too few transactions, or when the server fell behind.
+    pub response_p99_us: Option<f64>,
+    /// The lower end of its 95 % interval; `null`: not known.
+    pub low_us: Option<f64>,
+    /// The upper end; `null`: not known.
+    pub high_us: Option<f64>,
+    /// On which side of the limit it lies, by its interval.
+    pub side: LimitSide,
+    /// The server did less than was due: response times grow as long as the step lasts.
+    pub falls_behind: bool,
+}
+
+/// On which side of the limit a step lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitSide {
+    /// All of its interval is within the limit.
+    Within,
+    /// All of its interval is over the limit.
+    Over,
+    /// The interval crosses the limit, or is not known.
+    CannotTell,
+}
+
+impl SearchStep {
+    /// A trial of this number as a step of the search within a limit (µs).
+    pub fn new(trial: i64, step: &pgdyno_stats::search::Step, limit_us: f64) -> Self {
+        use pgdyno_stats::search;
+        let finite = |us: f64| us.is_finite().then_some(us);
+        Self {
+            trial,
+            rate_per_s: step.rate,
+            from_s: step.at_s - step.seconds / 2.0,
+            seconds: step.seconds,
+            response_p99_us: finite(step.latency),
+            low_us: finite(step.between.0).filter(|us| *us > 0.0),
+            high_us: finite(step.between.1),
+            side: match step.side(limit_us) {
+                search::Side::Within => LimitSide::Within,
+                search::Side::Over => LimitSide::Over,
+                search::Side::CannotTell => LimitSide::CannotTell,
+            },
+            falls_behind: step.latency == f64::INFINITY,
+        }
+    }
 }
 
 /// The repeats at one rate, in the order of their trials.
@@ -145,14 +208,17 @@ impl Estimate {
 }
 
 impl Estimate {
-    /// What a search has found; `None` where no step says on which side of it the capacity lies.
+    /// What a search has found; `None` where no step says surely on which side of it the capacity
+    /// lies: an interval without ends is no answer.
     pub fn of_search(answer: &pgdyno_stats::search::Answer) -> Option<Self> {
         let interval = Interval {
-            low: answer.low,
+            // Far from the steps a line says nothing: no rate is below 0.
+            low: answer.low.filter(|low| *low > 0.0),
             high: answer.high,
             level: 0.95,
         };
         match (answer.rate, answer.low, answer.high) {
+            (_, None, None) => None,
             (Some(per_s), _, _) => Some(Self {
                 is: EstimateIs::At,
                 per_s,
@@ -160,7 +226,6 @@ impl Estimate {
             }),
             (None, Some(low), None) => Some(Self::beside(EstimateIs::AtLeast, low)),
             (None, _, Some(high)) => Some(Self::beside(EstimateIs::Below, high)),
-            (None, None, None) => None,
         }
     }
 }
@@ -173,5 +238,44 @@ impl From<pgdyno_stats::Knee> for Estimate {
             AtOrBelow(load) => Self::beside(EstimateIs::AtOrBelow, load),
             AboveHighest(load) => Self::beside(EstimateIs::Above, load),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_stats::search::Answer;
+
+    #[test]
+    fn a_lower_end_below_zero_is_not_known() {
+        let answer = Answer {
+            rate: Some(90.0),
+            low: Some(-4_278.0),
+            high: Some(100.0),
+            line: None,
+        };
+        let found = Estimate::of_search(&answer).and_then(|found| found.interval?);
+        let ends = found.map(|interval| (interval.low, interval.high));
+        assert_eq!(ends, Some((None, Some(100.0))));
+    }
+
+    #[test]
+    fn an_interval_without_ends_is_no_answer() {
+        let found = |rate, low, high| {
+            let answer = Answer {
+                rate,
+                low,
+                high,
+                line: None,
+            };
+            Estimate::of_search(&answer).map(|found| (found.is, found.per_s))
+        };
+        let (one, two) = (Some(1.0), Some(2.0));
+        assert_eq!(found(one, None, None), None);
+        assert_eq!(found(None, None, None), None);
+        assert_eq!(found(one, None, two), Some((EstimateIs::At, 1.0)));
+        assert_eq!(found(one, one, None), Some((EstimateIs::At, 1.0)));
+        assert_eq!(found(None, one, None), Some((EstimateIs::AtLeast, 1.0)));
+        assert_eq!(found(None, None, two), Some((EstimateIs::Below, 2.0)));
     }
 }

@@ -3,7 +3,10 @@
 use pgdyno_drive::record::Latencies;
 use serde::Serialize;
 
-/// Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`.
+use super::Interval;
+
+/// Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`; where
+/// there are intervals, with fewer than ten effective ones.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Latencies"))]
 pub struct Latency {
@@ -25,6 +28,10 @@ pub struct Latency {
     pub p99_9_us: Option<u64>,
     /// The longest.
     pub max_us: Option<u64>,
+    /// How far the percentiles can be trusted; left out where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub intervals: Option<Vec<Interval>>,
 }
 
 impl Latency {
@@ -37,6 +44,12 @@ impl Latency {
             self.p99_us,
             self.p99_9_us,
         ]
+    }
+
+    /// How far one of them can be trusted, where that is known.
+    pub fn interval(&self, percentile: f64) -> Option<&Interval> {
+        let mut intervals = self.intervals.iter().flatten();
+        intervals.find(|it| it.percentile == percentile)
     }
 }
 
@@ -52,6 +65,7 @@ impl From<&Latencies> for Latency {
             p99_us: latencies.percentile_us(99.0),
             p99_9_us: latencies.percentile_us(99.9),
             max_us: (latencies.count() > 0).then(|| latencies.max_us()),
+            intervals: None,
         }
     }
 }

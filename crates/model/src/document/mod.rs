@@ -25,6 +25,7 @@ mod facts;
 mod figures;
 mod found;
 mod histogram;
+mod interval;
 mod latency;
 mod observed;
 pub mod page;
@@ -51,6 +52,7 @@ pub use facts::{Facts, Node, Reached, TargetKind};
 pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};
 pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};
 pub use histogram::{Histogram, Packed};
+pub use interval::Interval;
 pub use latency::Latency;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,

@@ -96,5 +96,6 @@ fn random_arrival(recording: &Recording) -> Option<Latency> {
         p99_us: percentile(99.0),
         p99_9_us: percentile(99.9),
         max_us: Some(arrival.max().round() as u64),
+        intervals: None,
     })
 }

@@ -1,5 +1,7 @@
 //! What the compatible commands ask of the engine and native ones do not.
 
+use std::num::NonZeroU64;
+
 use serde::{Deserialize, Serialize};
 
 /// Set by a command that translates another tool's options; never typed.
@@ -19,6 +21,18 @@ pub struct Compatible {
     /// So many clients, the first ones, do one transaction more: a total that clients do not divide
     /// (YCSB's `operationcount`).
     pub one_more_transaction: Option<u32>,
+    /// Transactions of a client share blocks (JDBC without autocommit).
+    pub commits: Option<Commits>,
+}
+
+/// When a client commits.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Commits {
+    /// The number of the script that writes, among those of the trial.
+    pub script: usize,
+    /// After so many transactions of it.
+    pub every: NonZeroU64,
 }
 
 impl Compatible {

@@ -30,6 +30,10 @@ pub struct ErrorPolicy {
     #[arg(skip)]
     pub trusts_commit: bool,
 
+    /// Every error of the server may be tried again (YCSB's inserts).
+    #[arg(skip)]
+    pub retries_every_error: bool,
+
     /// The client ends when the last try of a transaction has failed, as with ysql_bench.
     #[arg(skip)]
     pub ends_on_last_try: bool,

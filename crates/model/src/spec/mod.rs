@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use backoff::Pauses;
-pub use compatible::Compatible;
+pub use compatible::{Commits, Compatible};
 pub use errors::ErrorPolicy;
 pub use isolation::Isolation;
 pub use observe::{ObserveSpec, Wish};

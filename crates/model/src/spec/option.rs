@@ -332,6 +332,7 @@ impl TrialSpec {
     pub fn can_be_typed(&self) -> bool {
         let ErrorPolicy {
             trusts_commit,
+            retries_every_error,
             ends_on_last_try,
             counts_as_pgbench,
             ..
@@ -340,7 +341,7 @@ impl TrialSpec {
             && self.settings.is_empty()
             && self.tables.is_none()
             && self.compatible.is_empty()
-            && !(trusts_commit || ends_on_last_try || counts_as_pgbench)
+            && !(trusts_commit || retries_every_error || ends_on_last_try || counts_as_pgbench)
     }
 
     fn options(&self, own: &Map<String, Value>, default: &Map<String, Value>) -> Vec<String> {

@@ -63,7 +63,7 @@ pub struct CalibrateArgs {
     pub duration: Duration,
 
     /// Expected means, in milliseconds unless a unit is given: read, update,
-    /// round-trip, commit [default: read=1-2,update=2-4]
+    /// round-trip, commit [default: by what this host can do, or read=1-2,update=2-4]
     #[arg(long, value_name = "LINE=LOW-HIGH,…", value_delimiter = ',')]
     pub expect: Vec<String>,
 

@@ -121,6 +121,13 @@ fn not_taken_over(results: &Results) -> Vec<String> {
         let tests = results.unended;
         lines.push(format!("tests that have not ended were left out: {tests}"));
     }
+    if results.without_rate > 0 {
+        lines.push(format!(
+            "tests without a rate became failed trials: {} (their tps is NULL or 0; what pgbench said is \
+             in results.txt of the test's folder)",
+            results.without_rate
+        ));
+    }
     if !results.left_out.is_empty() {
         let tables = results.left_out.iter();
         let tables = tables.map(|(name, rows)| format!("{name} ({})", text::count(*rows)));

@@ -164,6 +164,7 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
             wanted: args.made.target.clone(),
             observe: Default::default(),
             target: None,
+            replace: true,
             journals: &journals,
             progress: &mut verbosity.progress(),
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),

@@ -90,6 +90,7 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
     let mut progress = verbosity.progress();
     let request = Request {
+        experiment: None,
         pack: &pack,
         params: &params,
         replace: args.replace,

@@ -47,6 +47,8 @@ pub struct Results {
     pub experiments: Vec<ForeignExperiment>,
     /// How many tests have no end.
     pub unended: usize,
+    /// How many have transactions and no rate.
+    pub without_rate: usize,
     /// Tables that have no place in the notebook, with how many rows they have.
     pub left_out: Vec<(String, u64)>,
 }
@@ -106,9 +108,15 @@ pub fn read(url: &str) -> Result<Results, Failure> {
         trial.header.repeat = Some(before as u32 + 1);
         experiment.trials.push(trial);
     }
+    let trials = experiments.iter().flat_map(|set| &set.trials);
+    let has_no_rate = |trial: &&ForeignTrial| {
+        trial.goodput_per_s.is_none() && trial.committed.is_some_and(|count| count > 0)
+    };
+    let without_rate = trials.filter(has_no_rate).count();
     Ok(Results {
         experiments,
         unended,
+        without_rate,
         left_out,
     })
 }

@@ -179,6 +179,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
             observe: Default::default(),
             wanted,
             target: None,
+            replace: true,
             journals: &journals,
             progress: &mut verbosity.progress(),
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),

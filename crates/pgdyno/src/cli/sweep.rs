@@ -74,6 +74,11 @@ pub struct SweepArgs {
     #[arg(long)]
     pub resume: bool,
 
+    /// Drop tables that pgdyno loaded for something else when a point needs them with other
+    /// parameters
+    #[arg(long)]
+    pub replace: bool,
+
     /// Accept an experiment with allow_shell or restart: it runs programs on this host
     #[arg(long)]
     pub allow_shell: bool,
@@ -206,7 +211,13 @@ impl Given {
             (Definition::File { path, text }, Vec::new())
         } else if let Some(path) = &args.from_pgbench_tools {
             let name = path.display().to_string();
-            let converted = pgbench_tools::convert(&name, &read(path)?, &folder(path))?;
+            let mut converted = pgbench_tools::convert(&name, &read(path)?, &folder(path))?;
+            // The configuration that pgbench-tools ships names a server.
+            let is_named = !args.target.urls.is_empty() || !args.target.own.is_empty();
+            if is_named && converted.made.experiment.fixed.remove("target").is_some() {
+                let remark = "the server is the command line's, not TESTHOST's";
+                converted.remarks.push(remark.to_owned());
+            }
             (
                 Definition::Made(Box::new(converted.made)),
                 converted.remarks,
@@ -366,6 +377,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
             wanted,
             observe,
             target: None,
+            replace: args.replace,
             journals: &journals,
             progress: &mut verbosity.progress(),
             observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
@@ -483,6 +495,9 @@ fn again(args: &SweepArgs) -> String {
             "--capacity-time {}",
             pgdyno_model::text::as_typed(time)
         ));
+    }
+    if args.replace {
+        words.push("--replace".to_owned());
     }
     if let Some(store) = &args.store.store {
         words.push(format!("--store {}", store.display()));

@@ -324,6 +324,57 @@ fn a_server_of_pgdynos_own_tells_how_long_its_syncs_take() {
 }
 
 #[test]
+fn a_sequential_scan_is_a_miss_and_the_yardstick_is_this_host() {
+    let database = Database::new("calibrate_scan");
+    database
+        .pgdyno(&["load", "ycsb", "--param", ROWS])
+        .expect(0, &[]);
+    let store = Store::new();
+    let calibrate = |name: &str| {
+        let args = ["calibrate", &database.url, "-T", "1s", "--only-baseline"];
+        store.run(&[&args[..], &["--name", name]].concat())
+    };
+    let verdicts = |name: &str| {
+        let document = store.json(&["show", "--experiment", name], 0);
+        assert!(us(&document["host"]["round_trip_us"]) > 0.0, "{document}");
+        assert!(us(&document["host"]["sync_us"]) > 0.0, "{document}");
+        let lines = document["lines"].as_array().unwrap();
+        assert!(lines.iter().all(|line| line["yardstick"] == "host"));
+        ["read", "update"].map(|name| line(&document, name)["verdict"].clone())
+    };
+    let by = "expected of round trip, commit, read, update: by what this host can do:";
+    let ran = calibrate("keyed");
+    assert!(
+        ran.stdout.contains(by) && !ran.stdout.contains("sequential"),
+        "{ran:#?}"
+    );
+    assert_ne!(
+        verdicts("keyed")[0],
+        "better",
+        "a read is compared with this host"
+    );
+    // Small as the table is, a scan of it takes less than the article grants a read.
+    database.sql("ALTER TABLE usertable DROP CONSTRAINT usertable_pkey");
+    calibrate("scanned").expect(
+        1,
+        &[
+            by,
+            "read: server: rows are not found by the primary key but by sequential scans of 1000 \
+             rows each",
+            "baseline MISSED: read (server), update (server)",
+        ],
+    );
+    assert_eq!(verdicts("scanned"), ["missed", "missed"]);
+    // What is asked for does not make it better either.
+    let args = ["calibrate", &database.url, "-T", "500ms", "--only-baseline"];
+    let asked = store.run(&[&args[..], &["--expect", "read=1h-2h,update=1h-2h"]].concat());
+    asked.expect(
+        1,
+        &["expected of round trip, commit, read, update: --expect"],
+    );
+}
+
+#[test]
 fn what_was_measured_before_something_went_wrong_is_shown() {
     let database = Database::new("calibrate_early");
     database.sql("CREATE TABLE usertable (mine int)");

@@ -13,10 +13,11 @@ use serde_json::Value;
 use crate::child::Running;
 use crate::support::{Database, Ran, pgdyno};
 
-/// A command that finds a small disk at `at`, and what follows in the shell behind its end.
-fn on_small_disk(command: &Command, at: &Path, size: &str, then: &str) -> Command {
+/// A command that finds a small disk at `at`, what is done with its output, and what follows in the
+/// shell behind its end.
+fn on_small_disk(command: &Command, at: &Path, size: &str, (to, then): (&str, &str)) -> Command {
     let script = format!(
-        "mount -t tmpfs -o size={size} tmpfs '{}' || exit 99; \"$@\"; code=$?; {then} exit $code",
+        "mount -t tmpfs -o size={size} tmpfs '{}' || exit 99; \"$@\" {to}; code=$?; {then} exit $code",
         at.display()
     );
     let mut shell = Command::new("unshare");
@@ -52,8 +53,9 @@ fn seen_by(running: &Running, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap())
 }
 
-/// A trial whose disk fills up while it runs; the notebook says at last how it ended.
-fn trial_on_a_disk_that_fills_up(db: &Database, dir: &Path, size: &str) -> Ran {
+/// A trial whose disk fills up while it runs, and what is done with its output; the notebook says at
+/// last how it ended.
+fn trial_on_a_disk_that_fills_up(db: &Database, dir: &Path, size: &str, to: &str) -> Ran {
     db.sql("CREATE TABLE visit (client int)");
     let (disk, tmp) = (dir.join("disk"), dir.join("tmp"));
     fs::create_dir(&disk).unwrap();
@@ -71,7 +73,7 @@ fn trial_on_a_disk_that_fills_up(db: &Database, dir: &Path, size: &str) -> Ran {
         env!("CARGO_BIN_EXE_pgdyno"),
         store.display()
     );
-    let running = Running::start(&mut on_small_disk(&command, &disk, size, &then));
+    let running = Running::start(&mut on_small_disk(&command, &disk, size, (to, &then)));
     db.wait_for("SELECT client FROM visit OFFSET 100 LIMIT 1");
     fill(&seen_by(&running, &disk.join("filler")));
     running.ended()
@@ -87,7 +89,7 @@ fn a_disk_that_fills_up_during_a_trial_costs_nothing() {
     }
     let db = Database::new("full_disk_kept");
     let dir = tempfile::tempdir().unwrap();
-    let ran = trial_on_a_disk_that_fills_up(&db, dir.path(), "8m").expect(0, &["goodput"]);
+    let ran = trial_on_a_disk_that_fills_up(&db, dir.path(), "8m", "").expect(0, &["goodput"]);
     assert!(ran.stdout.contains("complete"), "{ran:#?}");
 }
 
@@ -102,7 +104,7 @@ fn a_disk_without_any_room_at_the_end_of_a_trial_costs_the_notebook_but_not_the_
     let db = Database::new("full_disk_end");
     let dir = tempfile::tempdir().unwrap();
     // Too small for the room that a trial keeps.
-    let ran = trial_on_a_disk_that_fills_up(&db, dir.path(), "4m").expect(
+    let ran = trial_on_a_disk_that_fills_up(&db, dir.path(), "4m", "").expect(
         1,
         &[
             "goodput",
@@ -133,6 +135,27 @@ fn a_disk_without_any_room_at_the_end_of_a_trial_costs_the_notebook_but_not_the_
 }
 
 #[test]
+fn a_result_that_can_neither_be_kept_nor_printed_is_rescued() {
+    if !can_mount() {
+        pgdyno_testkit::skip!(
+            "full_disk::a_result_that_can_neither_be_kept_nor_printed_is_rescued",
+            "only root can mount a small disk"
+        );
+    }
+    let db = Database::new("full_disk_output");
+    let dir = tempfile::tempdir().unwrap();
+    let ran = trial_on_a_disk_that_fills_up(&db, dir.path(), "4m", "> /dev/full");
+    let texts = [
+        "this run is not kept",
+        "its complete result is in ",
+        "No space left",
+    ];
+    ran.expect(1, &texts);
+    let files = fs::read_dir(dir.path().join("tmp")).unwrap();
+    assert_eq!(files.count(), 1);
+}
+
+#[test]
 fn a_store_on_a_full_disk_is_told_before_anything_runs() {
     if !can_mount() {
         pgdyno_testkit::skip!(
@@ -149,7 +172,7 @@ fn a_store_on_a_full_disk_is_told_before_anything_runs() {
         "host=127.0.0.1 port=1 user=x",
     ]);
     command.arg("--store").arg(&store);
-    let small = on_small_disk(&command, dir.path(), "8k", "");
+    let small = on_small_disk(&command, dir.path(), "8k", ("", ""));
     let ran = crate::support::ran(&mut { small });
     ran.expect(1, &["the store", "full", "make room"]);
 }
@@ -180,7 +203,7 @@ fn a_log_that_finds_no_room_ends_pgbench_as_it_does_the_stock_one() {
             .arg("-f")
             .arg(&script)
             .args(["-d", &db.url]);
-        crate::support::ran(&mut on_small_disk(&command, &disk, "8k", ""))
+        crate::support::ran(&mut on_small_disk(&command, &disk, "8k", ("", "")))
     };
     let ours = OsStr::new(env!("CARGO_BIN_EXE_pgdyno"));
     for more in [&[][..], &["-j", "2"], &["--aggregate-interval=1"]] {

@@ -135,6 +135,7 @@ fn what_the_laboratory_does_not_know_is_refused() {
 fn a_server_where_no_form_can_be_run_is_an_error() {
     let database = Database::new("lab_nothing");
     database.sql("CREATE TABLE pgbench_branches (bid int)");
+    database.sql("CREATE ROLE lab_nothing LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
     let lab = [
         "lab",
         "retries",
@@ -147,8 +148,14 @@ fn a_server_where_no_form_can_be_run_is_an_error() {
     ];
     database.pgdyno(&lab).expect(
         1,
-        &["no form can be run here: pack tpcb cannot use the tables in this database"],
+        &["error: pack tpcb cannot use the tables in this database"],
     );
+    database.sql("DROP TABLE pgbench_branches");
+    let url = database.url.replace("//postgres@", "//lab_nothing@");
+    let may_not = Database { url };
+    may_not
+        .pgdyno(&lab)
+        .expect(1, &["no form can be run here: could not create the tables"]);
     let lab = [
         "lab",
         "retries",

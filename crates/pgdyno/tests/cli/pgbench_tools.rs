@@ -209,6 +209,17 @@ fn trials_of_pgbench_tools_are_shown_as_far_as_they_are_known() {
         .expect(2, &["comes from pgbench-tools"]);
 }
 
+/// pgbench-tools since July 2025 loses the rate of every test.
+#[test]
+fn tests_that_have_transactions_and_no_rate_are_named() {
+    let results = Database::new("results_without_rates");
+    results.sql(TABLES);
+    results.sql("UPDATE tests SET tps = NULL WHERE test = 2");
+    let import = ["import", "--from-pgbench-tools", &results.url];
+    let said = ["4 trials added", "without a rate became failed trials: 1 "];
+    Notebook::new().pgdyno(&import).expect(0, &said);
+}
+
 #[test]
 fn a_database_without_results_is_named() {
     let other = Database::new("no_results");

@@ -201,7 +201,10 @@ fn a_run_may_use_fewer_schemas_than_were_loaded_and_not_more() {
                 > 0
         );
     }
-    pgio(dir.path(), &["run", "NUM_SCHEMAS=4"]).expect(1, &["loaded with schemas = 3, not 4"]);
+    let more = pgio(dir.path(), &["run", "NUM_SCHEMAS=4"]);
+    let said = ["there is no table pgio4", "NUM_SCHEMAS: fewer"];
+    let more = more.expect(1, &said);
+    assert!(!more.stderr.contains("--param"), "{more:#?}");
     pgio(dir.path(), &["run", "UPDATE_PCT=60"]).expect(
         2,
         &["FATAL : UPDATE_PCT \"60\" BETWEEN 51 and 99 ARE NOT SUPPORTED."],

@@ -75,6 +75,9 @@ fn a_table_is_as_ybio_makes_it() {
     database.sql("DELETE FROM bench0001 WHERE mykey > 100");
     let kept = [&setup[..], &["recreate=false"]].concat();
     ybio(&database, &kept).expect(0, &["recreate=>false keeps it"]);
+    let other = [&kept[..], &["filler=7"]].concat();
+    let other = ybio(&database, &other).expect(1, &["not 7", "recreate=>true, which drops it"]);
+    assert!(!other.stderr.contains("--param"), "{other:#?}");
     assert_eq!(database.value("SELECT count(*) FROM bench0001"), "90");
     ybio(&database, &setup).expect(0, &[]);
     assert_eq!(database.value("SELECT count(*) FROM bench0001"), "10000");

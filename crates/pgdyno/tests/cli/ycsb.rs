@@ -114,6 +114,18 @@ fn all_mixes_run_and_what_they_insert_is_found() {
         (500 + inserted).to_string()
     );
 
+    // Rows of a batch are inserted together, and read afterwards.
+    let args = ["-t", "200", "-c", "2", "-j", "2"];
+    let d = document(&run(&db, "d", &["insertbatch=5"], &args).expect(0, &[]));
+    let batches = committed(&d, "insert-batch");
+    assert!(batches > 0, "{}", d["measured"]["scripts"]);
+    assert_eq!(d["measured"]["failed"], 0, "{d}");
+    inserted += 5 * batches;
+    assert_eq!(
+        db.value("SELECT count(*) FROM usertable"),
+        (500 + inserted).to_string()
+    );
+
     // Each form of read-modify-write under a name of its own.
     for (form, name) in [
         ("rmw=transaction", "readmodifywrite-transaction"),

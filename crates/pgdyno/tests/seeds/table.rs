@@ -757,10 +757,6 @@ const OF_JAVA: &[Differs] = &[
         "_G1_",
         "Java's garbage collectors, of which pgdyno has none",
     ),
-    theirs_alone(
-        "[CLEANUP]",
-        "pgdyno does not time the closing of connections",
-    ),
     theirs_alone("YCSB Client 0", "its version"),
     ours_alone("YCSB Client of pgdyno", "its version"),
 ];

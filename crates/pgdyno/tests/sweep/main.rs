@@ -14,6 +14,7 @@ mod child;
 )]
 mod support;
 
+mod ahead;
 mod capacity;
 mod command_line;
 mod interrupted;

@@ -1,6 +1,8 @@
 //! Settings of the whole server: put back after a sweep, after SIGKILL, by `pgdyno restore` and by
 //! the next sweep.
 
+use std::os::unix::fs::PermissionsExt;
+
 use pgdyno_platform::child::Signal;
 
 use crate::child::{Running, wait_until};
@@ -93,7 +95,7 @@ fn a_setting_that_cannot_be_varied_is_refused_before_the_first_trial() {
     for (setting, texts) in [
         (
             "shared_buffers = ['16MB']",
-            &["needs a server restart", "--pg-set shared_buffers"][..],
+            &["needs a server restart", "on a private server"][..],
         ),
         (
             "wrok_mem = ['1MB']",
@@ -111,6 +113,48 @@ fn a_setting_that_cannot_be_varied_is_refused_before_the_first_trial() {
         }
         assert_eq!(experiment.completed(), 0);
     }
+}
+
+/// `pgdyno sweep` of this setting on a private server.
+fn on_a_private_server(values: &str, name: &str) -> (Experiment, support::Ran) {
+    let toml = format!(
+        "workload = 'select-only'\ntransactions = 5\nreset.settle = 0\n\
+         [settings]\nshared_buffers = {values}\n"
+    );
+    let experiment = Experiment::new(&toml, &Database::new(name));
+    // The server's user has to get there.
+    let cache = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
+    let everybody = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(cache.path(), everybody).unwrap();
+    let mut sweep = experiment.command(&["sweep", "e.toml", "--pg-bindir"]);
+    sweep.arg(&pgdyno_testkit::installation().bindir);
+    let ran = support::ran(sweep.env("PGDYNO_CACHE", cache.path()));
+    let left = std::fs::read_dir(cache.path().join("servers")).unwrap();
+    let left = left.flatten().map(|entry| entry.file_name());
+    assert_eq!(left.collect::<Vec<_>>(), [".pgdyno-lock"]);
+    (experiment, ran)
+}
+
+#[test]
+fn a_private_server_is_restarted_for_a_setting_that_needs_it_and_keeps_its_tables() {
+    let (experiment, ran) = on_a_private_server("['16MB', '32MB']", "sweep_private");
+    ran.expect(0, &["2 of 2 trials complete"]);
+    let trials = experiment.complete();
+    let bytes = |t: &serde_json::Value| t["target"]["facts"]["shared_buffers_bytes"].as_u64();
+    let found: Vec<_> = trials.iter().map(bytes).collect();
+    assert_eq!(found, [Some(16 << 20), Some(32 << 20)], "in effect");
+    let loads = trials.iter().map(|t| !t["before"]["loaded"].is_null());
+    assert_eq!(loads.collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_value_that_a_private_server_does_not_start_with_is_said_in_its_own_words() {
+    let (experiment, ran) = on_a_private_server("['8000GB']", "sweep_private_fails");
+    ran.expect(
+        1,
+        &["did not start", "could not map anonymous shared memory"],
+    );
+    assert!(experiment.complete().is_empty());
 }
 
 #[test]

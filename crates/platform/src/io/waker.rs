@@ -11,7 +11,9 @@ use rustix::event::{EventfdFlags, eventfd};
 pub struct Waker(Arc<OwnedFd>);
 
 impl Waker {
-    pub(super) fn new() -> io::Result<Self> {
+    /// # Errors
+    /// No file descriptor to be had.
+    pub fn new() -> io::Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         Ok(Self(Arc::new(eventfd(0, flags)?)))
     }

@@ -1,8 +1,9 @@
 //! A calibration for people, alone or beside others.
 
+use pgdyno_model::Fact;
 use pgdyno_model::document::calibration::{
     Baseline, Bend, Calibration, CalibrationLine, Concurrency, LineVerdict, Range, Saturation,
-    Step, What,
+    Step, What, Yardstick,
 };
 
 use crate::table::{Table, one_line};
@@ -81,6 +82,48 @@ fn lines(c: &Calibration) -> String {
     }
     table.text(WIDTH)
         + "the mean is judged against the upper end; less RTT: p50 minus the p50 of the round trip\n"
+        + &yardsticks(c)
+}
+
+/// Where the expectations are from, a line for each yardstick.
+fn yardsticks(c: &Calibration) -> String {
+    let of = |yardstick: Yardstick| {
+        let lines = c.lines.iter().filter(|line| line.yardstick == yardstick);
+        lines.map(|line| title(line.line)).collect::<Vec<_>>()
+    };
+    let mut text = String::new();
+    let by_host = of(Yardstick::Host);
+    if let (Some(host), [_, ..]) = (c.host.known(), by_host.as_slice()) {
+        text += &format!(
+            "expected of {}: by what this host can do:\n    {} ms there and back over {}",
+            by_host.join(", "),
+            ms(host.round_trip_us),
+            host.way
+        );
+        if let Some(sync_us) = host.sync_us.known() {
+            text += &format!(", {} ms a sync of its disk", ms(*sync_us));
+        }
+        text += &format!(", {} ms of work\n", figures::ms_shortly(host.work_us));
+    }
+    let by_article = of(Yardstick::Article);
+    if !by_article.is_empty() {
+        let why = match &c.host {
+            Fact::Known(host) => match &host.sync_us {
+                Fact::Unknown(why) => one_line(why),
+                Fact::Known(_) => String::new(),
+            },
+            Fact::Unknown(why) => one_line(why),
+        };
+        text += &format!(
+            "expected of {}: an article's figures (docs/calibrate.md), not this host's: {why}\n",
+            by_article.join(", ")
+        );
+    }
+    let asked = of(Yardstick::Asked);
+    if !asked.is_empty() {
+        text += &format!("expected of {}: --expect\n", asked.join(", "));
+    }
+    text
 }
 
 fn verdict(line: &CalibrationLine) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, Load};
+use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, LimitSide, Load};
 use pgdyno_stats::Sample;
 
 use crate::table::Table;
@@ -20,12 +20,14 @@ pub fn text(found: &Capacity) -> String {
     );
     for ladder in &found.ladders {
         text += &format!("\n{}\n", ladder.title);
-        text += &table(ladder, found.slo_us);
+        text += &table(ladder);
         for gap in &ladder.gaps {
             text += &format!("left out: {gap}\n");
         }
-        if let Some(capacity) = &ladder.capacity {
-            text += &capacity_words(found, ladder, capacity);
+        match &ladder.capacity {
+            Some(capacity) => text += &capacity_words(found, ladder, capacity),
+            None if ladder.search.steps > 0 => text += &not_known(found, ladder),
+            None => {}
         }
         if let Some(knee) = &ladder.knee {
             text += &knee_words(knee);
@@ -66,25 +68,38 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
     text + &search_words(found, ladder)
 }
 
+/// No answer, and what would give one.
+fn not_known(found: &Capacity, ladder: &Ladder) -> String {
+    format!(
+        "capacity  not known: no step is surely within {} ms or over it\n{}",
+        ms(found.slo_us),
+        search_words(found, ladder)
+    )
+}
+
 /// How sure it is, and why no surer.
 fn search_words(found: &Capacity, ladder: &Ladder) -> String {
     let search = &ladder.search;
     let seconds = |s: f64| figures::as_typed(Duration::from_secs(s.round() as u64));
     let mut text = format!(
-        "          {} in {}",
+        "          {} in {}: {}",
         figures::plural(search.steps, "step"),
-        seconds(search.took_s)
+        seconds(search.took_s),
+        sides(ladder)
     );
-    let is_enclosed = ladder
-        .capacity
-        .as_ref()
-        .is_some_and(|found| found.is == EstimateIs::At);
-    if is_enclosed && !search.is_narrow {
-        text += &format!(
-            "; the interval is wider than the ± {} asked for: allow more than {} (--capacity-time)",
-            figures::roughly(found.width),
-            seconds(found.time_s),
-        );
+    let allow = format!(
+        "allow more than {} (--capacity-time)",
+        seconds(found.time_s)
+    );
+    match &ladder.capacity {
+        Some(capacity) if capacity.is == EstimateIs::At && !search.is_narrow => {
+            text += &format!(
+                "; the interval is wider than the ± {} asked for: {allow}",
+                figures::roughly(found.width),
+            );
+        }
+        None => text += &format!("; steps have to be longer: {allow}"),
+        Some(_) => {}
     }
     text.push('\n');
     if let Some(drift) = search.drift {
@@ -95,6 +110,38 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
         );
     }
     text
+}
+
+/// How many steps are on which side of the limit, by their intervals.
+fn sides(ladder: &Ladder) -> String {
+    let all = [LimitSide::Within, LimitSide::Over, LimitSide::CannotTell];
+    let counted = all.into_iter().filter_map(|side| {
+        let steps = ladder.steps.iter().filter(|step| step.side == side);
+        let count = steps.count();
+        (count > 0).then(|| format!("{count} {}", side_words(side)))
+    });
+    counted.collect::<Vec<_>>().join(", ")
+}
+
+/// Steps at one rate are taken together; `None` without steps.
+fn side_at(ladder: &Ladder, load: &Load) -> Option<LimitSide> {
+    let steps = ladder.steps.iter();
+    let mut sides = steps
+        .filter(|step| load.trials.contains(&step.trial))
+        .map(|step| step.side);
+    let first = sides.next()?;
+    Some(match sides.all(|side| side == first) {
+        true => first,
+        false => LimitSide::CannotTell,
+    })
+}
+
+fn side_words(side: LimitSide) -> &'static str {
+    match side {
+        LimitSide::Within => "within",
+        LimitSide::Over => "over",
+        LimitSide::CannotTell => "cannot tell",
+    }
 }
 
 /// The highest load up to this one that was measured, with the p99 of its repeats.
@@ -114,7 +161,7 @@ fn known(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
 }
 
-fn table(ladder: &Ladder, slo_us: f64) -> String {
+fn table(ladder: &Ladder) -> String {
     let medians = ladder.loads.iter().filter_map(p99s).filter_map(median);
     let (least, most) = medians.fold((f64::MAX, 1.0f64), |(l, m), p| (l.min(p), m.max(p)));
     let mut table = Table::default();
@@ -125,23 +172,20 @@ fn table(ladder: &Ladder, slo_us: f64) -> String {
         "p50 ms",
         "p99 ms",
         "of repeats",
-        "kept",
+        "limit",
         "",
     ]);
     for load in &ladder.loads {
         let p50s = load.response_p50_us.iter().flatten();
         let p50 = median(p50s.map(|us| *us as f64).collect());
         let failed: u64 = load.failed.iter().flatten().sum();
-        let (mut p99, mut range, mut kept, mut bar) =
-            ("–".to_owned(), String::new(), "–".to_owned(), String::new());
+        let (mut p99, mut range, mut bar) = ("–".to_owned(), String::new(), String::new());
         if let Some(p99s) = p99s(load)
             && let Some(of_all) = median(p99s.clone())
         {
             let (low, high) = ends(&p99s);
             p99 = ms(of_all);
             range = format!("{}–{}", ms(low), ms(high));
-            let keeping = p99s.iter().filter(|p99| **p99 <= slo_us).count();
-            kept = format!("{keeping} of {}", p99s.len());
             // Logarithmic: overload is a hundred times what is normal.
             let share = (of_all / least).ln() / (most / least).ln().max(1e-9);
             bar = "█".repeat(1 + (share * (BAR - 1.0)).round() as usize);
@@ -153,7 +197,7 @@ fn table(ladder: &Ladder, slo_us: f64) -> String {
             p50.map_or_else(|| "–".to_owned(), ms),
             p99,
             range,
-            kept,
+            side_at(ladder, load).map_or("–", side_words).to_owned(),
             // Figures stand to the right, a bar grows to the right.
             format!("{bar:<width$}", width = BAR as usize),
         ]);
@@ -203,4 +247,65 @@ fn ends(values: &[f64]) -> (f64, f64) {
 
 fn ms(us: f64) -> String {
     figures::ms(us.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_model::document::capacity::{Search, SearchStep};
+
+    #[test]
+    fn without_a_step_surely_within_or_over_the_capacity_is_not_known() {
+        let step = SearchStep {
+            trial: 1,
+            rate_per_s: 100.0,
+            from_s: 1.0,
+            seconds: 10.0,
+            response_p99_us: Some(19_000.0),
+            low_us: None,
+            high_us: None,
+            side: LimitSide::CannotTell,
+            falls_behind: false,
+        };
+        let load = Load {
+            rate_per_s: 100.0,
+            trials: vec![1],
+            goodput_per_s: vec![Some(100.0)],
+            response_p50_us: vec![Some(2_000)],
+            response_p99_us: vec![Some(19_000)],
+            failed: vec![Some(0)],
+        };
+        let ladder = Ladder {
+            point: serde_json::Value::Null,
+            title: "tpcb".to_owned(),
+            loads: vec![load],
+            capacity: None,
+            search: Search {
+                steps: 1,
+                took_s: 11.0,
+                is_narrow: false,
+                line_steps: 0,
+                drift: None,
+            },
+            steps: vec![step],
+            knee: None,
+            gaps: Vec::new(),
+            no_curve: None,
+        };
+        let found = Capacity {
+            slo_us: 20_000.0,
+            width: 0.05,
+            time_s: 20.0,
+            ladders: vec![ladder],
+        };
+        let text = text(&found);
+        for part in [
+            " cannot tell  ",
+            "capacity  not known: no step is surely within 20.000 ms or over it\n",
+            "1 step in 11s: 1 cannot tell; steps have to be longer: allow more than 20s",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("interval"), "{text}");
+    }
 }

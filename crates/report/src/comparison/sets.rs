@@ -9,7 +9,7 @@ use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure, text};
 
 use super::Pair;
-use crate::points::values;
+use crate::points::{named, values};
 
 /// One side as it was named.
 pub struct Set {
@@ -151,13 +151,6 @@ fn title((workload, swept): &Point) -> String {
         return workload.clone();
     };
     let swept = swept.iter().filter(|(name, _)| *name != "workload");
-    let words = swept.map(|(name, value)| {
-        let short = name.strip_prefix("params.").unwrap_or(name);
-        let short = short.strip_prefix("settings.").unwrap_or(short);
-        match value.as_str() {
-            Some(text) => format!(", {short} {text}"),
-            None => format!(", {short} {value}"),
-        }
-    });
+    let words = swept.map(|(name, value)| format!(", {}", named(name, value)));
     format!("{workload}{}", words.collect::<String>())
 }

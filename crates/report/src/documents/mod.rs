@@ -43,6 +43,15 @@ pub fn whole(outcome: &Outcome) -> WholeTrial {
 pub fn run(outcome: &Outcome) -> Run {
     let recording = &outcome.recording;
     let started = OffsetDateTime::from(recording.started).format(&Rfc3339);
+    let mut measured = Phase::of(recording, &recording.measured);
+    measured.judge(recording);
+    let mut stalls = Stalls::from(recording);
+    // Computed from the service times.
+    if let (Some(arrival), Some(intervals)) =
+        (&mut stalls.random_arrival, &measured.all.service.intervals)
+    {
+        arrival.withhold(intervals);
+    }
     Run {
         format: FORMAT,
         pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
@@ -61,7 +70,7 @@ pub fn run(outcome: &Outcome) -> Run {
         host: outcome.host.clone(),
         end: End::from(recording.end),
         broken_invariant: recording.broken_invariant.clone(),
-        measured: Phase::of(recording, &recording.measured),
+        measured,
         warmup: recording.warmup.as_ref().map(|warmup| Warmup {
             phase: Phase::of(recording, warmup),
             detected: outcome.warmup_ended,
@@ -76,7 +85,7 @@ pub fn run(outcome: &Outcome) -> Run {
         outages: Outages::from(recording),
         endpoints: recording.endpoints.iter().map(Endpoint::from).collect(),
         events: recording.events.iter().map(ConnectionEvent::from).collect(),
-        stalls: Stalls::from(recording),
+        stalls,
         worst: SlowTransaction::all(recording),
         clients: Clients::from(&recording.clients),
         client_cpu: ClientCpu::from(recording),

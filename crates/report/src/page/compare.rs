@@ -1,6 +1,7 @@
 //! The page of a comparison: two sets of trials, point by point.
 
 use pgdyno_model::notebook::{Kind, Notebook, TrialRow};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::histogram::{self, Shared};
@@ -14,11 +15,14 @@ use pgdyno_model::document::page::{
 };
 use pgdyno_model::document::repeats::{LatencyKind, Spread};
 use pgdyno_model::document::{Gate, Packed, Proof, Verdict};
-use pgdyno_model::{Failure, text};
+use pgdyno_model::{Failure, Note, Severity, text};
 use pgdyno_stats::Family;
 
 /// The length of a step of latencies over time.
 const STEP_US: u64 = 1_000_000;
+/// Of more repeats a side the page has no histogram of each and no time per commit: it would be too
+/// large to open, and reading them would take minutes.
+const REPEATS_SHOWN_MAX: usize = 200;
 
 /// What is compared: names as they were typed, points with what came of them, and what differs
 /// around them.
@@ -57,6 +61,9 @@ pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, F
     common.verdict = Some(judged(sides, figures));
     let notes = sides.around.notes.iter().cloned();
     common.notes = notes.map(Into::into).collect();
+    if sides.compared.iter().any(|(pair, _)| are_many(pair)) {
+        common.notes.push(left_out().into());
+    }
     let mut pairs = Vec::new();
     for (pair, figures) in sides.compared {
         pairs.push(of_pair(store, sides, pair, figures)?);
@@ -79,6 +86,23 @@ pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, F
         same: vec![("Workload", first.title.clone())],
         method: method(sides.paired),
     })
+}
+
+fn are_many(pair: &Pair<'_>) -> bool {
+    pair.a.len().max(pair.b.len()) > REPEATS_SHOWN_MAX
+}
+
+/// What a reader must know of points with many repeats.
+fn left_out() -> Note {
+    Note {
+        code: Cow::Borrowed("repeats-left-out"),
+        severity: Severity::Notice,
+        sentence: format!(
+            "of points with more than {REPEATS_SHOWN_MAX} repeats a side the range of the repeats \
+             and the time per commit are left out; figures and verdicts are of all repeats"
+        ),
+        remedy: "compare fewer trials to see them".to_owned(),
+    }
 }
 
 fn side(name: &str, trials: &[&TrialRow]) -> Side {
@@ -143,7 +167,10 @@ fn of_pair(
         a: of_side(store, &pair.a, kind)?,
         b: of_side(store, &pair.b, kind)?,
         differences: differences.collect(),
-        time_per_commit: time_per_commit::of(store, &pair.a, &pair.b)?,
+        time_per_commit: match are_many(pair) {
+            true => None,
+            false => time_per_commit::of(store, &pair.a, &pair.b)?,
+        },
         statements: None,
     })
 }
@@ -155,7 +182,9 @@ fn of_side(store: &dyn Notebook, trials: &[&TrialRow], kind: Kind) -> Result<Sid
     for trial in trials {
         let latencies = store.latencies(trial.number, None, kind)?;
         all.merge(&latencies);
-        repeats.push(histogram::whole(&latencies));
+        if trials.len() <= REPEATS_SHOWN_MAX {
+            repeats.push(histogram::whole(&latencies));
+        }
         let seconds = store.seconds(trial.number)?;
         let measured: Vec<_> = seconds.iter().filter(|second| !second.warmup).collect();
         let begun_us = measured.first().map_or(0, |second| second.start_us);

@@ -2,7 +2,8 @@
 //! of its trials within the same file.
 
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook, TrialRow};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -11,7 +12,7 @@ use super::blocks::Defined;
 use super::{begin, environment, trial, words};
 use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
-use pgdyno_model::document::capacity::{Capacity, EstimateIs};
+use pgdyno_model::document::capacity::{Capacity, EstimateIs, Ladder, LimitSide};
 use pgdyno_model::document::page::{
     Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
 };
@@ -19,11 +20,13 @@ use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::document::{Proof, Trial, Verdict};
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Failure, Outcome, State, text as figures};
+use pgdyno_model::{Failure, Note, Outcome, Severity, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.
 const PAGES_BYTES_MAX: usize = 24 << 20;
+/// Of more trials no page is put into the file: those of the first few would fill it.
+const PAGED_TRIALS_MAX: usize = 500;
 
 /// The document of an experiment, from the store; `with_trials` puts the pages of its
 /// trials into it, whose series are as these rows say.
@@ -98,7 +101,10 @@ fn of(
     let mut judged = Judged::new();
     let mut sizes = BTreeMap::new();
     let mut first = None;
-    let mut pages = with_trials.map(|rows| (rows, Pages::default()));
+    let are_few = all.len() <= PAGED_TRIALS_MAX;
+    let mut pages = with_trials
+        .filter(|_| are_few)
+        .map(|rows| (rows, Pages::default()));
     for trial in &all {
         let outcome = store.outcome(trial.number)?;
         if let Some((rows, pages)) = &mut pages {
@@ -117,8 +123,9 @@ fn of(
     let axes = Axes::of(&found.points);
     let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, row)?;
     let defined = Defined::of(row);
+    let capacity = defined.capacity(&all);
     let mut common = begin(
-        title(row, &found, &axes),
+        title(row, &found, &axes, capacity.as_ref()),
         facts(row, first, &all),
         first.map_or("", |(_, trial)| &trial.command),
     );
@@ -134,8 +141,13 @@ fn of(
         .into_iter()
         .map(Into::into)
         .collect();
-    let capacity = defined.capacity(&all);
-    let serves = capacity.as_ref().and_then(serves);
+    let (paged, with_figures) = pages.as_ref().map_or((0, all.len()), |(_, pages)| {
+        (pages.documents.len(), pages.with_figures)
+    });
+    if with_trials.is_some() && paged < with_figures {
+        common.notes.push(without_pages(paged, with_figures).into());
+    }
+    let serves = capacity.as_ref().and_then(|found| serves(found, &judged));
     common.verdict = serves.or_else(|| best.map(|at| says(&points[at])));
     let environment = first.map(|(outcome, trial)| {
         let Trial { run, observed, .. } = documents::trial(outcome);
@@ -246,23 +258,30 @@ fn text(value: &Value) -> String {
 
 fn on_grid(result: PointResult, axes: &Axes, judged: &Judged) -> Point {
     let committed = Some(result.committed).filter(|committed| *committed > 0);
-    let mut limits: BTreeMap<&str, u64> = BTreeMap::new();
-    for code in result.trials.iter().filter_map(|t| judged.get(&t.trial)) {
-        *limits.entry(code).or_default() += 1;
-    }
-    // Of equally many the first by name, so that a report is always the same.
-    let most = limits.iter().rev().max_by_key(|(_, agree)| **agree);
+    let most = most(result.trials.iter().filter_map(|t| judged.get(&t.trial)));
     Point {
         at: axes.at(&result.varied),
         retries_per_commit: committed.map(|committed| result.retries as f64 / committed as f64),
-        limit: most.map(|(code, agree)| PointLimit {
-            code: (*code).to_owned(),
+        limit: most.map(|(code, agree, of)| PointLimit {
+            code: code.to_owned(),
             name: pgdyno_diagnose::name(code).to_owned(),
-            agree: *agree,
-            of: limits.values().sum(),
+            agree,
+            of,
         }),
         result,
     }
+}
+
+/// The limit that most trials had, how many had it, and of how many.
+fn most<'a>(codes: impl Iterator<Item = &'a String>) -> Option<(&'a str, u64, u64)> {
+    let mut limits: BTreeMap<&str, u64> = BTreeMap::new();
+    for code in codes {
+        *limits.entry(code).or_default() += 1;
+    }
+    let of = limits.values().sum();
+    // Of equally many the first by name, so that a report is always the same.
+    let most = limits.iter().rev().max_by_key(|(_, agree)| **agree)?;
+    Some((most.0, *most.1, of))
 }
 
 fn goodput(point: &Point) -> Option<&Summary> {
@@ -278,12 +297,32 @@ fn best(points: &[Point]) -> Option<usize> {
 }
 
 /// The sentence of a search for a capacity; `None` where it has none, or several.
-fn serves(found: &Capacity) -> Option<Verdict> {
+fn serves(found: &Capacity, judged: &Judged) -> Option<Verdict> {
     let [ladder] = &found.ladders[..] else {
         return None;
     };
-    let capacity = ladder.capacity.as_ref()?;
     let limit = figures::ms(found.slo_us.round() as u64);
+    let label = Some("What was asked: the highest rate within the limit".to_owned());
+    let Some(capacity) = &ladder.capacity else {
+        if ladder.search.steps == 0 {
+            return None;
+        }
+        let allowed = Duration::from_secs(found.time_s.round() as u64);
+        let words = format!(
+            "were allowed: allow more (`--capacity-time`), so that steps can be longer than {}",
+            figures::as_typed(longest(ladder))
+        );
+        let proof = Proof::new(figures::as_typed(allowed), words);
+        return Some(Verdict {
+            limit: "not-known".to_owned(),
+            label,
+            sentence: format!(
+                "The capacity is not known: no step is surely within {limit} ms or over it"
+            ),
+            evidence: vec![proof.at("capacity", "Capacity")],
+            ..Verdict::default()
+        });
+    };
     let per_s = figures::rate(capacity.per_s);
     let sentence = match capacity.is {
         EstimateIs::At => {
@@ -317,6 +356,13 @@ fn serves(found: &Capacity) -> Option<Verdict> {
         );
         evidence.push(Proof::new(format!("{low} to {high}/s"), words).at("capacity", "Capacity"));
     }
+    let at_limit = limit_there(ladder, judged);
+    if let Some((code, agree, of)) = at_limit {
+        let name = pgdyno_diagnose::name(code);
+        let words = format!("steps that are not surely within the limit were limited by: {name}");
+        let proof = Proof::new(format!("{agree} of {of}"), words);
+        evidence.push(proof.at("capacity", "Capacity"));
+    }
     if let Some(knee) = ladder
         .knee
         .as_ref()
@@ -324,6 +370,13 @@ fn serves(found: &Capacity) -> Option<Verdict> {
     {
         let words = "is the knee: beyond it latency grows faster than load";
         let proof = Proof::new(format!("{}/s", figures::rate(knee.per_s)), words);
+        evidence.push(proof.at("capacity", "Capacity"));
+    }
+    // The estimate itself is as likely too high as too low.
+    let low = capacity.interval.as_ref().and_then(|of| of.as_ref()?.low);
+    if let Some(low) = low {
+        let words = "is what to plan with: the interval's lower end";
+        let proof = Proof::new(format!("{}/s", figures::rate(low)), words);
         evidence.push(proof.at("capacity", "Capacity"));
     }
     let steps = figures::plural(ladder.search.steps, "step");
@@ -336,12 +389,25 @@ fn serves(found: &Capacity) -> Option<Verdict> {
         evidence.push(Proof::new(figures::roughly(drift.abs()), words).at("capacity", "Capacity"));
     }
     Some(Verdict {
-        limit: "not-known".to_owned(),
-        label: Some("What was asked: the highest rate within the limit".to_owned()),
+        limit: at_limit.map_or("not-known", |(code, ..)| code).to_owned(),
+        label,
         sentence,
         evidence,
         ..Verdict::default()
     })
+}
+
+/// What limited most of the steps that are not surely within the limit, of how many that are judged.
+fn limit_there<'a>(ladder: &Ladder, judged: &'a Judged) -> Option<(&'a str, u64, u64)> {
+    let steps = ladder.steps.iter();
+    let steps = steps.filter(|step| step.side != LimitSide::Within);
+    most(steps.filter_map(|step| judged.get(&step.trial)))
+}
+
+/// The longest step of a search.
+fn longest(ladder: &Ladder) -> Duration {
+    let seconds = ladder.steps.iter().map(|step| step.seconds);
+    Duration::from_secs(seconds.fold(0.0, f64::max).round() as u64)
 }
 
 /// The sentence of the whole: where it was fastest, and what limited it there.
@@ -376,15 +442,14 @@ fn says(point: &Point) -> Verdict {
 }
 
 fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> {
-    let point_of = |number: i64| {
-        points.iter().position(|point| {
-            let counted = point.result.trials.iter().map(|trial| trial.trial);
-            let left_out = point.result.left_out.iter().map(|trial| trial.trial);
-            counted.chain(left_out).any(|known| known == number)
-        })
-    };
+    let mut point_of: HashMap<i64, usize> = HashMap::new();
+    for (at, point) in points.iter().enumerate() {
+        let counted = point.result.trials.iter().map(|trial| trial.trial);
+        let left_out = point.result.left_out.iter().map(|trial| trial.trial);
+        point_of.extend(counted.chain(left_out).map(|number| (number, at)));
+    }
     let told = all.iter().filter_map(|trial| {
-        let point = point_of(trial.number)?;
+        let point = *point_of.get(&trial.number)?;
         let latency = match trial.spec.rate {
             Some(_) => &trial.response,
             None => &trial.service,
@@ -418,6 +483,22 @@ fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> 
 struct Pages {
     documents: Vec<TrialPage>,
     bytes: usize,
+    with_figures: usize,
+}
+
+/// What a reader must know who misses pages of trials.
+fn without_pages(paged: usize, of: usize) -> Note {
+    let sentence = match paged {
+        0 => format!("the pages of its {of} trials are left out: they would not fit"),
+        _ => format!("the pages of {paged} of {of} trials are in this file: more would not fit"),
+    };
+    Note {
+        code: Cow::Borrowed("pages-left-out"),
+        severity: Severity::Notice,
+        sentence,
+        remedy: "all of them, each in a file of its own: pgdyno report NAME --folder DIR"
+            .to_owned(),
+    }
 }
 
 impl Pages {
@@ -428,7 +509,11 @@ impl Pages {
         row: &TrialRow,
         rows: Rows,
     ) -> Result<(), Failure> {
-        if row.elapsed_us.is_none() || self.bytes > PAGES_BYTES_MAX {
+        if row.elapsed_us.is_none() {
+            return Ok(());
+        }
+        self.with_figures += 1;
+        if self.bytes > PAGES_BYTES_MAX {
             return Ok(());
         }
         let page = trial::of_outcome(store, outcome, row, rows)?;
@@ -440,11 +525,16 @@ impl Pages {
     }
 }
 
-fn title(row: &ExperimentRow, found: &Points, axes: &Axes) -> String {
+fn title(row: &ExperimentRow, found: &Points, axes: &Axes, capacity: Option<&Capacity>) -> String {
     let mut workloads: Vec<&str> = found.points.iter().map(|p| p.workload.as_str()).collect();
     workloads.sort_unstable();
     workloads.dedup();
-    let grid = axes.0.iter().map(|(path, values)| {
+    // Rates and lengths of a search are its own choice.
+    let searched = capacity.and_then(searched);
+    let chosen = ["rate", "duration"];
+    let axes = axes.0.iter();
+    let axes = axes.filter(|(path, _)| searched.is_none() || !chosen.contains(&path.as_str()));
+    let grid = axes.map(|(path, values)| {
         let values = figures::plural(values.len() as u64, "value");
         format!("{values} of {}", short(path))
     });
@@ -453,7 +543,21 @@ fn title(row: &ExperimentRow, found: &Points, axes: &Axes) -> String {
     if !grid.is_empty() {
         title += &format!(", {}", grid.join(" × "));
     }
+    if let Some((low, high)) = searched {
+        let (low, high) = (figures::rate(low), figures::rate(high));
+        title += &format!(", a capacity search from {low} to {high}/s");
+    }
     title
+}
+
+/// The lowest and the highest rate of all steps; `None` without steps.
+fn searched(found: &Capacity) -> Option<(f64, f64)> {
+    let steps = found.ladders.iter().flat_map(|ladder| &ladder.steps);
+    let rates = steps.map(|step| step.rate_per_s);
+    rates.fold(None, |ends, rate| {
+        let (low, high) = ends.unwrap_or((rate, rate));
+        Some((low.min(rate), high.max(rate)))
+    })
 }
 
 fn facts(

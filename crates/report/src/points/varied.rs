@@ -112,19 +112,40 @@ pub fn words(value: &Value) -> String {
     }
 }
 
+/// A value with its name and unit: `scale 10`, `duration 60 s`.
+pub fn named(path: &str, value: &Value) -> String {
+    let short = path.strip_prefix("params.").unwrap_or(path);
+    let short = short.strip_prefix("settings.").unwrap_or(short);
+    let unit = match path {
+        "duration" | "warmup" if value.is_number() => " s",
+        _ => "",
+    };
+    format!("{short} {}{unit}", words(value))
+}
+
 pub fn title(workload: &str, varied: &[(&String, &Value)]) -> String {
-    let shown = varied.iter().map(|(path, value)| {
-        let short = path.strip_prefix("params.").unwrap_or(path);
-        let short = short.strip_prefix("settings.").unwrap_or(short);
-        match path.as_str() {
-            "workload" => one_line(workload),
-            POINT_NAME => words(value),
-            _ => format!("{short} {}", words(value)),
-        }
+    let shown = varied.iter().map(|(path, value)| match path.as_str() {
+        "workload" => one_line(workload),
+        POINT_NAME => words(value),
+        _ => named(path, value),
     });
     let shown: Vec<String> = shown.collect();
     match shown.is_empty() {
         true => one_line(workload),
         false => shown.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_value_has_its_short_name_and_a_time_its_unit() {
+        assert_eq!(named("params.scale", &json!(10)), "scale 10");
+        assert_eq!(named("settings.work_mem", &json!("4MB")), "work_mem 4MB");
+        assert_eq!(named("duration", &json!(2.0)), "duration 2 s");
+        assert_eq!(named("warmup", &json!("auto")), "warmup auto");
     }
 }

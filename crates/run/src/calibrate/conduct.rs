@@ -9,7 +9,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use serde_json::{Value, json};
 
 use super::measure::{self, Server};
-use super::server_side;
+use super::{host, server_side};
 use crate::experiment::conduct::{self as runner, Means as RunnersMeans};
 use crate::experiment::notebook::Kept;
 use crate::experiment::plan::Plan;
@@ -29,6 +29,8 @@ use pgdyno_model::event::{Finished, PlannedTrial, Role};
 use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
 use pgdyno_model::experiment::point::Point;
 use pgdyno_model::spec::{TargetSpec, seed_from_clock};
+use pgdyno_wire::Addr;
+
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, Progress, State};
 
 /// What comes after the baseline.
@@ -107,7 +109,11 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
     let (server, facts) = look(&target, means.interrupts)?;
     let name = options.name.clone().unwrap_or_else(|| named_after(&target));
     let mut plan = options.plan(&name, &server, &means.wanted)?;
+    progress.step("measuring what this host can do: its own round trip and sync");
+    let is_tcp = matches!(target.endpoints[0].candidates[0].addr, Addr::Tcp(_));
+    let host = host::speed(&facts, server.probes, is_tcp);
     plan.identity.definition["calibration"] = options.to_json(&server, &facts);
+    plan.identity.definition["calibration"]["host"] = json!(host);
     let notebook = Kept::begin(means.notebook, &plan.identity)?;
     let mut calibration = Calibration {
         options,
@@ -128,6 +134,7 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
             wanted: means.wanted,
             target: Some(target.clone()),
             observe: options.observe.clone(),
+            replace: false,
             journals: &journals,
             progress,
             observer: &mut Observers::new([means.observer, &mut steps]),

@@ -7,10 +7,11 @@
 //! go the same way.
 //!
 //! - `measure.rs`: its experiment. `conduct.rs`: carrying it out by the runner of all experiments.
-//!   `server_side.rs`: what the server counts meanwhile.
+//!   `host.rs`: what the host can do without a database. `server_side.rs`: what the server counts meanwhile.
 //!
 //! Not for: what the figures mean (`diagnose::calibration`).
 
 pub mod conduct;
+mod host;
 pub mod measure;
 mod server_side;

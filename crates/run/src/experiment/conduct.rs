@@ -18,7 +18,7 @@ use super::study::Study;
 use crate::interrupt::EndOnInterrupt;
 use crate::prepare::{self, Prepared};
 use crate::reset;
-use crate::settings::{self, Changes, Way};
+use crate::settings::{self, Changes, Restart, Way};
 use crate::trial::Trial;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
@@ -31,7 +31,7 @@ use pgdyno_model::notebook::verdict;
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
-use pgdyno_workload::loader::{self, How, Loaded, Watch};
+use pgdyno_workload::loader::{self, How, Leave, Loaded, Watch};
 use pgdyno_workload::pack::Pack;
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
@@ -46,6 +46,8 @@ pub struct Means<'a> {
     pub target: Option<Target>,
     /// What is observed beside trials.
     pub observe: pgdyno_observe::ObserveOptions,
+    /// Whether tables may be dropped that pgdyno loaded for something else.
+    pub replace: bool,
     /// Where journals of settings go.
     pub journals: &'a Path,
     /// Who is told the steps before a trial, loads among them.
@@ -89,7 +91,7 @@ impl Ended {
 /// Carries out what is not complete.
 ///
 /// # Errors
-/// The notebook or a result cannot be written, or settings could not be put back.
+/// A server cannot do what the trials ask for, which is checked before the first one; the notebook or a result cannot be written, or settings could not be put back.
 pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
     let done = means.notebook.done().iter();
     let done = done.map(|done| (done.key.clone(), done.goodput_per_s));
@@ -103,7 +105,7 @@ pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
         loaded: LoadedTables::default(),
         learnt: Learnt::default(),
     };
-    let ended = sweep.all();
+    let ended = sweep.look_ahead().and_then(|()| sweep.all());
     // Whatever happened, the server is left as it was found.
     let restored = sweep.restore();
     let ended = ended?;
@@ -273,7 +275,13 @@ impl Sweep<'_> {
         before: &mut Circumstances,
     ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
-        let seed = self.plan.identity.seed.wrapping_add(i64::from(slot.repeat));
+        // With the same arrivals at each rate all steps of a search would be off alike, which its
+        // interval cannot show.
+        let own = match self.plan.experiment.capacity {
+            Some(_) => number as i64 + 1,
+            None => i64::from(slot.repeat),
+        };
+        let seed = self.plan.identity.seed.wrapping_add(own);
         let trial = Trial {
             spec: TrialSpec {
                 observe: self.means.observe.spec.clone(),
@@ -357,8 +365,12 @@ impl Sweep<'_> {
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
-            let replace_pgbench = self.plan.experiment.reset.replace_pgbench_tables;
-            let loaded = place.load(&mut session, tables, replace_pgbench, &mut self.means)?;
+            let leave = Leave {
+                experiment: &self.plan.identity.name,
+                replace: self.means.replace,
+                replace_pgbench: self.plan.experiment.reset.replace_pgbench_tables,
+            };
+            let loaded = place.load(&mut session, tables, leave, &mut self.means)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
                 load_s = loaded.elapsed.as_secs_f64();
@@ -423,7 +435,7 @@ impl Sweep<'_> {
             let text = format!("a sweep that died had left settings changed: {restored}");
             self.means.observer.notice(&Notice::Done(text));
         }
-        let (dialect, ways) = look(&mut session, self.plan, name)?;
+        let (dialect, ways) = look(&mut session, self.plan, name, target.kind)?;
         let of_system = ways.iter().find(|(_, way)| **way != Way::Session);
         if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
             return Err(Failure::new(format!(
@@ -434,7 +446,7 @@ impl Sweep<'_> {
             .hint("name one endpoint, or leave the setting out"));
         }
         let place = Place {
-            changes: Changes::none(&target, self.restart(&target, &ways)?),
+            changes: Changes::none(&target, self.restart(&target, &ways)),
             dialect,
             ways,
             written: BTreeSet::new(),
@@ -445,25 +457,19 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// The command that restarts a server, with the settings that need it; `None`: there are none.
+    /// What restarts a server, with the settings that need it; `None`: there are none.
     fn restart(
         &self,
         target: &Target,
         ways: &BTreeMap<String, Way>,
-    ) -> Result<Option<(String, BTreeSet<String>)>, Failure> {
+    ) -> Option<(Restart, BTreeSet<String>)> {
         let needing = ways.iter().filter(|(_, way)| **way == Way::Restart);
         let needing: BTreeSet<String> = needing.map(|(name, _)| name.clone()).collect();
-        let command = self.plan.experiment.restart.clone();
-        let Some((command, first)) = command.zip(needing.first()) else {
-            return Ok(None);
+        let how = match (target.kind, &self.plan.experiment.restart) {
+            (TargetKind::Own, _) => Restart::Own,
+            (_, command) => Restart::Command(command.clone()?),
         };
-        if target.kind == TargetKind::Own {
-            return Err(Failure::new(format!(
-                "settings.{first}: the private server of this sweep cannot be restarted"
-            ))
-            .hint("keep one (pgdyno server start) or name a server of your own with --url"));
-        }
-        Ok(Some((command, needing)))
+        (!needing.is_empty()).then_some((how, needing))
     }
 
     /// A value that the server does not take is found now, not after hours.
@@ -499,7 +505,7 @@ impl Place {
         &mut self,
         session: &mut Session,
         tables: &Tables,
-        replace_pgbench: bool,
+        leave: Leave<'_>,
         means: &mut Means<'_>,
     ) -> Result<Loaded, Failure> {
         let mut watch = Watch {
@@ -510,7 +516,7 @@ impl Place {
         let (pack, chosen) = (&tables.pack, &tables.chosen);
         let loaded = match means.study.keeps_tables() {
             true => loader::ensure_loaded(session, pack, chosen, &mut watch)?,
-            false => loader::load_as_asked(session, pack, chosen, replace_pgbench, &mut watch)?,
+            false => loader::load_as_asked(session, pack, chosen, leave, &mut watch)?,
         };
         if loaded.how == How::LoadedNow {
             for remark in &loaded.remarks {
@@ -564,6 +570,7 @@ fn look(
     session: &mut Session,
     plan: &Plan,
     name: &str,
+    kind: TargetKind,
 ) -> Result<(&'static Dialect, BTreeMap<String, Way>), Failure> {
     let product = Product::ask(session)
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
@@ -575,7 +582,7 @@ fn look(
     let ways = if names.is_empty() {
         BTreeMap::new()
     } else {
-        let restarts = plan.experiment.restart.is_some();
+        let restarts = kind == TargetKind::Own || plan.experiment.restart.is_some();
         settings::ways(session, names.iter().map(String::as_str), restarts)?
     };
     Ok((product.dialect, ways))
@@ -588,5 +595,6 @@ pub fn whole_time(plan: &Plan) -> (Duration, String) {
     (all.time, all.words())
 }
 
+mod ahead;
 #[cfg(test)]
 mod tests;

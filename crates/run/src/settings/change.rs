@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pgdyno_session::{Session, quote_ident, quote_literal};
 
 use super::journal::{Header, Journal};
-use super::restart::restart;
+use super::restart::{Restart, restart};
 use crate::experiment::nearest;
 use pgdyno_database::open::Target;
 use pgdyno_database::{admin, trouble};
@@ -73,9 +73,7 @@ pub fn ways<'a>(
                     "settings.{name} needs a server restart, and no command for it is known"
                 ))
                 .hint("for a server of your own: restart = \"systemctl restart postgresql\"")
-                .hint(format!(
-                    "for a private server: --pg-set {name}=VALUE, one sweep for each value"
-                ))
+                .hint("or on a private server: without --url, with none kept (pgdyno server stop)")
                 .hint("or give servers that differ in it as a list: target = [\"…\", \"…\"]"));
             }
             Some(_) => {
@@ -106,12 +104,12 @@ pub struct Changes {
     /// Whether the last change ended.
     settled: bool,
     /// What restarts the server, with the settings that need it.
-    restart: Option<(String, BTreeSet<String>)>,
+    restart: Option<(Restart, BTreeSet<String>)>,
 }
 
 impl Changes {
-    /// None yet. `restart` is the command that restarts the server, with the settings that need it.
-    pub fn none(target: &Target, restart: Option<(String, BTreeSet<String>)>) -> Changes {
+    /// None yet. `restart` is what restarts the server, with the settings that need it.
+    pub fn none(target: &Target, restart: Option<(Restart, BTreeSet<String>)>) -> Changes {
         Changes {
             target: target.clone(),
             journal: None,
@@ -163,7 +161,7 @@ impl Changes {
             }
         }
         match self.restarting(&touched) {
-            Some(command) => *session = restart(session, &self.target, command)?,
+            Some(how) => *session = restart(session, &self.target, how)?,
             None => reload(session)?,
         }
         for name in wanted.keys() {
@@ -173,10 +171,10 @@ impl Changes {
         Ok(())
     }
 
-    /// The command that puts these settings into effect, where one of them needs it.
-    fn restarting(&self, touched: &BTreeSet<String>) -> Option<&str> {
-        let (command, needing) = self.restart.as_ref()?;
-        (!needing.is_disjoint(touched)).then_some(command.as_str())
+    /// What puts these settings into effect, where one of them needs a restart.
+    fn restarting(&self, touched: &BTreeSet<String>) -> Option<&Restart> {
+        let (how, needing) = self.restart.as_ref()?;
+        (!needing.is_disjoint(touched)).then_some(how)
     }
 
     /// Nothing changes before it can be put back after a crash. A server that ends with this
@@ -214,13 +212,18 @@ impl Changes {
             return Ok(());
         }
         let hint = "what was not put back: pgdyno restore";
-        let mut session = self.target.connect().map_err(|e| e.hint(hint))?;
+        let mut session = match self.target.connect() {
+            Ok(session) => session,
+            // A private server that has ended has taken its settings with it.
+            Err(_) if self.target.kind == TargetKind::Own => return Ok(()),
+            Err(failure) => return Err(failure.hint(hint)),
+        };
         // Often the server is given up just then.
         session.set_answer_timeout(Some(RELOAD_TIMEOUT));
         put_back(&mut session, &self.found).map_err(|e| e.hint(hint))?;
         let touched = self.found.keys().cloned().collect();
-        if let Some(command) = self.restarting(&touched) {
-            restart(&mut session, &self.target, command)?.close();
+        if let Some(how) = self.restarting(&touched) {
+            restart(&mut session, &self.target, how)?.close();
         }
         self.found.clear();
         self.in_effect.clear();

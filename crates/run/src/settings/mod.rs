@@ -8,6 +8,7 @@ mod restart;
 mod restore;
 
 pub use change::{Changes, Way, ways};
+pub use restart::Restart;
 pub use restore::{Restored, put_back_for, restore_all};
 
 use std::path::PathBuf;

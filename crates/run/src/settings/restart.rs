@@ -1,4 +1,4 @@
-//! Restarting a server with the user's own command, for settings that need it.
+//! Restarting a server for settings that need it: a private one, or with the user's own command.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,11 +13,31 @@ use pgdyno_model::{Exit, Failure};
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-/// Runs the command with `sh -c` and waits until the server answers again; a session on it.
+/// What restarts a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Restart {
+    /// pgdyno, which started it.
+    Own,
+    /// A command, run with `sh -c`.
+    Command(String),
+}
+
+/// Restarts the server and waits until it answers again; a session on it.
 ///
 /// # Errors
-/// The command fails, the server does not come back in time, or it was not restarted.
-pub fn restart(session: &mut Session, target: &Target, command: &str) -> Result<Session, Failure> {
+/// It cannot be restarted: a private server does not start, the command fails, the server does not come
+/// back in time, or it was not restarted.
+pub fn restart(session: &mut Session, target: &Target, how: &Restart) -> Result<Session, Failure> {
+    match how {
+        Restart::Own => {
+            target.restart_own()?;
+            target.connect()
+        }
+        Restart::Command(command) => by_command(session, target, command),
+    }
+}
+
+fn by_command(session: &mut Session, target: &Target, command: &str) -> Result<Session, Failure> {
     let before = started(session)?;
     // Its output goes nowhere: a server that it starts would keep our ends open.
     let ended = Command::new("sh")

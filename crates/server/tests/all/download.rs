@@ -63,7 +63,7 @@ fn a_fetched_postgresql_starts_and_is_not_fetched_again() {
         cache: Some(cache),
         ..Options::default()
     };
-    let mut server = Server::start(&options, &mut |_| {}).expect("it starts");
+    let server = Server::start(&options, &mut |_| {}).expect("it starts");
     assert!(server.is_running());
 }
 

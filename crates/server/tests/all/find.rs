@@ -21,7 +21,7 @@ fn a_distributions_server_is_found_and_started() {
         cache: Some(cache),
         ..Options::default()
     };
-    let mut server = Server::start(&options, &mut |_| {}).expect("it starts");
+    let server = Server::start(&options, &mut |_| {}).expect("it starts");
     assert_eq!(server.version(), &installation.version);
     assert!(server.is_running());
 }

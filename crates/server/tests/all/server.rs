@@ -73,7 +73,7 @@ fn within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
 fn a_server_starts_takes_connections_and_leaves_nothing() {
     let parent = place();
     let mut steps = Vec::new();
-    let mut server =
+    let server =
         Server::start(&options(parent.path()), &mut |step| steps.push(step)).expect("it starts");
     assert!(steps.ends_with(&[Step::Initialising, Step::Starting]));
     assert!(server.is_running());
@@ -255,7 +255,7 @@ fn a_full_disk_is_named_with_the_way_out_and_leaves_nothing() {
 #[test]
 fn a_server_that_ends_by_itself_is_noticed() {
     let parent = place();
-    let mut server = Server::start(&options(parent.path()), &mut quiet).expect("it starts");
+    let server = Server::start(&options(parent.path()), &mut quiet).expect("it starts");
     let signal = pgdyno_platform::child::Signal::Kill;
     pgdyno_platform::child::send_signal(server.pid(), signal).expect("ours");
     assert!(within(Duration::from_secs(5), || !server.is_running()));

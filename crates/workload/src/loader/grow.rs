@@ -83,6 +83,7 @@ fn grow_locked(
     let mut recipe = recipe(&after).map_err(Failure::new)?;
     let tables = pack.made_tables(&after).map_err(Failure::new)?;
     let request = Request {
+        experiment: None,
         pack,
         params,
         replace: false,

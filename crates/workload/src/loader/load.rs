@@ -274,6 +274,7 @@ impl Load<'_, '_, '_, '_> {
             params: recipe.params.clone(),
             pack_sha256: pack.content_hash(),
             pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+            experiment: self.request.experiment.map(str::to_owned),
         }
     }
 

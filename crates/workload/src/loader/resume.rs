@@ -38,7 +38,10 @@ impl Load<'_, '_, '_, '_> {
         };
         let mark = self.mark_for(recipe, mark::State::Loading);
         let is_all_of_it = found.len() == self.tables.len()
-            && found.iter().all(|found| found.mark.as_ref() == Some(&mark));
+            && found.iter().all(|found| {
+                let is_same = found.mark.as_ref().map(|other| mark.is_same_load(other));
+                is_same == Some(true)
+            });
         if is_all_of_it && !self.request.replace && self.request.drop_tables.is_empty() {
             let sql = format!("SELECT filled, row_first FROM {}", resume.record);
             // Without the record there is nothing to go on from.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::shape::{only_of_java_left_out, shape};
-use super::{Place, Ran, count, without_cleanup};
+use super::{Place, Ran, count};
 
 /// Results with their numbers masked. How many intervals a series has, and which percentiles lie in the
 /// buckets, depends on how fast the machine is; so does whether Java writes an exponent.
@@ -106,7 +106,7 @@ fn a_series_has_the_lines_and_status_lines_of_the_recordings() {
         let lines = text
             .lines()
             .filter(|line| line.contains("current ops/sec; est"));
-        let shapes = lines.map(|line| shape(&without_cleanup(line)).replace("seconds", "second"));
+        let shapes = lines.map(|line| shape(line).replace("seconds", "second"));
         let mut shapes: Vec<String> = shapes.collect();
         shapes.dedup();
         shapes
@@ -127,7 +127,7 @@ fn results(text: &str) -> Vec<(String, String)> {
         let name = |key: &str| object[key].as_str().unwrap().to_owned();
         (name("metric"), name("measurement"))
     });
-    let of_java = |metric: &str| metric.contains("_G1_") || metric == "CLEANUP";
+    let of_java = |metric: &str| metric.contains("_G1_");
     names.filter(|(metric, _)| !of_java(metric)).collect()
 }
 

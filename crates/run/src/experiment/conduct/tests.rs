@@ -82,6 +82,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
             wanted,
             target: None,
             observe: pgdyno_observe::ObserveOptions::default(),
+            replace: false,
             journals: folder.path(),
             progress: &mut Silent,
             observer: written,

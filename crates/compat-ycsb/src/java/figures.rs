@@ -1,0 +1,221 @@
+//! What is printed under one name each: the operations that went well, those that failed, and the closing
+//! of connections. (Facts: YCSB's DBWrapper; recordings of runs.)
+
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{Closing, Latencies};
+
+use super::{Since, numbers};
+use crate::operations::{Kind, Operation, Operations, Status};
+use crate::properties::Properties;
+
+/// The name of the closing of connections.
+pub const CLEANUP: &str = "CLEANUP";
+
+/// Under one name: latencies from the start and from the schedule on, and how many of which status.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    /// From the start.
+    pub service: Latencies,
+    /// From when it should have started; the same, where nothing says when.
+    pub response: Latencies,
+    /// Of each status.
+    pub returns: Vec<(String, u64)>,
+}
+
+/// By name.
+pub type Named = BTreeMap<String, Figures>;
+
+/// Which errors have figures of their own.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Errors {
+    each: bool,
+    tracked: Vec<String>,
+}
+
+impl Errors {
+    /// As it is asked for.
+    pub fn of(properties: &Properties) -> Self {
+        let each = properties.bool("reportlatencyforeacherror") == Some(true);
+        let tracked = properties.get("latencytrackederrors").filter(|_| !each);
+        let tracked = tracked.into_iter().flat_map(|names| names.split(','));
+        Self {
+            each,
+            tracked: tracked.map(str::to_owned).collect(),
+        }
+    }
+
+    /// What YCSB says about it.
+    pub fn text(&self) -> String {
+        format!(
+            "DBWrapper: report latency for each error is {} and specific error codes to track for \
+             latency are: [{}]",
+            self.each,
+            self.tracked.join(", ")
+        )
+    }
+
+    /// The name that operations of a status are printed under.
+    pub fn name(&self, kind: Kind, status: Status) -> String {
+        let (name, of) = (super::name(kind), status.name());
+        match status {
+            Status::Ok => name.to_owned(),
+            _ if self.each || self.tracked.iter().any(|tracked| tracked == of) => {
+                format!("{name}-{of}")
+            }
+            _ => format!("{name}-FAILED"),
+        }
+    }
+
+    /// The figures of operations.
+    pub fn figures(&self, operations: &Operations) -> Named {
+        let mut named = Named::new();
+        for (kind, operation) in operations {
+            self.add(&mut named, *kind, operation);
+        }
+        named
+    }
+
+    fn add(&self, named: &mut Named, kind: Kind, operation: &Operation) {
+        let all = named.entry(self.name(kind, Status::Ok)).or_default();
+        let Operation {
+            latencies,
+            response,
+            failed,
+            batched: _,
+        } = operation;
+        all.add(latencies, response.as_ref());
+        if kind == Kind::ReadModifyWrite {
+            // Its read and its update have them.
+            return;
+        }
+        let returns = operation.returns().into_iter();
+        all.returns = returns
+            .map(|(status, count)| (status.name().to_owned(), count))
+            .collect();
+        for (status, tries) in failed {
+            let figures = named.entry(self.name(kind, *status)).or_default();
+            figures.add(&tries.service, tries.response.as_ref());
+        }
+    }
+}
+
+impl Figures {
+    /// Of the closing of connections, which has no schedule.
+    pub fn of_closings(closings: &[Closing]) -> Self {
+        let mut latencies = Latencies::default();
+        closings
+            .iter()
+            .for_each(|closing| latencies.record(closing.latency_us));
+        let mut figures = Self::default();
+        figures.add(&latencies, None);
+        figures
+    }
+
+    fn add(&mut self, service: &Latencies, response: Option<&Latencies>) {
+        self.service.merge(service);
+        self.response.merge(response.unwrap_or(service));
+    }
+
+    /// Those from the start, or from the schedule on.
+    pub fn latencies(&self, is_of_schedule: bool) -> &Latencies {
+        match is_of_schedule {
+            true => &self.response,
+            false => &self.service,
+        }
+    }
+}
+
+/// What is printed, in its order: names with what comes before them, whether latencies count from the
+/// schedule, and whether statuses stand there.
+pub fn order<'a>(
+    names: impl Iterator<Item = &'a String>,
+    since: Since,
+) -> Vec<(&'static str, &'a String, bool)> {
+    let mut names: Vec<&String> = names.collect();
+    let count = names.len();
+    // As they come out of Java's table of operations.
+    names.sort_by_key(|name| numbers::place(name, count));
+    let of = |before, is_of_schedule| {
+        let names = names.iter();
+        names.map(move |name| (before, *name, is_of_schedule))
+    };
+    match since {
+        Since::Start => of("", false).collect(),
+        Since::Schedule => of("", true).collect(),
+        Since::Both => of("", false).chain(of("Intended-", true)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_drive::record::FailedTries;
+
+    fn operations() -> Operations {
+        let mut operations = Operations::new();
+        for (kind, status) in [
+            (Kind::Read, Status::NotFound),
+            (Kind::Update, Status::UnexpectedState),
+            (Kind::Update, Status::Error),
+            (Kind::ReadModifyWrite, Status::Error),
+        ] {
+            let operation = operations.entry(kind).or_default();
+            operation.latencies.record(100);
+            let mut tries = FailedTries::default();
+            tries.service.record(7);
+            operation.failed.insert(status, tries);
+        }
+        operations
+    }
+
+    fn names(properties: &str) -> Vec<(String, u64, u64)> {
+        let mut read = Properties::default();
+        read.read(properties);
+        let named = Errors::of(&read).figures(&operations());
+        let counts = named.into_iter().map(|(name, figures)| {
+            let returns = figures.returns.iter().map(|(_, count)| count);
+            (name, figures.service.count(), returns.sum())
+        });
+        counts.collect()
+    }
+
+    #[test]
+    fn what_failed_has_a_name_of_its_own_or_one_for_each_status() {
+        let named = |name: &str, count, returned| (name.to_owned(), count, returned);
+        let (read, update) = (named("READ", 1, 2), named("UPDATE", 2, 4));
+        let both = named("READ-MODIFY-WRITE", 1, 0);
+        assert_eq!(
+            names(""),
+            [
+                read.clone(),
+                named("READ-FAILED", 1, 0),
+                both.clone(),
+                update.clone(),
+                named("UPDATE-FAILED", 2, 0)
+            ]
+        );
+        assert_eq!(
+            names("reportlatencyforeacherror=true"),
+            [
+                read.clone(),
+                both.clone(),
+                named("READ-NOT_FOUND", 1, 0),
+                update.clone(),
+                named("UPDATE-ERROR", 1, 0),
+                named("UPDATE-UNEXPECTED_STATE", 1, 0)
+            ]
+        );
+        assert_eq!(
+            names("latencytrackederrors=ERROR,TIMEOUT"),
+            [
+                read,
+                named("READ-FAILED", 1, 0),
+                both,
+                update,
+                named("UPDATE-ERROR", 1, 0),
+                named("UPDATE-FAILED", 1, 0)
+            ]
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! What a simulation looks at from outside.
+
+use super::{Client, State};
+use crate::clock::Nanos;
+
+impl Client {
+    /// Whether a transaction of it has begun and has not ended.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        !matches!(
+            self.state,
+            State::Idle
+                | State::Connecting(_)
+                | State::Reconnecting(_)
+                | State::Choose
+                | State::Schedule
+                | State::Throttled
+                | State::Begin
+                | State::Parting(_)
+                | State::Finished
+                | State::Aborted
+        )
+    }
+
+    /// The moment that it waits for, if it waits for one.
+    pub(crate) fn wakes_at(&self) -> Option<Nanos> {
+        match &self.state {
+            State::Connecting(attempt) => match attempt.wait() {
+                super::Wait::Until(at) => Some(at),
+                _ => None,
+            },
+            State::Reconnecting(at) | State::Parting(at) => Some(*at),
+            State::Throttled => Some(self.scheduled),
+            State::Sleeping => Some(self.sleep_until),
+            State::BackingOff { until, .. } => Some(*until),
+            _ => None,
+        }
+    }
+
+    /// Its state, for a message.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = format!("client {}: {:?}", self.id, self.state);
+        text.truncate(text.find(" {").unwrap_or(text.len()).min(60));
+        text
+    }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { Capacity, Ladder, SearchStep } from '../src/data';
+import { halfWidth, intervalOf, lengths, limitOf, searchFigures, sideOf, sure, surely } from '../src/experiment/search';
+
+const step = (rate_per_s: number, side: SearchStep['side'], low_us: number | null = 1000, high_us: number | null = 2000): SearchStep => ({ trial: rate_per_s, rate_per_s, from_s: 0, seconds: 10, response_p99_us: 1500, low_us, high_us, side, falls_behind: false });
+
+const ladder = (more: Partial<Ladder>): Ladder => ({
+  point: {},
+  title: 'a',
+  loads: [],
+  capacity: { is: 'at', per_s: 100, interval: { low: 98, high: 104, level: 0.95 } },
+  search: { steps: 3, took_s: 60, is_narrow: true, line_steps: 14, drift: null },
+  steps: [step(90, 'within'), step(100, 'cannot-tell'), step(110, 'over')],
+  knee: null,
+  gaps: [],
+  ...more,
+});
+const capacity = (of: Ladder): Capacity => ({ slo_us: 20000, width: 0.05, time_s: 1200, ladders: [of] });
+
+describe('a search for a capacity', () => {
+  it('takes steps at one rate together', () => {
+    expect(sideOf([])).toBe(null);
+    expect(sideOf([step(1, 'within'), step(1, 'within')])).toBe('within');
+    expect(sideOf([step(1, 'within'), step(1, 'over')])).toBe('cannot-tell');
+    expect(intervalOf([step(1, 'within', 1, 3), step(1, 'within', 2, 5)])).toEqual([1, 5]);
+    expect(intervalOf([step(1, 'within', 1, 3), step(1, 'cannot-tell', null, null)])).toBe(null);
+  });
+  it('says how long the steps at a rate were, and what limited most of them', () => {
+    expect(lengths([])).toBe('–');
+    expect(lengths([step(1, 'within'), { ...step(1, 'within'), seconds: 20.02 }])).toBe('10 + 20');
+    const [cpu, lock] = [{ code: 'cpu', name: 'Server CPU' }, { code: 'lock', name: 'Locks' }];
+    expect(limitOf([null])).toBe('–');
+    expect(limitOf([cpu, null, cpu])).toBe('Server CPU');
+    expect(limitOf([lock, cpu, cpu])).toBe('Server CPU (2 of 3)');
+  });
+  it('has a highest rate surely within and a lowest one surely over', () => {
+    expect(surely(ladder({}).steps)).toEqual({ within: 90, over: 110 });
+    expect(surely([step(1, 'cannot-tell')])).toEqual({ within: null, over: null });
+  });
+  it('is sure where both sides were seen, the interval is narrow and nothing drifts', () => {
+    const found = ladder({});
+    expect(halfWidth(found.capacity)).toBeCloseTo(0.03);
+    expect(sure(capacity(found), found).map((of) => of.passed)).toEqual([true, true, true, true]);
+  });
+  it('says what it lacks, and what would tell', () => {
+    const found = ladder({ capacity: null, steps: [step(100, 'cannot-tell', null, null)], search: { steps: 1, took_s: 11, is_narrow: false, line_steps: 0, drift: null } });
+    const says = sure(capacity(found), found);
+    expect(says.map((of) => of.passed)).toEqual([false, false, false]);
+    expect(says[1]!.words).toContain('allow more than 20');
+    expect(searchFigures(capacity(found), found).map((of) => of.value).slice(0, 3)).toEqual(['–', '–', '–']);
+    const drifts = ladder({ search: { steps: 3, took_s: 60, is_narrow: true, line_steps: 14, drift: -0.1 } });
+    expect(sure(capacity(drifts), drifts)[3]!.passed).toBe(false);
+  });
+});
