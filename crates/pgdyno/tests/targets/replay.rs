@@ -3,6 +3,9 @@
 //! Clients connect in any order and begin alike, so a connection is known by what it says: it is
 //! whichever recorded one, not yet taken, it has agreed with so far. What a client is sent depends
 //! on what it said alone, so that the order of connections does not matter.
+//!
+//! Who only looks may do so more often than when it was recorded: a connection that asks nothing but
+//! SELECT and SHOW gets the answer that any recorded one got first, and ends when it likes.
 
 use std::io::{self, BufReader, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -134,6 +137,16 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
             .filter(|at| agrees(&stage.recorded[*at].events, &said))
             .collect();
         let Some(&at) = fitting.first() else {
+            if let Some(looked) = looked(&stage, node, &said) {
+                drop(stage);
+                for message in looked {
+                    answers.write_all(&message.bytes())?;
+                }
+                match said.last() {
+                    Some(event) if ends(event) => return Ok(()),
+                    _ => continue,
+                }
+            }
             let complaint = complaint(&stage, &said);
             stage.complaints.push(complaint);
             drop(stage);
@@ -161,6 +174,50 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
             return Ok(());
         }
     }
+}
+
+/// Whether the client goes.
+fn ends(event: &Event) -> bool {
+    matches!(event, Event::ClientClosed) || matches!(event, Event::Client(m) if m.tag == b'X')
+}
+
+/// Whether it asks without changing anything.
+fn looks(event: &Event) -> bool {
+    let Event::Client(message) = event else {
+        return false;
+    };
+    let asks = |word: &str| message.body.starts_with(word.as_bytes());
+    message.tag == b'Q' && (asks("SELECT ") || asks("SHOW "))
+}
+
+/// What a connection that has only looked is answered now: what was answered first when it was
+/// recorded. `None`: it has done more, or nobody ever asked that.
+fn looked(stage: &Stage, node: usize, said: &[Event]) -> Option<Vec<Message>> {
+    let (greeting, asked) = said.split_first()?;
+    let has_greeted = |recorded: &&Recorded| {
+        let mut of_client = recorded.events.iter().filter(|event| of_client(event));
+        recorded.node == node && of_client.next().is_some_and(|event| same(event, greeting))
+    };
+    let mut recorded = stage.recorded.iter().filter(has_greeted);
+    let (last, before) = asked.split_last().unwrap_or((greeting, &[]));
+    if !before.iter().all(looks) {
+        return None;
+    }
+    if ends(last) {
+        return recorded.next().map(|_| Vec::new());
+    }
+    if !asked.is_empty() && !looks(last) {
+        return None;
+    }
+    recorded.find_map(|recorded| {
+        let mut events = recorded.events.iter();
+        events.find(|event| same(event, last))?;
+        let answer = events.map_while(|event| match event {
+            Event::Server(message) => Some(message.clone()),
+            _ => None,
+        });
+        Some(answer.collect())
+    })
 }
 
 fn of_client(event: &Event) -> bool {
@@ -304,6 +361,22 @@ mod tests {
         said(&replay, "SELECT 2");
         let text = complaint(replay);
         assert_eq!(text, "recorded connections never made: [1]");
+    }
+
+    #[test]
+    fn who_only_looks_may_do_so_more_often() {
+        let replay = Replay::start(vec![recorded("1"), recorded("2")]);
+        for number in ["1", "2"] {
+            let query = format!("SELECT {number}");
+            let answer = Message::new(b'C', number.to_owned()).bytes();
+            assert_eq!(said(&replay, &query), answer, "as recorded");
+            assert_eq!(said(&replay, &query), answer, "once more");
+        }
+        replay.ended();
+        let replay = Replay::start(vec![recorded("1")]);
+        said(&replay, "SELECT 1");
+        assert_eq!(said(&replay, "DELETE 1"), b"");
+        assert!(complaint(replay).contains("nobody recorded this: Q DELETE 1"));
     }
 
     #[test]
