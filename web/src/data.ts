@@ -734,7 +734,7 @@ export type PercentileInterval = {
   percentile: number;
   /** So many independent transactions would show it as surely. */
   effective: number;
-  /** The lower end of its 95 % interval; `null` where the percentile is withheld. */
+  /** The lower end of its 95 % interval; `null` where this trial does not show it. */
   low_us: number | null;
   /** The upper end; `null` where it is above all that was measured, too. */
   high_us: number | null;

@@ -28,7 +28,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
       return { key, label: `${word} ${name}`, value: DASH, context: `not shown: ${many(beyond, 'sample')} beyond it, 10 needed (${count(needed(p))} in all)`, strip };
     }
     const { value, unit } = time(us);
-    const known = interval === undefined ? undefined : `95 %: ${timeText(interval.low_us)} ${interval.high_us === null ? 'or more' : `to ${timeText(interval.high_us)}`}; ${count(Math.round(interval.effective))} effective`;
+    const known = interval === undefined ? undefined : interval.low_us === null ? `interval not known: ${count(Math.round(interval.effective))} effective` : `95 %: ${timeText(interval.low_us)} ${interval.high_us === null ? 'or more' : `to ${timeText(interval.high_us)}`}; ${count(Math.round(interval.effective))} effective`;
     const context = [known, response === null ? undefined : `service ${timeText(service)}`].filter((words) => words !== undefined).join('; ');
     return { key, label: `${word} ${name}`, value, unit, context: context === '' ? undefined : context, strip };
   };

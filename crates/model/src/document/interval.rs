@@ -20,7 +20,7 @@ pub struct Interval {
     pub percentile: f64,
     /// So many independent transactions would show it as surely.
     pub effective: f64,
-    /// The lower end of its 95 % interval; `null` where the percentile is withheld.
+    /// The lower end of its 95 % interval; `null` where this trial does not show it.
     pub low_us: Option<u64>,
     /// The upper end; `null` where it is above all that was measured, too.
     pub high_us: Option<u64>,
@@ -29,8 +29,8 @@ pub struct Interval {
 }
 
 impl Phase {
-    /// Gives the measured time's latencies their intervals, and withholds the percentiles that
-    /// fewer than ten effective transactions lie beyond. A trial of less than ten whole seconds
+    /// Gives the measured time's latencies their intervals, and withholds the percentiles above the
+    /// median that fewer than ten effective transactions lie beyond. A trial of less than ten whole seconds
     /// stays as it is: how its transactions depend on one another is not known.
     pub fn judge(&mut self, recording: &Recording) {
         judge(&mut self.all, recording, None);
@@ -128,7 +128,8 @@ impl Latency {
         self.intervals = Some(intervals);
     }
 
-    /// Withholds the percentiles that these withhold.
+    /// Withholds the percentiles that these withhold, save the median: it is about no tail, and says
+    /// what half of these transactions took, if not how sure that is.
     pub fn withhold(&mut self, intervals: &[Interval]) {
         let shown = [
             &mut self.p50_us,
@@ -137,7 +138,7 @@ impl Latency {
             &mut self.p99_us,
             &mut self.p99_9_us,
         ];
-        for (shown, interval) in shown.into_iter().zip(intervals) {
+        for (shown, interval) in shown.into_iter().zip(intervals).skip(1) {
             *shown = shown.filter(|_| interval.needs_s.is_none());
         }
     }
@@ -203,6 +204,17 @@ mod tests {
         let p99 = latency.intervals.unwrap()[3];
         assert_eq!((p99.low_us, p99.high_us), (None, None));
         assert!(p99.needs_s.unwrap() > 60.0, "{p99:?}");
+    }
+
+    #[test]
+    fn the_median_is_shown_in_any_case_and_its_interval_only_where_it_is_known() {
+        let seconds: Vec<_> = (0..30)
+            .map(|i| second(if i < 14 { 900 } else { 100 }))
+            .collect();
+        let latency = judged(&seconds);
+        assert!(latency.p50_us.is_some() && latency.p90_us.is_none());
+        let p50 = latency.intervals.unwrap()[0];
+        assert_eq!((p50.low_us, p50.needs_s.is_some()), (None, true));
     }
 
     #[test]
