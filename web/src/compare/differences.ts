@@ -3,7 +3,7 @@
 import type { CompareData, Difference, Pair } from '../data';
 import { bytesText, change, columnUnit, count, DASH, inUnit, inUnitOf, join, percent, rate } from '../pure/format';
 import { actions } from '../chart/figure';
-import { h, svg, type Child } from '../page/dom';
+import { h, scroll, svg, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
 
 const WIDTH = 330;
@@ -96,9 +96,8 @@ function table(pair: Pair): HTMLElement {
   return h(
     'div',
     {},
-    h(
-      'div',
-      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Differences: ${pair.point}` },
+    scroll(
+      `Differences: ${pair.point}`,
       h(
         'table',
         { class: 'figures' },
@@ -156,9 +155,8 @@ export function changed(data: CompareData): Section {
   const left: Child =
     data.changed.length === 0
       ? h('p', {}, 'No recorded differences.')
-      : h(
-          'div',
-          { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What changed: rows' },
+      : scroll(
+          'What changed: rows',
           h(
             'table',
             { class: 'figures' },

@@ -227,9 +227,8 @@ function statements(data: CompareData): Section | null {
       'Statements',
       'Mean and p99 of each statement over all repeats; p99 from merged histograms.',
       null,
-      h(
-        'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements: rows' },
+      scroll(
+        'Statements: rows',
         h(
           'table',
           { class: 'figures statements' },

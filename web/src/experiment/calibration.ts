@@ -9,7 +9,7 @@ import { linesChart } from '../chart/lines';
 import { Plot } from '../chart/plot';
 import { drawn, rect, segment, unclipped, words } from '../chart/shapes';
 import { lineOf } from '../page/classes';
-import { h, type Child } from '../page/dom';
+import { h, scroll, type Child } from '../page/dom';
 import { definitions, section, trialLink, type Section } from '../page/shell';
 import { token } from '../page/theme';
 
@@ -108,9 +108,8 @@ export function calibrations(list: Calibration[]): Section {
       'div',
       { class: 'parts' },
       h('h3', {}, `${system.calibration}: ${typeof system.target === 'string' ? system.target : ''} `, system.baseline !== null && h('span', { class: `tag ${system.baseline === 'met' ? 'passed' : 'failed'}` }, `baseline ${system.baseline}`)),
-      h(
-        'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Calibration: ${system.calibration}` },
+      scroll(
+        `Calibration: ${system.calibration}`,
         h(
           'table',
           { class: 'figures' },

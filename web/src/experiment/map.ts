@@ -4,7 +4,7 @@ import type { ExperimentData, Point } from '../data';
 import { asked, bytesText, rate, significant } from '../pure/format';
 import { inkOn, mix } from '../pure/color';
 import { limitColor } from '../page/classes';
-import { h, type Child } from '../page/dom';
+import { h, scroll, type Child } from '../page/dom';
 import { onTheme, token } from '../page/theme';
 import { goodput, latencyOf, lines, pointAt, type Plane } from './model';
 
@@ -71,9 +71,8 @@ export function maps(data: ExperimentData, plane: Plane, go: (point: number) => 
 function grid(plane: Plane, caption: string, cell: (line: number, x: number) => Child): HTMLElement {
   const { x, line } = plane;
   const sizes = line?.sizes_bytes ?? [];
-  return h(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${caption}: map` },
+  return scroll(
+    `${caption}: map`,
     h(
       'table',
       { style: { 'min-width': `${84 + x.values.length * 52}px` } },

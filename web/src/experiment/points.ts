@@ -8,7 +8,7 @@ import { actions, figure } from '../chart/figure';
 import { Plot } from '../chart/plot';
 import { drawn, segment, words } from '../chart/shapes';
 import { limitColor, lineOf } from '../page/classes';
-import { h, svg, type Child } from '../page/dom';
+import { h, scroll, svg, type Child } from '../page/dom';
 import { section, trialLink, type Section } from '../page/shell';
 import { token } from '../page/theme';
 import { drift, goodput, latencyOf, type Plane } from './model';
@@ -124,9 +124,8 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
       'All points',
       'Each repeat as its difference from the median of its point; the pale bar is the 95 % interval, from six repeats on.',
       buttons,
-      h(
-        'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'All points: rows' },
+      scroll(
+        'All points: rows',
         h(
           'table',
           { class: 'figures points' },

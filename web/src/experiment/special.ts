@@ -6,7 +6,7 @@ import { linesChart, type Line } from '../chart/lines';
 import { bar } from '../page/bars';
 import { lineOf } from '../page/classes';
 import { definitions, section, trialLink, type Section } from '../page/shell';
-import { h, rich, type Child } from '../page/dom';
+import { h, rich, scroll, type Child } from '../page/dom';
 import { median } from './model';
 import { intervalOf, lengths, limitOf, searchChart, sideOf, SIDES } from './search';
 
@@ -60,9 +60,8 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
       }),
     });
     const unit = columnUnit(loads.map((load) => median(known(load.response_p99_us))));
-    const table = h(
-      'div',
-      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${title}: rates` },
+    const table = scroll(
+      `${title}: rates`,
       h(
         'table',
         { class: 'figures' },
@@ -136,9 +135,8 @@ export function slobSweep(slob: SlobSweep): Section {
     cost[0]!.places.length > 1
       ? linesChart({ id: 'slob-cost', title: 'What a logical read costs', subtitle: 'time of a session for one, log scale', height: 360, lines: cost, places: points.map((p) => ({ name: name(p.x) })), xName: slob.x.title, log: true, verticals, summary: () => cost[0]!.places.map((p) => p.words).join('; '), data: () => ({ head: [slob.x.title, 'us_per_read'], rows: points.map((p) => [p.x, p.us_per_read ?? null]) }) })
       : null;
-  const hits = h(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Reads: rows' },
+  const hits = scroll(
+    'Reads: rows',
     h(
       'table',
       { class: 'figures' },
@@ -164,9 +162,8 @@ export function retriesLab(lab: RetriesLab): Section {
       'div',
       {},
       h('h3', {}, title),
-      h(
-        'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Forms: ${title}` },
+      scroll(
+        `Forms: ${title}`,
         h(
           'table',
           { class: 'figures' },

@@ -4,7 +4,7 @@ import type { TrialData } from '../data';
 import { Bus } from '../pure/bus';
 import { count, fixed } from '../pure/format';
 import { namePage } from '../chart/figure';
-import { h, svg } from '../page/dom';
+import { h, scroll, svg } from '../page/dom';
 import { assemble, checks, notesBlock, section, titleBlock, verdictBlock, type Section } from '../page/shell';
 import { budgetBar, budgetSection } from './budget';
 import { distribution } from './distribution';
@@ -89,9 +89,8 @@ function events(model: Model): HTMLElement | null {
     'details',
     { class: 'more' },
     h('summary', {}, `Events in words (${count(named.length)})`),
-    h(
-      'div',
-      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Events' },
+    scroll(
+      'Events',
       h(
         'table',
         { class: 'figures' },

@@ -2,7 +2,7 @@
 
 import type { TrialData } from '../data';
 import { columnUnit, count, DASH, inUnit, percent, significant, timeText } from '../pure/format';
-import { h, type Child } from '../page/dom';
+import { h, scroll, type Child } from '../page/dom';
 import { commandBlock, definitions, section, type Section } from '../page/shell';
 
 const th = (text: string, numeric = false): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text);
@@ -21,9 +21,8 @@ export function settings(data: TrialData): Section {
             'div',
             {},
             h('p', { class: 'sub' }, heading),
-            h(
-              'div',
-              { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Settings: rows' },
+            scroll(
+              'Settings: rows',
               h(
                 'table',
                 { class: 'figures' },
@@ -78,9 +77,8 @@ function parts(data: TrialData): HTMLElement | null {
 }
 
 function table(title: string, head: string[], rows: string[][]): HTMLElement {
-  return h(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title },
+  return scroll(
+    title,
     h(
       'table',
       { class: 'figures' },

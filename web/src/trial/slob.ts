@@ -3,16 +3,15 @@
 import type { TrialData } from '../data';
 import { count, DASH, join, inUnitOf, percentileName, significant, timeText } from '../pure/format';
 import { known, percentile, total } from '../pure/histogram';
-import { h } from '../page/dom';
+import { h, scroll } from '../page/dom';
 import { section, type Section } from '../page/shell';
 
 export function slobSection(data: TrialData): Section | null {
   const { slob } = data;
   if (slob === undefined) return null;
   const each = slob.accounting.some((row) => row.per_unit !== undefined && row.per_unit !== null);
-  const table = h(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Accounting' },
+  const table = scroll(
+    'Accounting',
     h(
       'table',
       { class: 'figures' },

@@ -7,7 +7,7 @@ import { decades, timeTick } from '../pure/ticks';
 import { actions } from '../chart/figure';
 import { bar, logRange, sparkline } from '../page/bars';
 import { PARTS, waitColor } from '../page/classes';
-import { h, svg, type Child } from '../page/dom';
+import { h, scroll, svg, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
 import type { Model } from './model';
 import { clock } from '../pure/format';
@@ -79,9 +79,8 @@ export function statements(data: TrialData): Section | null {
       'Statements',
       'Time per transaction by statement, including retried tries. For the whole run, independent of the zoom.',
       buttons,
-      h(
-        'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements: rows' },
+      scroll(
+        'Statements: rows',
         h(
           'table',
           { class: 'figures statements' },
@@ -124,9 +123,8 @@ function serverStatements(data: TrialData): HTMLElement | null {
     'details',
     { class: 'more' },
     h('summary', {}, `As counted by the server (${rows.length})`),
-    h(
-      'div',
-      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Statements as counted by the server' },
+    scroll(
+      'Statements as counted by the server',
       h(
         'table',
         { class: 'figures statements' },
@@ -160,9 +158,8 @@ export function retriesSection(data: TrialData): Section | null {
       'div',
       {},
       h('p', { class: 'sub' }, 'By reason, most frequent first'),
-      h(
-        'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Reasons: rows' },
+      scroll(
+        'Reasons: rows',
         h(
           'table',
           { class: 'figures' },
@@ -275,9 +272,8 @@ export function worstSection(model: Model, bus: Bus): Section | null {
       'Worst moments',
       `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}${apart ? ', at most one in five seconds' : ''}, with what was seen around each.`,
       null,
-      h(
-        'div',
-        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Worst moments: rows' },
+      scroll(
+        'Worst moments: rows',
         h(
           'table',
           { class: 'figures worst' },
