@@ -15,10 +15,7 @@ impl Session {
         self.start_query(sql)?;
         let mut failed: Option<Error> = None;
         loop {
-            let range = match self.next_message() {
-                Ok(range) => range,
-                Err(lost) => return Err(failed.unwrap_or(lost)),
-            };
+            let range = self.next_after(&mut failed)?;
             match self.parse(&range)? {
                 Message::CopyInResponse { .. } => return Ok(CopyIn::new(self)),
                 Message::ReadyForQuery(status) => {
@@ -144,11 +141,7 @@ impl<'a> CopyIn<'a> {
         loop {
             let range = match next.take() {
                 Some(range) => range,
-                None => match self.session.next_message() {
-                    Ok(range) => range,
-                    // What the server said before it hung up tells more than that it did.
-                    Err(lost) => return Err(failed.unwrap_or(lost)),
-                },
+                None => self.session.next_after(&mut failed)?,
             };
             match self.session.parse(&range)? {
                 Message::ReadyForQuery(status) => {

@@ -199,10 +199,7 @@ impl Session {
         let (mut columns, mut affected) = (Vec::new(), None);
         let mut failed: Option<Error> = None;
         loop {
-            let range = match self.next_message() {
-                Ok(range) => range,
-                Err(lost) => return Err(failed.unwrap_or(lost)),
-            };
+            let range = self.next_after(&mut failed)?;
             match self.parse(&range)? {
                 Message::ParseComplete
                 | Message::BindComplete
@@ -255,11 +252,7 @@ impl Session {
         let mut failed: Option<Error> = None;
         let mut bytes = 0;
         loop {
-            let range = match self.next_message() {
-                Ok(range) => range,
-                // What the server said before it hung up tells more than that it did.
-                Err(lost) => return Err(failed.unwrap_or(lost)),
-            };
+            let range = self.next_after(&mut failed)?;
             bytes += range.len();
             if bytes > RESULT_BYTES_MAX {
                 self.broken = true;
@@ -699,6 +692,13 @@ impl Session {
             self.broken |= result.is_err();
             result?;
         }
+    }
+
+    /// The same; when the connection is lost, the error that the server sent before counts: it tells
+    /// more than that it hung up.
+    pub(crate) fn next_after(&mut self, failed: &mut Option<Error>) -> Result<Range<usize>, Error> {
+        self.next_message()
+            .map_err(|lost| failed.take().unwrap_or(lost))
     }
 
     /// The next answer among the bytes that are here already.

@@ -56,6 +56,20 @@ impl Probes {
     }
 }
 
+/// What every version counts of the session's database.
+macro_rules! of_database {
+    () => {
+        "SELECT 'blocks_read', blks_read FROM pg_stat_database \
+         WHERE datname = current_database() \
+         UNION ALL SELECT 'blocks_hit', blks_hit FROM pg_stat_database \
+         WHERE datname = current_database() \
+         UNION ALL SELECT 'scans', coalesce(sum(seq_scan), 0)::bigint \
+         FROM pg_stat_user_tables \
+         UNION ALL SELECT 'rows_scanned', coalesce(sum(seq_tup_read), 0)::bigint \
+         FROM pg_stat_user_tables"
+    };
+}
+
 /// Documented (the cumulative statistics system), and measured on 15 and 18.
 pub const POSTGRESQL: Probes = Probes {
     // Documented (Asynchronous Commit): everything else is done as ever.
@@ -73,44 +87,29 @@ pub const POSTGRESQL: Probes = Probes {
         Counters {
             since: Version::new(18, 0),
             source: "pg_stat_io",
-            sql: "SELECT 'syncs', coalesce(sum(fsyncs), 0)::bigint FROM pg_stat_io \
+            sql: concat!(
+                "SELECT 'syncs', coalesce(sum(fsyncs), 0)::bigint FROM pg_stat_io \
                   WHERE object = 'wal' AND backend_type = 'client backend' \
                   UNION ALL SELECT 'sync_us', (coalesce(sum(fsync_time), 0) * 1000)::bigint \
                   FROM pg_stat_io WHERE object = 'wal' AND backend_type = 'client backend' \
-                  UNION ALL SELECT 'blocks_read', blks_read FROM pg_stat_database \
-                  WHERE datname = current_database() \
-                  UNION ALL SELECT 'blocks_hit', blks_hit FROM pg_stat_database \
-                  WHERE datname = current_database() \
-                  UNION ALL SELECT 'scans', coalesce(sum(seq_scan), 0)::bigint \
-                  FROM pg_stat_user_tables \
-                  UNION ALL SELECT 'rows_scanned', coalesce(sum(seq_tup_read), 0)::bigint \
-                  FROM pg_stat_user_tables",
+                  UNION ALL ",
+                of_database!()
+            ),
         },
         Counters {
             since: Version::new(14, 0),
             source: "pg_stat_wal",
-            sql: "SELECT 'syncs', wal_sync FROM pg_stat_wal \
+            sql: concat!(
+                "SELECT 'syncs', wal_sync FROM pg_stat_wal \
                   UNION ALL SELECT 'sync_us', (wal_sync_time * 1000)::bigint FROM pg_stat_wal \
-                  UNION ALL SELECT 'blocks_read', blks_read FROM pg_stat_database \
-                  WHERE datname = current_database() \
-                  UNION ALL SELECT 'blocks_hit', blks_hit FROM pg_stat_database \
-                  WHERE datname = current_database() \
-                  UNION ALL SELECT 'scans', coalesce(sum(seq_scan), 0)::bigint \
-                  FROM pg_stat_user_tables \
-                  UNION ALL SELECT 'rows_scanned', coalesce(sum(seq_tup_read), 0)::bigint \
-                  FROM pg_stat_user_tables",
+                  UNION ALL ",
+                of_database!()
+            ),
         },
         Counters {
             since: Version::new(0, 0),
             source: "pg_stat_database",
-            sql: "SELECT 'blocks_read', blks_read FROM pg_stat_database \
-                  WHERE datname = current_database() \
-                  UNION ALL SELECT 'blocks_hit', blks_hit FROM pg_stat_database \
-                  WHERE datname = current_database() \
-                  UNION ALL SELECT 'scans', coalesce(sum(seq_scan), 0)::bigint \
-                  FROM pg_stat_user_tables \
-                  UNION ALL SELECT 'rows_scanned', coalesce(sum(seq_tup_read), 0)::bigint \
-                  FROM pg_stat_user_tables",
+            sql: of_database!(),
         },
     ],
     without_counters: "this version has none",
